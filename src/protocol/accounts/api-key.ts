@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Paging } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 import { Role } from './role.ts';
 
 const DateTime = z.iso.datetime();
@@ -24,51 +24,44 @@ export const ApiKeyInput = z
   })
   .meta({ id: 'ApiKeyInput' });
 
-const common = { tag: 'API keys', credential: 'account', isAdmin: true } as const;
+const common = { isAdmin: true } as const;
 const params = z.object({ id: z.uuid() });
 
 /** The API keys of an account. Only its admins see and change them. */
-export const apiKeyRoutes = {
-  listApiKeys: defineRoute({
+export const apiKeyRoutes = defineRoutes('API keys', 'account', {
+  listApiKeys: {
     ...common,
     method: 'GET',
     path: '/v1/api-keys',
-    operationId: 'listApiKeys',
     summary: 'API keys of the account, oldest first, without the keys themselves',
     query: z.object(Paging),
-    success: successful,
     response: z.array(ApiKey),
-  }),
-  createApiKey: defineRoute({
+  },
+  createApiKey: {
     ...common,
     method: 'POST',
     path: '/v1/api-keys',
-    operationId: 'createApiKey',
     summary: 'Create an API key; only this response contains the key',
     body: ApiKeyInput,
     success: created,
     response: ApiKey.extend({ rawKey: z.string().describe('The key itself; not shown again') }).meta({
       id: 'CreatedApiKey',
     }),
-  }),
-  getApiKey: defineRoute({
+  },
+  getApiKey: {
     ...common,
     method: 'GET',
     path: '/v1/api-keys/{id}',
-    operationId: 'getApiKey',
     summary: 'One API key, without the key itself',
     params,
-    success: successful,
     response: ApiKey,
-  }),
-  deleteApiKey: defineRoute({
+  },
+  deleteApiKey: {
     ...common,
     method: 'DELETE',
     path: '/v1/api-keys/{id}',
-    operationId: 'deleteApiKey',
     summary: 'Revoke an API key: requests and sessions with it end at once',
     params,
     otherErrors: [409],
-    success: noContent,
-  }),
-};
+  },
+});

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Timestamp } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 
 export const auditActorKinds = ['API_KEY', 'MEMBER', 'LINK', 'COMMAND', 'NOBODY'] as const;
 export const auditOutcomes = ['DONE', 'REFUSED', 'UNKNOWN'] as const;
@@ -42,15 +42,12 @@ const AuditEntry = z
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.output<typeof AuditEntry>;
 
-export const auditLogRoutes = {
-  listAuditLog: defineRoute({
+export const auditLogRoutes = defineRoutes('Audit log', 'account', {
+  listAuditLog: {
     method: 'GET',
     path: '/v1/audit-log',
-    operationId: 'listAuditLog',
     summary:
       'Who changed what, from where and when, newest first; people, keys, logins and addresses only for ADMIN',
-    tag: 'Audit log',
-    credential: 'account',
     query: z.object({
       ...CursorPaging,
       resource: z.string().min(1).max(300).optional().describe('Only this object: `checks/<id>`'),
@@ -65,7 +62,6 @@ export const auditLogRoutes = {
       from: Timestamp.optional(),
       to: Timestamp.optional(),
     }),
-    success: successful,
     response: cursorPage(AuditEntry),
-  }),
-};
+  },
+});

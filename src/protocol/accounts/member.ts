@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CursorPaging } from '../http/cursor.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 import { Role } from './role.ts';
 
 const DateTime = z.iso.datetime();
@@ -82,71 +82,54 @@ const listAnswer = z.object({
 
 export const MemberPatch = z.object({ role: Role }).meta({ id: 'MemberPatch' });
 export const InviteInput = z.object({ email: MailAddress, role: Role }).meta({ id: 'InviteInput' });
-
-const common = { tag: 'Members', credential: 'account' } as const;
 const ofMember = {
-  ...common,
   path: '/v1/accounts/me/members/{userId}',
   params: z.object({ userId: z.uuid() }),
 } as const;
 
 /** The people of an account. */
-export const memberRoutes = {
-  listOwnMembers: defineRoute({
-    ...common,
+export const memberRoutes = defineRoutes('Members', 'account', {
+  listOwnMembers: {
     method: 'GET',
     path: '/v1/accounts/me/members',
-    operationId: 'listOwnMembers',
     summary: 'Members of the account of the API key, and open invitations, newest first',
     query: listQuery,
-    success: successful,
     response: listAnswer,
-  }),
-  listMembers: defineRoute({
-    ...common,
+  },
+  listMembers: {
     method: 'GET',
     path: '/v1/accounts/{accountId}/members',
-    operationId: 'listMembers',
     summary: 'The same for a given account of the API key',
     params: z.object({ accountId: z.uuid() }),
     query: listQuery,
-    success: successful,
     response: listAnswer,
-  }),
-  getMember: defineRoute({
+  },
+  getMember: {
     ...ofMember,
     method: 'GET',
-    operationId: 'getMember',
     summary: 'One member',
-    success: successful,
     response: Member,
-  }),
-  updateMember: defineRoute({
+  },
+  updateMember: {
     ...ofMember,
     method: 'PATCH',
-    operationId: 'updateMember',
     summary:
       'Change the role of a member, effective from the next request. A lower role ends the sessions of the member',
     isAdmin: true,
     body: MemberPatch,
     otherErrors: [409],
-    success: successful,
     response: Member,
-  }),
-  deleteMember: defineRoute({
+  },
+  deleteMember: {
     ...ofMember,
     method: 'DELETE',
-    operationId: 'deleteMember',
     summary: 'Remove a member and end their sessions immediately',
     isAdmin: true,
     otherErrors: [409],
-    success: noContent,
-  }),
-  createInvite: defineRoute({
-    ...common,
+  },
+  createInvite: {
     method: 'POST',
     path: '/v1/accounts/me/invites',
-    operationId: 'createInvite',
     summary: 'Invite a member by mail; this replaces an earlier invitation of the same address',
     isAdmin: true,
     body: InviteInput,
@@ -156,28 +139,22 @@ export const memberRoutes = {
       link: z.string().nullable().describe('Link of the invitation, not shown again; null if it was mailed'),
       mailResult: z.string().nullable().describe('Response of the mail server; null without a mail server'),
     }).meta({ id: 'CreatedInvite' }),
-  }),
-  getInvite: defineRoute({
-    ...common,
+  },
+  getInvite: {
     method: 'GET',
     path: '/v1/accounts/me/invites/{id}',
-    operationId: 'getInvite',
     summary: 'One invitation',
     params: z.object({ id: z.uuid() }),
-    success: successful,
     response: Invite,
-  }),
-  deleteInvite: defineRoute({
-    ...common,
+  },
+  deleteInvite: {
     method: 'DELETE',
     path: '/v1/accounts/me/invites/{id}',
-    operationId: 'deleteInvite',
     summary: 'Revoke an invitation: its link stops working',
     isAdmin: true,
     params: z.object({ id: z.uuid() }),
-    success: noContent,
-  }),
-};
+  },
+});
 
 const Session = z
   .object({
@@ -195,27 +172,19 @@ const Session = z
   .meta({ id: 'LoginSession' });
 export type Session = z.output<typeof Session>;
 
-const ofSessions = { tag: 'Login sessions', credential: 'account' } as const;
-
 /** Browsers that are logged in. */
-export const loginSessionRoutes = {
-  listLoginSessions: defineRoute({
-    ...ofSessions,
+export const loginSessionRoutes = defineRoutes('Login sessions', 'account', {
+  listLoginSessions: {
     method: 'GET',
     path: '/v1/accounts/me/sessions',
-    operationId: 'listLoginSessions',
     summary: 'Browser sessions of the caller or the API key; for ADMIN, all of the account',
-    success: successful,
     response: z.array(Session),
-  }),
-  endLoginSession: defineRoute({
-    ...ofSessions,
+  },
+  endLoginSession: {
     method: 'DELETE',
     path: '/v1/accounts/me/sessions/{id}',
-    operationId: 'endLoginSession',
     summary: 'End a session of the caller; for ADMIN, any session of the account',
     isOwn: true,
     params: z.object({ id: z.uuid() }),
-    success: noContent,
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { runtimeIds } from '@picket/checks/tables/runtimes.ts';
 import { z } from 'zod';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes, successful } from '../http/route.ts';
 
 /** An account as command lines ask for it before anything else. */
 const NextAccount = z
@@ -14,30 +14,27 @@ const NextAccount = z
   })
   .meta({ id: 'NextAccount' });
 
-const common = { tag: 'Accounts', credential: 'account', method: 'GET', success: successful } as const;
+const common = { method: 'GET', success: successful } as const;
 
 /** Accounts at the addresses that existing command lines know. */
-export const nextAccountRoutes = {
-  listNextAccounts: defineRoute({
+export const nextAccountRoutes = defineRoutes('Accounts', 'account', {
+  listNextAccounts: {
     ...common,
     path: '/next/accounts',
-    operationId: 'listNextAccounts',
     summary: 'Accounts of the API key, in the format of existing command-line clients',
     response: z.array(NextAccount),
-  }),
-  getNextAccount: defineRoute({
+  },
+  getNextAccount: {
     ...common,
     path: '/next/accounts/{accountId}',
-    operationId: 'getNextAccount',
     summary: 'An account of the API key, in the format of existing command-line clients',
     params: z.object({ accountId: z.uuid() }),
     response: NextAccount,
-  }),
-  getNextUser: defineRoute({
+  },
+  getNextUser: {
     ...common,
     path: '/next/users/me',
-    operationId: 'getNextUser',
     summary: 'The caller: the API key, or the logged-in member',
     response: z.object({ id: z.string(), name: z.string() }).meta({ id: 'NextUser' }),
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Paging } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 
 const line = (maxLength: number) => z.string().max(maxLength);
 
@@ -60,31 +60,25 @@ export const AgentError = z
   .meta({ id: 'AgentError' });
 export type AgentError = z.output<typeof AgentError>;
 
-export const agentErrorRoutes = {
-  reportAgentError: defineRoute({
+export const agentErrorRoutes = defineRoutes('Agent protocol', 'location', {
+  reportAgentError: {
     method: 'POST',
     path: '/api/{project}/envelope/',
-    operationId: 'reportAgentError',
     summary: 'Report an internal error of the agent, as an envelope of the Sentry protocol',
-    tag: 'Agent protocol',
-    credential: 'location',
     params: z.object({ project: z.string().min(1).max(64) }),
     body: z.string().max(256 * 1024),
     bodyContentType: 'application/x-sentry-envelope',
     bodyLimitBytes: 256 * 1024,
-    success: successful,
     response: z.object({ id: z.string() }),
-  }),
-  listAgentErrors: defineRoute({
+  },
+  listAgentErrors: {
     method: 'GET',
     path: '/v1/private-locations/{id}/agent-errors',
-    operationId: 'listAgentErrors',
     summary: 'Internal errors of the agents of a private location, newest first',
     tag: 'Private locations',
     credential: 'account',
     params: z.object({ id: z.uuid() }),
     query: z.object(Paging),
-    success: successful,
     response: z.array(AgentError),
-  }),
-};
+  },
+});

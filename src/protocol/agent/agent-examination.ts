@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 
 /** The largest body of an examination, in bytes. */
 export const maxExaminationBytes = 8 * 1024 * 1024;
@@ -33,31 +33,23 @@ export const LocationNeed = z
   .meta({ id: 'LocationNeed' });
 export type LocationNeed = z.output<typeof LocationNeed>;
 
-export const locationNeedRoutes = {
-  listLocationNeeds: defineRoute({
+export const locationNeedRoutes = defineRoutes('Agent protocol', 'location', {
+  listLocationNeeds: {
     method: 'GET',
     path: '/v1/agent/needs',
-    operationId: 'listLocationNeeds',
     summary: 'Capabilities that the active checks of the location need',
-    tag: 'Agent protocol',
-    credential: 'location',
-    success: successful,
     response: z.object({ needs: z.array(LocationNeed) }),
-  }),
-};
+  },
+});
 
-export const examinationRoutes = {
-  examineConnection: defineRoute({
+export const examinationRoutes = defineRoutes('Agent protocol', 'location', {
+  examineConnection: {
     method: 'POST',
     path: '/v1/agent/examinations',
-    operationId: 'examineConnection',
     summary:
       'Examine key, version, clock and uploads of an agent; has no side effects, the body is discarded',
-    tag: 'Agent protocol',
-    credential: 'location',
     query: z.object({ agentVersion: z.string().max(64) }),
     isBodyRaw: true,
-    success: successful,
     response: Examination,
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { codeBundleKey } from '@picket/checks/contract/code-bundle.ts';
 import { z } from 'zod';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes, successful } from '../http/route.ts';
 
 /**
  * Code bundles: the archives that Playwright suites run from. They are uploaded once, checks name them by
@@ -18,106 +18,82 @@ export const CodeBundle = z
   .meta({ id: 'CodeBundle' });
 export type CodeBundle = z.output<typeof CodeBundle>;
 
-export const codeBundleRoutes = {
-  uploadCodeBundle: defineRoute({
+export const codeBundleRoutes = defineRoutes('Code bundles', 'account', {
+  uploadCodeBundle: {
     method: 'POST',
     path: '/v1/code-bundles',
-    operationId: 'uploadCodeBundle',
     otherErrors: [400],
     summary:
       'Upload the tar.gz of a Playwright suite; with the header x-bundle-checksum-sha256 (hexadecimal or base64) the service verifies it',
-    tag: 'Code bundles',
-    credential: 'account',
     isBodyRaw: true,
     success: created,
     response: CodeBundle,
-  }),
-  getCodeBundle: defineRoute({
+  },
+  getCodeBundle: {
     method: 'GET',
     path: '/v1/code-bundles/{key}',
-    operationId: 'getCodeBundle',
     summary: 'Download a code bundle',
-    tag: 'Code bundles',
-    credential: 'account',
     params: z.object({ key }),
     isResponseRaw: true,
     success: successful,
-  }),
-  deleteCodeBundle: defineRoute({
+  },
+  deleteCodeBundle: {
     method: 'DELETE',
     path: '/v1/code-bundles/{key}',
-    operationId: 'deleteCodeBundle',
     summary: 'Delete a code bundle that no check uses',
-    tag: 'Code bundles',
-    credential: 'account',
     params: z.object({ key }),
     otherErrors: [409],
-    success: noContent,
-  }),
-};
-
-const storageRoute = { tag: 'Code bundles', credential: 'account' } as const;
+  },
+});
 
 /** The same for clients of the field, and single files: what screenshots are compared with. */
-export const clientStorageRoutes = {
-  uploadClientBundle: defineRoute({
-    ...storageRoute,
+export const clientStorageRoutes = defineRoutes('Code bundles', 'account', {
+  uploadClientBundle: {
     method: 'POST',
     path: '/next/checkly-storage/upload-code-bundle',
-    operationId: 'uploadClientBundle',
     otherErrors: [400],
     summary: 'Upload the tar.gz of a Playwright suite, in the format of existing command-line clients',
     isBodyRaw: true,
     success: created,
     response: z.object({ key: z.string().describe('The `codeBundlePath` of checks') }),
-  }),
-  uploadClientFile: defineRoute({
-    ...storageRoute,
+  },
+  uploadClientFile: {
     method: 'POST',
     path: '/next/checkly-storage/upload',
-    operationId: 'uploadClientFile',
     otherErrors: [400],
     summary: 'Upload a reference screenshot of a browser check',
     isBodyRaw: true,
     success: created,
     response: z.object({ key: z.string().describe('The `key` in `snapshots` of checks') }),
-  }),
-  downloadClientFile: defineRoute({
-    ...storageRoute,
+  },
+  downloadClientFile: {
     method: 'POST',
     path: '/next/checkly-storage/download',
-    operationId: 'downloadClientFile',
     otherErrors: [404],
     summary: 'Download an upload, or a screenshot of a run of a test session, by its key',
     body: z.object({ key: z.string().max(400) }),
     isReadOnly: true,
     isResponseRaw: true,
     success: successful,
-  }),
-  peekClientBundle: defineRoute({
-    ...storageRoute,
+  },
+  peekClientBundle: {
     method: 'POST',
     path: '/next/checkly-storage/peek-code-bundle',
-    operationId: 'peekClientBundle',
     otherErrors: [404],
     summary: 'Check that a code bundle exists: 404 if not',
     body: z.object({ key }),
     isReadOnly: true,
-    success: successful,
     response: z.object({ key: z.string(), contentLength: z.int().describe('Bytes') }),
-  }),
-};
+  },
+});
 
-export const agentBundleRoutes = {
-  fetchCodeBundle: defineRoute({
+export const agentBundleRoutes = defineRoutes('Agent protocol', 'location', {
+  fetchCodeBundle: {
     method: 'GET',
     path: '/v1/agent/code-bundles/{key}',
-    operationId: 'fetchCodeBundle',
     summary: 'The code bundle of a leased check',
-    tag: 'Agent protocol',
-    credential: 'location',
     params: z.object({ key }),
     isResponseRaw: true,
     success: successful,
-  }),
-};
+  },
+});

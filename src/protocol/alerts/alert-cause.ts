@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Paging, QueryBoolean } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();
 
@@ -44,30 +44,22 @@ export const AlertCause = z
   .meta({ id: 'AlertCause' });
 export type AlertCause = z.output<typeof AlertCause>;
 
-const causeRoute = { tag: 'Alerts', credential: 'account' } as const;
-
-export const alertCauseRoutes = {
-  listAlertCauses: defineRoute({
-    ...causeRoute,
+export const alertCauseRoutes = defineRoutes('Alerts', 'account', {
+  listAlertCauses: {
     method: 'GET',
     path: '/v1/alert-causes',
-    operationId: 'listAlertCauses',
     summary: 'Causes of failing checks, each with its checks, newest first',
     query: z.object({
       ...Paging,
       isOpen: QueryBoolean.optional().describe('true: only open ones; false: only resolved ones'),
     }),
-    success: successful,
     response: z.array(AlertCause),
-  }),
-  getAlertCause: defineRoute({
-    ...causeRoute,
+  },
+  getAlertCause: {
     method: 'GET',
     path: '/v1/alert-causes/{id}',
-    operationId: 'getAlertCause',
     summary: 'One cause with its failing checks',
     params: z.object({ id: z.uuid() }),
-    success: successful,
     response: AlertCause,
-  }),
-};
+  },
+});

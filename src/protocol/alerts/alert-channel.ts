@@ -3,7 +3,7 @@ import { channelKinds, channelTypes } from '@picket/channels/index.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
 import { QuietHours } from './quiet-hours.ts';
 
@@ -100,85 +100,63 @@ const BulkSubscription = z
     }),
   ])
   .meta({ id: 'AlertChannelBulkSubscription', description: 'Exactly one of all and tags' });
-
-const channelRoute = { tag: 'Alert channels', credential: 'account' } as const;
 const params = z.object({ id: NumericId });
 
-export const alertChannelRoutes = {
-  listAlertChannels: defineRoute({
-    ...channelRoute,
+export const alertChannelRoutes = defineRoutes('Alert channels', 'account', {
+  listAlertChannels: {
     method: 'GET',
     path: '/v1/alert-channels',
-    operationId: 'listAlertChannels',
     summary: 'Alert channels of the account, newest first',
     query: z.object(Paging),
-    success: successful,
     response: z.array(AlertChannel),
-  }),
-  createAlertChannel: defineRoute({
-    ...channelRoute,
+  },
+  createAlertChannel: {
     method: 'POST',
     path: '/v1/alert-channels',
-    operationId: 'createAlertChannel',
     summary: 'Create an alert channel',
     body: AlertChannelInput,
     success: created,
     response: AlertChannel,
-  }),
-  getAlertChannel: defineRoute({
-    ...channelRoute,
+  },
+  getAlertChannel: {
     method: 'GET',
     path: '/v1/alert-channels/{id}',
-    operationId: 'getAlertChannel',
     summary: 'One alert channel',
     params,
-    success: successful,
     response: AlertChannel,
-  }),
-  updateAlertChannel: defineRoute({
-    ...channelRoute,
+  },
+  updateAlertChannel: {
     method: 'PUT',
     path: '/v1/alert-channels/{id}',
-    operationId: 'updateAlertChannel',
     summary: 'Change an alert channel; absent fields keep their value',
     params,
     body: AlertChannelPatch,
-    success: successful,
     response: AlertChannel,
-  }),
-  deleteAlertChannel: defineRoute({
-    ...channelRoute,
+  },
+  deleteAlertChannel: {
     method: 'DELETE',
     path: '/v1/alert-channels/{id}',
-    operationId: 'deleteAlertChannel',
     summary: 'Delete an alert channel and its subscriptions',
     params,
-    success: noContent,
-  }),
-  updateAlertChannelSubscriptions: defineRoute({
-    ...channelRoute,
+  },
+  updateAlertChannelSubscriptions: {
     method: 'PUT',
     path: '/v1/alert-channels/{id}/subscriptions',
-    operationId: 'updateAlertChannelSubscriptions',
     summary: 'Subscribe a check or a group to a channel, or activate or deactivate its subscription',
     params,
     body: z.object(SubscriptionFields).meta({
       id: 'AlertChannelSubscriptionInput',
       description: 'Exactly one of checkId and groupId',
     }),
-    success: successful,
     response: Subscription,
-  }),
-  bulkSubscribeAlertChannel: defineRoute({
-    ...channelRoute,
+  },
+  bulkSubscribeAlertChannel: {
     method: 'POST',
     path: '/v1/alert-channels/{id}/subscriptions/bulk',
-    operationId: 'bulkSubscribeAlertChannel',
     summary:
       'Subscribe all checks, or those with a tag, to a channel; groups with channels of their own, too',
     params,
     body: BulkSubscription,
-    success: successful,
     response: z
       .object({
         checks: z.int().describe('Checks whose subscription changed'),
@@ -186,15 +164,12 @@ export const alertChannelRoutes = {
         warnings: z.array(Warning),
       })
       .meta({ id: 'AlertChannelBulkSubscribed' }),
-  }),
-  testAlertChannel: defineRoute({
-    ...channelRoute,
+  },
+  testAlertChannel: {
     method: 'POST',
     path: '/v1/alert-channels/{id}/test',
-    operationId: 'testAlertChannel',
     summary: 'Send a test notification to a channel and return the outcome; waits up to 25 seconds',
     params,
-    success: successful,
     rateLimit: { requests: 10, windowSeconds: 60 },
     response: z
       .object({
@@ -205,5 +180,5 @@ export const alertChannelRoutes = {
         result: z.string().nullable().describe('Response of the receiver, or why it could not be reached'),
       })
       .meta({ id: 'AlertChannelTest' }),
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OffsetDateTime, Paging, QueryBoolean } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes, successful } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();
 const comment = z.string().max(1000).nullable().default(null);
@@ -123,8 +123,6 @@ const AlertAction = z
     created_at: DateTime,
   })
   .meta({ id: 'AlertAction' });
-
-const ofAlerts = { tag: 'Alerts', credential: 'account' } as const;
 const ofSilences = { tag: 'Silences', credential: 'account' } as const;
 const checkParams = z.object({ id: z.uuid() });
 
@@ -145,105 +143,84 @@ const page = {
   responseContentType: 'text/html; charset=utf-8',
 } as const;
 
-export const alertHandlingRoutes = {
-  listOpenAlerts: defineRoute({
-    ...ofAlerts,
+export const alertHandlingRoutes = defineRoutes('Alerts', 'account', {
+  listOpenAlerts: {
     method: 'GET',
     path: '/v1/open-alerts',
-    operationId: 'listOpenAlerts',
     summary: 'Checks that fail, are degraded or flap, with their notifications and acknowledgements',
     query: z.object(Paging),
-    success: successful,
     response: z.array(OpenAlert),
-  }),
-  acknowledgeAlert: defineRoute({
-    ...ofAlerts,
+  },
+  acknowledgeAlert: {
     method: 'PUT',
     path: '/v1/checks/{id}/acknowledgement',
-    operationId: 'acknowledgeAlert',
     summary: 'Acknowledge the open alert of a check: stops reminders and escalation until it recovers',
     params: checkParams,
     otherErrors: [409],
     isBodyOptional: true,
     body: z.object({ comment }).meta({ id: 'AlertAcknowledgementInput' }),
-    success: successful,
     response: OpenAlert,
-  }),
-  withdrawAcknowledgement: defineRoute({
-    ...ofAlerts,
+  },
+  withdrawAcknowledgement: {
     method: 'DELETE',
     path: '/v1/checks/{id}/acknowledgement',
-    operationId: 'withdrawAcknowledgement',
     summary: 'Withdraw an acknowledgement: reminders and escalation continue',
     params: checkParams,
     otherErrors: [409],
-    success: noContent,
-  }),
-  listAlertActions: defineRoute({
-    ...ofAlerts,
+  },
+  listAlertActions: {
     method: 'GET',
     path: '/v1/alert-actions',
-    operationId: 'listAlertActions',
     summary: 'Log of acknowledgements and silences, newest first',
     query: z.object(Paging),
-    success: successful,
     response: z.array(AlertAction),
-  }),
-  listSilences: defineRoute({
+  },
+  listSilences: {
     ...ofSilences,
     method: 'GET',
     path: '/v1/silences',
-    operationId: 'listSilences',
     summary: 'Silences of the account, newest first',
     query: z.object({
       ...Paging,
       active: QueryBoolean.optional().describe('true: only active ones; false: only ended ones'),
     }),
-    success: successful,
     response: z.array(Silence),
-  }),
-  createSilence: defineRoute({
+  },
+  createSilence: {
     ...ofSilences,
     method: 'POST',
     path: '/v1/silences',
-    operationId: 'createSilence',
     summary:
       'Send no notifications for a check, for checks with a tag, or for failures at a location, until a given time',
     body: SilenceInput,
     success: created,
     response: Silence,
-  }),
-  getSilence: defineRoute({
+  },
+  getSilence: {
     ...ofSilences,
     method: 'GET',
     path: '/v1/silences/{id}',
-    operationId: 'getSilence',
     summary: 'One silence',
     params: checkParams,
-    success: successful,
     response: Silence,
-  }),
-  endSilence: defineRoute({
+  },
+  endSilence: {
     ...ofSilences,
     method: 'DELETE',
     path: '/v1/silences/{id}',
-    operationId: 'endSilence',
     summary:
       'End a silence now: checks that are failing then send notifications. The silence stays in the list',
     params: checkParams,
-    success: noContent,
-  }),
-  showAlertPage: defineRoute({
+  },
+  showAlertPage: {
     ...page,
     method: 'GET',
-    operationId: 'showAlertPage',
     summary:
       'A page with the content of a notification and the current state of its check, readable by anyone with the link. With the signature of the link it offers to acknowledge and to silence',
-  }),
-  handleAlertByPage: defineRoute({
+  },
+  handleAlertByPage: {
     ...page,
     method: 'POST',
-    operationId: 'handleAlertByPage',
     summary: 'Form submission of the page: acknowledge, or silence for some minutes',
     otherErrors: [403],
     bodyContentType: 'application/x-www-form-urlencoded',
@@ -251,5 +228,5 @@ export const alertHandlingRoutes = {
       .string()
       .max(4_000)
       .describe('`what`: acknowledge, or silence-check or silence-location and minutes; `name`: who it is'),
-  }),
-};
+  },
+});

@@ -3,7 +3,7 @@ import { AlertSettings } from '@picket/checks/contract/definition/common-fields.
 import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
 import { NumericId, Paging, QueryBoolean, Timestamp } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 import { CauseOfAlert } from './alert-cause.ts';
 
 const DateTime = z.iso.datetime();
@@ -63,8 +63,6 @@ const AlertNotification = z
     endedAt: DateTime.nullable(),
   })
   .meta({ id: 'AlertNotification' });
-
-const alertRoute = { tag: 'Alerts', credential: 'account' } as const;
 const window = (length: string) => ({
   from: Timestamp.optional().describe(`Default: ${length} before "to"`),
   to: Timestamp.optional().describe(`At most ${length} after "from"; default: ${length} after it, or now`),
@@ -77,33 +75,25 @@ const alertQuery = z.object({
   ),
 });
 
-export const alertRoutes = {
-  listCheckAlerts: defineRoute({
-    ...alertRoute,
+export const alertRoutes = defineRoutes('Alerts', 'account', {
+  listCheckAlerts: {
     method: 'GET',
     path: '/v1/check-alerts',
-    operationId: 'listCheckAlerts',
     summary: 'Alerts of all checks, newest first',
     query: alertQuery,
-    success: successful,
     response: z.array(CheckAlert),
-  }),
-  listAlertsOfCheck: defineRoute({
-    ...alertRoute,
+  },
+  listAlertsOfCheck: {
     method: 'GET',
     path: '/v1/check-alerts/{checkId}',
-    operationId: 'listAlertsOfCheck',
     summary: 'Alerts of one check, newest first',
     params: z.object({ checkId: z.uuid() }),
     query: alertQuery,
-    success: successful,
     response: z.array(CheckAlert),
-  }),
-  listAlertNotifications: defineRoute({
-    ...alertRoute,
+  },
+  listAlertNotifications: {
     method: 'GET',
     path: '/v1/alert-notifications',
-    operationId: 'listAlertNotifications',
     summary: 'Notifications sent to channels, and whether they arrived; newest first',
     rateLimit: { requests: 5, windowSeconds: 10 },
     query: z.object({
@@ -114,27 +104,20 @@ export const alertRoutes = {
         'true: only notifications of failures; false: only others',
       ),
     }),
-    success: successful,
     response: z.array(AlertNotification),
-  }),
-  getAccountAlertSettings: defineRoute({
-    ...alertRoute,
+  },
+  getAccountAlertSettings: {
     method: 'GET',
     path: '/v1/accounts/me/alert-settings',
-    operationId: 'getAccountAlertSettings',
     summary: 'Alert settings of checks that use the global ones',
-    success: successful,
     response: AlertSettings,
-  }),
-  updateAccountAlertSettings: defineRoute({
-    ...alertRoute,
+  },
+  updateAccountAlertSettings: {
     method: 'PUT',
     path: '/v1/accounts/me/alert-settings',
-    operationId: 'updateAccountAlertSettings',
     summary: 'Replace the alert settings of checks that use the global ones',
     ignoredFields: ['sslCertificates'],
     body: AlertSettings,
-    success: successful,
     response: AlertSettings,
-  }),
-};
+  },
+});

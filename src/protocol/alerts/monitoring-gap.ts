@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Paging } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 
 const MonitoringGap = z
   .object({
@@ -15,16 +15,12 @@ const MonitoringGap = z
   })
   .meta({ id: 'MonitoringGap' });
 
-export const monitoringGapRoutes = {
-  listMonitoringGaps: defineRoute({
+export const monitoringGapRoutes = defineRoutes('Alerts', 'account', {
+  listMonitoringGaps: {
     method: 'GET',
     path: '/v1/monitoring-gaps',
-    operationId: 'listMonitoringGaps',
     summary: 'Checks that are not measured at a location for at least as long as their alert settings allow',
-    tag: 'Alerts',
-    credential: 'account',
     query: z.object(Paging),
-    success: successful,
     response: z.array(MonitoringGap),
-  }),
-};
+  },
+});

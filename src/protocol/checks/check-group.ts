@@ -9,7 +9,7 @@ import { checkTypes } from '@picket/checks/index.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
-import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';
+import { alsoIn, created, defineRoutes } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
 import {
   AnyCheck,
@@ -107,8 +107,6 @@ export const maskedInGroups: readonly MaskedValue[] = [
 
 /** The fields of a group that a partial body changes one setting at a time. */
 export const mergedInGroups: readonly string[] = ['alertSettings', ...Object.keys(typeDefaults)];
-
-const groupRoute = { tag: 'Check groups', credential: 'account' } as const;
 const ignoredFields = [
   'createdAt',
   'updatedAt',
@@ -122,12 +120,10 @@ const autoAssign = z.object({
   ),
 });
 
-export const checkGroupRoutes = alsoIn(['v2'], {
-  listCheckGroups: defineRoute({
-    ...groupRoute,
+const routes = defineRoutes('Check groups', 'account', {
+  listCheckGroups: {
     method: 'GET',
     path: '/v1/check-groups',
-    operationId: 'listCheckGroups',
     summary: 'Groups of the account, newest first',
     query: z.object({
       ...Paging,
@@ -137,36 +133,28 @@ export const checkGroupRoutes = alsoIn(['v2'], {
         .describe('Groups with any of these tags'),
       name: z.string().max(255).optional().describe('Part of the name, case-insensitive'),
     }),
-    success: successful,
     response: z.array(CheckGroup),
-  }),
-  createCheckGroup: defineRoute({
-    ...groupRoute,
+  },
+  createCheckGroup: {
     method: 'POST',
     path: '/v1/check-groups',
-    operationId: 'createCheckGroup',
     ignoredFields,
     summary: 'Create a group',
     query: autoAssign,
     body: CheckGroupInput,
     success: created,
     response: CheckGroup,
-  }),
-  getCheckGroup: defineRoute({
-    ...groupRoute,
+  },
+  getCheckGroup: {
     method: 'GET',
     path: '/v1/check-groups/{id}',
-    operationId: 'getCheckGroup',
     summary: 'One group',
     params,
-    success: successful,
     response: CheckGroup,
-  }),
-  updateCheckGroup: defineRoute({
-    ...groupRoute,
+  },
+  updateCheckGroup: {
     method: 'PUT',
     path: '/v1/check-groups/{id}',
-    operationId: 'updateCheckGroup',
     ignoredFields,
     otherErrors: [409],
     summary: 'Change a group; absent fields keep their value',
@@ -178,40 +166,32 @@ export const checkGroupRoutes = alsoIn(['v2'], {
       id: 'CheckGroupPatch',
       description: 'Any fields of CheckGroupInput; absent ones keep their value, fields of objects too',
     }),
-    success: successful,
     response: CheckGroup,
-  }),
-  deleteCheckGroup: defineRoute({
-    ...groupRoute,
+  },
+  deleteCheckGroup: {
     method: 'DELETE',
     path: '/v1/check-groups/{id}',
-    operationId: 'deleteCheckGroup',
     otherErrors: [409],
     summary: 'Delete a group without checks',
     params,
-    success: noContent,
-  }),
-  listChecksOfGroup: defineRoute({
-    ...groupRoute,
+  },
+  listChecksOfGroup: {
     method: 'GET',
     path: '/v1/check-groups/{id}/checks',
-    operationId: 'listChecksOfGroup',
     summary: 'Checks of a group with its settings applied, by groupOrder',
     params,
     query: z.object(Paging),
-    success: successful,
     response: z.array(AnyCheck),
     documentedResponse: z.array(DocumentedCheck),
-  }),
-  getCheckOfGroup: defineRoute({
-    ...groupRoute,
+  },
+  getCheckOfGroup: {
     method: 'GET',
     path: '/v1/check-groups/{groupId}/checks/{checkId}',
-    operationId: 'getCheckOfGroup',
     summary: 'One check of a group with its settings applied',
     params: z.object({ groupId: NumericId, checkId: z.uuid() }),
-    success: successful,
     response: AnyCheck,
     documentedResponse: DocumentedCheck,
-  }),
+  },
 });
+
+export const checkGroupRoutes = alsoIn(['v2'], routes);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 
 const CheckPlan = z
   .object({
@@ -24,36 +24,29 @@ export type CheckPlan = z.output<typeof CheckPlan>;
 
 const planRoute = {
   path: '/v1/checks/{checkId}/plans',
-  tag: 'Checks',
-  credential: 'account',
   params: z.object({ checkId: z.uuid() }),
 } as const;
 
-export const checkPlanRoutes = {
-  listCheckPlans: defineRoute({
+export const checkPlanRoutes = defineRoutes('Checks', 'account', {
+  listCheckPlans: {
     ...planRoute,
     method: 'GET',
-    operationId: 'listCheckPlans',
     summary: 'Versions of the steps that runs of an agentic check repeat, newest first; runs use the first',
-    success: successful,
     response: z.array(CheckPlan),
-  }),
-  restoreCheckPlan: defineRoute({
+  },
+  restoreCheckPlan: {
     ...planRoute,
     method: 'POST',
-    operationId: 'restoreCheckPlan',
     summary: 'Restore an older version of the steps of an agentic check: runs use it from now on',
     body: z
       .object({ version: z.int().min(1).describe('The version to restore') })
       .meta({ id: 'CheckPlanRestoring' }),
     success: created,
     response: CheckPlan,
-  }),
-  deleteCheckPlans: defineRoute({
+  },
+  deleteCheckPlans: {
     ...planRoute,
     method: 'DELETE',
-    operationId: 'deleteCheckPlans',
     summary: 'Forget the steps of an agentic check: in the next run, the model finds them again',
-    success: noContent,
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { QueryBoolean } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
 import { Coverage } from '../runs/coverage.ts';
 import { CheckState } from './check-state.ts';
@@ -37,16 +37,13 @@ export type CheckStatus = z.output<typeof CheckStatus>;
 
 const statusRoute = {
   method: 'GET',
-  tag: 'Check statuses',
-  credential: 'account',
   success: successful,
 } as const;
 
-export const checkStatusRoutes = {
-  listCheckStatuses: defineRoute({
+export const checkStatusRoutes = defineRoutes('Check statuses', 'account', {
+  listCheckStatuses: {
     ...statusRoute,
     path: '/v1/check-statuses',
-    operationId: 'listCheckStatuses',
     summary: 'The state of every check that has run',
     query: z.object({
       neverRun: QueryBoolean.default(false).describe(
@@ -54,13 +51,12 @@ export const checkStatusRoutes = {
       ),
     }),
     response: z.array(CheckStatus),
-  }),
-  getCheckStatus: defineRoute({
+  },
+  getCheckStatus: {
     ...statusRoute,
     path: '/v1/check-statuses/{checkId}',
-    operationId: 'getCheckStatus',
     summary: 'The state of one check; null if it has not run yet and can run',
     params: z.object({ checkId: z.uuid() }),
     response: CheckStatus.nullable(),
-  }),
-};
+  },
+});

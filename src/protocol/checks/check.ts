@@ -9,7 +9,7 @@ import { checkTypeNames, checkTypes } from '@picket/checks/index.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
-import { alsoIn, created, defineRoute, noContent, type Route, successful } from '../http/route.ts';
+import { alsoIn, created, defineRoute, defineRoutes, type Route, successful } from '../http/route.ts';
 import { Warning } from '../http/warning.ts';
 import { CheckState } from './check-state.ts';
 
@@ -131,12 +131,10 @@ const AnyPatch = z.looseObject({}).meta({
 });
 
 /** The operations on checks that hold for every type. */
-export const checkRoutes = alsoIn(['v2', 'v3'], {
-  listChecks: defineRoute({
-    ...checkRoute,
+const ofEveryType = defineRoutes('Checks', 'account', {
+  listChecks: {
     method: 'GET',
     path: '/v1/checks',
-    operationId: 'listChecks',
     summary: 'Checks of the account, newest first',
     query: z.object({
       ...Paging,
@@ -154,15 +152,12 @@ export const checkRoutes = alsoIn(['v2', 'v3'], {
       apiCheckUrlFilterPattern: z.string().max(2048).optional().describe('Part of the URL of the request'),
       applyGroupSettings,
     }),
-    success: successful,
     response: z.array(AnyCheck),
     documentedResponse: z.array(DocumentedCheck),
-  }),
-  createCheck: defineRoute({
-    ...checkRoute,
+  },
+  createCheck: {
     method: 'POST',
     path: '/v1/checks',
-    operationId: 'createCheck',
     ignoredFields,
     otherErrors: [409],
     summary: 'Create a check of any type',
@@ -172,44 +167,37 @@ export const checkRoutes = alsoIn(['v2', 'v3'], {
     success: created,
     response: AnyCheck,
     documentedResponse: DocumentedCheck,
-  }),
-  getCheck: defineRoute({
-    ...checkRoute,
+  },
+  getCheck: {
     method: 'GET',
     path: '/v1/checks/{id}',
-    operationId: 'getCheck',
     summary: 'One check',
     params,
     query: z.object({ applyGroupSettings, includeDependencies }),
-    success: successful,
     response: AnyCheck,
     documentedResponse: DocumentedCheck,
-  }),
-  updateCheck: defineRoute({
-    ...checkRoute,
+  },
+  updateCheck: {
     method: 'PUT',
     path: '/v1/checks/{id}',
-    operationId: 'updateCheck',
     ignoredFields,
     otherErrors: [409],
     summary: 'Change a check; absent fields keep their value',
     params,
     query: autoAssign.extend({ unchangedSince }),
     body: AnyPatch,
-    success: successful,
     response: AnyCheck,
     documentedResponse: DocumentedCheck,
-  }),
-  deleteCheck: defineRoute({
-    ...checkRoute,
+  },
+  deleteCheck: {
     method: 'DELETE',
     path: '/v1/checks/{id}',
-    operationId: 'deleteCheck',
     summary: 'Delete a check and its results',
     params,
-    success: noContent,
-  }),
+  },
 });
+
+export const checkRoutes = alsoIn(['v2', 'v3'], ofEveryType);
 
 /**
  * The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI

@@ -1,7 +1,7 @@
 import { pingStates } from '@picket/checks/heartbeat/spec.ts';
 import { z } from 'zod';
 import { Timestamp } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes, successful } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();
 
@@ -29,8 +29,6 @@ const HeartbeatStats = z
 
 const heartbeatRoute = {
   method: 'GET',
-  tag: 'Heartbeats',
-  credential: 'account',
   success: successful,
 } as const;
 
@@ -64,11 +62,10 @@ const pingRoute = {
   isBodyIgnored: true,
 } as const;
 
-export const heartbeatRoutes = {
-  listHeartbeatEvents: defineRoute({
+export const heartbeatRoutes = defineRoutes('Heartbeats', 'account', {
+  listHeartbeatEvents: {
     ...heartbeatRoute,
     path: '/v1/checks/heartbeats/{checkId}/events',
-    operationId: 'listHeartbeatEvents',
     summary: 'Events of a heartbeat monitor, newest first, and its statistics',
     params: checkParams,
     query: z.object({
@@ -77,19 +74,17 @@ export const heartbeatRoutes = {
       page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
     }),
     response: z.array(z.object({ events: z.array(HeartbeatEvent), stats: HeartbeatStats })),
-  }),
-  getHeartbeatEvent: defineRoute({
+  },
+  getHeartbeatEvent: {
     ...heartbeatRoute,
     path: '/v1/checks/heartbeats/{checkId}/events/{id}',
-    operationId: 'getHeartbeatEvent',
     summary: 'One event of a heartbeat monitor, and its statistics',
     params: z.object({ checkId: z.uuid(), id: z.uuid() }),
     response: z.object({ event: HeartbeatEvent, stats: HeartbeatStats }),
-  }),
-  getHeartbeatAvailability: defineRoute({
+  },
+  getHeartbeatAvailability: {
     ...heartbeatRoute,
     path: '/v1/checks/heartbeats/{checkId}/availability',
-    operationId: 'getHeartbeatAvailability',
     summary: 'Availability: share of events in a period that are not missed pings',
     params: checkParams,
     query: z.object(window),
@@ -97,17 +92,15 @@ export const heartbeatRoutes = {
       successRatio: z.number().nullable().describe('Percent; null without events'),
       totalEntitiesCurrentPeriod: z.int(),
     }),
-  }),
-  ping: defineRoute({
+  },
+  ping: {
     ...pingRoute,
     method: 'GET',
-    operationId: 'ping',
     summary: 'Ping of a job; HEAD works, too',
-  }),
-  pingByPost: defineRoute({
+  },
+  pingByPost: {
     ...pingRoute,
     method: 'POST',
-    operationId: 'pingByPost',
     summary: 'Ping of a job; the body is ignored',
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { runtimeStages } from '@picket/checks/tables/runtimes.ts';
 import { z } from 'zod';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes, successful } from '../http/route.ts';
 
 /** A runtime that checks can name (check model 6). */
 export const Runtime = z
@@ -15,22 +15,20 @@ export const Runtime = z
   })
   .meta({ id: 'Runtime' });
 
-const runtimeRoute = { tag: 'Runtimes', credential: 'account', method: 'GET', success: successful } as const;
+const runtimeRoute = { method: 'GET', success: successful } as const;
 
-export const runtimeRoutes = {
-  listRuntimes: defineRoute({
+export const runtimeRoutes = defineRoutes('Runtimes', 'account', {
+  listRuntimes: {
     ...runtimeRoute,
     path: '/v1/runtimes',
-    operationId: 'listRuntimes',
     summary: 'All runtimes, newest first',
     response: z.array(Runtime),
-  }),
-  getRuntime: defineRoute({
+  },
+  getRuntime: {
     ...runtimeRoute,
     path: '/v1/runtimes/{id}',
-    operationId: 'getRuntime',
     summary: 'One runtime, by its name',
     params: z.object({ id: z.string().regex(/^\d{4}\.\d{2}$/, 'must have the form 2026.04') }),
     response: Runtime,
-  }),
-};
+  },
+});

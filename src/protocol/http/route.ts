@@ -88,6 +88,35 @@ export function defineRoute<const R extends Route>(route: R): R {
   return route;
 }
 
+/** A route as a table declares it. */
+type Declared = Omit<Route, 'operationId' | 'tag' | 'credential' | 'success'> &
+  Partial<Pick<Route, 'tag' | 'credential' | 'success'>>;
+
+type Completed<R extends Declared, Name, C extends Credential> = R & {
+  readonly operationId: Name;
+  readonly tag: string;
+  readonly success: Route['success'];
+} & (R extends { readonly credential: Credential } ? unknown : { readonly credential: C });
+
+/**
+ * Declares routes by their operationId. A route that says nothing else has this tag and credential, and succeeds with
+ * 200, or with 204 where it has no response.
+ */
+export function defineRoutes<
+  const C extends Credential,
+  const Routes extends Readonly<Record<string, Declared>>,
+>(
+  tag: string,
+  credential: C,
+  routes: Routes,
+): { readonly [Name in keyof Routes]: Completed<Routes[Name], Name, C> } {
+  const completed = Object.entries(routes).map(([operationId, route]) => {
+    const success = route.response ? successful : noContent;
+    return [operationId, { tag, credential, success, ...route, operationId }];
+  });
+  return Object.fromEntries(completed);
+}
+
 /** Every path at which a route answers. */
 export function pathsOf({ path, aliases = [] }: Pick<Route, 'path' | 'aliases'>): string[] {
   return [path, ...aliases];

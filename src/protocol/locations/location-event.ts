@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentIdentity } from '../agent/agent.ts';
 import { EpochMs, Paging } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 
 /** What can be wrong with the location an agent runs in. */
 export const unhealthyKinds = [
@@ -55,31 +55,25 @@ export type LocationEvent = z.output<typeof LocationEvent>;
 
 export const maxLocationEventsPerCall = 50;
 
-export const locationEventRoutes = {
-  reportLocationEvents: defineRoute({
+export const locationEventRoutes = defineRoutes('Agent protocol', 'location', {
+  reportLocationEvents: {
     method: 'POST',
     path: '/v1/agent/location-events',
-    operationId: 'reportLocationEvents',
     summary: 'Report that the location is unhealthy, or healthy again; idempotent by event id',
-    tag: 'Agent protocol',
-    credential: 'location',
     body: z.object({
       ...AgentIdentity,
       events: z.array(ReportedLocationEvent).min(1).max(maxLocationEventsPerCall),
     }),
-    success: successful,
     response: z.object({ serverTime: z.number() }),
-  }),
-  listLocationEvents: defineRoute({
+  },
+  listLocationEvents: {
     method: 'GET',
     path: '/v1/private-locations/{id}/events',
-    operationId: 'listLocationEvents',
     summary: 'Periods in which agents reported a private location as unhealthy, newest first',
     tag: 'Private locations',
     credential: 'account',
     params: z.object({ id: z.uuid() }),
     query: z.object(Paging),
-    success: successful,
     response: z.array(LocationEvent),
-  }),
-};
+  },
+});

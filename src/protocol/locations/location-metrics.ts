@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Timestamp } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 
 /**
  * How the queue of a private location was, minute by minute: parallel arrays (spec.md "Private location
@@ -16,13 +16,10 @@ export const PrivateLocationMetrics = z
   })
   .meta({ id: 'PrivateLocationMetrics' });
 
-export const locationMetricsRoutes = {
-  getPrivateLocationMetrics: defineRoute({
+export const locationMetricsRoutes = defineRoutes('Private locations', 'account', {
+  getPrivateLocationMetrics: {
     method: 'GET',
-    tag: 'Private locations',
-    credential: 'account',
     path: '/v1/private-locations/{id}/metrics',
-    operationId: 'getPrivateLocationMetrics',
     summary: 'The queue of a private location, minute by minute',
     params: z.object({ id: z.uuid() }),
     query: z.object({
@@ -30,7 +27,6 @@ export const locationMetricsRoutes = {
       to: Timestamp,
     }),
     rateLimit: { requests: 300, windowSeconds: 86_400 },
-    success: successful,
     response: PrivateLocationMetrics,
-  }),
-};
+  },
+});

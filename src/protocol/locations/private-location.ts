@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { QueryBoolean } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 
 /** A slug that cannot be mistaken for a data-center region (check model 4.5). */
 const slugPattern =
@@ -111,89 +111,68 @@ export const PrivateLocationPatch = z
     proxyUrl: proxyUrl.optional(),
   })
   .meta({ id: 'PrivateLocationPatch' });
-
-const locationRoute = { tag: 'Private locations', credential: 'account' } as const;
 const params = z.object({ id: z.uuid() });
 
-export const privateLocationRoutes = {
-  listPrivateLocations: defineRoute({
-    ...locationRoute,
+export const privateLocationRoutes = defineRoutes('Private locations', 'account', {
+  listPrivateLocations: {
     method: 'GET',
     path: '/v1/private-locations',
-    operationId: 'listPrivateLocations',
     summary: 'All private locations of the account',
     query: z.object({
       versions: QueryBoolean.default(false).describe(
         'Show which agents run there, in `minAgentVersion` and `runningAgents`',
       ),
     }),
-    success: successful,
     response: z.array(ListedPrivateLocation),
-  }),
-  createPrivateLocation: defineRoute({
-    ...locationRoute,
+  },
+  createPrivateLocation: {
     method: 'POST',
     path: '/v1/private-locations',
-    operationId: 'createPrivateLocation',
     otherErrors: [409],
     summary: 'Create a private location and its first key',
     body: PrivateLocationInput,
     success: created,
     response: PrivateLocation,
-  }),
-  getPrivateLocation: defineRoute({
-    ...locationRoute,
+  },
+  getPrivateLocation: {
     method: 'GET',
     path: '/v1/private-locations/{id}',
-    operationId: 'getPrivateLocation',
     summary: 'One private location',
     params,
-    success: successful,
     response: PrivateLocation,
-  }),
-  updatePrivateLocation: defineRoute({
-    ...locationRoute,
+  },
+  updatePrivateLocation: {
     method: 'PUT',
     path: '/v1/private-locations/{id}',
-    operationId: 'updatePrivateLocation',
     summary: 'Change name, icon or proxy',
     params,
     body: PrivateLocationPatch,
-    success: successful,
     response: PrivateLocation,
-  }),
-  deletePrivateLocation: defineRoute({
-    ...locationRoute,
+  },
+  deletePrivateLocation: {
     method: 'DELETE',
     path: '/v1/private-locations/{id}',
-    operationId: 'deletePrivateLocation',
     otherErrors: [409],
     summary: 'Delete a private location no check is assigned to',
     params,
-    success: noContent,
-  }),
-  createPrivateLocationKey: defineRoute({
-    ...locationRoute,
+  },
+  createPrivateLocationKey: {
     method: 'POST',
     path: '/v1/private-locations/{id}/keys',
-    operationId: 'createPrivateLocationKey',
     otherErrors: [409],
     summary: 'Create a key; at most two are active',
     params,
     success: created,
     response: LocationKey.meta({ id: 'PrivateLocationKey' }),
-  }),
-  deletePrivateLocationKey: defineRoute({
-    ...locationRoute,
+  },
+  deletePrivateLocationKey: {
     method: 'DELETE',
     path: '/v1/private-locations/{id}/keys/{keyId}',
-    operationId: 'deletePrivateLocationKey',
     otherErrors: [409],
     summary: 'Revoke a key; its agents stop leasing runs',
     params: z.object({ id: z.uuid(), keyId: z.uuid() }),
     query: z.object({
       force: QueryBoolean.default(false).describe('Revoke the last key even if agents run with it'),
     }),
-    success: noContent,
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { QueryBoolean } from '../http/query.ts';
-import { accepted, defineRoute, successful } from '../http/route.ts';
+import { accepted, defineRoutes } from '../http/route.ts';
 
 const jsonrpc = z.literal('2.0');
 const id = z.union([z.string().max(200), z.int()]);
@@ -21,15 +21,12 @@ const RpcMessage = z
   .meta({ id: 'RpcMessage' });
 
 /** The Model Context Protocol: operations of this API as tools of programs that work with a language model. */
-export const mcpRoutes = {
-  callMcp: defineRoute({
+export const mcpRoutes = defineRoutes('Model Context Protocol', 'account', {
+  callMcp: {
     method: 'POST',
     path: '/mcp',
-    operationId: 'callMcp',
     summary:
       'Operations of this API as tools for language models: one message of the Model Context Protocol (streamable HTTP, no sessions)',
-    tag: 'Model Context Protocol',
-    credential: 'account',
     // A tool that writes is called as the operation that it is.
     isReadOnly: true,
     isOnConnection: true,
@@ -40,9 +37,8 @@ export const mcpRoutes = {
       write: QueryBoolean.default(false).describe('Offer the tools that change something or run checks, too'),
     }),
     body: RpcMessage,
-    success: successful,
     // Notifications get no answer.
     otherSuccess: { ...accepted, isEmpty: true },
     response: z.looseObject({ jsonrpc }).meta({ id: 'RpcAnswer' }),
-  }),
-};
+  },
+});

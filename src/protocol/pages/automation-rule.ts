@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 import { patchOf } from './page-fields.ts';
 import { ComponentImpact } from './status-page-component.ts';
 
@@ -63,62 +63,46 @@ export const AutomationRule = z
   })
   .meta({ id: 'AutomationRule' });
 export type AutomationRule = z.output<typeof AutomationRule>;
-
-const route = { tag: 'Status pages', credential: 'account' } as const;
 const base = '/v1/status-pages/automation-rules';
 const params = z.object({ automationRuleId: z.uuid() });
 
-export const automationRuleRoutes = {
-  listAutomationRules: defineRoute({
-    ...route,
+export const automationRuleRoutes = defineRoutes('Status pages', 'account', {
+  listAutomationRules: {
     method: 'GET',
     path: base,
-    operationId: 'listAutomationRules',
     summary: 'Rules by which failing checks open incidents on status pages, newest first',
     query: z.object({ ...CursorPaging, statusPageId: z.uuid().optional().describe('Those of one page') }),
-    success: successful,
     response: cursorPage(AutomationRule),
-  }),
-  createAutomationRule: defineRoute({
-    ...route,
+  },
+  createAutomationRule: {
     method: 'POST',
     path: base,
-    operationId: 'createAutomationRule',
     otherErrors: [404],
     summary: 'Create a rule: checks with certain tags open and resolve incidents on a status page',
     body: AutomationRuleInput,
     success: created,
     response: AutomationRule,
-  }),
-  getAutomationRule: defineRoute({
-    ...route,
+  },
+  getAutomationRule: {
     method: 'GET',
     path: `${base}/{automationRuleId}`,
-    operationId: 'getAutomationRule',
     summary: 'One rule of a status page',
     params,
-    success: successful,
     response: AutomationRule,
-  }),
-  updateAutomationRule: defineRoute({
-    ...route,
+  },
+  updateAutomationRule: {
     method: 'PUT',
     path: `${base}/{automationRuleId}`,
-    operationId: 'updateAutomationRule',
     otherErrors: [404],
     summary: 'Change a rule; absent fields keep their value, components are replaced as a whole',
     params,
     body: AutomationRulePatch,
-    success: successful,
     response: AutomationRule,
-  }),
-  deleteAutomationRule: defineRoute({
-    ...route,
+  },
+  deleteAutomationRule: {
     method: 'DELETE',
     path: `${base}/{automationRuleId}`,
-    operationId: 'deleteAutomationRule',
     summary: 'Delete a rule; an incident that it opened is still resolved when its checks recover',
     params,
-    success: noContent,
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NumericId, QueryBoolean } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes, successful } from '../http/route.ts';
 
 export const badgeStyles = ['flat', 'plastic', 'flat-square', 'for-the-badge', 'social'] as const;
 export const badgeThemes = ['light', 'dark', 'default'] as const;
@@ -22,29 +22,26 @@ const badgeRoute = {
 /**
  * Pictures of a state, for other people's pages. Without a key only of what a public dashboard shows anyway.
  */
-export const badgeRoutes = {
-  getCheckBadge: defineRoute({
+export const badgeRoutes = defineRoutes('Badges', 'optional', {
+  getCheckBadge: {
     ...badgeRoute,
     path: '/v1/badges/checks/{id}',
-    operationId: 'getCheckBadge',
     summary: 'A badge with the state of a check; needs no key where a public dashboard shows the check',
     params: z.object({ id: z.uuid() }),
-  }),
-  getGroupBadge: defineRoute({
+  },
+  getGroupBadge: {
     ...badgeRoute,
     path: '/v1/badges/groups/{id}',
-    operationId: 'getGroupBadge',
     summary: 'A badge with the state of a group; needs no key where public dashboards show all of its checks',
     params: z.object({ id: NumericId }),
-  }),
-  getStatusPageBadge: defineRoute({
+  },
+  getStatusPageBadge: {
     ...badgeRoute,
     credential: 'none',
     rateLimit: { requests: 60, windowSeconds: 60 },
     query: badgeRoute.query.omit({ responseTime: true }),
     path: '/v1/badges/status-pages/{address}',
-    operationId: 'getStatusPageBadge',
     summary: 'A badge with the state of a status page, by its url or customDomain',
     params: z.object({ address: z.string().min(1).max(253) }),
-  }),
-};
+  },
+});

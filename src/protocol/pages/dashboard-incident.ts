@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OffsetDateTime } from '../http/query.ts';
-import { defineRoute, noContent, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 import { patchOf } from './page-fields.ts';
 
 const fields = {
@@ -45,82 +45,59 @@ export const DashboardIncident = z
   })
   .meta({ id: 'DashboardIncident' });
 export type DashboardIncident = z.output<typeof DashboardIncident>;
-
-const route = { tag: 'Dashboard incidents', credential: 'account' } as const;
 const params = z.object({ id: z.uuid() });
 const updateParams = z.object({ id: z.uuid(), updateId: z.uuid() });
 
-export const dashboardIncidentRoutes = {
-  createDashboardIncident: defineRoute({
-    ...route,
+export const dashboardIncidentRoutes = defineRoutes('Dashboard incidents', 'account', {
+  createDashboardIncident: {
     method: 'POST',
     path: '/v1/incidents',
-    operationId: 'createDashboardIncident',
     otherErrors: [404],
     summary: 'Create an incident of a dashboard, with its first update',
     body: DashboardIncidentInput,
-    success: successful,
     response: DashboardIncident,
-  }),
-  getDashboardIncident: defineRoute({
-    ...route,
+  },
+  getDashboardIncident: {
     method: 'GET',
     path: '/v1/incidents/{id}',
-    operationId: 'getDashboardIncident',
     summary: 'One incident of a dashboard',
     params,
-    success: successful,
     response: DashboardIncident,
-  }),
-  updateDashboardIncident: defineRoute({
-    ...route,
+  },
+  updateDashboardIncident: {
     method: 'PUT',
     path: '/v1/incidents/{id}',
-    operationId: 'updateDashboardIncident',
     summary: 'Change an incident of a dashboard; absent fields keep their value',
     params,
     body: DashboardIncidentPatch,
-    success: successful,
     response: DashboardIncident,
-  }),
-  deleteDashboardIncident: defineRoute({
-    ...route,
+  },
+  deleteDashboardIncident: {
     method: 'DELETE',
     path: '/v1/incidents/{id}',
-    operationId: 'deleteDashboardIncident',
     summary: 'Delete an incident of a dashboard and its updates',
     params,
-    success: noContent,
-  }),
-  createDashboardIncidentUpdate: defineRoute({
-    ...route,
+  },
+  createDashboardIncidentUpdate: {
     method: 'POST',
     path: '/v1/incidents/{id}/updates',
-    operationId: 'createDashboardIncidentUpdate',
     summary: 'Post an update of an incident; RESOLVED ends it',
     params,
     body: UpdateInput,
-    success: successful,
     response: DashboardIncidentUpdate,
-  }),
-  updateDashboardIncidentUpdate: defineRoute({
-    ...route,
+  },
+  updateDashboardIncidentUpdate: {
     method: 'PUT',
     path: '/v1/incidents/{id}/updates/{updateId}',
-    operationId: 'updateDashboardIncidentUpdate',
     summary: 'Correct an update of an incident',
     params: updateParams,
     body: UpdatePatch,
-    success: successful,
     response: DashboardIncidentUpdate,
-  }),
-  deleteDashboardIncidentUpdate: defineRoute({
-    ...route,
+  },
+  deleteDashboardIncidentUpdate: {
     method: 'DELETE',
     path: '/v1/incidents/{id}/updates/{updateId}',
-    operationId: 'deleteDashboardIncidentUpdate',
     summary: 'Retract an update of an incident',
     params: updateParams,
-    success: noContent,
-  }),
-};
+  },
+});

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { Paging } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 import {
   CustomDomain,
   CustomDomainState,
@@ -95,78 +95,59 @@ export const Dashboard = z
   })
   .meta({ id: 'Dashboard' });
 export type Dashboard = z.output<typeof Dashboard>;
-
-const route = { tag: 'Dashboards', credential: 'account' } as const;
 /** Reading dashboards may cost more than other things: its limit is its own (check model 4.3). */
 const rateLimit = { requests: 10, windowSeconds: 20 };
 const params = z.object({
   dashboardId: z.string().regex(/^[0-9a-f-]{1,36}$/, 'must be the dashboardId of a dashboard'),
 });
 
-export const dashboardRoutes = {
-  listDashboards: defineRoute({
-    ...route,
+export const dashboardRoutes = defineRoutes('Dashboards', 'account', {
+  listDashboards: {
     method: 'GET',
     path: '/v1/dashboards',
-    operationId: 'listDashboards',
     summary: 'Dashboards of the account, newest first',
     query: z.object(Paging),
-    success: successful,
     response: z.array(Dashboard),
-  }),
-  createDashboard: defineRoute({
-    ...route,
+  },
+  createDashboard: {
     method: 'POST',
     path: '/v1/dashboards',
-    operationId: 'createDashboard',
     otherErrors: [409],
     summary: 'Create a dashboard; a private one gets a key',
     body: DashboardInput,
     success: created,
     response: Dashboard,
-  }),
-  getDashboard: defineRoute({
-    ...route,
+  },
+  getDashboard: {
     rateLimit,
     method: 'GET',
     path: '/v1/dashboards/{dashboardId}',
-    operationId: 'getDashboard',
     summary: 'One dashboard',
     params,
-    success: successful,
     response: Dashboard,
-  }),
-  updateDashboard: defineRoute({
-    ...route,
+  },
+  updateDashboard: {
     method: 'PUT',
     path: '/v1/dashboards/{dashboardId}',
-    operationId: 'updateDashboard',
     otherErrors: [409],
     summary:
       'Change a dashboard; absent fields keep their value. One that becomes private gets a key, one that becomes public loses its keys',
     params,
     body: DashboardPatch,
-    success: successful,
     response: Dashboard,
-  }),
-  checkDashboardDomain: defineRoute({
-    ...route,
+  },
+  checkDashboardDomain: {
     method: 'POST',
     path: '/v1/dashboards/{dashboardId}/custom-domain/check',
-    operationId: 'checkDashboardDomain',
     summary: 'Verify the custom domain of a dashboard now',
     rateLimit: domainCheckLimit,
     params,
-    success: successful,
     response: Dashboard,
-  }),
-  deleteDashboard: defineRoute({
-    ...route,
+  },
+  deleteDashboard: {
     method: 'DELETE',
     path: '/v1/dashboards/{dashboardId}',
-    operationId: 'deleteDashboard',
     summary: 'Delete a dashboard, its keys and its incidents',
     params,
-    success: noContent,
-  }),
-};
+  },
+});

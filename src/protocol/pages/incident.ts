@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { OffsetDateTime } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 import { patchOf } from './page-fields.ts';
 import { Service } from './status-page.ts';
 import { ComponentImpact } from './status-page-component.ts';
@@ -95,125 +95,91 @@ export const Incident = z
   })
   .meta({ id: 'Incident' });
 export type Incident = z.output<typeof Incident>;
-
-const route = { tag: 'Incidents', credential: 'account' } as const;
 const base = '/v1/status-pages/incidents';
 const params = z.object({ incidentId: z.uuid() });
 const updateParams = z.object({ incidentId: z.uuid(), incidentUpdateId: z.uuid() });
 
-export const incidentRoutes = {
-  listIncidents: defineRoute({
-    ...route,
+export const incidentRoutes = defineRoutes('Incidents', 'account', {
+  listIncidents: {
     method: 'GET',
     path: base,
-    operationId: 'listIncidents',
     summary: 'Incidents of the account, newest first',
     query: z.object(CursorPaging),
-    success: successful,
     response: cursorPage(Incident),
-  }),
-  createIncident: defineRoute({
-    ...route,
+  },
+  createIncident: {
     method: 'POST',
     path: base,
-    operationId: 'createIncident',
     otherErrors: [404],
     summary: 'Create an incident, with its first update',
     body: IncidentInput,
     success: created,
     response: Incident,
-  }),
-  getIncident: defineRoute({
-    ...route,
+  },
+  getIncident: {
     method: 'GET',
     path: `${base}/{incidentId}`,
-    operationId: 'getIncident',
     summary: 'One incident',
     params,
-    success: successful,
     response: Incident,
-  }),
-  updateIncident: defineRoute({
-    ...route,
+  },
+  updateIncident: {
     method: 'PUT',
     path: `${base}/{incidentId}`,
-    operationId: 'updateIncident',
     summary:
       'Change an incident; absent fields keep their value, services and components are replaced as a whole',
     params,
     body: IncidentPatch,
-    success: successful,
     response: Incident,
-  }),
-  patchIncident: defineRoute({
-    ...route,
+  },
+  patchIncident: {
     method: 'PATCH',
     path: `${base}/{incidentId}`,
-    operationId: 'patchIncident',
     summary: 'The same as PUT, for existing clients',
     params,
     body: IncidentPatch,
-    success: successful,
     response: Incident,
-  }),
-  deleteIncident: defineRoute({
-    ...route,
+  },
+  deleteIncident: {
     method: 'DELETE',
     path: `${base}/{incidentId}`,
-    operationId: 'deleteIncident',
     summary: 'Delete an incident and its updates; its time counts as up again',
     params,
-    success: noContent,
-  }),
-  listIncidentUpdates: defineRoute({
-    ...route,
+  },
+  listIncidentUpdates: {
     method: 'GET',
     path: `${base}/{incidentId}/incident-updates`,
-    operationId: 'listIncidentUpdates',
     summary: 'The newest 100 updates of an incident, newest first',
     params,
-    success: successful,
     response: z.array(IncidentUpdate),
-  }),
-  createIncidentUpdate: defineRoute({
-    ...route,
+  },
+  createIncidentUpdate: {
     method: 'POST',
     path: `${base}/{incidentId}/incident-updates`,
-    operationId: 'createIncidentUpdate',
     summary: 'Post an update; RESOLVED ends the incident, any other status reopens it',
     params,
     body: IncidentUpdateInput,
-    success: successful,
     response: IncidentUpdate,
-  }),
-  getIncidentUpdate: defineRoute({
-    ...route,
+  },
+  getIncidentUpdate: {
     method: 'GET',
     path: `${base}/{incidentId}/incident-updates/{incidentUpdateId}`,
-    operationId: 'getIncidentUpdate',
     summary: 'One update of an incident',
     params: updateParams,
-    success: successful,
     response: IncidentUpdate,
-  }),
-  updateIncidentUpdate: defineRoute({
-    ...route,
+  },
+  updateIncidentUpdate: {
     method: 'PUT',
     path: `${base}/{incidentId}/incident-updates/{incidentUpdateId}`,
-    operationId: 'updateIncidentUpdate',
     summary: 'Correct an update of an incident; no mails are sent',
     params: updateParams,
     body: IncidentUpdatePatch,
-    success: successful,
     response: IncidentUpdate,
-  }),
-  deleteIncidentUpdate: defineRoute({
-    ...route,
+  },
+  deleteIncidentUpdate: {
     method: 'DELETE',
     path: `${base}/{incidentId}/incident-updates/{incidentUpdateId}`,
-    operationId: 'deleteIncidentUpdate',
     summary: 'Retract an update of an incident, except the last one',
     params: updateParams,
-    success: noContent,
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NumericId, Paging, Timestamp } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 import { MaintenanceInstant } from './maintenance-window.ts';
 
 export const MaintenanceStatus = z
@@ -57,20 +57,16 @@ export const Maintenance = z
     updates: z.array(MaintenanceUpdate).describe('Newest first'),
   })
   .meta({ id: 'Maintenance' });
-
-const maintenanceRoute = { tag: 'Maintenance windows', credential: 'account' } as const;
 const windowParams = z.object({ id: NumericId });
 const params = z.object({ id: NumericId, maintenanceId: NumericId });
 const updateParams = params.extend({ updateId: z.uuid() });
 const path = '/v1/maintenance-windows/{id}/maintenances/{maintenanceId}';
 
 /** Single occurrences of maintenance windows (check model 2.7). */
-export const maintenanceRoutes = {
-  listMaintenances: defineRoute({
-    ...maintenanceRoute,
+export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', {
+  listMaintenances: {
     method: 'GET',
     path: '/v1/maintenance-windows/{id}/maintenances',
-    operationId: 'listMaintenances',
     summary: 'Occurrences of a window that are not over, soonest first',
     params: windowParams,
     query: z.object({
@@ -78,71 +74,53 @@ export const maintenanceRoutes = {
       page: Paging.page,
       from: Timestamp.optional().describe('Occurrences that are not over at this time; default now'),
     }),
-    success: successful,
     response: z.array(Maintenance),
-  }),
-  getMaintenance: defineRoute({
-    ...maintenanceRoute,
+  },
+  getMaintenance: {
     method: 'GET',
     path,
-    operationId: 'getMaintenance',
     summary: 'One occurrence of a window',
     params,
-    success: successful,
     response: Maintenance,
-  }),
-  updateMaintenance: defineRoute({
-    ...maintenanceRoute,
+  },
+  updateMaintenance: {
     method: 'PATCH',
     path,
-    operationId: 'updateMaintenance',
     otherErrors: [409],
     summary: 'Move one occurrence of a window; the others stay',
     params,
     body: MaintenanceDates.meta({ id: 'MaintenanceDates' }),
-    success: successful,
     response: Maintenance,
-  }),
-  deleteMaintenance: defineRoute({
-    ...maintenanceRoute,
+  },
+  deleteMaintenance: {
     method: 'DELETE',
     path,
-    operationId: 'deleteMaintenance',
     otherErrors: [409],
     summary: 'Leave out one occurrence of a window; the others stay',
     params,
-    success: noContent,
-  }),
-  createMaintenanceUpdate: defineRoute({
-    ...maintenanceRoute,
+  },
+  createMaintenanceUpdate: {
     method: 'POST',
     path: `${path}/updates`,
-    operationId: 'createMaintenanceUpdate',
     otherErrors: [409],
     summary: 'Post an update of an occurrence of a window',
     params,
     body: MaintenanceUpdateInput,
     success: created,
     response: MaintenanceUpdate,
-  }),
-  updateMaintenanceUpdate: defineRoute({
-    ...maintenanceRoute,
+  },
+  updateMaintenanceUpdate: {
     method: 'PUT',
     path: `${path}/updates/{updateId}`,
-    operationId: 'updateMaintenanceUpdate',
     summary: 'Correct the text of an update',
     params: updateParams,
     body: MaintenanceUpdateInput.pick({ description: true }).meta({ id: 'MaintenanceUpdateText' }),
-    success: successful,
     response: MaintenanceUpdate,
-  }),
-  deleteMaintenanceUpdate: defineRoute({
-    ...maintenanceRoute,
+  },
+  deleteMaintenanceUpdate: {
     method: 'DELETE',
     path: `${path}/updates/{updateId}`,
-    operationId: 'deleteMaintenanceUpdate',
     summary: 'Delete an update, with the status it set; the dates it changed stay',
     params: updateParams,
-    success: noContent,
-  }),
-};
+  },
+});

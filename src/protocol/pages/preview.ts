@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes, successful } from '../http/route.ts';
 import { DashboardInput } from './dashboard.ts';
 import { DashboardData, StatusPageData } from './public-page.ts';
 import { StatusPageInput } from './status-page.ts';
@@ -15,12 +15,10 @@ const route = {
 } as const;
 
 /** What pages would show if they were saved so. */
-export const previewRoutes = {
-  previewStatusPage: defineRoute({
+export const previewRoutes = defineRoutes('Status pages', 'account', {
+  previewStatusPage: {
     ...route,
-    tag: 'Status pages',
     path: '/v1/status-pages/preview',
-    operationId: 'previewStatusPage',
     otherErrors: [404],
     summary: 'Preview of a status page with unsaved settings; nothing is stored',
     query: z.object({
@@ -31,14 +29,13 @@ export const previewRoutes = {
     }),
     body: StatusPageInput,
     response: StatusPageData,
-  }),
-  previewDashboard: defineRoute({
+  },
+  previewDashboard: {
     ...route,
     tag: 'Dashboards',
     path: '/v1/dashboards/preview',
-    operationId: 'previewDashboard',
     summary: 'Preview of the first page of a dashboard with unsaved settings; nothing is stored',
     body: DashboardInput,
     response: DashboardData,
-  }),
-};
+  },
+});

@@ -1,7 +1,7 @@
 import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
 import { CheckState } from '../checks/check-state.ts';
-import { accepted, defineRoute, noContent, successful } from '../http/route.ts';
+import { accepted, defineRoutes } from '../http/route.ts';
 import { Aggregate } from '../results/reporting.ts';
 import { Coverage, Measurement } from '../runs/coverage.ts';
 import { DashboardOptions } from './dashboard.ts';
@@ -201,8 +201,6 @@ export const StatusPageData = z
   })
   .meta({ id: 'StatusPageData' });
 export type StatusPageData = z.output<typeof StatusPageData>;
-
-const route = { tag: 'Public pages', credential: 'none' } as const;
 const rateLimit = { requests: 60, windowSeconds: 60 };
 /** It reads the results of a week. */
 const dashboardLimit = { requests: 10, windowSeconds: 20 };
@@ -214,13 +212,11 @@ const pageKey = {
 const params = z.object({ address: z.string().min(1).max(253) });
 
 /** What anybody may read. */
-export const publicPageRoutes = {
-  getDashboardData: defineRoute({
-    ...route,
+export const publicPageRoutes = defineRoutes('Public pages', 'none', {
+  getDashboardData: {
     rateLimit: dashboardLimit,
     method: 'GET',
     path: '/v1/public/dashboards/{address}',
-    operationId: 'getDashboardData',
     summary:
       'Content of a dashboard, by its customUrl or customDomain; a private one needs its key as bearer token or `key`',
     params,
@@ -228,28 +224,22 @@ export const publicPageRoutes = {
       page: z.coerce.number().int().min(1).max(1_000_000).default(1),
       ...pageKey,
     }),
-    success: successful,
     response: DashboardData,
-  }),
-  getStatusPageData: defineRoute({
-    ...route,
+  },
+  getStatusPageData: {
     rateLimit,
     method: 'GET',
     path: '/v1/public/status-pages/{address}',
-    operationId: 'getStatusPageData',
     summary:
       'Content of a status page, by its url or customDomain; a private one needs its key as bearer token or `key`',
     params,
     query: z.object(pageKey),
-    success: successful,
     response: StatusPageData,
-  }),
-  subscribe: defineRoute({
-    ...route,
+  },
+  subscribe: {
     rateLimit: subscribeLimit,
     method: 'POST',
     path: '/v1/public/status-pages/{address}/subscriptions',
-    operationId: 'subscribe',
     summary:
       'Subscribe to mails about incidents and maintenance: a mail with a confirmation link is sent, valid for two days. The response is the same for every mail address, whether it is subscribed or not. A private page needs its key',
     params,
@@ -262,25 +252,19 @@ export const publicPageRoutes = {
       .meta({ id: 'PublicSubscriptionInput' }),
     success: accepted,
     response: z.object({ status: z.literal('PENDING') }),
-  }),
-  confirmSubscription: defineRoute({
-    ...route,
+  },
+  confirmSubscription: {
     rateLimit,
     method: 'POST',
     path: '/v1/public/subscriptions/{token}/confirm',
-    operationId: 'confirmSubscription',
     summary: 'Confirm a subscription with the link of a mail',
     params: z.object({ token: z.string().min(1).max(128) }),
-    success: noContent,
-  }),
-  unsubscribe: defineRoute({
-    ...route,
+  },
+  unsubscribe: {
     rateLimit,
     method: 'POST',
     path: '/v1/public/subscriptions/{token}/unsubscribe',
-    operationId: 'unsubscribe',
     summary: 'End a subscription with the link of a mail (RFC 8058)',
     params: z.object({ token: z.string().min(1).max(128) }),
-    success: noContent,
-  }),
-};
+  },
+});

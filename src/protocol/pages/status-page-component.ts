@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 
 export const componentTypes = ['SERVICE', 'GROUP'] as const;
 
@@ -90,62 +90,46 @@ export const StatusPageComponent = z
   })
   .meta({ id: 'StatusPageComponent' });
 export type StatusPageComponent = z.output<typeof StatusPageComponent>;
-
-const route = { tag: 'Status pages', credential: 'account' } as const;
 const base = '/v1/status-pages/components';
 const params = z.object({ componentId: z.uuid() });
 
-export const statusPageComponentRoutes = {
-  listStatusPageComponents: defineRoute({
-    ...route,
+export const statusPageComponentRoutes = defineRoutes('Status pages', 'account', {
+  listStatusPageComponents: {
     method: 'GET',
     path: base,
-    operationId: 'listStatusPageComponents',
     summary: 'Components of status pages, newest first',
     query: z.object({ ...CursorPaging, statusPageId: z.uuid().optional().describe('Those of one page') }),
-    success: successful,
     response: cursorPage(StatusPageComponent),
-  }),
-  createStatusPageComponent: defineRoute({
-    ...route,
+  },
+  createStatusPageComponent: {
     method: 'POST',
     path: base,
-    operationId: 'createStatusPageComponent',
     otherErrors: [404],
     summary: 'Create a component on a status page of version 3',
     body: StatusPageComponentInput,
     success: created,
     response: StatusPageComponent,
-  }),
-  getStatusPageComponent: defineRoute({
-    ...route,
+  },
+  getStatusPageComponent: {
     method: 'GET',
     path: `${base}/{componentId}`,
-    operationId: 'getStatusPageComponent',
     summary: 'One component of a status page',
     params,
-    success: successful,
     response: StatusPageComponent,
-  }),
-  updateStatusPageComponent: defineRoute({
-    ...route,
+  },
+  updateStatusPageComponent: {
     method: 'PUT',
     path: `${base}/{componentId}`,
-    operationId: 'updateStatusPageComponent',
     summary: 'Change a component; absent fields keep their value. Its page and its type stay',
     params,
     body: StatusPageComponentPatch,
-    success: successful,
     response: StatusPageComponent,
-  }),
-  deleteStatusPageComponent: defineRoute({
-    ...route,
+  },
+  deleteStatusPageComponent: {
     method: 'DELETE',
     path: `${base}/{componentId}`,
-    operationId: 'deleteStatusPageComponent',
     summary:
       'Delete a component; what is in a group moves to where the group was, incidents and rules lose it',
     params,
-    success: noContent,
-  }),
-};
+  },
+});

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { QueryBoolean } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 import {
   CustomDomain,
   CustomDomainState,
@@ -116,127 +116,94 @@ export const StatusPage = z
   })
   .meta({ id: 'StatusPage' });
 export type StatusPage = z.output<typeof StatusPage>;
-
-const route = { tag: 'Status pages', credential: 'account' } as const;
 const params = z.object({ statusPageId: z.uuid() });
 const serviceParams = z.object({ serviceId: z.uuid() });
 const serviceName = { name: z.string().min(1).max(255) };
 
-export const statusPageRoutes = {
-  listStatusPages: defineRoute({
-    ...route,
+export const statusPageRoutes = defineRoutes('Status pages', 'account', {
+  listStatusPages: {
     method: 'GET',
     path: '/v1/status-pages',
-    operationId: 'listStatusPages',
     summary: 'Status pages of the account, newest first',
     query: z.object(CursorPaging),
-    success: successful,
     response: cursorPage(StatusPage),
-  }),
-  createStatusPage: defineRoute({
-    ...route,
+  },
+  createStatusPage: {
     method: 'POST',
     path: '/v1/status-pages',
-    operationId: 'createStatusPage',
     otherErrors: [404, 409],
     summary: 'Create a status page, of cards or of components',
     body: StatusPageInput,
     success: created,
     response: StatusPage,
-  }),
-  getStatusPage: defineRoute({
-    ...route,
+  },
+  getStatusPage: {
     method: 'GET',
     path: '/v1/status-pages/{statusPageId}',
-    operationId: 'getStatusPage',
     summary: 'One status page',
     params,
-    success: successful,
     response: StatusPage,
-  }),
-  updateStatusPage: defineRoute({
-    ...route,
+  },
+  updateStatusPage: {
     method: 'PUT',
     path: '/v1/status-pages/{statusPageId}',
-    operationId: 'updateStatusPage',
     otherErrors: [409],
     summary: 'Change a status page; absent fields keep their value, cards are replaced as a whole',
     params,
     body: StatusPagePatch,
-    success: successful,
     response: StatusPage,
-  }),
-  checkStatusPageDomain: defineRoute({
-    ...route,
+  },
+  checkStatusPageDomain: {
     method: 'POST',
     path: '/v1/status-pages/{statusPageId}/custom-domain/check',
-    operationId: 'checkStatusPageDomain',
     summary: 'Verify the custom domain of a status page now',
     rateLimit: domainCheckLimit,
     params,
-    success: successful,
     response: StatusPage,
-  }),
-  deleteStatusPage: defineRoute({
-    ...route,
+  },
+  deleteStatusPage: {
     method: 'DELETE',
     path: '/v1/status-pages/{statusPageId}',
-    operationId: 'deleteStatusPage',
     summary: 'Delete a status page, its components, rules and subscriptions; its services stay',
     params,
-    success: noContent,
-  }),
-  listServices: defineRoute({
-    ...route,
+  },
+  listServices: {
     method: 'GET',
     path: '/v1/status-pages/services',
-    operationId: 'listServices',
     summary: 'Services of the account, newest first',
     query: z.object({
       ...CursorPaging,
       paginated: QueryBoolean.default(true).describe('false: return all of them at once'),
     }),
-    success: successful,
     response: cursorPage(Service),
-  }),
-  createService: defineRoute({
-    ...route,
+  },
+  createService: {
     method: 'POST',
     path: '/v1/status-pages/services',
-    operationId: 'createService',
     summary: 'Create a service',
     body: z.object(serviceName),
     success: created,
     response: Service,
-  }),
-  getService: defineRoute({
-    ...route,
+  },
+  getService: {
     method: 'GET',
     path: '/v1/status-pages/services/{serviceId}',
-    operationId: 'getService',
     summary: 'One service',
     params: serviceParams,
-    success: successful,
     response: Service,
-  }),
-  updateService: defineRoute({
-    ...route,
+  },
+  updateService: {
     method: 'PUT',
     path: '/v1/status-pages/services/{serviceId}',
-    operationId: 'updateService',
     summary: 'Rename a service',
     params: serviceParams,
     body: patchOf(serviceName),
-    success: successful,
     response: Service,
-  }),
-  deleteService: defineRoute({
-    ...route,
+  },
+  deleteService: {
     method: 'DELETE',
     path: '/v1/status-pages/services/{serviceId}',
-    operationId: 'deleteService',
     summary: 'Delete a service; cards and incidents lose it',
     params: serviceParams,
-    success: noContent,
-  }),
-};
+  },
+});

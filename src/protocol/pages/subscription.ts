@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 
 /** Who hears of the incidents of a status page. */
 export const Subscription = z
@@ -29,27 +29,20 @@ const BulkInput = z
       .max(100),
   })
   .meta({ id: 'SubscriptionsInput' });
-
-const route = { tag: 'Subscriptions', credential: 'account' } as const;
 const base = '/v1/status-pages/{statusPageId}/subscriptions';
 
-export const subscriptionRoutes = {
-  listSubscriptions: defineRoute({
-    ...route,
+export const subscriptionRoutes = defineRoutes('Subscriptions', 'account', {
+  listSubscriptions: {
     method: 'GET',
     path: base,
-    operationId: 'listSubscriptions',
     summary: 'Subscriptions of a status page, newest first',
     params: z.object({ statusPageId: z.uuid() }),
     query: z.object(CursorPaging),
-    success: successful,
     response: cursorPage(Subscription),
-  }),
-  createSubscriptions: defineRoute({
-    ...route,
+  },
+  createSubscriptions: {
     method: 'POST',
     path: `${base}/bulk`,
-    operationId: 'createSubscriptions',
     summary:
       'Subscribe up to 100 addresses, whose consent you have; those that are subscribed stay as they are',
     params: z.object({ statusPageId: z.uuid() }),
@@ -60,14 +53,11 @@ export const subscriptionRoutes = {
       skipped: z.int().describe('Subscribed before, or named twice'),
       status: z.enum(['PENDING', 'VERIFIED']).describe('Of the ones that were created'),
     }),
-  }),
-  deleteSubscription: defineRoute({
-    ...route,
+  },
+  deleteSubscription: {
     method: 'DELETE',
     path: `${base}/{subscriptionId}`,
-    operationId: 'deleteSubscription',
     summary: 'End a subscription',
     params: z.object({ statusPageId: z.uuid(), subscriptionId: z.uuid() }),
-    success: noContent,
-  }),
-};
+  },
+});

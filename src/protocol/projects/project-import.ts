@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { QueryBoolean } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 import { LogicalId, ProjectResourceType } from './project.ts';
 
 const PhysicalId = z.union([z.int(), z.string()]);
@@ -63,8 +63,6 @@ export const ProjectImport = z
   })
   .meta({ id: 'ProjectImport' });
 export type ProjectImport = z.output<typeof ProjectImport>;
-
-const route = { tag: 'Projects', credential: 'account' } as const;
 const ofProject = z.object({ logicalId: LogicalId });
 const ofImport = z.object({ importId: z.uuid() });
 const states = z.object({
@@ -72,69 +70,52 @@ const states = z.object({
   onlyUncommitted: QueryBoolean.default(false),
 });
 
-export const projectImportRoutes = {
-  createProjectImport: defineRoute({
-    ...route,
+export const projectImportRoutes = defineRoutes('Projects', 'account', {
+  createProjectImport: {
     method: 'POST',
     path: '/next/projects/{logicalId}/imports',
-    operationId: 'createProjectImport',
     summary: 'Plan which resources of the account become those of a project, and under which names',
     params: ofProject,
     query: z.object({ preview: QueryBoolean.default(false).describe('The plan is not kept') }),
     body: ImportInput,
     success: created,
     response: ProjectImport,
-  }),
-  listImportsOfProject: defineRoute({
-    ...route,
+  },
+  listImportsOfProject: {
     method: 'GET',
     path: '/next/projects/{logicalId}/imports',
-    operationId: 'listImportsOfProject',
     summary: 'Imports of a project, newest first',
     params: ofProject,
     query: states,
-    success: successful,
     response: z.array(ProjectImport),
-  }),
-  listProjectImports: defineRoute({
-    ...route,
+  },
+  listProjectImports: {
     method: 'GET',
     path: '/next/projects/imports',
-    operationId: 'listProjectImports',
     summary: 'Imports of all projects, newest first',
     query: states,
-    success: successful,
     response: z.array(ProjectImport),
-  }),
-  applyProjectImport: defineRoute({
-    ...route,
+  },
+  applyProjectImport: {
     method: 'POST',
     path: '/next/projects/imports/{importId}/apply',
-    operationId: 'applyProjectImport',
     summary:
       'Apply an import: the resources become part of the project; until it is committed, no deployment deletes them',
     params: ofImport,
     otherErrors: [409],
-    success: successful,
     response: ProjectImport,
-  }),
-  commitProjectImport: defineRoute({
-    ...route,
+  },
+  commitProjectImport: {
     method: 'POST',
     path: '/next/projects/imports/{importId}/commit',
-    operationId: 'commitProjectImport',
     summary: 'Make an applied import final: what leaves the code is deleted then',
     params: ofImport,
-    success: successful,
     response: ProjectImport,
-  }),
-  cancelProjectImport: defineRoute({
-    ...route,
+  },
+  cancelProjectImport: {
     method: 'DELETE',
     path: '/next/projects/imports/{importId}',
-    operationId: 'cancelProjectImport',
     summary: 'Cancel an import that is not committed; the resources stay unchanged',
     params: ofImport,
-    success: noContent,
-  }),
-};
+  },
+});

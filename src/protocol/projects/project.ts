@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { QueryBoolean } from '../http/query.ts';
-import { accepted, created, defineRoute, successful } from '../http/route.ts';
+import { accepted, created, defineRoutes, successful } from '../http/route.ts';
 import { type KindName, kinds } from './kinds.ts';
 
 /** Parts of other resources, which have no files of their own: who is alerted, and where checks run. */
@@ -157,8 +157,6 @@ export const Project = z
   })
   .meta({ id: 'Project' });
 export type Project = z.output<typeof Project>;
-
-const route = { tag: 'Projects', credential: 'account' } as const;
 const ofProject = z.object({ logicalId: LogicalId });
 const ofDeployment = z.object({ logicalId: LogicalId, deploymentId: z.uuid() });
 const deploymentPath = '/v1/projects/{logicalId}/deployments/{deploymentId}';
@@ -167,12 +165,10 @@ const preserveResources = QueryBoolean.default(false).describe(
   'Keep resources in the account that are no longer in the project, instead of deleting them',
 );
 
-export const projectRoutes = {
-  deployProject: defineRoute({
-    ...route,
+export const projectRoutes = defineRoutes('Projects', 'account', {
+  deployProject: {
     method: 'POST',
     path: '/v1/projects/deploy',
-    operationId: 'deployProject',
     summary: 'Deploy a project to the account: all changes or none. With dryRun: 200 and the planned changes',
     query: z.object({
       dryRun,
@@ -187,58 +183,45 @@ export const projectRoutes = {
     success: accepted,
     otherSuccess: successful,
     response: z.union([Deployment, DeploymentResult]),
-  }),
-  getDeployment: defineRoute({
-    ...route,
+  },
+  getDeployment: {
     method: 'GET',
     path: deploymentPath,
-    operationId: 'getDeployment',
     summary: 'One deployment of a project',
     params: ofDeployment,
-    success: successful,
     response: Deployment,
-  }),
-  followDeployment: defineRoute({
-    ...route,
+  },
+  followDeployment: {
     method: 'GET',
     path: `${deploymentPath}/events`,
-    operationId: 'followDeployment',
     summary:
       'Server-sent events of a deployment: `progress` with `{"progress": 40}`, and at its end `complete` with the deployment',
     params: ofDeployment,
-    success: successful,
     response: z.string(),
     responseContentType: 'text/event-stream',
     isResponseRaw: true,
     isOnConnection: true,
-  }),
-  awaitDeployment: defineRoute({
-    ...route,
+  },
+  awaitDeployment: {
     method: 'GET',
     path: `${deploymentPath}/completion`,
-    operationId: 'awaitDeployment',
     summary: 'The deployment when it has ended; 408 while it goes on',
     params: ofDeployment,
     query: z.object({ maxWaitSeconds: z.coerce.number().min(0).max(30).default(30) }),
-    success: successful,
     response: Deployment,
     otherErrors: [408],
-  }),
-  cancelDeployment: defineRoute({
-    ...route,
+  },
+  cancelDeployment: {
     method: 'POST',
     path: `${deploymentPath}/cancel`,
-    operationId: 'cancelDeployment',
     summary: 'Cancel a deployment that has not ended; what has ended stays as it is',
     params: ofDeployment,
     success: accepted,
     response: Deployment,
-  }),
-  deleteProject: defineRoute({
-    ...route,
+  },
+  deleteProject: {
     method: 'DELETE',
     path: '/v1/projects/{logicalId}',
-    operationId: 'deleteProject',
     summary: 'Delete a project and its resources, as a deployment; 200 if the project does not exist',
     params: ofProject,
     query: z.object({ dryRun, preserveResources }),
@@ -246,35 +229,27 @@ export const projectRoutes = {
     success: accepted,
     otherSuccess: successful,
     response: z.union([Deployment, z.object({ diff: z.array(Change) })]),
-  }),
-  listProjects: defineRoute({
-    ...route,
+  },
+  listProjects: {
     method: 'GET',
     path: '/next/projects',
-    operationId: 'listProjects',
     summary: 'Projects of the account, by name',
-    success: successful,
     response: z.array(Project),
-  }),
-  createProject: defineRoute({
-    ...route,
+  },
+  createProject: {
     method: 'POST',
     path: '/next/projects',
-    operationId: 'createProject',
     summary: 'Create a project without resources',
     body: ProjectInput,
     otherErrors: [409],
     success: created,
     response: Project,
-  }),
-  getProject: defineRoute({
-    ...route,
+  },
+  getProject: {
     method: 'GET',
     path: '/next/projects/{logicalId}',
-    operationId: 'getProject',
     summary: 'One project',
     params: ofProject,
-    success: successful,
     response: Project,
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { artifactFolders } from '@picket/lib/names/artifact-folders.ts';
 import { z } from 'zod';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes, successful } from '../http/route.ts';
 
 /**
  * Artifacts: the files a run leaves behind as evidence. A result names its artifacts with size and SHA-256;
@@ -82,15 +82,12 @@ export const ArtifactReceipt = z
   .meta({ id: 'ArtifactReceipt' });
 export type ArtifactReceipt = z.output<typeof ArtifactReceipt>;
 
-export const artifactRoutes = {
-  putArtifact: defineRoute({
+export const artifactRoutes = defineRoutes('Agent protocol', 'location', {
+  putArtifact: {
     method: 'PUT',
     path: '/v1/agent/runs/{runId}/artifacts/{name}',
-    operationId: 'putArtifact',
     otherErrors: [409, 422],
     summary: 'Upload an artifact of an accepted result; idempotent, visible only when complete',
-    tag: 'Agent protocol',
-    credential: 'location',
     params: z.object({
       runId: z.uuid(),
       name: z
@@ -103,10 +100,9 @@ export const artifactRoutes = {
     }),
     hasPathTail: true,
     isBodyRaw: true,
-    success: successful,
     response: ArtifactReceipt,
-  }),
-};
+  },
+});
 
 export const assetTypes = ['log', 'trace', 'video', 'screenshot', 'pcap', 'report', 'file'] as const;
 export type AssetType = (typeof assetTypes)[number];
@@ -162,59 +158,46 @@ export type AssetQuery = z.output<typeof AssetQuery>;
 
 const AssetList = z.object({ assets: z.array(Asset) });
 
-export const assetRoutes = {
-  listAssets: defineRoute({
+export const assetRoutes = defineRoutes('Check results', 'account', {
+  listAssets: {
     method: 'GET',
     path: '/v1/check-results/{checkId}/{checkResultId}/assets',
-    operationId: 'listAssets',
     summary: 'Complete artifacts of a result',
-    tag: 'Check results',
-    credential: 'account',
     params: z.object(resultParams),
     query: AssetQuery,
-    success: successful,
     response: AssetList,
-  }),
-  getAsset: defineRoute({
+  },
+  getAsset: {
     method: 'GET',
     path: '/v1/check-results/{checkId}/{checkResultId}/assets/{name}',
-    operationId: 'getAsset',
     summary: 'Download an artifact; supports a single byte range',
-    tag: 'Check results',
-    credential: 'account',
     params: z.object({ ...resultParams, name: artifactName }),
     hasPathTail: true,
     isResponseRaw: true,
     success: successful,
-  }),
-  listTestSessionAssets: defineRoute({
+  },
+  listTestSessionAssets: {
     method: 'GET',
     path: '/v1/test-sessions/{id}/results/{resultId}/assets',
-    operationId: 'listTestSessionAssets',
     summary: 'Complete artifacts of a result of a test session',
     tag: 'Test sessions',
-    credential: 'account',
     params: z.object(sessionResultParams),
     query: AssetQuery,
-    success: successful,
     response: AssetList,
-  }),
-  getTestSessionAsset: defineRoute({
+  },
+  getTestSessionAsset: {
     method: 'GET',
     path: '/v1/test-sessions/{id}/results/{resultId}/assets/{name}',
-    operationId: 'getTestSessionAsset',
     summary: 'Download an artifact of a result of a test session; supports a single byte range',
     tag: 'Test sessions',
-    credential: 'account',
     params: z.object({ ...sessionResultParams, name: artifactName }),
     hasPathTail: true,
     isResponseRaw: true,
     success: successful,
-  }),
-  openAsset: defineRoute({
+  },
+  openAsset: {
     method: 'GET',
     path: '/v1/open-assets/{accountId}/{resultId}/{name}',
-    operationId: 'openAsset',
     summary: 'Open an artifact by a signed link, which works without a key for an hour',
     tag: 'Test sessions',
     credential: 'none',
@@ -224,5 +207,5 @@ export const assetRoutes = {
     hasPathTail: true,
     isResponseRaw: true,
     success: successful,
-  }),
-};
+  },
+});

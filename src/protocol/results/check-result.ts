@@ -4,7 +4,7 @@ import type { DetailKey, DetailSummary } from '@picket/checks/summary/detail-sum
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Paging, QueryBoolean, Timestamp } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();
 
@@ -146,45 +146,33 @@ const CheckResultCursorQuery = CheckResultQuery.omit({ page: true }).extend({ ne
 /** A client that reads the results of all monitors of a team asks once for each. */
 const rateLimit = { requests: 100, windowSeconds: 10 };
 
-export const checkResultRoutes = {
-  listCheckResults: defineRoute({
+export const checkResultRoutes = defineRoutes('Check results', 'account', {
+  listCheckResults: {
     method: 'GET',
     path: '/v1/check-results/{checkId}',
-    operationId: 'listCheckResults',
     summary: 'Results of a check, newest first',
-    tag: 'Check results',
-    credential: 'account',
     rateLimit,
     params: z.object({ checkId: z.uuid() }),
     query: CheckResultQuery,
-    success: successful,
     response: z.array(CheckResult),
     documentedResponse: z.array(DocumentedCheckResult),
-  }),
-  listCheckResultsByCursor: defineRoute({
+  },
+  listCheckResultsByCursor: {
     method: 'GET',
     path: '/v2/check-results/{checkId}',
-    operationId: 'listCheckResultsByCursor',
     summary: 'Results of a check, newest first, by cursor: new results do not shift pages',
-    tag: 'Check results',
-    credential: 'account',
     rateLimit,
     params: z.object({ checkId: z.uuid() }),
     query: CheckResultCursorQuery,
-    success: successful,
     response: cursorPage(CheckResult),
     documentedResponse: cursorPage(DocumentedCheckResult),
-  }),
-  getCheckResult: defineRoute({
+  },
+  getCheckResult: {
     method: 'GET',
     path: '/v1/check-results/{checkId}/{checkResultId}',
-    operationId: 'getCheckResult',
     summary: 'One result of a check',
-    tag: 'Check results',
-    credential: 'account',
     params: z.object({ checkId: z.uuid(), checkResultId: z.uuid() }),
-    success: successful,
     response: CheckResult,
     documentedResponse: DocumentedCheckResult,
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Paging, QueryBoolean } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes, successful } from '../http/route.ts';
 import { RootCauseAnalysis } from './root-cause-analysis.ts';
 
 const DateTime = z.iso.datetime();
@@ -76,84 +76,76 @@ export const ErrorGroupPatch = z
   .meta({ id: 'ErrorGroupPatch' });
 export type ErrorGroupPatch = z.output<typeof ErrorGroupPatch>;
 
-const groupRoute = { tag: 'Error groups', credential: 'account', success: successful } as const;
+const groupRoute = { success: successful } as const;
 const params = z.object({ id: z.uuid() });
 
-export const errorGroupRoutes = {
-  listErrorGroups: defineRoute({
+export const errorGroupRoutes = defineRoutes('Error groups', 'account', {
+  listErrorGroups: {
     ...groupRoute,
     method: 'GET',
     path: '/v1/error-groups',
-    operationId: 'listErrorGroups',
     summary: 'Error groups of all checks, last seen first',
     query: ListQuery,
     response: z.array(ErrorGroup),
-  }),
-  listErrorGroupsOfCheck: defineRoute({
+  },
+  listErrorGroupsOfCheck: {
     ...groupRoute,
     method: 'GET',
     path: '/v1/error-groups/checks/{checkId}',
-    operationId: 'listErrorGroupsOfCheck',
     summary: 'Error groups of a check, last seen first',
     params: z.object({ checkId: z.uuid() }),
     query: ListQuery,
     response: z.array(ErrorGroup),
-  }),
-  getErrorGroup: defineRoute({
+  },
+  getErrorGroup: {
     ...groupRoute,
     method: 'GET',
     path: '/v1/error-groups/{id}',
-    operationId: 'getErrorGroup',
     summary: 'One error group',
     params,
     response: ErrorGroup,
-  }),
-  updateErrorGroup: defineRoute({
+  },
+  updateErrorGroup: {
     ...groupRoute,
     method: 'PATCH',
     path: '/v1/error-groups/{id}',
-    operationId: 'updateErrorGroup',
     summary: 'Archive or unarchive an error group',
     params,
     body: ErrorGroupPatch,
     response: ErrorGroup,
-  }),
-  listTestSessionErrorGroups: defineRoute({
+  },
+  listTestSessionErrorGroups: {
     ...groupRoute,
     method: 'GET',
     path: '/v1/test-session-error-groups',
-    operationId: 'listTestSessionErrorGroups',
     summary: 'Error groups of all test sessions, last seen first',
     query: ListQuery,
     response: z.array(TestSessionErrorGroup),
-  }),
-  listTestSessionErrorGroupsOfProject: defineRoute({
+  },
+  listTestSessionErrorGroupsOfProject: {
     ...groupRoute,
     method: 'GET',
     path: '/v1/test-session-error-groups/projects/{projectId}',
-    operationId: 'listTestSessionErrorGroupsOfProject',
     summary: 'Error groups of the test sessions of a project, last seen first',
     params: z.object({ projectId: z.string().min(1).max(255) }),
     query: WholeListQuery,
     response: z.array(TestSessionErrorGroup),
-  }),
-  getTestSessionErrorGroup: defineRoute({
+  },
+  getTestSessionErrorGroup: {
     ...groupRoute,
     method: 'GET',
     path: '/v1/test-session-error-groups/{id}',
-    operationId: 'getTestSessionErrorGroup',
     summary: 'One error group of test sessions',
     params,
     response: TestSessionErrorGroup,
-  }),
-  updateTestSessionErrorGroup: defineRoute({
+  },
+  updateTestSessionErrorGroup: {
     ...groupRoute,
     method: 'PATCH',
     path: '/v1/test-session-error-groups/{id}',
-    operationId: 'updateTestSessionErrorGroup',
     summary: 'Archive or unarchive an error group of test sessions',
     params,
     body: ErrorGroupPatch,
     response: TestSessionErrorGroup,
-  }),
-};
+  },
+});

@@ -1,7 +1,7 @@
 import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
 import { QueryBoolean, Timestamp } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes, successful } from '../http/route.ts';
 import { TimeZone } from '../http/time-zone.ts';
 import { Coverage } from '../runs/coverage.ts';
 
@@ -59,28 +59,24 @@ const query = z.object({
 });
 
 const reportRoute = {
-  tag: 'Reporting',
-  credential: 'account',
   rateLimit: { requests: 30, windowSeconds: 60 },
   method: 'GET',
   query,
   success: successful,
 } as const;
 
-export const reportingRoutes = {
-  getReport: defineRoute({
+export const reportingRoutes = defineRoutes('Reporting', 'account', {
+  getReport: {
     ...reportRoute,
     path: '/v1/reporting',
-    operationId: 'getReport',
     summary: 'Success ratio, coverage and response times of every check of the account in a window, by name',
     response: z.array(CheckReport),
-  }),
-  getReportAsCsv: defineRoute({
+  },
+  getReportAsCsv: {
     ...reportRoute,
     path: '/v1/reporting.csv',
-    operationId: 'getReportAsCsv',
     summary: 'The same report as a table (RFC 4180), with a column for every reason a slot can be missed for',
     response: z.string(),
     responseContentType: 'text/csv; charset=utf-8',
-  }),
-};
+  },
+});

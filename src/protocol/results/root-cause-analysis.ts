@@ -1,6 +1,6 @@
 import { failingParts } from '@picket/checks/judging/failure-words.ts';
 import { z } from 'zod';
-import { accepted, defineRoute, successful } from '../http/route.ts';
+import { accepted, defineRoutes } from '../http/route.ts';
 
 export const classifications = [
   'CONFIGURATION_ERROR',
@@ -141,37 +141,31 @@ const startRoute = {
   response: AnalysisPending,
 } as const;
 
-export const rootCauseAnalysisRoutes = {
-  analyseErrorGroup: defineRoute({
+export const rootCauseAnalysisRoutes = defineRoutes('Root cause analyses', 'account', {
+  analyseErrorGroup: {
     ...startRoute,
     path: '/v1/root-cause-analyses/error-groups/{id}',
-    operationId: 'analyseErrorGroup',
     summary: 'Analyse the cause of an error group now; new groups are analysed automatically',
-  }),
-  analyseTestSessionErrorGroup: defineRoute({
+  },
+  analyseTestSessionErrorGroup: {
     ...startRoute,
     path: '/v1/root-cause-analyses/test-session-error-groups/{id}',
-    operationId: 'analyseTestSessionErrorGroup',
     summary: 'The same for an error group of test sessions',
-  }),
-  getRootCauseAnalysis: defineRoute({
+  },
+  getRootCauseAnalysis: {
     ...analysisRoute,
     method: 'GET',
     path: '/v1/root-cause-analyses/{id}',
-    operationId: 'getRootCauseAnalysis',
     summary: 'An analysis; 202 until it is done',
-    success: successful,
     otherSuccess: accepted,
     response: z.discriminatedUnion('status', [AnalysisPending, AnalysisCompleted]),
-  }),
-  updateRootCauseAnalysis: defineRoute({
+  },
+  updateRootCauseAnalysis: {
     ...analysisRoute,
     method: 'PATCH',
     path: '/v1/root-cause-analyses/{id}',
-    operationId: 'updateRootCauseAnalysis',
     summary: 'Rate an analysis as right or wrong',
     body: RootCauseAnalysisPatch,
-    success: successful,
     response: AnalysisCompleted,
-  }),
-};
+  },
+});

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 import { Coverage } from '../runs/coverage.ts';
 
 /** What a service level objective is about: exactly one of these. */
@@ -137,28 +137,20 @@ const SloBurn = z
   })
   .meta({ id: 'SloBurn' });
 
-export const sloRoutes = {
-  listSloBurns: defineRoute({
-    tag: 'Slos',
-    credential: 'account',
+export const sloRoutes = defineRoutes('Slos', 'account', {
+  listSloBurns: {
     method: 'GET',
     path: '/v1/slo-burns',
-    operationId: 'listSloBurns',
     summary: 'Objectives with an active burnAlert: the error budget burns too fast',
     query: z.object(Paging),
-    success: successful,
     response: z.array(SloBurn),
-  }),
-  getSloStatus: defineRoute({
-    tag: 'Slos',
-    credential: 'account',
+  },
+  getSloStatus: {
     rateLimit: { requests: 30, windowSeconds: 60 },
     method: 'GET',
     path: '/v1/slos/{id}/status',
-    operationId: 'getSloStatus',
     summary: 'Current status of an objective: remaining error budget, burn rates and coverage',
     params: z.object({ id: NumericId }),
-    success: successful,
     response: SloStatus,
-  }),
-};
+  },
+});

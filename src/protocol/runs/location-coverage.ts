@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 import { Coverage, Measurement } from './coverage.ts';
 
 /** How much of what was due at a location was measured, in all and day by day. */
@@ -13,19 +13,15 @@ export const LocationCoverage = z
   .meta({ id: 'LocationCoverage' });
 export type LocationCoverage = z.output<typeof LocationCoverage>;
 
-export const locationCoverageRoutes = {
-  getLocationCoverage: defineRoute({
+export const locationCoverageRoutes = defineRoutes('Slots', 'account', {
+  getLocationCoverage: {
     method: 'GET',
     path: '/v1/private-locations/{id}/coverage',
-    operationId: 'getLocationCoverage',
     summary: 'Daily coverage of a private location: share of due slots that were measured',
-    tag: 'Slots',
-    credential: 'account',
     params: z.object({ id: z.uuid() }),
     query: z.object({
       days: z.coerce.number().int().min(1).max(90).default(30).describe('How many days, today included'),
     }),
-    success: successful,
     response: LocationCoverage,
-  }),
-};
+  },
+});

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Timestamp } from '../http/query.ts';
-import { defineRoute, successful } from '../http/route.ts';
+import { defineRoutes } from '../http/route.ts';
 
 export const slotStates = ['QUEUED', 'LEASED', 'FINAL', 'MISSED', 'CANCELLED'] as const;
 
@@ -77,15 +77,12 @@ const SlotWindow = {
   to: Timestamp.optional().describe('Slots due before it; default: now'),
 };
 
-export const slotRoutes = {
-  listCheckSlots: defineRoute({
+export const slotRoutes = defineRoutes('Slots', 'account', {
+  listCheckSlots: {
     method: 'GET',
     path: '/v1/checks/{id}/slots',
-    operationId: 'listCheckSlots',
     summary:
       'All slots of a check and their outcomes, newest first: measured, missed with the reason, in progress',
-    tag: 'Slots',
-    credential: 'account',
     params: z.object({ id: z.uuid() }),
     query: z.object({
       ...CursorPaging,
@@ -100,31 +97,22 @@ export const slotRoutes = {
       state: z.enum(slotStates).optional(),
       reason: z.enum(reasonNames).optional(),
     }),
-    success: successful,
     response: cursorPage(Slot),
-  }),
-  countCheckSlots: defineRoute({
+  },
+  countCheckSlots: {
     method: 'GET',
     path: '/v1/checks/{id}/slots/count',
-    operationId: 'countCheckSlots',
     summary: 'Number of due slots of a check in a window, by outcome',
-    tag: 'Slots',
-    credential: 'account',
     params: z.object({ id: z.uuid() }),
     query: z.object({ ...SlotWindow, location: z.string().min(1).max(64).optional() }),
-    success: successful,
     response: SlotCounts,
-  }),
-  countLocationSlots: defineRoute({
+  },
+  countLocationSlots: {
     method: 'GET',
     path: '/v1/private-locations/{id}/slots',
-    operationId: 'countLocationSlots',
     summary: 'Number of due slots of all checks at a private location in a window, by outcome',
-    tag: 'Slots',
-    credential: 'account',
     params: z.object({ id: z.uuid() }),
     query: z.object(SlotWindow),
-    success: successful,
     response: SlotCounts,
-  }),
-};
+  },
+});

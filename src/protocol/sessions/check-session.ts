@@ -1,6 +1,6 @@
 import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import { alsoIn, created, defineRoute, noContent, successful } from '../http/route.ts';
+import { alsoIn, created, defineRoutes } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();
 const maxIds = 1000;
@@ -90,55 +90,44 @@ export const CancelSession = z
 export const CompletionQuery = z.object({
   maxWaitSeconds: z.coerce.number().int().min(1).max(30).default(30),
 });
-
-const sessionRoute = { tag: 'Check sessions', credential: 'account' } as const;
 const params = z.object({ id: z.uuid() });
 
-export const checkSessionRoutes = alsoIn(['v2'], {
-  triggerCheckSessions: defineRoute({
-    ...sessionRoute,
+const routes = defineRoutes('Check sessions', 'account', {
+  triggerCheckSessions: {
     method: 'POST',
     path: '/v1/check-sessions/trigger',
-    operationId: 'triggerCheckSessions',
     summary: 'Run checks now; their results count as those of the schedule do',
     body: CheckSessionTrigger,
     isRun: true,
     otherErrors: [404, 409],
     success: created,
     response: z.object({ sessions: z.array(z.object(SessionFields)) }),
-  }),
-  getCheckSession: defineRoute({
-    ...sessionRoute,
+  },
+  getCheckSession: {
     method: 'GET',
     path: '/v1/check-sessions/{id}',
-    operationId: 'getCheckSession',
     summary: 'Progress and results of a check session',
     params,
-    success: successful,
     response: CheckSession,
-  }),
-  awaitCheckSession: defineRoute({
-    ...sessionRoute,
+  },
+  awaitCheckSession: {
     method: 'GET',
     path: '/v1/check-sessions/{id}/completion',
-    operationId: 'awaitCheckSession',
     summary: 'Wait until a check session has ended; 408 on timeout',
     params,
     query: CompletionQuery,
     otherErrors: [408],
-    success: successful,
     response: CheckSession,
-  }),
-  cancelCheckSession: defineRoute({
-    ...sessionRoute,
+  },
+  cancelCheckSession: {
     method: 'POST',
     path: '/v1/check-sessions/{id}/cancel',
-    operationId: 'cancelCheckSession',
     summary: 'Cancel the unfinished runs of a check session',
     params,
     body: CancelSession,
     isBodyOptional: true,
     isRun: true,
-    success: noContent,
-  }),
+  },
 });
+
+export const checkSessionRoutes = alsoIn(['v2'], routes);

@@ -4,7 +4,7 @@ import { checkTypeNames, checkTypes } from '@picket/checks/index.ts';
 import { z } from 'zod';
 import { ignoredInAssertions } from '../checks/check.ts';
 import { CheckGroupInput } from '../checks/check-group.ts';
-import { accepted, defineRoute, successful } from '../http/route.ts';
+import { accepted, defineRoutes } from '../http/route.ts';
 import { CompletionQuery } from './check-session.ts';
 
 const maxJobs = 500;
@@ -112,14 +112,10 @@ const RunFields = {
 export const DefinitionRun = z.object({ ...RunFields, checkRunJobs: z.array(Job).min(1).max(maxJobs) });
 export type DefinitionRun = z.output<typeof DefinitionRun>;
 
-const route = { tag: 'Test sessions', credential: 'account' } as const;
-
-export const definitionRunRoutes = {
-  runDefinitions: defineRoute({
-    ...route,
+export const definitionRunRoutes = defineRoutes('Test sessions', 'account', {
+  runDefinitions: {
     method: 'POST',
     path: '/v1/test-sessions/run',
-    operationId: 'runDefinitions',
     summary:
       'Run definitions that are not stored checks; their results do not affect statuses, alerts or analytics',
     body: DefinitionRun,
@@ -143,17 +139,14 @@ export const definitionRunRoutes = {
         .describe('Ids of the results by logicalId, for when there are some'),
       sequenceIds: z.record(z.string(), z.string()).describe('By logicalId'),
     }),
-  }),
-  awaitScheduling: defineRoute({
-    ...route,
+  },
+  awaitScheduling: {
     method: 'GET',
     path: '/v1/test-sessions/scheduling/{id}/completion',
-    operationId: 'awaitScheduling',
     summary:
       'Whether the runs of POST /v1/test-sessions/run are in the queue: they are, as soon as it has answered',
     params: z.object({ id: z.uuid() }),
     query: CompletionQuery,
-    success: successful,
     response: z.object({ status: z.enum(['SUCCEEDED', 'FAILED']), error: z.string().nullable() }),
-  }),
-};
+  },
+});

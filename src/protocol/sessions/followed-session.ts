@@ -2,7 +2,7 @@ import { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/defi
 import { HttpLogEntry } from '@picket/checks/http/detail.ts';
 import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import { accepted, defineRoute, successful } from '../http/route.ts';
+import { accepted, defineRoutes } from '../http/route.ts';
 import { RepoInfo, RunLocation, SuiteId } from './definition-run.ts';
 
 /**
@@ -30,19 +30,15 @@ const FollowedTrigger = z
   })
   .meta({ id: 'FollowedTrigger' });
 export type FollowedTrigger = z.output<typeof FollowedTrigger>;
-
-const route = { tag: 'Test sessions', credential: 'account' } as const;
 const ResultParams = z.object({ id: z.uuid(), resultId: z.uuid() });
 /** The region is part of what results name; the key alone says which file it is. */
 const FileParams = z.object({ region: z.string().max(64), key: z.uuid() });
 const links = z.array(z.string());
 
-export const followedSessionRoutes = {
-  triggerFollowedSession: defineRoute({
-    ...route,
+export const followedSessionRoutes = defineRoutes('Test sessions', 'account', {
+  triggerFollowedSession: {
     method: 'POST',
     path: '/next/test-sessions/trigger',
-    operationId: 'triggerFollowedSession',
     summary: 'Test checks and follow their runs by the name checkRunSuiteId',
     body: FollowedTrigger,
     isRun: true,
@@ -54,40 +50,31 @@ export const followedSessionRoutes = {
       testResultIds: z.record(z.string(), z.string()).describe('By the id of the check'),
       sequenceIds: z.record(z.string(), z.string()).describe('By the id of the check'),
     }),
-  }),
-  getTestSessionLink: defineRoute({
-    ...route,
+  },
+  getTestSessionLink: {
     method: 'GET',
     path: '/next/test-sessions/{id}/link',
-    operationId: 'getTestSessionLink',
     summary: 'The page of a test session',
     params: z.object({ id: z.uuid() }),
-    success: successful,
     response: z.object({ link: z.string() }),
-  }),
-  getTestResultLinks: defineRoute({
-    ...route,
+  },
+  getTestResultLinks: {
     method: 'GET',
     path: '/next/test-sessions/{id}/results/{resultId}/links',
-    operationId: 'getTestResultLinks',
     summary: 'The page of a result of a test session, and its available files',
     params: ResultParams,
-    success: successful,
     response: z.object({
       testResultLink: z.string(),
       testTraceLinks: links,
       videoLinks: links,
       screenshotLinks: links,
     }),
-  }),
-  getResultLog: defineRoute({
-    ...route,
+  },
+  getResultLog: {
     method: 'GET',
     path: '/next/assets/log/{region}/{key}',
-    operationId: 'getResultLog',
     summary: 'The log of a result of a test session; of requests by stage',
     params: FileParams,
-    success: successful,
     response: z.union([
       z.array(HttpLogEntry),
       z.object({
@@ -96,15 +83,12 @@ export const followedSessionRoutes = {
         teardown: z.array(HttpLogEntry),
       }),
     ]),
-  }),
-  getResultData: defineRoute({
-    ...route,
+  },
+  getResultData: {
     method: 'GET',
     path: '/next/assets/check-run-data/{region}/{key}',
-    operationId: 'getResultData',
     summary: 'Details of a result of a test session',
     params: FileParams,
-    success: successful,
     response: z.looseObject({}),
-  }),
-};
+  },
+});

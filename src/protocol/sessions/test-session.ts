@@ -2,7 +2,7 @@ import { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/defi
 import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
 import { Timestamp } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes } from '../http/route.ts';
 import { CheckResult, DocumentedCheckResult } from '../results/check-result.ts';
 import { CancelSession, CompletionQuery, SessionTargetFields } from './check-session.ts';
 
@@ -130,80 +130,61 @@ export const TestSessionQuery = z.object({
   textSearch: z.string().min(3).max(200).optional().describe('Part of the name, in any case'),
   errorGroupId: z.uuid().optional(),
 });
-
-const sessionRoute = { tag: 'Test sessions', credential: 'account' } as const;
 const params = z.object({ id: z.uuid() });
 
-export const testSessionRoutes = {
-  triggerTestSession: defineRoute({
-    ...sessionRoute,
+export const testSessionRoutes = defineRoutes('Test sessions', 'account', {
+  triggerTestSession: {
     method: 'POST',
     path: '/v1/test-sessions/trigger',
-    operationId: 'triggerTestSession',
     summary: 'Test checks; their results do not affect statuses, alerts or analytics',
     body: TestSessionTrigger,
     isRun: true,
     otherErrors: [404, 409],
     success: created,
     response: TestSession,
-  }),
-  listTestSessions: defineRoute({
-    ...sessionRoute,
+  },
+  listTestSessions: {
     method: 'GET',
     path: '/v1/test-sessions',
-    operationId: 'listTestSessions',
     summary: 'Test sessions, newest first',
     query: TestSessionQuery,
-    success: successful,
     response: z.object({
       length: z.int(),
       entries: z.array(z.object(SessionFields)),
       nextId: z.string().nullable().describe('null on the last page'),
     }),
-  }),
-  getTestSession: defineRoute({
-    ...sessionRoute,
+  },
+  getTestSession: {
     method: 'GET',
     path: '/v1/test-sessions/{id}',
-    operationId: 'getTestSession',
     summary: 'Progress and results of a test session',
     params,
-    success: successful,
     response: TestSession,
-  }),
-  awaitTestSession: defineRoute({
-    ...sessionRoute,
+  },
+  awaitTestSession: {
     method: 'GET',
     path: '/v1/test-sessions/{id}/completion',
-    operationId: 'awaitTestSession',
     summary: 'Wait until a test session has ended; 408 on timeout',
     params,
     query: CompletionQuery,
     otherErrors: [408],
-    success: successful,
     response: TestSession,
-  }),
-  cancelTestSession: defineRoute({
-    ...sessionRoute,
+  },
+  cancelTestSession: {
     method: 'POST',
     path: '/v1/test-sessions/{id}/cancel',
-    operationId: 'cancelTestSession',
     summary: 'Cancel the unfinished runs of a test session',
     params,
     body: CancelSession,
     isBodyOptional: true,
     isRun: true,
-    success: noContent,
-  }),
-  getTestSessionResult: defineRoute({
-    ...sessionRoute,
+  },
+  getTestSessionResult: {
     method: 'GET',
     path: '/v1/test-sessions/{id}/results/{resultId}',
-    operationId: 'getTestSessionResult',
     summary: 'One result of a test session',
     params: z.object({ id: z.uuid(), resultId: z.uuid() }),
-    success: successful,
     response: CheckResult,
     documentedResponse: DocumentedCheckResult,
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NumericId } from '../http/query.ts';
-import { created, defineRoute, noContent, successful } from '../http/route.ts';
+import { created, defineRoutes, successful } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();
 
@@ -15,15 +15,11 @@ const TriggerFields = {
 
 const CheckTrigger = z.object({ ...TriggerFields, checkId: z.string() }).meta({ id: 'CheckTrigger' });
 const GroupTrigger = z.object({ ...TriggerFields, groupId: z.int() }).meta({ id: 'CheckGroupTrigger' });
-
-const triggerRoute = { tag: 'Triggers (deprecated)', credential: 'account' } as const;
 const check = {
-  ...triggerRoute,
   path: '/v1/triggers/checks/{checkId}',
   params: z.object({ checkId: z.uuid() }),
 } as const;
 const group = {
-  ...triggerRoute,
   path: '/v1/triggers/check-groups/{groupId}',
   params: z.object({ groupId: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) }),
 } as const;
@@ -42,72 +38,59 @@ const call = {
 } as const;
 
 /** Deprecated: check sessions do the same with an API key (check model 4.2). */
-export const triggerRoutes = {
-  getCheckTrigger: defineRoute({
+export const triggerRoutes = defineRoutes('Triggers (deprecated)', 'account', {
+  getCheckTrigger: {
     ...check,
     method: 'GET',
-    operationId: 'getCheckTrigger',
     summary: 'The trigger of a check',
-    success: successful,
     response: CheckTrigger,
-  }),
-  createCheckTrigger: defineRoute({
+  },
+  createCheckTrigger: {
     ...check,
     method: 'POST',
-    operationId: 'createCheckTrigger',
     summary: 'Create a trigger of a check; an existing one gets a new token',
     success: created,
     response: CheckTrigger,
-  }),
-  deleteCheckTrigger: defineRoute({
+  },
+  deleteCheckTrigger: {
     ...check,
     method: 'DELETE',
-    operationId: 'deleteCheckTrigger',
     summary: 'Delete the trigger of a check',
-    success: noContent,
-  }),
-  getCheckGroupTrigger: defineRoute({
+  },
+  getCheckGroupTrigger: {
     ...group,
     method: 'GET',
-    operationId: 'getCheckGroupTrigger',
     summary: 'The trigger of a check group',
-    success: successful,
     response: GroupTrigger,
-  }),
-  createCheckGroupTrigger: defineRoute({
+  },
+  createCheckGroupTrigger: {
     ...group,
     method: 'POST',
-    operationId: 'createCheckGroupTrigger',
     summary: 'Create a trigger of a check group; an existing one gets a new token',
     success: created,
     response: GroupTrigger,
-  }),
-  deleteCheckGroupTrigger: defineRoute({
+  },
+  deleteCheckGroupTrigger: {
     ...group,
     method: 'DELETE',
-    operationId: 'deleteCheckGroupTrigger',
     summary: 'Delete the trigger of a check group',
-    success: noContent,
-  }),
-  callCheckTrigger: defineRoute({
+  },
+  callCheckTrigger: {
     ...call,
     path: '/checks/{checkId}/trigger/{token}',
-    operationId: 'callCheckTrigger',
     summary: 'The same as /v1/triggers/run/{token}, for existing clients',
     params: z.object({ checkId: z.uuid(), token }),
-  }),
-  callCheckGroupTrigger: defineRoute({
+  },
+  callCheckGroupTrigger: {
     ...call,
     path: '/check-groups/{groupId}/trigger/{token}',
-    operationId: 'callCheckGroupTrigger',
     summary: 'The same as /v1/triggers/run/{token}, for existing clients',
     params: z.object({ groupId: NumericId, token }),
-  }),
-  callTrigger: defineRoute({
+  },
+  callTrigger: {
     ...call,
     path: '/v1/triggers/run/{token}',
-    operationId: 'callTrigger',
     summary: 'Run the check or group of the trigger and wait: 200 if it passes, 503 if it fails',
     params: z.object({ token }),
-  }),
-};
+  },
+});

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
 import type { KeyRole } from '@picket/platform/ids/keys.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
 import type { AccountRow, ApiKeyRow } from './tables.ts';
 
 const alertSettings = storedJson('accounts.alert_settings', AlertSettings);
@@ -18,29 +16,21 @@ export interface NewKey {
 }
 
 /** Accounts and their API keys. Keys are stored as hashes only. */
-export class Accounts {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Accounts extends Repository {
   async add(name: string, now: number): Promise<AccountRow> {
     const account = { id: randomUUID(), name, alert_settings: null, created: now };
-    await this.#db.insertInto('accounts').values(account).execute();
+    await this.db.insertInto('accounts').values(account).execute();
     return account;
   }
 
   /** The account that was created first, or undefined in an empty store. */
   async first(): Promise<AccountRow | undefined> {
-    return this.#db.selectFrom('accounts').selectAll().orderBy('created').orderBy('id').executeTakeFirst();
+    return this.db.selectFrom('accounts').selectAll().orderBy('created').orderBy('id').executeTakeFirst();
   }
 
   /** All accounts with the number of their keys, oldest first. */
   async list() {
-    return this.#db
+    return this.db
       .selectFrom('accounts')
       .leftJoin('api_keys', 'api_keys.account_id', 'accounts.id')
       .select(['accounts.id', 'accounts.name', 'accounts.created'])
@@ -52,15 +42,15 @@ export class Accounts {
   }
 
   async find(id: string): Promise<AccountRow | undefined> {
-    return this.#db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+    return this.db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
   /** The stored alert settings of some accounts; those that never wrote any are missing. */
   async alertSettings(ids: readonly string[]): Promise<Map<string, unknown>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('accounts')
       .select(['id', 'alert_settings'])
-      .where(this.#dialect.inList('id', [...new Set(ids)]))
+      .where(this.dialect.inList('id', [...new Set(ids)]))
       .execute();
     return new Map(
       rows.flatMap((row) =>
@@ -70,7 +60,7 @@ export class Accounts {
   }
 
   async setAlertSettings(id: string, settings: unknown): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('accounts')
       .set({ alert_settings: JSON.stringify(settings) })
       .where('id', '=', id)
@@ -88,21 +78,21 @@ export class Accounts {
       created: now,
       last_used: null,
     };
-    await this.#db.insertInto('api_keys').values(row).execute();
+    await this.db.insertInto('api_keys').values(row).execute();
     return row;
   }
 
   async findKey(keyHash: string): Promise<ApiKeyRow | undefined> {
-    return this.#db.selectFrom('api_keys').selectAll().where('key_hash', '=', keyHash).executeTakeFirst();
+    return this.db.selectFrom('api_keys').selectAll().where('key_hash', '=', keyHash).executeTakeFirst();
   }
 
   async recordUse(keyId: string, now: number): Promise<void> {
-    await this.#db.updateTable('api_keys').set({ last_used: now }).where('id', '=', keyId).execute();
+    await this.db.updateTable('api_keys').set({ last_used: now }).where('id', '=', keyId).execute();
   }
 
   /** The keys of an account, oldest first. */
   async keys(accountId: string): Promise<ApiKeyRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('api_keys')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -112,34 +102,34 @@ export class Accounts {
   }
 
   async keyPage(accountId: string, page: Page): Promise<{ total: number; rows: ApiKeyRow[] }> {
-    const keys = this.#db.selectFrom('api_keys').selectAll().where('account_id', '=', accountId);
+    const keys = this.db.selectFrom('api_keys').selectAll().where('account_id', '=', accountId);
     return readPage(keys.orderBy('created').orderBy('id'), page);
   }
 
   async keyOf(accountId: string, id: string): Promise<ApiKeyRow | undefined> {
-    const keys = this.#db.selectFrom('api_keys').selectAll().where('account_id', '=', accountId);
+    const keys = this.db.selectFrom('api_keys').selectAll().where('account_id', '=', accountId);
     return keys.where('id', '=', id).executeTakeFirst();
   }
 
   async keyById(id: string): Promise<ApiKeyRow | undefined> {
-    return this.#db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst();
+    return this.db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
   /** Inside a transaction: nobody else changes who administers the account until it ends. */
   async lockAccount(id: string): Promise<void> {
-    const account = this.#db.selectFrom('accounts').select('id').where('id', '=', id);
-    await account.modifyEnd(this.#dialect.forUpdate).executeTakeFirst();
+    const account = this.db.selectFrom('accounts').select('id').where('id', '=', id);
+    await account.modifyEnd(this.dialect.forUpdate).executeTakeFirst();
   }
 
   /** Whether there was such a key. */
   async deleteKey(id: string): Promise<boolean> {
-    const done = await this.#db.deleteFrom('api_keys').where('id', '=', id).executeTakeFirst();
+    const done = await this.db.deleteFrom('api_keys').where('id', '=', id).executeTakeFirst();
     return done.numDeletedRows > 0n;
   }
 
   /** Deletes the keys of an account with that name. */
   async deleteKeysNamed(accountId: string, name: string): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('api_keys')
       .where('account_id', '=', accountId)
       .where('name', '=', name)
@@ -148,7 +138,7 @@ export class Accounts {
 
   /** How much an account has stored. */
   async usage(accountId: string) {
-    const checks = await this.#db
+    const checks = await this.db
       .selectFrom('checks')
       .select((eb) => [
         eb.fn.countAll<number>().as('all'),
@@ -156,9 +146,9 @@ export class Accounts {
       ])
       .where('account_id', '=', accountId)
       .executeTakeFirst();
-    const ids = this.#db.selectFrom('checks').select('id').where('account_id', '=', accountId);
-    const results = this.#db.selectFrom('results').where('check_id', 'in', ids);
-    const artifacts = await this.#db
+    const ids = this.db.selectFrom('checks').select('id').where('account_id', '=', accountId);
+    const results = this.db.selectFrom('results').where('check_id', 'in', ids);
+    const artifacts = await this.db
       .selectFrom('artifacts')
       .select((eb) => [
         eb.fn.countAll<number>().as('all'),
@@ -167,13 +157,13 @@ export class Accounts {
       .where('check_id', 'in', ids)
       .where('state', '=', 'stored')
       .executeTakeFirst();
-    const bundles = await this.#db
+    const bundles = await this.db
       .selectFrom('code_bundles')
       .select((eb) => eb.fn.sum<number | null>('size_bytes').as('bytes'))
       .where('account_id', '=', accountId)
       .executeTakeFirst();
     const countOf = async (table: 'private_locations' | 'members') => {
-      const rows = this.#db.selectFrom(table).where('account_id', '=', accountId);
+      const rows = this.db.selectFrom(table).where('account_id', '=', accountId);
       return Number((await rows.select((eb) => eb.fn.countAll().as('all')).executeTakeFirst())?.all ?? 0);
     };
     return {
@@ -192,6 +182,6 @@ export class Accounts {
 
   /** Inside a transaction: keeps other processes from creating a first account meanwhile. */
   async lock(): Promise<void> {
-    await this.#dialect.lockSchema(this.#db);
+    await this.dialect.lockSchema(this.db);
   }
 }

@@ -1,8 +1,7 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches, type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { incidentsIn, type TriggeredIncident } from '../incidents/requested-incident.ts';
 import type { AlertRow, AlertStateRow, HeldAlertRow } from './tables.ts';
 
@@ -37,24 +36,16 @@ const ofNoCheck = [
 ] as const;
 
 /** The alert states of checks and the alerts that were made. */
-export class Alerts {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Alerts extends Repository {
   /** The stored states of some checks, locked in one order; a check that passes has none. */
   async lockStates(checkIds: readonly string[]): Promise<Map<string, AlertStateRow>> {
     if (checkIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert_states')
       .selectAll()
-      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .where(this.dialect.inList('check_id', [...new Set(checkIds)]))
       .orderBy('check_id')
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
     return new Map(rows.map((row) => [row.check_id, row]));
   }
@@ -63,19 +54,19 @@ export class Alerts {
    * States that time alone may change now, soonest first; locked, those locked by another process left out.
    */
   async dueStates(now: number, limit: number): Promise<AlertStateRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('alert_states')
       .selectAll()
       .where('next_at', '<=', now)
       .orderBy('next_at')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
   }
 
   /** When time alone may change a state next, or null. */
   async nextDueAt(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('alert_states')
       .select((eb) => eb.fn.min('next_at').as('at'))
       .where('next_at', 'is not', null)
@@ -85,7 +76,7 @@ export class Alerts {
 
   async saveState(row: AlertStateRow): Promise<void> {
     const { check_id: _key, ...changed } = row;
-    await this.#db
+    await this.db
       .insertInto('alert_states')
       .values(row)
       .onConflict((conflict) => conflict.column('check_id').doUpdateSet(changed))
@@ -94,7 +85,7 @@ export class Alerts {
 
   /** The stored states of an account, in the order of their checks' ids. */
   async statesOf(accountId: string): Promise<AlertStateRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('alert_states')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -105,41 +96,37 @@ export class Alerts {
   /** The stored states of some checks. */
   async statesOfChecks(checkIds: readonly string[]): Promise<AlertStateRow[]> {
     if (checkIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('alert_states')
       .selectAll()
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .execute();
   }
 
   /** When the certificates end that some checks saw last. */
   async certificatesOf(checkIds: readonly string[]): Promise<Map<string, number | null>> {
     if (checkIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('statuses')
       .select(['check_id', 'certificate_expires'])
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .execute();
     return new Map(rows.map((row) => [row.check_id, row.certificate_expires]));
   }
 
   /** Has the state of a check looked at again: what held back its notices may have changed. */
   async lookAgainAt(checkId: string, now: number): Promise<void> {
-    await this.#db
-      .updateTable('alert_states')
-      .set({ next_at: now })
-      .where('check_id', '=', checkId)
-      .execute();
+    await this.db.updateTable('alert_states').set({ next_at: now }).where('check_id', '=', checkId).execute();
   }
 
   /** Has the states and held alerts of an account looked at again: what held back their notices has changed. */
   async lookAgain(accountId: string, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('alert_states')
       .set({ next_at: now })
       .where('account_id', '=', accountId)
       .execute();
-    await this.#db
+    await this.db
       .updateTable('held_alerts')
       .set({ next_at: now })
       .where('account_id', '=', accountId)
@@ -154,9 +141,9 @@ export class Alerts {
     }[]
   > {
     if (checkIds.length === 0) return [];
-    const rows = await this.#db
+    const rows = await this.db
       .deleteFrom('alert_states')
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .returning(['check_id', 'account_id', 'state'])
       .execute();
     return rows.map((row) => ({
@@ -169,7 +156,7 @@ export class Alerts {
   async insert(rows: readonly AlertRow[]): Promise<Set<string>> {
     const inserted = new Set<string>();
     for (const batch of batches(rows)) {
-      const done = await this.#db
+      const done = await this.db
         .insertInto('alerts')
         .values(batch)
         .onConflict((conflict) => conflict.column('id').doNothing())
@@ -182,7 +169,7 @@ export class Alerts {
 
   /** Holds an alert back that nobody is notified of yet; one that is held is looked at then instead. */
   async hold(row: HeldAlertRow): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('held_alerts')
       .values(row)
       .onConflict((conflict) => conflict.column('alert_id').doUpdateSet({ next_at: row.next_at }))
@@ -191,19 +178,19 @@ export class Alerts {
 
   /** Alerts that are held back and due to be looked at; locked. */
   async dueHeld(now: number, limit: number): Promise<HeldAlertRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('held_alerts')
       .selectAll()
       .where('next_at', '<=', now)
       .orderBy('next_at')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
   }
 
   /** When the next alert that is held back is looked at, or null. */
   async nextHeldAt(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('held_alerts')
       .select((eb) => eb.fn.min('next_at').as('at'))
       .executeTakeFirst();
@@ -212,14 +199,14 @@ export class Alerts {
 
   /** Holds an alert back no more; whether it is to be sent from now on. */
   async release({ alert_id }: HeldAlertRow, isSent: boolean): Promise<void> {
-    await this.#db.deleteFrom('held_alerts').where('alert_id', '=', alert_id).execute();
+    await this.db.deleteFrom('held_alerts').where('alert_id', '=', alert_id).execute();
     if (!isSent) return;
-    await this.#db.updateTable('alerts').set({ suppressed_by: null }).where('id', '=', alert_id).execute();
+    await this.db.updateTable('alerts').set({ suppressed_by: null }).where('id', '=', alert_id).execute();
   }
 
   /** Drops what is held back of a type and a subject: it does not come to be sent. */
   async dropHeld(subjectId: string, type: AlertRow['alert_type']): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('held_alerts')
       .where('alert_id', 'in', (eb) =>
         eb.selectFrom('alerts').select('id').where('check_id', '=', subjectId).where('alert_type', '=', type),
@@ -230,34 +217,34 @@ export class Alerts {
   /** Those of some subjects of which an alert of a type is held back. */
   async heldAmong(subjectIds: readonly string[], type: AlertRow['alert_type']): Promise<Set<string>> {
     if (subjectIds.length === 0) return new Set();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('held_alerts')
       .innerJoin('alerts', 'alerts.id', 'held_alerts.alert_id')
       .select('alerts.check_id')
       .where('alerts.alert_type', '=', type)
-      .where(this.#dialect.inList('alerts.check_id', [...new Set(subjectIds)]))
+      .where(this.dialect.inList('alerts.check_id', [...new Set(subjectIds)]))
       .execute();
     return new Set(rows.map((row) => row.check_id));
   }
 
   /** Changes what an alert says to channels that are not notified of it yet. */
   async setFacts(id: string, facts: string): Promise<void> {
-    await this.#db.updateTable('alerts').set({ facts }).where('id', '=', id).execute();
+    await this.db.updateTable('alerts').set({ facts }).where('id', '=', id).execute();
   }
 
   async findMany(ids: readonly string[]): Promise<Map<string, AlertRow>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alerts')
       .selectAll()
-      .where(this.#dialect.inList('id', [...new Set(ids)]))
+      .where(this.dialect.inList('id', [...new Set(ids)]))
       .execute();
     return new Map(rows.map((row) => [row.id, row]));
   }
 
   /** A page of alerts, newest first. */
   async list(filter: AlertFilter, page: Page): Promise<{ total: number; alerts: AlertRow[] }> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('alerts')
       .where('account_id', '=', filter.accountId)
       .where('created', '>=', filter.from)
@@ -272,7 +259,7 @@ export class Alerts {
 
   /** Checks whose certificate expires until an instant, soonest first; those behind one. */
   async expiring(until: number, after: ExpiringCertificate, limit: number): Promise<ExpiringCertificate[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('statuses')
       .select(['check_id', 'certificate_expires'])
       .where('certificate_expires', 'is not', null)

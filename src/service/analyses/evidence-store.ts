@@ -1,10 +1,8 @@
 import type { KnownFailure } from '@picket/checks/judging/failure-words.ts';
 import { failureDetails } from '@picket/platform/store/details/failure-details.ts';
 import { isWhole, unpackDetail } from '@picket/platform/store/details/packed-detail.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
 import type { Company, LocationEventFacts, StoredRun } from './evidence.ts';
 
 const groupIds = storedValue<readonly string[]>('results.error_group_ids', []);
@@ -33,18 +31,10 @@ const marks = [
 const iso = (at: number) => new Date(at).toISOString();
 
 /** What analyses read of results, statuses and locations. */
-export class AnalysisEvidence {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class AnalysisEvidence extends Repository {
   /** The newest results of a check with an error, stored up to an instant. */
   async withError(checkId: string, groupId: string, until: number, limit: number): Promise<ResultMark[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('results')
       .select([...marks, 'error_group_ids'])
       .where('check_id', '=', checkId)
@@ -64,7 +54,7 @@ export class AnalysisEvidence {
     limit: number,
   ): Promise<ResultMark[]> {
     const { accountId, projectId } = owner;
-    const sessions = await this.#db
+    const sessions = await this.db
       .selectFrom('test_sessions')
       .select('id')
       .where('account_id', '=', accountId)
@@ -74,11 +64,11 @@ export class AnalysisEvidence {
       .limit(20)
       .execute();
     if (sessions.length === 0) return [];
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('test_results')
       .select([...marks, 'error_group_ids'])
       .where(
-        this.#dialect.inList(
+        this.dialect.inList(
           'test_session_id',
           sessions.map(({ id }) => id),
         ),
@@ -96,7 +86,7 @@ export class AnalysisEvidence {
     checkId: string,
     resultId: string,
   ): Promise<{ readonly groupIds: readonly string[]; readonly failed: KnownFailure } | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('results')
       .select(['error_group_ids', 'owner', 'code', 'message'])
       .where('id', '=', resultId)
@@ -115,7 +105,7 @@ export class AnalysisEvidence {
     between: { readonly after: number; readonly before: number },
     { limit, areWhole }: { readonly limit: number; readonly areWhole: boolean },
   ): Promise<ResultMark[]> {
-    return this.#db
+    return this.db
       .selectFrom(table)
       .select(marks)
       .where('check_id', '=', checkId)
@@ -137,7 +127,7 @@ export class AnalysisEvidence {
     location: string,
     after: number,
   ): Promise<ResultMark | undefined> {
-    return this.#db
+    return this.db
       .selectFrom(table)
       .select(marks)
       .where('check_id', '=', checkId)
@@ -151,7 +141,7 @@ export class AnalysisEvidence {
 
   /** Results of a check since an instant, newest first. */
   async since(checkId: string, from: number, limit: number): Promise<ResultMark[]> {
-    return this.#db
+    return this.db
       .selectFrom('results')
       .select(marks)
       .where('check_id', '=', checkId)
@@ -164,7 +154,7 @@ export class AnalysisEvidence {
   /** Results with their details, in the order of their ids given. */
   async runs(table: ResultTable, ids: readonly string[]): Promise<StoredRun[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom(table)
       .select([
         'id',
@@ -180,7 +170,7 @@ export class AnalysisEvidence {
         'detail',
         'packed_detail',
       ])
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .execute();
     const byId = new Map(rows.map((row) => [row.id, row]));
     return ids.flatMap((id) => {
@@ -214,7 +204,7 @@ export class AnalysisEvidence {
     const column = (
       { host: 'target_host', address: 'target_address', location: 'last_run_location' } as const
     )[kind];
-    const others = this.#db
+    const others = this.db
       .selectFrom('statuses')
       .innerJoin('checks', 'checks.id', 'statuses.check_id')
       .where('statuses.account_id', '=', of.accountId)
@@ -261,7 +251,7 @@ export class AnalysisEvidence {
     location: string,
     time: { readonly from: number; readonly to: number },
   ): Promise<LocationEventFacts[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('location_events')
       .innerJoin('private_locations', 'private_locations.id', 'location_events.location_id')
       .select([

@@ -1,9 +1,8 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches } from '@picket/platform/store/engine/queries.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
 import { ModelFindings, RootCauseAnalysis } from '@picket/protocol/results/root-cause-analysis.ts';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { RootCauseAnalysisRow } from './tables.ts';
 
 /** An analysis as any build stored it. */
@@ -29,15 +28,7 @@ export interface RequestedAnalysis {
 }
 
 /** What was found out about the causes of error groups, and what waits to be. */
-export class RootCauseAnalyses {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class RootCauseAnalyses extends Repository {
   /** Asks for analyses; they are made at once. */
   async ask(asked: readonly RequestedAnalysis[], now: number): Promise<void> {
     const rows = asked.map(
@@ -49,13 +40,13 @@ export class RootCauseAnalyses {
       }),
     );
     for (const batch of batches(rows)) {
-      await this.#db.insertInto('root_cause_analyses').values(batch).execute();
+      await this.db.insertInto('root_cause_analyses').values(batch).execute();
     }
   }
 
   /** How many of an account nobody has looked into yet. */
   async countPending(accountId: string, limit: number): Promise<number> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('root_cause_analyses')
       .select('id')
       .where('account_id', '=', accountId)
@@ -73,12 +64,12 @@ export class RootCauseAnalyses {
           row_number() over (partition by account_id order by due, id) as turn
         from root_cause_analyses
         where due is not null and (due <= ${now} or due > ${now + longestWaitMs})) as ranked
-      where turn <= ${limit} order by turn, due, id limit ${limit}`.execute(this.#db);
+      where turn <= ${limit} order by turn, due, id limit ${limit}`.execute(this.db);
     return rows;
   }
 
   async nextDueAt(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('root_cause_analyses')
       .select((eb) => eb.fn.min('due').as('at'))
       .where('due', 'is not', null)
@@ -99,7 +90,7 @@ export class RootCauseAnalyses {
       Partial<Pick<RootCauseAnalysisRow, 'model_due' | 'model_tries'>>,
   ): Promise<void> {
     await this.postpone(id, due);
-    await this.#db
+    await this.db
       .updateTable('root_cause_analyses')
       .set(done)
       .where('id', '=', id)
@@ -115,12 +106,12 @@ export class RootCauseAnalyses {
           row_number() over (partition by account_id order by model_due, id) as turn
         from root_cause_analyses
         where model_due is not null and (model_due <= ${now} or model_due > ${now + longestWaitMs})) as ranked
-      where turn <= ${limit} order by turn, model_due, id limit ${limit}`.execute(this.#db);
+      where turn <= ${limit} order by turn, model_due, id limit ${limit}`.execute(this.db);
     return rows;
   }
 
   async nextModelDueAt(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('root_cause_analyses')
       .select((eb) => eb.fn.min('model_due').as('at'))
       .where('model_due', 'is not', null)
@@ -130,7 +121,7 @@ export class RootCauseAnalyses {
 
   /** Keeps what a model adds, and when it is to be asked again. */
   async keepModelFindings(id: string, content: string | null, due: number | null): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('root_cause_analyses')
       .set((eb) => ({
         model_content: content,
@@ -143,11 +134,11 @@ export class RootCauseAnalyses {
 
   /** Looks at one later, or, with null, no more. */
   async postpone(id: string, due: number | null): Promise<void> {
-    await this.#db.updateTable('root_cause_analyses').set({ due }).where('id', '=', id).execute();
+    await this.db.updateTable('root_cause_analyses').set({ due }).where('id', '=', id).execute();
   }
 
   async find(accountId: string, id: string): Promise<RootCauseAnalysisRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('root_cause_analyses')
       .selectAll()
       .where('id', '=', id)
@@ -160,7 +151,7 @@ export class RootCauseAnalyses {
     id: string,
     verdict: RootCauseAnalysisRow['verdict'],
   ): Promise<RootCauseAnalysisRow | undefined> {
-    return this.#db
+    return this.db
       .updateTable('root_cause_analyses')
       .set({ verdict })
       .where('id', '=', id)
@@ -173,10 +164,10 @@ export class RootCauseAnalyses {
   /** The analyses of some groups that are done, newest first, as the API shows them. */
   async ofGroups(groupIds: readonly string[]): Promise<Map<string, RootCauseAnalysis[]>> {
     if (groupIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('root_cause_analyses')
       .selectAll()
-      .where(this.#dialect.inList('group_id', [...new Set(groupIds)]))
+      .where(this.dialect.inList('group_id', [...new Set(groupIds)]))
       .where('content', 'is not', null)
       .orderBy('created', 'desc')
       .orderBy('id', 'desc')
@@ -188,17 +179,17 @@ export class RootCauseAnalyses {
   /** What nobody has looked into yet of some groups. */
   async pendingOf(groupIds: readonly string[]): Promise<RootCauseAnalysisRow[]> {
     if (groupIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('root_cause_analyses')
       .selectAll()
-      .where(this.#dialect.inList('group_id', [...new Set(groupIds)]))
+      .where(this.dialect.inList('group_id', [...new Set(groupIds)]))
       .where('content', 'is', null)
       .execute();
   }
 
   /** How many analyses people found right and wrong, by account. */
   async countVerdicts(accountId?: string): Promise<{ account: string; verdict: string; count: number }[]> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('root_cause_analyses')
       .select(['account_id', 'verdict'])
       .select((eb) => eb.fn.countAll<number>().as('count'))

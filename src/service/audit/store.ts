@@ -1,7 +1,7 @@
 import { isBehind } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { Cursor } from '@picket/protocol/http/cursor.ts';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { AuditRow } from './tables.ts';
 
 export interface AuditFilter {
@@ -20,20 +20,14 @@ export interface AuditFilter {
 }
 
 /** Who changed what. Rows are written once, and completed once the write is done. */
-export class AuditLog {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class AuditLog extends Repository {
   async insert(row: AuditRow): Promise<void> {
-    await this.#db.insertInto('audit_log').values(row).execute();
+    await this.db.insertInto('audit_log').values(row).execute();
   }
 
   /** How many writes of an account were begun from an instant on. */
   async countSince(accountId: string, since: number): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('audit_log')
       .select((eb) => eb.fn.countAll<number>().as('count'))
       .where('account_id', '=', accountId)
@@ -47,17 +41,17 @@ export class AuditLog {
     id: string,
     end: Pick<AuditRow, 'outcome' | 'resource' | 'resource_name' | 'changes'>,
   ): Promise<void> {
-    await this.#db.updateTable('audit_log').set(end).where('id', '=', id).execute();
+    await this.db.updateTable('audit_log').set(end).where('id', '=', id).execute();
   }
 
   /** For what was refused: it changed nothing. */
   async remove(id: string): Promise<void> {
-    await this.#db.deleteFrom('audit_log').where('id', '=', id).execute();
+    await this.db.deleteFrom('audit_log').where('id', '=', id).execute();
   }
 
   /** Rows that fit, newest first, from behind a cursor. */
   async list(filter: AuditFilter, limit: number, cursor?: Cursor): Promise<AuditRow[]> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('audit_log')
       .selectAll()
       .orderBy('created', 'desc')
@@ -78,7 +72,7 @@ export class AuditLog {
 
   /** What tells whether somebody wrote since: another text after each write of the account. */
   async lastWrite(accountId: string): Promise<string> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('audit_log')
       .select((eb) => ['created', eb.fn.countAll<number>().as('writes')])
       .select(sql<number>`sum(case when outcome = 'UNKNOWN' then 1 else 0 end)`.as('unfinished'))
@@ -92,13 +86,13 @@ export class AuditLog {
 
   /** Removes up to `limit` rows from before an instant, oldest first; whether there may be more. */
   async prune(before: number, limit: number): Promise<boolean> {
-    const old = this.#db
+    const old = this.db
       .selectFrom('audit_log')
       .select('id')
       .where('created', '<', before)
       .orderBy('created')
       .limit(limit);
-    const done = await this.#db.deleteFrom('audit_log').where('id', 'in', old).executeTakeFirst();
+    const done = await this.db.deleteFrom('audit_log').where('id', 'in', old).executeTakeFirst();
     return Number(done.numDeletedRows) === limit;
   }
 }

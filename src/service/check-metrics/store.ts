@@ -1,11 +1,11 @@
 import { findCheckType } from '@picket/checks/index.ts';
 import { hasEndedWithin } from '@picket/platform/store/days/ended-day.ts';
 import { finalResultsOf } from '@picket/platform/store/days/final-results.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
 import type { CheckState } from '@picket/protocol/checks/check-state.ts';
-import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import { stateAt, stateOf } from '../checks/state/check-state.ts';
 import type { PausedChecks } from '../checks/state/paused-checks.ts';
 import { longestSilenceMs } from '../checks/state/silence.ts';
@@ -60,33 +60,25 @@ const noResult = Object.fromEntries(resultColumns.map((column) => [column, null]
 const settleMs = 60_000;
 
 /** What runs add up to, and what has yet to be added. */
-export class CheckTotals {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class CheckTotals extends Repository {
   /**
    * Up to when all runs that ended are to be seen: no transaction comes any more with one that ended before. One
    * that is under way may hold runs dated a moment before it began. To be asked before the runs are read.
    */
   async settledUntil(now: number): Promise<number> {
-    const oldestMs = await this.#dialect.oldestTransactionMs(this.#db);
+    const oldestMs = await this.dialect.oldestTransactionMs(this.db);
     // Whole: a database says when a transaction began to the microsecond, and columns of instants have milliseconds.
     return Math.floor(Math.min(now, oldestMs ?? now)) - settleMs;
   }
 
   async cursors(): Promise<TotalsCursorRow[]> {
-    return this.#db.selectFrom('check_total_cursors').selectAll().orderBy('shard').execute();
+    return this.db.selectFrom('check_total_cursors').selectAll().orderBy('shard').execute();
   }
 
   /** Begins to count at an instant; does nothing where that has begun. */
   async begin(shards: number, at: number): Promise<void> {
     const rows = Array.from({ length: shards }, (_, shard) => ({ shard, ended: at }));
-    await this.#db
+    await this.db
       .insertInto('check_total_cursors')
       .values(rows)
       .onConflict((conflict) => conflict.doNothing())
@@ -95,16 +87,16 @@ export class CheckTotals {
 
   /** The cursor of a shard, locked until the end of the transaction. */
   async lockCursor(shard: number): Promise<TotalsCursorRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('check_total_cursors')
       .selectAll()
       .where('shard', '=', shard)
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .executeTakeFirst();
   }
 
   async moveCursor(shard: number, ended: number): Promise<void> {
-    await this.#db.updateTable('check_total_cursors').set({ ended }).where('shard', '=', shard).execute();
+    await this.db.updateTable('check_total_cursors').set({ ended }).where('shard', '=', shard).execute();
   }
 
   /** Ids of runs that ended behind a position and not after an instant, in order. */
@@ -120,13 +112,13 @@ export class CheckTotals {
 
   /** Runs that ended, by their ids. */
   async endedRuns(ids: readonly string[]): Promise<EndedRun[]> {
-    return this.#withResults(this.#db.selectFrom('runs').where(this.#dialect.inList('runs.id', ids)));
+    return this.#withResults(this.db.selectFrom('runs').where(this.dialect.inList('runs.id', ids)));
   }
 
   /** Runs that ended; those of test sessions never count. */
   #ended({ ended, runId }: Position, until: number, limit: number): EndedQuery {
     return (
-      this.#db
+      this.db
         .selectFrom('runs')
         .where(hasEndedWithin(ended, until))
         .where('runs.ended', '>=', ended)
@@ -156,14 +148,14 @@ export class CheckTotals {
         'runs.last_result_id',
       ])
       .execute();
-    const results = await finalResultsOf(this.#db, this.#dialect, runs, resultColumns);
+    const results = await finalResultsOf(this.db, this.dialect, runs, resultColumns);
     return runs.map((run) => ({ ...run, ...(results.get(run.id) ?? noResult) }) as EndedRun);
   }
 
   /** All totals behind a check and a location, in their order. */
   async totalsAfter(after: Pick<LocationTotals, 'checkId' | 'location'>, limit: number) {
     const { checkId, location } = after;
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_totals')
       .selectAll()
       .where('check_id', '>=', checkId)
@@ -176,20 +168,20 @@ export class CheckTotals {
   }
 
   async totalsOf(checkIds: readonly string[]): Promise<LocationTotals[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_totals')
       .selectAll()
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .execute();
     return rows.map(fromRow);
   }
 
   /** Of some checks, those that there are. */
   async existing(checkIds: readonly string[]): Promise<Set<string>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .select('id')
-      .where(this.#dialect.inList('id', checkIds))
+      .where(this.dialect.inList('id', checkIds))
       .execute();
     return new Set(rows.map(({ id }) => id));
   }
@@ -201,9 +193,9 @@ export class CheckTotals {
       content: JSON.stringify(totals),
     }));
     const types = { check_id: 'text', location: 'text', content: 'json' } as const;
-    for (const portion of this.#dialect.portions(rows)) {
-      await this.#dialect
-        .rows(this.#db.insertInto('check_totals'), types, portion)
+    for (const portion of this.dialect.portions(rows)) {
+      await this.dialect
+        .rows(this.db.insertInto('check_totals'), types, portion)
         .onConflict((conflict) =>
           conflict
             .columns(['check_id', 'location'])
@@ -221,7 +213,7 @@ export class CheckTotals {
     at: { readonly now: number; readonly paused: PausedChecks },
   ): Promise<MetricsSubject[]> {
     const rank = stateOf(at.now, at.paused);
-    let query = this.#db
+    let query = this.db
       .selectFrom('checks')
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
       .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
@@ -232,7 +224,7 @@ export class CheckTotals {
         eb
           .selectFrom('check_tags')
           .select('check_tags.check_id')
-          .where(this.#dialect.inList('check_tags.tag', scope.tags)),
+          .where(this.dialect.inList('check_tags.tag', scope.tags)),
       );
     }
     const rows = await query
@@ -272,10 +264,10 @@ export class CheckTotals {
 
   /** The tags of some checks, in their order. */
   async tagsOf(checkIds: readonly string[]): Promise<Map<string, string[]>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_tags')
       .selectAll()
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .orderBy('check_id')
       .orderBy('tag')
       .execute();

@@ -1,9 +1,9 @@
-import { type Dialect, escapeLike } from '@picket/platform/store/engine/dialect.ts';
+import { escapeLike } from '@picket/platform/store/engine/dialect.ts';
 import { batches, type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { isInParts, schedulePartCount } from '@picket/platform/store/engine/schedule-parts.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
 import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
-import type { Kysely, RawBuilder, Selectable } from 'kysely';
+import type { RawBuilder, Selectable } from 'kysely';
 import { sql } from 'kysely';
 import { stateOf } from './state/check-state.ts';
 import { CheckStates } from './state/states.ts';
@@ -62,15 +62,7 @@ export interface CheckFilter {
   readonly urlPart?: string | undefined;
 }
 
-export class Checks {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Checks extends Repository {
   async insert(
     id: string,
     accountId: string,
@@ -78,7 +70,7 @@ export class Checks {
     write: CheckWrite,
     now: number,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('checks')
       .values({
         id,
@@ -93,27 +85,27 @@ export class Checks {
   }
 
   async update(id: string, write: CheckWrite, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('checks')
       .set({ ...columns(write), updated: now })
       .where('id', '=', id)
       .execute();
-    await this.#db.deleteFrom('check_tags').where('check_id', '=', id).execute();
-    await this.#db.deleteFrom('check_locations').where('check_id', '=', id).execute();
+    await this.db.deleteFrom('check_tags').where('check_id', '=', id).execute();
+    await this.db.deleteFrom('check_locations').where('check_id', '=', id).execute();
     await this.#writeLists(id, write);
   }
 
   async #writeLists(id: string, write: CheckWrite): Promise<void> {
     const tags = [...new Set(write.tags)].map((tag) => ({ check_id: id, tag }));
-    for (const batch of batches(tags)) await this.#db.insertInto('check_tags').values(batch).execute();
+    for (const batch of batches(tags)) await this.db.insertInto('check_tags').values(batch).execute();
     const locations = write.locations.map((name, position) => ({ check_id: id, position, name }));
     for (const batch of batches(locations)) {
-      await this.#db.insertInto('check_locations').values(batch).execute();
+      await this.db.insertInto('check_locations').values(batch).execute();
     }
   }
 
   async find(accountId: string, id: string): Promise<Check | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('checks')
       .selectAll()
       .where('id', '=', id)
@@ -124,22 +116,22 @@ export class Checks {
 
   /** The same, for a check this transaction is going to change. */
   async findForUpdate(accountId: string, id: string): Promise<Check | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('checks')
       .selectAll()
       .where('id', '=', id)
       .where('account_id', '=', accountId)
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .executeTakeFirst();
     return row && fromRow(row);
   }
 
   async findMany(ids: readonly string[]): Promise<Map<string, Check>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .selectAll()
-      .where(this.#dialect.inList('id', [...new Set(ids)]))
+      .where(this.dialect.inList('id', [...new Set(ids)]))
       .execute();
     return new Map(rows.map((row) => [row.id, fromRow(row)]));
   }
@@ -154,16 +146,16 @@ export class Checks {
     },
     limit: number,
   ): Promise<Check[]> {
-    let query = this.#db.selectFrom('checks').selectAll().where('account_id', '=', accountId);
-    if (filter.ids) query = query.where(this.#dialect.inList('id', filter.ids));
+    let query = this.db.selectFrom('checks').selectAll().where('account_id', '=', accountId);
+    if (filter.ids) query = query.where(this.dialect.inList('id', filter.ids));
     if (filter.groupId !== undefined) query = query.where('group_id', '=', filter.groupId);
     if (filter.isActivated !== undefined) query = query.where('activated', '=', filter.isActivated ? 1 : 0);
-    const rows = await query.orderBy('id').limit(limit).modifyEnd(this.#dialect.forUpdate).execute();
+    const rows = await query.orderBy('id').limit(limit).modifyEnd(this.dialect.forUpdate).execute();
     return rows.map(fromRow);
   }
 
   async delete(id: string): Promise<void> {
-    await this.#db.deleteFrom('checks').where('id', '=', id).execute();
+    await this.db.deleteFrom('checks').where('id', '=', id).execute();
   }
 
   async list(
@@ -183,13 +175,13 @@ export class Checks {
   async #isStanding(accountId: string, { standing }: CheckFilter): Promise<RawBuilder<boolean> | undefined> {
     if (standing === undefined) return undefined;
     const { states, now } = standing;
-    const rank = stateOf(now, await new CheckStates(this.#db, this.#dialect).paused([accountId], now));
+    const rank = stateOf(now, await new CheckStates(this.db, this.dialect).paused([accountId], now));
     const ranks = states.map((state) => sql.lit(checkStates.indexOf(state)));
     return ranks.length === 0 ? sql`false` : sql`${rank} in (${sql.join(ranks)})`;
   }
 
   #filtered(accountId: string, filter: CheckFilter, isStanding: RawBuilder<boolean> | undefined) {
-    let query = this.#db.selectFrom('checks').where('checks.account_id', '=', accountId);
+    let query = this.db.selectFrom('checks').where('checks.account_id', '=', accountId);
     const { tags, checkType, search, urlPart } = filter;
     if (checkType !== undefined) query = query.where('checks.check_type', '=', checkType);
     if (search !== undefined) {
@@ -205,7 +197,7 @@ export class Checks {
         eb
           .selectFrom('check_tags')
           .select('check_tags.check_id')
-          .where(this.#dialect.inList('check_tags.tag', tags)),
+          .where(this.dialect.inList('check_tags.tag', tags)),
       );
     }
     if (isStanding === undefined) return query;
@@ -221,7 +213,7 @@ export class Checks {
 
   /** A page of the checks of a group: by their place in it, then the oldest first. */
   async listOfGroup(groupId: number, page: Page): Promise<{ total: number; checks: Check[] }> {
-    const query = this.#db.selectFrom('checks').where('group_id', '=', groupId);
+    const query = this.db.selectFrom('checks').where('group_id', '=', groupId);
     const ordered = query
       .selectAll()
       .orderBy(sql`case when group_order is null then 1 else 0 end`)
@@ -234,12 +226,12 @@ export class Checks {
 
   /** All checks of a group, locked in the order of their ids. */
   async ofGroupForUpdate(groupId: number): Promise<Check[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .selectAll()
       .where('group_id', '=', groupId)
       .orderBy('id')
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
     return rows.map(fromRow);
   }
@@ -249,7 +241,7 @@ export class Checks {
     id: string,
     schedule: { readonly nextSlotAt: number | null; readonly runParallel: boolean },
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('checks')
       .set({ next_slot_at: schedule.nextSlotAt, run_parallel: schedule.runParallel ? 1 : 0 })
       .where('id', '=', id)
@@ -261,7 +253,7 @@ export class Checks {
    * most `limit`.
    */
   async perhapsAt(accountId: string, slugName: string, limit: number): Promise<Check[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -288,7 +280,7 @@ export class Checks {
     accountId: string,
     { groupId, name }: { readonly groupId?: number; readonly name?: string },
   ): Promise<Check[]> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('checks')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -306,7 +298,7 @@ export class Checks {
 
   /** Names of the checks that use a location, at most `limit`. */
   async namesUsing(accountId: string, slugName: string, limit: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_locations')
       .innerJoin('checks', 'checks.id', 'check_locations.check_id')
       .select('checks.name')
@@ -325,7 +317,7 @@ export class Checks {
       .where('next_slot_at', '<=', now)
       .orderBy('next_slot_at')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
     return rows.map(fromRow);
   }
@@ -337,7 +329,7 @@ export class Checks {
       .where('next_slot_at', 'is not', null)
       .where(sql<boolean>`next_slot_at - interval_ms > ${now}`)
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
     return rows.map(fromRow);
   }
@@ -346,8 +338,8 @@ export class Checks {
   async setNextSlots(slots: readonly (readonly [checkId: string, nextSlotAt: number])[]): Promise<void> {
     if (slots.length === 0) return;
     await sql`update checks set next_slot_at = moved.at
-      from ${this.#dialect.pairRows(['check_id', 'at'], slots)} as moved
-      where checks.id = moved.check_id`.execute(this.#db);
+      from ${this.dialect.pairRows(['check_id', 'at'], slots)} as moved
+      where checks.id = moved.check_id`.execute(this.db);
   }
 
   /** When the next slot of any check of some parts is due, or null. */
@@ -360,7 +352,7 @@ export class Checks {
   }
 
   #scheduled(parts: readonly number[]) {
-    const checks = this.#db.selectFrom('checks');
+    const checks = this.db.selectFrom('checks');
     return parts.length === schedulePartCount ? checks : checks.where(isInParts('checks.id', parts));
   }
 }

@@ -1,18 +1,11 @@
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { ServiceNameRow } from './tables.ts';
 
 /** The names that the service was called by. */
-export class ServiceNames {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class ServiceNames extends Repository {
   async record(row: ServiceNameRow): Promise<void> {
     const { source, seen } = row;
-    await this.#db
+    await this.db
       .insertInto('service_names')
       .values(row)
       .onConflict((conflict) => conflict.column('name').doUpdateSet({ source, seen }))
@@ -21,11 +14,11 @@ export class ServiceNames {
 
   /** Those that were called by since then. */
   async since(seenMs: number): Promise<ServiceNameRow[]> {
-    return this.#db.selectFrom('service_names').selectAll().where('seen', '>=', seenMs).execute();
+    return this.db.selectFrom('service_names').selectAll().where('seen', '>=', seenMs).execute();
   }
 
   async isKnown(name: string, seenMs: number): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('service_names')
       .select('name')
       .where('name', '=', name)
@@ -35,6 +28,6 @@ export class ServiceNames {
   }
 
   async forgetBefore(seenMs: number): Promise<void> {
-    await this.#db.deleteFrom('service_names').where('seen', '<', seenMs).execute();
+    await this.db.deleteFrom('service_names').where('seen', '<', seenMs).execute();
   }
 }

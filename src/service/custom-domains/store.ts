@@ -1,6 +1,4 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { CustomDomainRow } from './tables.ts';
 
 /** The page that a host name belongs to. */
@@ -15,37 +13,29 @@ export type DomainFinding = Pick<CustomDomainRow, 'method' | 'problem' | 'checke
  * The host names that pages answer at: one table for pages of every kind and account, so that its key keeps two of
  * them from having one name, however many processes write at once.
  */
-export class CustomDomains {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class CustomDomains extends Repository {
   async find(host: string): Promise<CustomDomainRow | undefined> {
-    return this.#db.selectFrom('custom_domains').selectAll().where('host', '=', host).executeTakeFirst();
+    return this.db.selectFrom('custom_domains').selectAll().where('host', '=', host).executeTakeFirst();
   }
 
   /** Those of some pages. */
   async ofHosts(hosts: readonly string[]): Promise<CustomDomainRow[]> {
     if (hosts.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('custom_domains')
       .selectAll()
-      .where(this.#dialect.inList('host', hosts))
+      .where(this.dialect.inList('host', hosts))
       .execute();
   }
 
   /** Of all accounts. */
   async all(): Promise<CustomDomainRow[]> {
-    return this.#db.selectFrom('custom_domains').selectAll().orderBy('host').execute();
+    return this.db.selectFrom('custom_domains').selectAll().orderBy('host').execute();
   }
 
   /** The names that a page has, other than one. */
   async release(owner: DomainOwner, except: string | null): Promise<void> {
-    let query = this.#db.deleteFrom('custom_domains');
+    let query = this.db.deleteFrom('custom_domains');
     query =
       owner.status_page_id === null
         ? query.where('dashboard_id', '=', owner.dashboard_id)
@@ -56,7 +46,7 @@ export class CustomDomains {
 
   /** Whether the name was free: the key of the table decides, also between transactions at the same time. */
   async claim(row: CustomDomainRow): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .insertInto('custom_domains')
       .values(row)
       .onConflict((conflict) => conflict.column('host').doNothing())
@@ -66,7 +56,7 @@ export class CustomDomains {
 
   /** Takes a name from a page that never proved it before some time; whether there was one. */
   async lapse(host: string, createdBefore: number): Promise<boolean> {
-    const gone = await this.#db
+    const gone = await this.db
       .deleteFrom('custom_domains')
       .where('host', '=', host)
       .where('method', 'is', null)
@@ -74,7 +64,7 @@ export class CustomDomains {
       .executeTakeFirst();
     if (gone.numDeletedRows === 0n) return false;
     for (const table of ['status_pages', 'dashboards'] as const) {
-      await this.#db
+      await this.db
         .updateTable(table)
         .set({ custom_domain: null })
         .where('custom_domain', '=', host)
@@ -88,7 +78,7 @@ export class CustomDomains {
     { host, created }: Pick<CustomDomainRow, 'host' | 'created'>,
     found: DomainFinding,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('custom_domains')
       .set(found)
       .where('host', '=', host)

@@ -1,7 +1,5 @@
 import type { PingState } from '@picket/checks/heartbeat/spec.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
@@ -22,15 +20,7 @@ export interface EventCount {
 }
 
 /** Timers of checks whose targets call in, and the events they left behind. */
-export class Heartbeats {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Heartbeats extends Repository {
   /**
    * Writes the settings of a timer. One that is switched off, or on again, forgets its last ping. Fails with
    * a unique violation when another check has the token.
@@ -44,14 +34,14 @@ export class Heartbeats {
       grace_ms: graceMs,
       is_active: isActive,
     };
-    const before = await this.#db
+    const before = await this.db
       .selectFrom('heartbeats')
       .selectAll()
       .where('check_id', '=', checkId)
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .executeTakeFirst();
     if (!before) {
-      await this.#db
+      await this.db
         .insertInto('heartbeats')
         .values({
           check_id: checkId,
@@ -65,7 +55,7 @@ export class Heartbeats {
       return;
     }
     const lastAt = isActive === 1 && before.is_active === 1 ? before.last_at : null;
-    await this.#db
+    await this.db
       .updateTable('heartbeats')
       .set({
         ...settings,
@@ -77,33 +67,33 @@ export class Heartbeats {
   }
 
   async find(checkId: string): Promise<HeartbeatRow | undefined> {
-    return this.#db.selectFrom('heartbeats').selectAll().where('check_id', '=', checkId).executeTakeFirst();
+    return this.db.selectFrom('heartbeats').selectAll().where('check_id', '=', checkId).executeTakeFirst();
   }
 
   /** The timer a token belongs to; locked until the end of the transaction. */
   async isToken(token: string): Promise<boolean> {
-    const found = this.#db.selectFrom('heartbeats').select('check_id').where('ping_token', '=', token);
+    const found = this.db.selectFrom('heartbeats').select('check_id').where('ping_token', '=', token);
     return (await found.executeTakeFirst()) !== undefined;
   }
 
   async findByToken(token: string): Promise<HeartbeatRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('heartbeats')
       .selectAll()
       .where('ping_token', '=', token)
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .executeTakeFirst();
   }
 
   /** Timers whose grace time is over, the longest overdue first; locked until the end of the transaction. */
   async overdue(now: number, limit: number): Promise<HeartbeatRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('heartbeats')
       .selectAll()
       .where('deadline_at', '<', now)
       .orderBy('deadline_at')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
   }
 
@@ -112,19 +102,19 @@ export class Heartbeats {
    * transaction.
    */
   async expectedBetween(from: number, to: number): Promise<HeartbeatRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('heartbeats')
       .selectAll()
       .where('deadline_at', '>=', from)
       .where(sql<boolean>`last_at + period_ms <= ${to}`)
       .orderBy('check_id')
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
   }
 
   /** Moves a timer on: from `lastAt` the next ping is awaited. */
   async restart(row: HeartbeatRow, lastAt: number, lastSlotAt: number = row.last_slot_at): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('heartbeats')
       .set({ last_at: lastAt, deadline_at: lastAt + row.period_ms + row.grace_ms, last_slot_at: lastSlotAt })
       .where('check_id', '=', row.check_id)
@@ -133,7 +123,7 @@ export class Heartbeats {
 
   /** When the next grace time ends, or null. */
   async nextDeadline(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('heartbeats')
       .select((eb) => eb.fn.min('deadline_at').as('at'))
       .where('deadline_at', 'is not', null)
@@ -143,7 +133,7 @@ export class Heartbeats {
 
   /** When the timers were last looked at, by whichever process; null before the first time. */
   async lookedAt(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('heartbeat_watch')
       .select('looked_at')
       .where('id', '=', 1)
@@ -152,7 +142,7 @@ export class Heartbeats {
   }
 
   async recordLook(now: number): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('heartbeat_watch')
       .values({ id: 1, looked_at: now })
       .onConflict((conflict) => conflict.column('id').doUpdateSet({ looked_at: now }))
@@ -160,11 +150,11 @@ export class Heartbeats {
   }
 
   async insertEvent(row: HeartbeatEventRow): Promise<void> {
-    await this.#db.insertInto('heartbeat_events').values(row).execute();
+    await this.db.insertInto('heartbeat_events').values(row).execute();
   }
 
   async findEvent(checkId: string, id: string): Promise<HeartbeatEventRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('heartbeat_events')
       .selectAll()
       .where('id', '=', id)
@@ -178,13 +168,13 @@ export class Heartbeats {
     window: { readonly from: number; readonly to: number; readonly states?: readonly PingState[] },
     page: { readonly limit: number; readonly offset: number },
   ): Promise<HeartbeatEventRow[]> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('heartbeat_events')
       .selectAll()
       .where('check_id', '=', checkId)
       .where('created', '>=', window.from)
       .where('created', '<', window.to);
-    if (window.states) query = query.where(this.#dialect.inList('state', window.states));
+    if (window.states) query = query.where(this.dialect.inList('state', window.states));
     return query
       .orderBy('created', 'desc')
       .orderBy('id', 'desc')
@@ -194,7 +184,7 @@ export class Heartbeats {
   }
 
   async countEvents(checkId: string, from: number, to: number): Promise<EventCount> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('heartbeat_events')
       .select([
         (eb) => eb.fn.countAll<number>().as('total'),

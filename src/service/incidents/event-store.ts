@@ -1,20 +1,10 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { IncidentEventRow } from './tables.ts';
 
 /** Incidents that are to be opened or resolved, until somebody has done so. */
-export class IncidentEvents {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class IncidentEvents extends Repository {
   async insert(row: Omit<IncidentEventRow, 'position'>): Promise<void> {
-    await this.#db.insertInto('incident_events').values(row).execute();
+    await this.db.insertInto('incident_events').values(row).execute();
   }
 
   /**
@@ -22,21 +12,21 @@ export class IncidentEvents {
    * in a transaction, which also removes them.
    */
   async lockOldest(limit: number): Promise<IncidentEventRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('incident_events')
       .selectAll()
       .orderBy('position')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
   }
 
   async hasAny(): Promise<boolean> {
-    const row = await this.#db.selectFrom('incident_events').select('position').limit(1).executeTakeFirst();
+    const row = await this.db.selectFrom('incident_events').select('position').limit(1).executeTakeFirst();
     return row !== undefined;
   }
 
   async remove(position: number): Promise<void> {
-    await this.#db.deleteFrom('incident_events').where('position', '=', position).execute();
+    await this.db.deleteFrom('incident_events').where('position', '=', position).execute();
   }
 }

@@ -1,6 +1,5 @@
 import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { LocationEventRow } from './tables.ts';
 
 /**
@@ -13,15 +12,9 @@ export const reportedWithinMs = 5 * 60_000;
 const maxEventsPerLocation = 1000;
 
 /** Times in which agents reported their location as unhealthy. */
-export class LocationEvents {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class LocationEvents extends Repository {
   async find(locationId: string, id: string): Promise<LocationEventRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('location_events')
       .selectAll()
       .where('id', '=', id)
@@ -31,7 +24,7 @@ export class LocationEvents {
 
   /** Events of a kind that last and were reported since an instant. */
   async lasting(locationId: string, kind: string, reportedSince: number): Promise<LocationEventRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('location_events')
       .selectAll()
       .where('location_id', '=', locationId)
@@ -43,7 +36,7 @@ export class LocationEvents {
 
   /** Events of a kind of which agents have reported the end since an instant. */
   async endedSince(locationId: string, kind: string, since: number): Promise<LocationEventRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('location_events')
       .selectAll()
       .where('location_id', '=', locationId)
@@ -61,7 +54,7 @@ export class LocationEvents {
     const rows =
       locationIds.length === 0
         ? []
-        : await this.#db
+        : await this.db
             .selectFrom('location_events')
             .selectAll()
             .where('location_id', 'in', locationIds)
@@ -74,7 +67,7 @@ export class LocationEvents {
   /** Those of some locations that an agent reports as unhealthy now. */
   async unhealthyAmong(locationIds: readonly string[], now: number): Promise<Set<string>> {
     if (locationIds.length === 0) return new Set();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('location_events')
       .select('location_id')
       .distinct()
@@ -88,7 +81,7 @@ export class LocationEvents {
   /** Stores an event, or what is new of one; that of another location with the same id stays as it is. */
   async store(row: LocationEventRow): Promise<void> {
     const { evidence, affected_runs, ended, told } = row;
-    await this.#db
+    await this.db
       .insertInto('location_events')
       .values(row)
       .onConflict((conflict) =>
@@ -98,14 +91,14 @@ export class LocationEvents {
           .where('location_events.location_id', '=', row.location_id),
       )
       .execute();
-    const kept = this.#db
+    const kept = this.db
       .selectFrom('location_events')
       .select('id')
       .where('location_id', '=', row.location_id)
       .orderBy('started', 'desc')
       .orderBy('id')
       .limit(maxEventsPerLocation);
-    await this.#db
+    await this.db
       .deleteFrom('location_events')
       .where('location_id', '=', row.location_id)
       .where('id', 'not in', kept)
@@ -114,7 +107,7 @@ export class LocationEvents {
 
   /** The events of a location, newest first, and how many there are. */
   async list(locationId: string, page: Page): Promise<{ rows: LocationEventRow[]; total: number }> {
-    const ordered = this.#db
+    const ordered = this.db
       .selectFrom('location_events')
       .selectAll()
       .where('location_id', '=', locationId)

@@ -1,7 +1,7 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import { isUnfinished } from '@picket/platform/store/days/ended-day.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, sql } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
+import { sql } from 'kysely';
 import type { LocationMinuteRow } from './tables.ts';
 
 /** What waits at a location, in one lane. */
@@ -25,16 +25,10 @@ export interface MeasuredLocation {
 }
 
 /** The queues of private locations: as they are, and as they were at each minute. */
-export class LocationMinutes {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class LocationMinutes extends Repository {
   /** The private locations of one account, or of all. */
   async locations(accountId?: string): Promise<MeasuredLocation[]> {
-    let query = this.#db.selectFrom('private_locations');
+    let query = this.db.selectFrom('private_locations');
     if (accountId !== undefined) query = query.where('account_id', '=', accountId);
     return query
       .select(['id', 'account_id as accountId', 'slug_name as slugName'])
@@ -45,7 +39,7 @@ export class LocationMinutes {
 
   /** The queues that are not empty, by location and lane; of one account, or of all. */
   async queues(now: number, accountId?: string): Promise<QueueState[]> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('runs')
       .innerJoin('private_locations', 'private_locations.id', 'runs.location_id')
       .where(isUnfinished)
@@ -95,13 +89,13 @@ export class LocationMinutes {
       await sql`insert into location_minutes (location_id, minute, queue_size, oldest_age)
         select id, ${row.minute}, ${row.queue_size}, ${row.oldest_age} from private_locations
         where id = ${row.location_id}
-        on conflict (location_id, minute) do nothing`.execute(this.#db);
+        on conflict (location_id, minute) do nothing`.execute(this.db);
     }
   }
 
   /** The minutes of a location in [from, to), oldest first. */
   async list(locationId: string, from: number, to: number): Promise<LocationMinuteRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('location_minutes')
       .selectAll()
       .where('location_id', '=', locationId)
@@ -112,6 +106,6 @@ export class LocationMinutes {
   }
 
   async prune(before: number): Promise<void> {
-    await this.#db.deleteFrom('location_minutes').where('minute', '<', before).execute();
+    await this.db.deleteFrom('location_minutes').where('minute', '<', before).execute();
   }
 }

@@ -1,6 +1,5 @@
 import type { KeyRole } from '@picket/platform/ids/keys.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { LoginSessionRow } from './tables.ts';
 
 /** A session with whose it is, and what they may do now. */
@@ -10,15 +9,9 @@ export interface KnownSession extends LoginSessionRow {
 }
 
 /** Browsers that are logged in. Their tokens are stored as hashes only. */
-export class LoginSessions {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class LoginSessions extends Repository {
   async insert(row: LoginSessionRow): Promise<void> {
-    await this.#db.insertInto('login_sessions').values(row).execute();
+    await this.db.insertInto('login_sessions').values(row).execute();
   }
 
   /** Undefined once it expired, its key was deleted, or its member removed. */
@@ -40,7 +33,7 @@ export class LoginSessions {
     tokenHash: string,
     now: number,
   ): Promise<LoginSessionRow | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('login_sessions')
       .selectAll()
       .where('token_hash', '=', tokenHash)
@@ -52,7 +45,7 @@ export class LoginSessions {
 
   /** A browser that is logged in, by the id of its session. */
   async findById(id: string, now: number): Promise<LoginSessionRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('login_sessions')
       .selectAll()
       .where('id', '=', id)
@@ -72,7 +65,7 @@ export class LoginSessions {
   }
 
   async extend(id: string, lastSeen: number, expires: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('login_sessions')
       .set({ last_seen: lastSeen, expires })
       .where('id', '=', id)
@@ -81,7 +74,7 @@ export class LoginSessions {
 
   /** Whether it was there: of several that delete it at once, one learns that it did. */
   async delete(accountId: string, id: string): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .deleteFrom('login_sessions')
       .where('id', '=', id)
       .where('account_id', '=', accountId)
@@ -91,7 +84,7 @@ export class LoginSessions {
 
   /** Lets a person's session go on in another of their accounts. */
   async move(id: string, personId: string, accountId: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('login_sessions')
       .set({ account_id: accountId })
       .where('id', '=', id)
@@ -101,7 +94,7 @@ export class LoginSessions {
 
   /** Ends all sessions of a person, in every account, but for one. */
   async deleteOfPerson(personId: string, keptId = ''): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('login_sessions')
       .where('person_id', '=', personId)
       .where('id', '<>', keptId)
@@ -109,11 +102,11 @@ export class LoginSessions {
   }
 
   async deleteExpired(now: number): Promise<void> {
-    await this.#db.deleteFrom('login_sessions').where('expires', '<=', now).execute();
+    await this.db.deleteFrom('login_sessions').where('expires', '<=', now).execute();
   }
 
   #known(now: number) {
-    return this.#db
+    return this.db
       .selectFrom('login_sessions')
       .leftJoin('api_keys', 'api_keys.id', 'login_sessions.key_id')
       .leftJoin('members', (join) =>

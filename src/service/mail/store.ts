@@ -1,30 +1,21 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Insertable, Kysely, Selectable } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
+import type { Insertable, Selectable } from 'kysely';
 import type { SubscriberMailRow } from './tables.ts';
 
 export type SubscriberMailItem = Selectable<SubscriberMailRow>;
 
 /** Mails to subscribers that wait to be sent. */
-export class SubscriberMails {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class SubscriberMails extends Repository {
   async insert(rows: readonly Insertable<SubscriberMailRow>[]): Promise<void> {
     for (const batch of batches(rows)) {
-      await this.#db.insertInto('subscriber_mails').values(batch).execute();
+      await this.db.insertInto('subscriber_mails').values(batch).execute();
     }
   }
 
   /** When the next mail is due, or null. */
   async nextDueAt(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('subscriber_mails')
       .select((eb) => eb.fn.min('next_at').as('at'))
       .executeTakeFirst();
@@ -33,7 +24,7 @@ export class SubscriberMails {
 
   /** The accounts with mails that are due. */
   async dueAccounts(now: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('subscriber_mails')
       .select('account_id')
       .distinct()
@@ -44,7 +35,7 @@ export class SubscriberMails {
 
   /** Takes due mails of an account, oldest first, within a transaction. Other processes leave them alone until `until`. */
   async claim(accountId: string, now: number, limit: number, until: number): Promise<SubscriberMailItem[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('subscriber_mails')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -52,10 +43,10 @@ export class SubscriberMails {
       .orderBy('next_at')
       .orderBy('position')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
     for (const { position } of rows) {
-      await this.#db
+      await this.db
         .updateTable('subscriber_mails')
         .set((eb) => ({ next_at: until, tries: eb('tries', '+', 1) }))
         .where('position', '=', position)
@@ -65,7 +56,7 @@ export class SubscriberMails {
   }
 
   async postpone(position: number, nextAt: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('subscriber_mails')
       .set({ next_at: nextAt })
       .where('position', '=', position)
@@ -73,6 +64,6 @@ export class SubscriberMails {
   }
 
   async remove(position: number): Promise<void> {
-    await this.#db.deleteFrom('subscriber_mails').where('position', '=', position).execute();
+    await this.db.deleteFrom('subscriber_mails').where('position', '=', position).execute();
   }
 }

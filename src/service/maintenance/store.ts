@@ -1,22 +1,15 @@
 import { batches } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { MaintenanceNoticeRow, MaintenanceRow, MaintenanceUpdateRow } from './tables.ts';
 
 /** Single occurrences of maintenance windows: what was changed of them, and the updates about them. */
-export class Maintenances {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class Maintenances extends Repository {
   /** What was changed of the occurrences of some windows, by window. */
   async changes(windowIds: readonly number[]): Promise<Map<number, MaintenanceRow[]>> {
     const rows: MaintenanceRow[] = [];
     for (const batch of batches(windowIds)) {
       rows.push(
-        ...(await this.#db.selectFrom('maintenances').selectAll().where('window_id', 'in', batch).execute()),
+        ...(await this.db.selectFrom('maintenances').selectAll().where('window_id', 'in', batch).execute()),
       );
     }
     return Map.groupBy(rows, (row) => row.window_id);
@@ -25,7 +18,7 @@ export class Maintenances {
   /** Writes what was changed of an occurrence, within a transaction that has locked its window. */
   async change(row: MaintenanceRow): Promise<void> {
     const { window_id, occurrence, ...changed } = row;
-    await this.#db
+    await this.db
       .insertInto('maintenances')
       .values(row)
       .onConflict((conflict) => conflict.columns(['window_id', 'occurrence']).doUpdateSet(changed))
@@ -35,14 +28,14 @@ export class Maintenances {
   /** Forgets all of a window's occurrences: its rule has others now. */
   async forget(windowId: number): Promise<void> {
     for (const table of ['maintenances', 'maintenance_updates', 'maintenance_notices'] as const) {
-      await this.#db.deleteFrom(table).where('window_id', '=', windowId).execute();
+      await this.db.deleteFrom(table).where('window_id', '=', windowId).execute();
     }
   }
 
   /** The updates about some occurrences of a window, newest first. */
   async updates(windowId: number, occurrences: readonly number[]): Promise<MaintenanceUpdateRow[]> {
     if (occurrences.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('maintenance_updates')
       .selectAll()
       .where('window_id', '=', windowId)
@@ -53,20 +46,20 @@ export class Maintenances {
   }
 
   async insertUpdate(row: MaintenanceUpdateRow): Promise<void> {
-    await this.#db.insertInto('maintenance_updates').values(row).execute();
+    await this.db.insertInto('maintenance_updates').values(row).execute();
   }
 
   async describeUpdate(id: string, description: string): Promise<void> {
-    await this.#db.updateTable('maintenance_updates').set({ description }).where('id', '=', id).execute();
+    await this.db.updateTable('maintenance_updates').set({ description }).where('id', '=', id).execute();
   }
 
   async deleteUpdate(id: string): Promise<void> {
-    await this.#db.deleteFrom('maintenance_updates').where('id', '=', id).execute();
+    await this.db.deleteFrom('maintenance_updates').where('id', '=', id).execute();
   }
 
   /** Notes that a notice is sent. Returns false when it was before. */
   async recordNotice(row: MaintenanceNoticeRow): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .insertInto('maintenance_notices')
       .values(row)
       .onConflict((conflict) => conflict.doNothing())

@@ -37,7 +37,7 @@ const WindowTable = accountTable<MaintenanceWindowRow, StoredWindow>(read)({
 export class MaintenanceWindows extends WindowTable {
   /** What was changed of single occurrences. */
   get maintenances(): Maintenances {
-    return new Maintenances(this.db);
+    return new Maintenances(this.db, this.dialect);
   }
 
   /** When the first occurrence begins and the last one ends, as they were changed. */

@@ -1,6 +1,6 @@
 import { ranks } from '@picket/platform/ids/keys.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, sql } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
+import { sql } from 'kysely';
 import type { IdentityRow, InvitationRow, MemberRow, PasswordResetRow, PersonRow } from './tables.ts';
 
 /** A member with who they are. */
@@ -14,28 +14,22 @@ export interface KnownMember extends MemberRow {
 type Roles = Pick<MemberRow, 'role' | 'given_role' | 'group_role'>;
 
 /** People, the accounts they are members of, and who is invited. Tokens are stored as hashes only. */
-export class Members {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class Members extends Repository {
   async insertPerson(row: PersonRow): Promise<void> {
-    await this.#db.insertInto('people').values(row).execute();
+    await this.db.insertInto('people').values(row).execute();
   }
 
   async person(id: string): Promise<PersonRow | undefined> {
-    return this.#db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirst();
+    return this.db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
   async personByEmail(email: string): Promise<PersonRow | undefined> {
-    return this.#db.selectFrom('people').selectAll().where('email', '=', email).executeTakeFirst();
+    return this.db.selectFrom('people').selectAll().where('email', '=', email).executeTakeFirst();
   }
 
   /** Whether anybody can log in with a password. */
   async hasPasswords(): Promise<boolean> {
-    const one = this.#db.selectFrom('people').select('id').where('password', 'is not', null).limit(1);
+    const one = this.db.selectFrom('people').select('id').where('password', 'is not', null).limit(1);
     return (await one.executeTakeFirst()) !== undefined;
   }
 
@@ -43,11 +37,11 @@ export class Members {
     id: string,
     changes: Partial<Pick<PersonRow, 'email_proven' | 'name' | 'password'>>,
   ): Promise<void> {
-    await this.#db.updateTable('people').set(changes).where('id', '=', id).execute();
+    await this.db.updateTable('people').set(changes).where('id', '=', id).execute();
   }
 
   async insertMember(row: MemberRow): Promise<void> {
-    await this.#db.insertInto('members').values(row).execute();
+    await this.db.insertInto('members').values(row).execute();
   }
 
   async member(accountId: string, personId: string): Promise<KnownMember | undefined> {
@@ -70,7 +64,7 @@ export class Members {
   async accountsOf(
     personId: string,
   ): Promise<({ id: string; name: string } & Pick<MemberRow, 'role' | 'given_role' | 'group_role'>)[]> {
-    return this.#db
+    return this.db
       .selectFrom('members')
       .innerJoin('accounts', 'accounts.id', 'members.account_id')
       .select(['accounts.id', 'accounts.name'])
@@ -84,7 +78,7 @@ export class Members {
   /** Changes what a member may; a role that shrinks ends their sessions in that account. */
   async setRoles(member: MemberRow, roles: Roles, now: number): Promise<void> {
     const { account_id: accountId, person_id: personId } = member;
-    await this.#db
+    await this.db
       .updateTable('members')
       .set({ ...roles, updated: now })
       .where('account_id', '=', accountId)
@@ -96,7 +90,7 @@ export class Members {
   /** Ends the membership and the sessions in that account. */
   async removeMember(accountId: string, personId: string): Promise<void> {
     await this.#endSessions(accountId, personId);
-    await this.#db
+    await this.db
       .deleteFrom('members')
       .where('account_id', '=', accountId)
       .where('person_id', '=', personId)
@@ -104,7 +98,7 @@ export class Members {
   }
 
   async #endSessions(accountId: string, personId: string): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('login_sessions')
       .where('account_id', '=', accountId)
       .where('person_id', '=', personId)
@@ -114,11 +108,11 @@ export class Members {
   /** Stores an invitation in place of an earlier one of the same address. */
   async invite(row: InvitationRow): Promise<void> {
     await this.uninvite(row.account_id, row.email);
-    await this.#db.insertInto('invitations').values(row).execute();
+    await this.db.insertInto('invitations').values(row).execute();
   }
 
   async uninvite(accountId: string, email: string): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('invitations')
       .where('account_id', '=', accountId)
       .where('email', '=', email)
@@ -126,66 +120,66 @@ export class Members {
   }
 
   async invitationsOf(accountId: string): Promise<InvitationRow[]> {
-    return this.#db.selectFrom('invitations').selectAll().where('account_id', '=', accountId).execute();
+    return this.db.selectFrom('invitations').selectAll().where('account_id', '=', accountId).execute();
   }
 
   async invitation(accountId: string, id: string): Promise<InvitationRow | undefined> {
-    const all = this.#db.selectFrom('invitations').selectAll().where('account_id', '=', accountId);
+    const all = this.db.selectFrom('invitations').selectAll().where('account_id', '=', accountId);
     return all.where('id', '=', id).executeTakeFirst();
   }
 
   async recordMailed(id: string): Promise<void> {
-    await this.#db.updateTable('invitations').set({ is_mailed: 1 }).where('id', '=', id).execute();
+    await this.db.updateTable('invitations').set({ is_mailed: 1 }).where('id', '=', id).execute();
   }
 
   /** Undefined when it was used, taken back or expired. */
   async invitationByToken(tokenHash: string, now: number): Promise<InvitationRow | undefined> {
-    const all = this.#db.selectFrom('invitations').selectAll().where('token_hash', '=', tokenHash);
+    const all = this.db.selectFrom('invitations').selectAll().where('token_hash', '=', tokenHash);
     return all.where('expires', '>', now).executeTakeFirst();
   }
 
   async invitationsFor(email: string, now: number): Promise<InvitationRow[]> {
-    const all = this.#db.selectFrom('invitations').selectAll().where('email', '=', email);
+    const all = this.db.selectFrom('invitations').selectAll().where('email', '=', email);
     return all.where('expires', '>', now).orderBy('created').execute();
   }
 
   /** Whether it was there: of several that take it at once, one learns that it did. */
   async redeemInvitation(id: string): Promise<boolean> {
-    const done = await this.#db.deleteFrom('invitations').where('id', '=', id).executeTakeFirst();
+    const done = await this.db.deleteFrom('invitations').where('id', '=', id).executeTakeFirst();
     return done.numDeletedRows > 0n;
   }
 
   /** Stores the token of a reset; earlier ones of the same person, and old ones, go. */
   async addReset(row: PasswordResetRow, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('password_resets')
       .where((eb) => eb.or([eb('expires', '<=', now), eb('person_id', '=', row.person_id)]))
       .execute();
-    await this.#db.insertInto('password_resets').values(row).execute();
+    await this.db.insertInto('password_resets').values(row).execute();
   }
 
   async reset(tokenHash: string, now: number): Promise<PasswordResetRow | undefined> {
-    const all = this.#db.selectFrom('password_resets').selectAll().where('token_hash', '=', tokenHash);
+    const all = this.db.selectFrom('password_resets').selectAll().where('token_hash', '=', tokenHash);
     return all.where('expires', '>', now).executeTakeFirst();
   }
 
   /** Whether it was there. */
   async redeemReset(tokenHash: string): Promise<boolean> {
-    const all = this.#db.deleteFrom('password_resets').where('token_hash', '=', tokenHash);
+    const all = this.db.deleteFrom('password_resets').where('token_hash', '=', tokenHash);
     return (await all.executeTakeFirst()).numDeletedRows > 0n;
   }
 
   async identity(issuer: string, subject: string): Promise<IdentityRow | undefined> {
-    const all = this.#db.selectFrom('identities').selectAll().where('issuer', '=', issuer);
+    const all = this.db.selectFrom('identities').selectAll().where('issuer', '=', issuer);
     return all.where('subject', '=', subject).executeTakeFirst();
   }
 
   async insertIdentity(row: IdentityRow): Promise<void> {
-    await this.#db.insertInto('identities').values(row).execute();
+    await this.db.insertInto('identities').values(row).execute();
   }
 
   #known() {
-    return this.#db
+    return this.db
       .selectFrom('members')
       .innerJoin('people', 'people.id', 'members.person_id')
       .selectAll('members')

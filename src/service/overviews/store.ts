@@ -2,10 +2,11 @@ import { dayMs } from '@picket/platform/store/days/day-ranges.ts';
 import { isSince } from '@picket/platform/store/days/ended-day.ts';
 import { finalResultsOf } from '@picket/platform/store/days/final-results.ts';
 import { onDemandRuns } from '@picket/platform/store/days/on-demand-runs.ts';
-import { type Dialect, escapeLike } from '@picket/platform/store/engine/dialect.ts';
+import { escapeLike } from '@picket/platform/store/engine/dialect.ts';
 import type { Page } from '@picket/platform/store/engine/queries.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
-import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
 import { stateAt, stateOf } from '../checks/state/check-state.ts';
 import { CheckStates } from '../checks/state/states.ts';
 import type { RunRow, RunState } from '../runs/tables.ts';
@@ -71,15 +72,7 @@ const newestRunColumns = [
 type NewestRun = Pick<RunRow, (typeof newestRunColumns)[number]> & { readonly isOnDemand?: true };
 
 /** What the overview shows, in few statements however many checks there are. */
-export class Overviews {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Overviews extends Repository {
   /** How many checks of an account stand how. */
   async counts(accountId: string, now: number): Promise<Map<OverviewState, number>> {
     const rank = await this.#rank(accountId, now);
@@ -181,7 +174,7 @@ export class Overviews {
       ...newest.filter((run) => !seldom.has(run.check_id)),
       ...(await this.#newestRuns([...seldom], perCheck)),
     ];
-    const asked = (await onDemandRuns(this.#db, this.#dialect, checkIds, now - dayMs)).map((run) => ({
+    const asked = (await onDemandRuns(this.db, this.dialect, checkIds, now - dayMs)).map((run) => ({
       ...run,
       isOnDemand: true as const,
     }));
@@ -194,13 +187,13 @@ export class Overviews {
 
   /** Runs of a check that somebody asked for in a span, newest first. */
   async onDemandIn(checkId: string, { from, to }: { from: number; to: number }): Promise<RecentSlot[]> {
-    const runs = await onDemandRuns(this.#db, this.#dialect, [checkId], from - dayMs);
+    const runs = await onDemandRuns(this.db, this.dialect, [checkId], from - dayMs);
     const within = runs.filter((run) => run.slot_at >= from && run.slot_at < to);
     return this.#withResults(within.map((run) => ({ ...run, isOnDemand: true })));
   }
 
   async #withResults(runs: readonly NewestRun[]): Promise<RecentSlot[]> {
-    const results = await finalResultsOf(this.#db, this.#dialect, runs, [
+    const results = await finalResultsOf(this.db, this.dialect, runs, [
       ...(['id', 'has_failures', 'has_errors', 'is_degraded'] as const),
       ...(['response_time', 'owner', 'code', 'message'] as const),
     ]);
@@ -222,9 +215,9 @@ export class Overviews {
   }
 
   async choices(accountId: string): Promise<OverviewChoices> {
-    const own = this.#db.selectFrom('checks').select('id').where('account_id', '=', accountId);
+    const own = this.db.selectFrom('checks').select('id').where('account_id', '=', accountId);
     const [tags, locations, types, groups] = [
-      await this.#db
+      await this.db
         .selectFrom('check_tags')
         .select('tag')
         .distinct()
@@ -232,7 +225,7 @@ export class Overviews {
         .orderBy('tag')
         .limit(200)
         .execute(),
-      await this.#db
+      await this.db
         .selectFrom('check_locations')
         .select('name')
         .distinct()
@@ -240,13 +233,13 @@ export class Overviews {
         .orderBy('name')
         .limit(200)
         .execute(),
-      await this.#db
+      await this.db
         .selectFrom('checks')
         .select('check_type')
         .distinct()
         .where('account_id', '=', accountId)
         .execute(),
-      await this.#db
+      await this.db
         .selectFrom('check_groups')
         .select(['id', 'name'])
         .where('account_id', '=', accountId)
@@ -263,13 +256,13 @@ export class Overviews {
   }
 
   async #rank(accountId: string, now: number): Promise<RawBuilder<number>> {
-    const paused = await new CheckStates(this.#db, this.#dialect).paused([accountId], now);
+    const paused = await new CheckStates(this.db, this.dialect).paused([accountId], now);
     return stateOf(now, paused);
   }
 
   #of(accountId: string, filter: OverviewFilter, rank: RawBuilder<number>) {
     const { checkId, search, state, checkType, tag, groupId, location } = filter;
-    let query = this.#db
+    let query = this.db
       .selectFrom('checks')
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
       .where('checks.account_id', '=', accountId);
@@ -292,8 +285,8 @@ export class Overviews {
     limit: number,
     when: RawBuilder<boolean> = sql`true`,
   ): Promise<NewestRun[]> {
-    return this.#dialect.forEach(this.#db, [...new Set(checkIds)], (checkId) =>
-      this.#db
+    return this.dialect.forEach(this.db, [...new Set(checkIds)], (checkId) =>
+      this.db
         .selectFrom('runs')
         .where('runs.check_id', '=', checkId)
         .where(when)
@@ -307,10 +300,10 @@ export class Overviews {
   }
 
   async #tags(ids: readonly string[]): Promise<Map<string, string[]>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_tags')
       .selectAll()
-      .where(this.#dialect.inList('check_id', ids))
+      .where(this.dialect.inList('check_id', ids))
       .orderBy('tag')
       .execute();
     return listsOf(rows.map(({ check_id: id, tag }) => [id, tag]));
@@ -318,19 +311,19 @@ export class Overviews {
 
   /** Joined above, they would be looked up for every check, not for those that are shown. */
   async #alertStates(ids: readonly string[]): Promise<Map<string, string>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert_states')
       .select(['check_id', 'state'])
-      .where(this.#dialect.inList('check_id', ids))
+      .where(this.dialect.inList('check_id', ids))
       .execute();
     return new Map(rows.map(({ check_id: id, state }) => [id, state]));
   }
 
   async #locations(ids: readonly string[]): Promise<Map<string, string[]>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_locations')
       .selectAll()
-      .where(this.#dialect.inList('check_id', ids))
+      .where(this.dialect.inList('check_id', ids))
       .orderBy('position')
       .execute();
     return listsOf(rows.map(({ check_id: id, name }) => [id, name]));

@@ -1,6 +1,5 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, sql } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
+import { sql } from 'kysely';
 import type { DeploymentRow } from './tables.ts';
 
 /** A deployment without what it is to do, which may be megabytes. */
@@ -28,22 +27,14 @@ const stateColumns = [
 const kept = 50;
 
 /** Deployments: what is to be done, who works on it, and how it ended. */
-export class Deployments {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Deployments extends Repository {
   /** Fails with a unique violation while another deployment of the project goes on. */
   async insert(row: DeploymentRow): Promise<void> {
-    await this.#db.insertInto('deployments').values(row).execute();
+    await this.db.insertInto('deployments').values(row).execute();
   }
 
   async find(accountId: string, id: string): Promise<DeploymentState | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('deployments')
       .select(stateColumns)
       .where('account_id', '=', accountId)
@@ -53,7 +44,7 @@ export class Deployments {
 
   /** The deployment of a project that has not ended. */
   async live(accountId: string, projectLogicalId: string): Promise<DeploymentState | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('deployments')
       .select(stateColumns)
       .where('account_id', '=', accountId)
@@ -64,7 +55,7 @@ export class Deployments {
 
   /** How many deployments wait or are worked on, of one account or of all. */
   async countLive(accountId?: string): Promise<{ account: string; status: string; count: number }[]> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('deployments')
       .select((eb) => ['account_id as account', 'status', eb.fn.countAll<number>().as('count')])
       .where('status', 'in', ['PENDING', 'RUNNING']);
@@ -79,7 +70,7 @@ export class Deployments {
     limit: number,
     projectLogicalId?: string,
   ): Promise<Omit<DeploymentState, 'result'>[]> {
-    const query = this.#db
+    const query = this.db
       .selectFrom('deployments')
       .select(stateColumns.filter((name) => name !== 'result'))
       .where('account_id', '=', accountId)
@@ -93,7 +84,7 @@ export class Deployments {
 
   /** The last deployment of each project of an account, by the project's logical id. */
   async lastOfEach(accountId: string): Promise<Map<string, Omit<DeploymentState, 'result'>>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('deployments')
       .select(stateColumns.filter((name) => name !== 'result'))
       .where('account_id', '=', accountId)
@@ -116,10 +107,10 @@ export class Deployments {
     untilMs: number,
     leftOut: readonly string[] = [],
   ): Promise<DeploymentRow | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('deployments')
       .selectAll()
-      .where((eb) => eb.not(this.#dialect.inList('account_id', leftOut)))
+      .where((eb) => eb.not(this.dialect.inList('account_id', leftOut)))
       .where((eb) =>
         eb.or([
           eb('status', '=', 'PENDING'),
@@ -128,17 +119,17 @@ export class Deployments {
       )
       .orderBy('created')
       .limit(1)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .executeTakeFirst();
     if (!row) return undefined;
     const taken = { status: 'RUNNING', worker, worker_until: untilMs, started: row.started ?? now };
-    await this.#db.updateTable('deployments').set(taken).where('id', '=', row.id).execute();
+    await this.db.updateTable('deployments').set(taken).where('id', '=', row.id).execute();
     return { ...row, ...taken };
   }
 
   /** When the work that a lost process has left may be taken over; null when there is none. */
   async nextTakeoverAt(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('deployments')
       .select((eb) => eb.fn.min('worker_until').as('at'))
       .where('status', '=', 'RUNNING')
@@ -152,7 +143,7 @@ export class Deployments {
    * @returns whether it is to go on: false when it was cancelled, or another worker has it.
    */
   async renew(id: string, worker: string, untilMs: number, progress: number): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .updateTable('deployments')
       .set({ worker_until: untilMs, progress })
       .where('id', '=', id)
@@ -171,7 +162,7 @@ export class Deployments {
     outcome: Pick<DeploymentRow, 'status' | 'ended'> &
       Partial<Pick<DeploymentRow, 'error_code' | 'error_message' | 'result'>>,
   ): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .updateTable('deployments')
       .set({
         ...outcome,
@@ -190,7 +181,7 @@ export class Deployments {
 
   /** Asks for the end of a deployment; one that has not begun has ended with it. */
   async cancel(accountId: string, id: string, now: number): Promise<void> {
-    const live = this.#db.updateTable('deployments').where('account_id', '=', accountId).where('id', '=', id);
+    const live = this.db.updateTable('deployments').where('account_id', '=', accountId).where('id', '=', id);
     await live
       .set({ status: 'CANCELLED', cancel_requested: now, ended: now, request: null })
       .where('status', '=', 'PENDING')
@@ -204,14 +195,14 @@ export class Deployments {
 
   /** Forgets the oldest deployments of a project. */
   async forgetOld(accountId: string, projectLogicalId: string): Promise<void> {
-    const newest = this.#db
+    const newest = this.db
       .selectFrom('deployments')
       .select('id')
       .where('account_id', '=', accountId)
       .where('project_logical_id', '=', projectLogicalId)
       .orderBy('created', 'desc')
       .limit(kept);
-    await this.#db
+    await this.db
       .deleteFrom('deployments')
       .where('account_id', '=', accountId)
       .where('project_logical_id', '=', projectLogicalId)

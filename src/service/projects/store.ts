@@ -1,18 +1,11 @@
 import { batches } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { ProjectImportRow, ProjectResourceRow, ProjectRow } from './tables.ts';
 
 /** Projects, which resources are of them, and imports. */
-export class Projects {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class Projects extends Repository {
   async find(accountId: string, logicalId: string): Promise<ProjectRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('projects')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -21,7 +14,7 @@ export class Projects {
   }
 
   async list(accountId: string): Promise<ProjectRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('projects')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -32,7 +25,7 @@ export class Projects {
 
   /** How many resources each project of an account has, by its id. */
   async resourceCounts(accountId: string): Promise<Map<string, number>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('project_resources')
       .innerJoin('projects', 'projects.id', 'project_resources.project_id')
       .select((eb) => ['project_id', eb.fn.countAll<number>().as('count')])
@@ -45,22 +38,22 @@ export class Projects {
 
   /** Fails with a unique violation when the account has a project of that logical id. */
   async insert(row: ProjectRow): Promise<void> {
-    await this.#db.insertInto('projects').values(row).execute();
+    await this.db.insertInto('projects').values(row).execute();
   }
 
   async update(
     id: string,
     change: Pick<ProjectRow, 'name' | 'updated'> & Partial<Pick<ProjectRow, 'repo_url'>>,
   ): Promise<void> {
-    await this.#db.updateTable('projects').set(change).where('id', '=', id).execute();
+    await this.db.updateTable('projects').set(change).where('id', '=', id).execute();
   }
 
   async delete(id: string): Promise<void> {
-    await this.#db.deleteFrom('projects').where('id', '=', id).execute();
+    await this.db.deleteFrom('projects').where('id', '=', id).execute();
   }
 
   async resources(projectId: string): Promise<ProjectResourceRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('project_resources')
       .selectAll()
       .where('project_id', '=', projectId)
@@ -71,7 +64,7 @@ export class Projects {
 
   /** Every resource of an account that is of a project, with the project. */
   async managed(accountId: string): Promise<(ProjectResourceRow & { project_logical_id: string })[]> {
-    return this.#db
+    return this.db
       .selectFrom('project_resources')
       .innerJoin('projects', 'projects.id', 'project_resources.project_id')
       .selectAll('project_resources')
@@ -89,7 +82,7 @@ export class Projects {
   ): Promise<Map<string, { readonly project: { logicalId: string; name: string }; logicalId: string }>> {
     const pages = await Promise.all(
       [...batches(physicalIds)].map((ids) =>
-        this.#db
+        this.db
           .selectFrom('project_resources')
           .innerJoin('projects', 'projects.id', 'project_resources.project_id')
           .select(['physical_id', 'project_resources.logical_id as own_logical_id'])
@@ -112,7 +105,7 @@ export class Projects {
   /** Puts these in the place of what a project has under their names. */
   async put(projectId: string, rows: readonly Omit<ProjectResourceRow, 'project_id'>[]): Promise<void> {
     for (const batch of batches(rows)) {
-      await this.#db
+      await this.db
         .insertInto('project_resources')
         .values(batch.map((row) => ({ project_id: projectId, ...row })))
         .onConflict((conflict) =>
@@ -131,7 +124,7 @@ export class Projects {
     projectId: string,
     rows: readonly Omit<ProjectResourceRow, 'project_id'>[],
   ): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('project_resources')
       .where('project_id', '=', projectId)
       .where('import_id', 'is', null)
@@ -140,7 +133,7 @@ export class Projects {
   }
 
   async remove(projectId: string, type: string, logicalId: string): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('project_resources')
       .where('project_id', '=', projectId)
       .where('type', '=', type)
@@ -149,12 +142,12 @@ export class Projects {
   }
 
   async insertImport(row: ProjectImportRow): Promise<void> {
-    await this.#db.insertInto('project_imports').values(row).execute();
+    await this.db.insertInto('project_imports').values(row).execute();
   }
 
   /** The imports of an account, of one project or of all, newest first. */
   async imports(accountId: string, projectId?: string): Promise<ProjectImportRow[]> {
-    const query = this.#db
+    const query = this.db
       .selectFrom('project_imports')
       .innerJoin('projects', 'projects.id', 'project_imports.project_id')
       .selectAll('project_imports')
@@ -165,7 +158,7 @@ export class Projects {
   }
 
   async findImport(accountId: string, id: string): Promise<ProjectImportRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('project_imports')
       .innerJoin('projects', 'projects.id', 'project_imports.project_id')
       .selectAll('project_imports')
@@ -178,12 +171,12 @@ export class Projects {
     id: string,
     stamp: Partial<Pick<ProjectImportRow, 'applied' | 'committed'>>,
   ): Promise<void> {
-    await this.#db.updateTable('project_imports').set(stamp).where('id', '=', id).execute();
+    await this.db.updateTable('project_imports').set(stamp).where('id', '=', id).execute();
   }
 
   /** Makes the resources of an import like any other of their project. */
   async keepImported(importId: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('project_resources')
       .set({ import_id: null })
       .where('import_id', '=', importId)
@@ -192,7 +185,7 @@ export class Projects {
 
   /** Takes an import back, with what it made of the project. */
   async deleteImport(id: string): Promise<void> {
-    await this.#db.deleteFrom('project_resources').where('import_id', '=', id).execute();
-    await this.#db.deleteFrom('project_imports').where('id', '=', id).execute();
+    await this.db.deleteFrom('project_resources').where('import_id', '=', id).execute();
+    await this.db.deleteFrom('project_imports').where('id', '=', id).execute();
   }
 }

@@ -1,6 +1,4 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 
 /** Up to where the sealed results of a check are in ClickHouse. */
 export interface Fed {
@@ -17,36 +15,28 @@ export interface FeedState {
 }
 
 /** What the database remembers of the feed of ClickHouse: which one it is, and a cursor for each check. */
-export class FedResults {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class FedResults extends Repository {
   /** The present feed, and when everything that was sealed had been fed. */
   async feed(): Promise<{ readonly name: string; readonly levelAt: number } | undefined> {
-    const row = await this.#db.selectFrom('result_feeds').selectAll().executeTakeFirst();
+    const row = await this.db.selectFrom('result_feeds').selectAll().executeTakeFirst();
     return row && { name: row.name, levelAt: row.level_at };
   }
 
   /** Begins another feed with the oldest chunk of every check, within a transaction. */
   async begin(name: string, now: number): Promise<void> {
     const before = await this.feed();
-    await this.#db.deleteFrom('fed_results').execute();
-    await this.#db.deleteFrom('result_feeds').execute();
+    await this.db.deleteFrom('fed_results').execute();
+    await this.db.deleteFrom('result_feeds').execute();
     const levelAt = before?.levelAt ?? now;
-    await this.#db.insertInto('result_feeds').values({ name, level_at: levelAt }).execute();
+    await this.db.insertInto('result_feeds').values({ name, level_at: levelAt }).execute();
   }
 
   async setLevel(feed: string, now: number): Promise<void> {
-    await this.#db.updateTable('result_feeds').set({ level_at: now }).where('name', '=', feed).execute();
+    await this.db.updateTable('result_feeds').set({ level_at: now }).where('name', '=', feed).execute();
   }
 
   async of(checkId: string): Promise<Fed | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('fed_results')
       .select(['feed', 'fed_until'])
       .where('check_id', '=', checkId)
@@ -56,7 +46,7 @@ export class FedResults {
 
   /** Some checks in the order of their ids. */
   async statesAfter(checkId: string, limit: number): Promise<FeedState[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .leftJoin('fed_results', 'fed_results.check_id', 'checks.id')
       .select((eb) => [
@@ -80,7 +70,7 @@ export class FedResults {
   /** Remembers, before anything of them is inserted, that checks may have rows. */
   async register(feed: string, checkIds: readonly string[]): Promise<void> {
     if (checkIds.length === 0) return;
-    await this.#db
+    await this.db
       .insertInto('fed_results')
       .values(checkIds.map((id) => ({ check_id: id, feed, fed_until: 0 })))
       .onConflict((conflict) => conflict.column('check_id').doNothing())
@@ -90,7 +80,7 @@ export class FedResults {
   /** Moves cursors on after an insert, never back. */
   async advance(feed: string, untilOf: ReadonlyMap<string, number>): Promise<void> {
     for (const [checkId, until] of untilOf) {
-      await this.#db
+      await this.db
         .updateTable('fed_results')
         .set({ fed_until: until })
         .where('check_id', '=', checkId)
@@ -102,12 +92,12 @@ export class FedResults {
 
   /** Has all of a check fed again. */
   async feedAgain(checkId: string): Promise<void> {
-    await this.#db.updateTable('fed_results').set({ fed_until: 0 }).where('check_id', '=', checkId).execute();
+    await this.db.updateTable('fed_results').set({ fed_until: 0 }).where('check_id', '=', checkId).execute();
   }
 
   /** Checks that may have rows and are gone. */
   async gone(limit: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('fed_results')
       .leftJoin('checks', 'checks.id', 'fed_results.check_id')
       .select('fed_results.check_id as id')
@@ -118,6 +108,6 @@ export class FedResults {
   }
 
   async forget(checkIds: readonly string[]): Promise<void> {
-    await this.#db.deleteFrom('fed_results').where(this.#dialect.inList('check_id', checkIds)).execute();
+    await this.db.deleteFrom('fed_results').where(this.dialect.inList('check_id', checkIds)).execute();
   }
 }

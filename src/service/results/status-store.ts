@@ -1,6 +1,6 @@
-import type { Change, ColumnTypes, Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely, RawBuilder } from 'kysely';
+import type { Change, ColumnTypes } from '@picket/platform/store/engine/dialect.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
+import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import type { LocationStatusRow, StatusRow } from './tables.ts';
 
@@ -36,15 +36,7 @@ export interface FollowedChecks {
 }
 
 /** The present state of every check that has run. */
-export class Statuses {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Statuses extends Repository {
   /**
    * Applies final results, within a transaction. The newest slot decides; an older one that is reported late
    * changes nothing but the longest and shortest run. A check that runs in several locations at once is
@@ -62,18 +54,18 @@ export class Statuses {
   ): Promise<void> {
     const byLocation = changes.filter(({ checkId }) => parallel.has(checkId));
     for (const round of roundsOf(byLocation, ({ checkId, slotLocation }) => `${checkId} ${slotLocation}`)) {
-      for (const portion of this.#dialect.portions(round)) await this.#upsertLocations(portion, now);
+      for (const portion of this.dialect.portions(round)) await this.#upsertLocations(portion, now);
     }
     const [first = [], ...others] = roundsOf(changes, ({ checkId }) => checkId);
-    await this.#dialect.together(this.#db, [...stored, ...this.#upserting(first, now)]);
-    for (const round of others) await this.#dialect.together(this.#db, this.#upserting(round, now));
+    await this.dialect.together(this.db, [...stored, ...this.#upserting(first, now)]);
+    for (const round of others) await this.dialect.together(this.db, this.#upserting(round, now));
     // Now that the statuses are locked, all that other transactions said of these locations is visible.
     await this.#addUp([...new Set(byLocation.map(({ checkId }) => checkId))].sort());
   }
 
   async #upsertLocations(changes: readonly StatusChange[], now: number): Promise<void> {
     const kept = (column: string) => newer<0 | 1>('location_statuses', column, 'slot_at', now);
-    await this.#db
+    await this.db
       .insertInto('location_statuses')
       .values(
         changes.map((change) => ({
@@ -105,23 +97,23 @@ export class Statuses {
           and check_locations.name = location_statuses.slot_location
         where location_statuses.check_id = statuses.check_id),
       ${sql.ref(`statuses.${column}`)})`;
-    await this.#db
+    await this.db
       .updateTable('statuses')
       .set({
         has_failures: worst('has_failures'),
         has_errors: worst('has_errors'),
         is_degraded: worst('is_degraded'),
       })
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .execute();
   }
 
   /** Forgets what locations said of a check, all but those to keep. */
   async forgetLocations(checkId: string, keep: readonly string[]): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('location_statuses')
       .where('check_id', '=', checkId)
-      .where((eb) => eb.not(this.#dialect.inList('slot_location', keep)))
+      .where((eb) => eb.not(this.dialect.inList('slot_location', keep)))
       .execute();
   }
 
@@ -146,8 +138,8 @@ export class Statuses {
         target_address: change.targetAddress,
       }),
     );
-    return Array.from(this.#dialect.portions(rows), (portion) =>
-      this.#dialect.rows(this.#db.insertInto('statuses'), statusColumnTypes, portion).onConflict((conflict) =>
+    return Array.from(this.dialect.portions(rows), (portion) =>
+      this.dialect.rows(this.db.insertInto('statuses'), statusColumnTypes, portion).onConflict((conflict) =>
         conflict.column('check_id').doUpdateSet({
           has_failures: kept<0 | 1>('has_failures'),
           has_errors: kept<0 | 1>('has_errors'),
@@ -172,12 +164,12 @@ export class Statuses {
    */
   async lockLastSlots(checkIds: readonly string[]): Promise<Map<string, number>> {
     if (checkIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('statuses')
       .select(['check_id', 'last_slot_at'])
-      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .where(this.dialect.inList('check_id', [...new Set(checkIds)]))
       .orderBy('check_id')
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
     return new Map(rows.map((row) => [row.check_id, row.last_slot_at]));
   }
@@ -191,22 +183,22 @@ export class Statuses {
     };
     if (checkIds.length === 0) return followed;
     const ids = [...new Set(checkIds)];
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .select(['id', sql.lit<keyof FollowedChecks>('parallel').as('kind')])
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .where('run_parallel', '=', 1)
       .unionAll((eb) =>
         eb
           .selectFrom('alert_states')
           .select(['check_id as id', sql.lit<keyof FollowedChecks>('alerted').as('kind')])
-          .where(this.#dialect.inList('check_id', ids)),
+          .where(this.dialect.inList('check_id', ids)),
       )
       .unionAll((eb) =>
         eb
           .selectFrom('monitoring_gaps')
           .select(['check_id as id', sql.lit<keyof FollowedChecks>('unmeasured').as('kind')])
-          .where(this.#dialect.inList('check_id', ids)),
+          .where(this.dialect.inList('check_id', ids)),
       )
       .execute();
     for (const { id, kind } of rows) followed[kind].add(id);
@@ -216,15 +208,15 @@ export class Statuses {
   /** What the locations of some checks said last. */
   async ofLocations(checkIds: readonly string[]): Promise<LocationStatusRow[]> {
     if (checkIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('location_statuses')
       .selectAll()
-      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .where(this.dialect.inList('check_id', [...new Set(checkIds)]))
       .execute();
   }
 
   async find(accountId: string, checkId: string): Promise<StatusRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('statuses')
       .selectAll()
       .where('check_id', '=', checkId)
@@ -234,7 +226,7 @@ export class Statuses {
 
   /** The statuses of an account with the names of their checks. */
   async list(accountId: string): Promise<(StatusRow & { name: string })[]> {
-    return this.#db
+    return this.db
       .selectFrom('statuses')
       .innerJoin('checks', 'checks.id', 'statuses.check_id')
       .selectAll('statuses')
@@ -247,7 +239,7 @@ export class Statuses {
 
   /** When a status of an account changed last; 0 before there is one. */
   async lastChange(accountId: string): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('statuses')
       .select((eb) => [eb.fn.max('updated').as('updated'), eb.fn.max('created').as('created')])
       .where('account_id', '=', accountId)
@@ -257,10 +249,10 @@ export class Statuses {
 
   /** When the statuses of some checks changed last, by check; those of other accounts are left out. */
   async changesOf(accountId: string, checkIds: readonly string[]): Promise<Map<string, number>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('statuses')
       .select(['check_id', 'account_id', 'updated', 'created'])
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .execute();
     // Asked of the account here: SQLite would rather read all of its statuses.
     return new Map(
@@ -272,7 +264,7 @@ export class Statuses {
 
   async delete(checkId: string): Promise<void> {
     await this.forgetLocations(checkId, []);
-    await this.#db.deleteFrom('statuses').where('check_id', '=', checkId).execute();
+    await this.db.deleteFrom('statuses').where('check_id', '=', checkId).execute();
   }
 }
 

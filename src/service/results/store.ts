@@ -1,11 +1,11 @@
 import type { PackedRow } from '@picket/platform/store/details/packed-detail.ts';
 import { isWhole, packRow, unpackRow } from '@picket/platform/store/details/packed-detail.ts';
-import type { Change, ColumnTypes, Dialect } from '@picket/platform/store/engine/dialect.ts';
+import type { Change, ColumnTypes } from '@picket/platform/store/engine/dialect.ts';
 import { batches, isBehind, readPage } from '@picket/platform/store/engine/queries.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Cursor } from '@picket/protocol/http/cursor.ts';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { CountedResultRow, ResultRow, StaleResultRow } from './tables.ts';
 
 const countedFailures = 5_000;
@@ -24,30 +24,22 @@ export interface ResultFilter {
 }
 
 /** Results of runs, and the evidence of those that came too late. */
-export class Results {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Results extends Repository {
   async insert(rows: readonly CountedResultRow[]): Promise<void> {
     for (const change of this.inserting(rows)) await change.execute();
   }
 
   /** The statements that store results. */
   inserting(rows: readonly CountedResultRow[]): Change[] {
-    return Array.from(this.#dialect.portions(rows.map(packRow)), (portion) =>
-      this.#dialect.rows(this.#db.insertInto('results'), resultColumnTypes, portion),
+    return Array.from(this.dialect.portions(rows.map(packRow)), (portion) =>
+      this.dialect.rows(this.db.insertInto('results'), resultColumnTypes, portion),
     );
   }
 
   /** Keeps late results; one that is kept already stays as it was. */
   async insertStale(rows: readonly StaleResultRow[]): Promise<void> {
     for (const batch of batches(rows)) {
-      await this.#db
+      await this.db
         .insertInto('stale_results')
         .values(batch)
         .onConflict((conflict) => conflict.column('id').doNothing())
@@ -58,32 +50,32 @@ export class Results {
   /** Of some result ids, those that are stored. */
   async existing(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('results')
       .select('id')
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .execute();
     return new Set(rows.map((row) => row.id));
   }
 
   async staleOf(runId: string): Promise<StaleResultRow[]> {
-    return this.#db.selectFrom('stale_results').selectAll().where('run_id', '=', runId).execute();
+    return this.db.selectFrom('stale_results').selectAll().where('run_id', '=', runId).execute();
   }
 
   /** Turns attempts into the final results of their runs; returns them. */
   async promote(ids: readonly string[]): Promise<CountedResultRow[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#db
+    const rows = await this.db
       .updateTable('results')
       .set({ result_type: 'FINAL' })
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .returningAll()
       .execute();
     return rows.map((row) => unpackRow<CountedResultRow>(row));
   }
 
   async find(checkId: string, id: string): Promise<CountedResultRow | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('results')
       .selectAll()
       .where('id', '=', id)
@@ -125,7 +117,7 @@ export class Results {
     checkId: string,
     { from, to }: { readonly from: number; readonly to: number },
   ): Promise<Map<string, number>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('results')
       .select('error_group_ids')
       .where('check_id', '=', checkId)
@@ -151,7 +143,7 @@ export class Results {
   }
 
   #filtered(filter: ResultFilter) {
-    let query = this.#db
+    let query = this.db
       .selectFrom('results')
       .where('check_id', '=', filter.checkId)
       .where('created', '>=', filter.from)
@@ -166,7 +158,7 @@ export class Results {
 
   /** Notes that the results of a deleted check are to be removed. */
   async purgeLater(checkId: string, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('purges')
       .values({ check_id: checkId, created: now })
       .onConflict((conflict) => conflict.doNothing())
@@ -178,7 +170,7 @@ export class Results {
    * transactions.
    */
   async nextPurge(): Promise<string | undefined> {
-    const purge = await this.#db
+    const purge = await this.db
       .selectFrom('purges')
       .select('check_id')
       .orderBy('created')
@@ -193,11 +185,11 @@ export class Results {
    * they are. Does nothing while another process is at it.
    */
   async purgeSome(checkId: string, limit: number): Promise<void> {
-    const purge = await this.#db
+    const purge = await this.db
       .selectFrom('purges')
       .selectAll()
       .where('check_id', '=', checkId)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .executeTakeFirst();
     if (!purge) return;
     for (const table of [
@@ -209,24 +201,20 @@ export class Results {
       'check_totals',
       'detail_counts',
     ] as const) {
-      await this.#db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
+      await this.db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
     }
     const removed = [];
     // With their time, so that each is looked for on its day only.
     const { numAffectedRows: removedResults } = await sql`delete from results where (id, created) in
-      (select id, created from results where check_id = ${purge.check_id} limit ${limit})`.execute(this.#db);
+      (select id, created from results where check_id = ${purge.check_id} limit ${limit})`.execute(this.db);
     removed.push(Number(removedResults));
     for (const table of ['stale_results', 'heartbeat_events'] as const) {
-      const some = this.#db
-        .selectFrom(table)
-        .select('id')
-        .where('check_id', '=', purge.check_id)
-        .limit(limit);
-      const done = await this.#db.deleteFrom(table).where('id', 'in', some).executeTakeFirst();
+      const some = this.db.selectFrom(table).select('id').where('check_id', '=', purge.check_id).limit(limit);
+      const done = await this.db.deleteFrom(table).where('id', 'in', some).executeTakeFirst();
       removed.push(Number(done.numDeletedRows));
     }
     if (removed.every((count) => count < limit)) {
-      await this.#db.deleteFrom('purges').where('check_id', '=', purge.check_id).execute();
+      await this.db.deleteFrom('purges').where('check_id', '=', purge.check_id).execute();
     }
   }
 }

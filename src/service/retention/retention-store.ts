@@ -1,8 +1,8 @@
 import { greatestOf } from '@picket/lib/bounds/extremes.ts';
 import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { atAddresses, type Removal, removals } from '@picket/platform/store/engine/removal.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, sql } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
+import { sql } from 'kysely';
 import type { ArtifactRow } from '../results/tables.ts';
 
 /** Checks, and up to when their results are due. */
@@ -16,23 +16,15 @@ const doubtMark = 'retention-doubt';
  * wait for long. Nothing here is on its way: results are final or attempts of runs that ended long ago, runs
  * are terminal.
  */
-export class Retired {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Retired extends Repository {
   /** How many rows one call removes at most. */
   get rowsPerRemoval(): number {
-    return this.#dialect.rowsPerRemoval;
+    return this.dialect.rowsPerRemoval;
   }
 
   /** Gives space of removed rows back, a little at a time; whether there may be more. */
   async giveBackSpace(): Promise<boolean> {
-    return this.#dialect.giveBackSpace(this.#db);
+    return this.dialect.giveBackSpace(this.db);
   }
 
   /**
@@ -40,13 +32,13 @@ export class Retired {
    * newest run ended. Null in a database without either.
    */
   async trustedUntil(): Promise<number | null> {
-    const mark = await this.#db
+    const mark = await this.db
       .selectFrom('clock_marks')
       .select('at')
       .where('name', '=', trustedMark)
       .executeTakeFirst();
     if (mark) return mark.at;
-    const run = await this.#db
+    const run = await this.db
       .selectFrom('runs')
       .select((eb) => eb.fn.max('ended').as('at'))
       .where('ended', 'is not', null)
@@ -56,7 +48,7 @@ export class Retired {
 
   /** How long a clock that is ahead of it has been doubted. */
   async doubtedMs(): Promise<number> {
-    const mark = await this.#db
+    const mark = await this.db
       .selectFrom('clock_marks')
       .select('at')
       .where('name', '=', doubtMark)
@@ -69,7 +61,7 @@ export class Retired {
       { name: trustedMark, at },
       { name: doubtMark, at: Math.round(doubtedMs) },
     ]) {
-      await this.#db
+      await this.db
         .insertInto('clock_marks')
         .values(mark)
         .onConflict((conflict) => conflict.column('name').doUpdateSet({ at: mark.at }))
@@ -79,13 +71,13 @@ export class Retired {
 
   /** How removal goes on this engine. */
   get removal(): Removal {
-    return removals[this.#dialect.name];
+    return removals[this.dialect.name];
   }
 
   /** Up to `limit` results that are due, as `removeDue` has them. */
   async dueResults(due: DueResults, limit: number, table = 'results'): Promise<string[]> {
     const rows = await sql<{ id: string }>`
-      select results.id ${dueOf(this.#dialect, due, table)} limit ${limit}`.execute(this.#db);
+      select results.id ${dueOf(this.dialect, due, table)} limit ${limit}`.execute(this.db);
     return rows.rows.map((row) => row.id);
   }
 
@@ -97,20 +89,20 @@ export class Retired {
    */
   async removeDue(due: DueResults, limit: number, table = 'results'): Promise<number> {
     const rows = atAddresses(
-      this.#dialect,
-      (address) => sql`select results.${address} ${dueOf(this.#dialect, due, table)} limit ${limit}`,
+      this.dialect,
+      (address) => sql`select results.${address} ${dueOf(this.dialect, due, table)} limit ${limit}`,
     );
-    const done = await sql`delete from ${sql.table(table)} where ${rows}`.execute(this.#db);
+    const done = await sql`delete from ${sql.table(table)} where ${rows}`.execute(this.db);
     return Number(done.numAffectedRows);
   }
 
   /** Of some checks, those with artifacts. */
   async withArtifacts(checkIds: readonly string[]): Promise<Set<string>> {
     if (checkIds.length === 0) return new Set();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .select('id')
-      .where(this.#dialect.inList('id', checkIds))
+      .where(this.dialect.inList('id', checkIds))
       .where((eb) =>
         eb.exists(
           eb.selectFrom('artifacts').select('position').whereRef('artifacts.check_id', '=', 'checks.id'),
@@ -127,11 +119,11 @@ export class Retired {
    */
   async removeRuns(before: number, limit: number, table = 'runs'): Promise<number> {
     const rows = atAddresses(
-      this.#dialect,
+      this.dialect,
       (address) => sql`select ${address} from ${sql.table(table)}
         where ended is not null and ended < ${before} order by ended limit ${limit}`,
     );
-    const done = await sql`delete from ${sql.table(table)} where ${rows}`.execute(this.#db);
+    const done = await sql`delete from ${sql.table(table)} where ${rows}`.execute(this.db);
     return Number(done.numAffectedRows);
   }
 
@@ -142,13 +134,13 @@ export class Retired {
    * @param table `results`, one of its partitions, or `test_results`.
    */
   async removeResults(table: string, ids: readonly string[]): Promise<void> {
-    await this.#db.deleteFrom('artifacts').where(this.#dialect.inList('result_id', ids)).execute();
-    await sql`delete from ${sql.table(table)} where ${this.#dialect.inList('id', ids)}`.execute(this.#db);
+    await this.db.deleteFrom('artifacts').where(this.dialect.inList('result_id', ids)).execute();
+    await sql`delete from ${sql.table(table)} where ${this.dialect.inList('id', ids)}`.execute(this.db);
   }
 
   /** Artifacts that are kept and were announced before an instant. */
   async artifacts(before: number, limit: number): Promise<ArtifactRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('artifacts')
       .selectAll()
       .where('state', '=', sql.lit('stored' as const))
@@ -160,7 +152,7 @@ export class Retired {
 
   /** Marks an artifact whose bytes were removed. */
   async forgetArtifact(row: ArtifactRow, reason: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('artifacts')
       .set({ state: 'lost', reason })
       .where('result_id', '=', row.result_id)
@@ -178,45 +170,45 @@ export class Retired {
    * @returns whether there may be more.
    */
   async removeRecords(before: number, limit: number): Promise<boolean> {
-    const stale = this.#db
+    const stale = this.db
       .selectFrom('stale_results')
       .select('id')
       .where('received', '<', before)
       .orderBy('received')
       .limit(limit);
-    const removedStale = await this.#db
+    const removedStale = await this.db
       .deleteFrom('stale_results')
       .where('id', 'in', stale)
       .executeTakeFirst();
-    const sessions = this.#db
+    const sessions = this.db
       .selectFrom('check_sessions')
       .select('id')
       .where('started', '<', before)
       .orderBy('started')
       .limit(limit);
-    const removedSessions = await this.#db
+    const removedSessions = await this.db
       .deleteFrom('check_sessions')
       .where('id', 'in', sessions)
       .executeTakeFirst();
     const removedAlerts = await this.#removeAlerts(before, limit);
-    const groups = this.#db
+    const groups = this.db
       .selectFrom('error_groups')
       .select('id')
       .where('last_seen', '<', before)
       .where('is_archived_for_ever', '=', sql.lit(0 as const))
       .orderBy('last_seen')
       .limit(limit);
-    const removedGroups = await this.#db
+    const removedGroups = await this.db
       .deleteFrom('error_groups')
       .where('id', 'in', groups)
       // Seen again meanwhile: it stays.
       .where('last_seen', '<', before)
       .executeTakeFirst();
-    await this.#db.deleteFrom('alert_causes').where('closed', '<', before).execute();
-    await this.#db.deleteFrom('maintenance_notices').where('created', '<', before).execute();
-    await this.#db.deleteFrom('former_channels').where('created', '<', before).execute();
-    await this.#db.deleteFrom('silences').where('ends', '<', before).execute();
-    await this.#db.deleteFrom('alert_actions').where('created', '<', before).execute();
+    await this.db.deleteFrom('alert_causes').where('closed', '<', before).execute();
+    await this.db.deleteFrom('maintenance_notices').where('created', '<', before).execute();
+    await this.db.deleteFrom('former_channels').where('created', '<', before).execute();
+    await this.db.deleteFrom('silences').where('ends', '<', before).execute();
+    await this.db.deleteFrom('alert_actions').where('created', '<', before).execute();
     const counts = [removedStale, removedSessions, removedGroups].map(({ numDeletedRows }) =>
       Number(numDeletedRows),
     );
@@ -224,7 +216,7 @@ export class Retired {
   }
 
   async #removeAlerts(before: number, limit: number): Promise<number> {
-    const alerts = await this.#db
+    const alerts = await this.db
       .selectFrom('alerts')
       .select('id')
       .where('created', '<', before)
@@ -235,8 +227,8 @@ export class Retired {
     const ids = alerts.map(({ id }) => id);
     if (ids.length === 0) return 0;
     // The notifications first: an alert without them is not found again by what removes the rest.
-    await this.#db.deleteFrom('alert_notifications').where(this.#dialect.inList('alert_id', ids)).execute();
-    await this.#db.deleteFrom('alerts').where(this.#dialect.inList('id', ids)).execute();
+    await this.db.deleteFrom('alert_notifications').where(this.dialect.inList('alert_id', ids)).execute();
+    await this.db.deleteFrom('alerts').where(this.dialect.inList('id', ids)).execute();
     return ids.length;
   }
 
@@ -248,7 +240,7 @@ export class Retired {
     before: number,
     limit: number,
   ): Promise<{ readonly resultIds: string[]; readonly emptyIds: string[] }> {
-    const sessions = await this.#db
+    const sessions = await this.db
       .selectFrom('test_sessions')
       .select('id')
       .where('started', '<', before)
@@ -257,10 +249,10 @@ export class Retired {
       .execute();
     const sessionIds = sessions.map(({ id }) => id);
     if (sessionIds.length === 0) return { resultIds: [], emptyIds: [] };
-    const results = await this.#db
+    const results = await this.db
       .selectFrom('test_results')
       .select(['id', 'test_session_id'])
-      .where(this.#dialect.inList('test_session_id', sessionIds))
+      .where(this.dialect.inList('test_session_id', sessionIds))
       .limit(limit)
       .execute();
     const full = new Set(results.map((row) => row.test_session_id));
@@ -270,24 +262,24 @@ export class Retired {
 
   /** Removes test sessions whose results are gone. */
   async removeTestSessions(ids: readonly string[]): Promise<void> {
-    await this.#db.deleteFrom('test_sessions').where(this.#dialect.inList('id', ids)).execute();
+    await this.db.deleteFrom('test_sessions').where(this.dialect.inList('id', ids)).execute();
   }
 
   /** Removes up to `limit` events of heartbeats from before an instant; returns how many. */
   async removeHeartbeatEvents(checkIds: readonly string[], before: number, limit: number): Promise<number> {
-    const some = this.#db
+    const some = this.db
       .selectFrom('heartbeat_events')
       .select('id')
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .where('created', '<', before)
       .limit(limit);
-    const done = await this.#db.deleteFrom('heartbeat_events').where('id', 'in', some).executeTakeFirst();
+    const done = await this.db.deleteFrom('heartbeat_events').where('id', 'in', some).executeTakeFirst();
     return Number(done.numDeletedRows);
   }
 
   /** Ids of all checks after one, in order. */
   async checkIdsAfter(id: string, limit: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .select('id')
       .where('id', '>', id)

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { endedAt, isSince } from '@picket/platform/store/days/ended-day.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely, RawBuilder } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
+import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { changingRuns, isNowOneOf, lockedRuns, unfinishedRuns } from './store.ts';
 import type { RunRow } from './tables.ts';
@@ -36,22 +35,14 @@ export interface SessionLeases {
 }
 
 /** What agents do to the rows of the run ledger: they claim runs, renew their leases and give them back. */
-export class Leases {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Leases extends Repository {
   /**
    * Leases due runs up to the limit of each lane: the oldest slot first, runs whose wait was renewed last. One
    * statement, which writes nothing where nothing is due.
    */
   async claim(filter: ClaimFilter): Promise<RunRow[]> {
     if (filter.lanes.length === 0) return [];
-    const rows = await changingRuns(this.#db)
+    const rows = await changingRuns(this.db)
       .set((eb) => ({
         state: 'leased',
         lease_number: eb('lease_number', '+', 1),
@@ -69,22 +60,22 @@ export class Leases {
   }
 
   #due(filter: ClaimFilter, { lane, limit }: ClaimFilter['lanes'][number]): RawBuilder<boolean> {
-    const ids = unfinishedRuns(this.#db)
+    const ids = unfinishedRuns(this.db)
       .select('id')
       .where('location_id', '=', filter.locationId)
       .where('lane', '=', lane)
       .where('state', '=', queued)
       .where('ready_at', '<=', filter.now)
       .where('expires_at', '>', filter.now)
-      .where(this.#dialect.inList('check_type', filter.checkTypes))
+      .where(this.dialect.inList('check_type', filter.checkTypes))
       .where((eb) =>
-        eb.or([eb('runtime_id', 'is', null), this.#dialect.inList('runtime_id', filter.runtimes)]),
+        eb.or([eb('runtime_id', 'is', null), this.dialect.inList('runtime_id', filter.runtimes)]),
       )
       // What has outlived its first wait lets others go first: a long session must not blind the schedule.
       .orderBy(sql`expires_at - freshness_ms > ready_at + ${renewedByMs}`)
       .orderBy('slot_at')
       .limit(limit);
-    return this.#dialect.inLocked('id', ids.modifyEnd(this.#dialect.forUpdateSkipLocked));
+    return this.dialect.inLocked('id', ids.modifyEnd(this.dialect.forUpdateSkipLocked));
   }
 
   /** Location and lane, `location lane`, where runs are in hand, or have ended since an instant. */
@@ -92,8 +83,8 @@ export class Leases {
     locationIds: readonly string[],
     { now, since }: { readonly now: number; readonly since: number },
   ): Promise<Set<string>> {
-    const here = this.#dialect.inList('location_id', [...new Set(locationIds)]);
-    const inHand = await unfinishedRuns(this.#db)
+    const here = this.dialect.inList('location_id', [...new Set(locationIds)]);
+    const inHand = await unfinishedRuns(this.db)
       .select(['location_id', 'lane'])
       .distinct()
       // The index of runs on their way has both states.
@@ -102,7 +93,7 @@ export class Leases {
       .where('lease_until', '>', now)
       .where(here)
       .execute();
-    const ended = await this.#db
+    const ended = await this.db
       .selectFrom('runs')
       .select(['location_id', 'lane'])
       .distinct()
@@ -117,16 +108,16 @@ export class Leases {
   /** Lets queued runs wait anew for as long as they are fresh. */
   async renewWaits(ids: readonly string[], now: number): Promise<void> {
     if (ids.length === 0) return;
-    await changingRuns(this.#db)
+    await changingRuns(this.db)
       .set((eb) => ({ expires_at: eb('freshness_ms', '+', now) }))
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .where(isNowOneOf([queued]))
       .execute();
   }
 
   /** When the earliest run that waits for its time may be claimed at a location, or null. */
   async nextReadyAt(locationId: string, now: number): Promise<number | null> {
-    const row = await unfinishedRuns(this.#db)
+    const row = await unfinishedRuns(this.db)
       .select((eb) => eb.fn.min('ready_at').as('at'))
       .where('location_id', '=', locationId)
       .where('state', '=', queued)
@@ -138,7 +129,7 @@ export class Leases {
   /** Renews the leases that are still this session's; returns their run ids. */
   async renew(held: SessionLeases, leaseUntil: number): Promise<string[]> {
     if (held.leases.length === 0) return [];
-    const rows = await changingRuns(this.#db)
+    const rows = await changingRuns(this.db)
       .set({ lease_until: leaseUntil })
       .where(this.#heldBy(held))
       .where(isNowOneOf([leased]))
@@ -157,10 +148,10 @@ export class Leases {
     now: number,
   ): Promise<Map<string, RunRow>> {
     if (leases.length === 0) return new Map();
-    const rows = await changingRuns(this.#db)
+    const rows = await changingRuns(this.db)
       .set({ state: 'final', lease_until: null, ...endedAt(now) })
       .where(
-        lockedRuns(this.#db, this.#dialect, (runs) =>
+        lockedRuns(this.db, this.dialect, (runs) =>
           runs
             .where(this.#holds(leases))
             .where(isNowOneOf([leased]))
@@ -176,10 +167,10 @@ export class Leases {
   /** Of some runs of a location, those that were cancelled, not longer ago than a day or two. */
   async cancelledAmong(locationId: string, ids: readonly string[], now: number): Promise<string[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('runs')
       .select('id')
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .where(isSince(now))
       .where('location_id', '=', locationId)
       .where('state', '=', 'cancelled')
@@ -200,7 +191,7 @@ export class Leases {
     now: number,
   ): Promise<RunRow[]> {
     if (claimNumbers.length === 0) return [];
-    const ofTheClaims = lockedRuns(this.#db, this.#dialect, (runs) =>
+    const ofTheClaims = lockedRuns(this.db, this.dialect, (runs) =>
       runs
         .where('location_id', '=', session.locationId)
         // Said twice: SQLite uses the index of live runs only when it sees the very condition of it.
@@ -214,7 +205,7 @@ export class Leases {
   }
 
   async #release(which: RawBuilder<boolean>, now: number): Promise<RunRow[]> {
-    return changingRuns(this.#db)
+    return changingRuns(this.db)
       .set((eb) => ({
         state: 'queued',
         lease_until: null,
@@ -230,12 +221,12 @@ export class Leases {
   /** The runs of these leases. The ids are said twice: of pairs, PostgreSQL may look through the whole table. */
   #holds(leases: SessionLeases['leases']): RawBuilder<boolean> {
     const ids = leases.map(([id]) => id);
-    return sql<boolean>`${this.#dialect.inList('id', ids)} and ${this.#dialect.inPairs(['id', 'lease_number'], leases)}`;
+    return sql<boolean>`${this.dialect.inList('id', ids)} and ${this.dialect.inPairs(['id', 'lease_number'], leases)}`;
   }
 
   /** The leases that are still a session's; locked. */
   #heldBy(held: SessionLeases): RawBuilder<boolean> {
-    return lockedRuns(this.#db, this.#dialect, (runs) =>
+    return lockedRuns(this.db, this.dialect, (runs) =>
       runs
         .where(this.#holds(held.leases))
         .where(isNowOneOf([leased]))

@@ -1,6 +1,7 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import { endedAt, isSince, isUnfinished } from '@picket/platform/store/days/ended-day.ts';
 import type { Change, Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
 import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
@@ -54,21 +55,13 @@ export function lockedRuns(
  * exactly one happens; what the transitions mean is in ledger.ts. Those that agents make of their leases are
  * in leases.ts.
  */
-export class Runs {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Runs extends Repository {
   /** Inserts runs; one for a slot that has a run already is left out. Returns those inserted. */
   async insert(rows: readonly RunRow[]): Promise<RunRow[]> {
     const inserted: RunRow[] = [];
-    for (const portion of this.#dialect.portions(rows)) {
-      const done = await this.#dialect
-        .rows(this.#db.insertInto('runs'), runColumnTypes, portion, isSlotTaken(portion))
+    for (const portion of this.dialect.portions(rows)) {
+      const done = await this.dialect
+        .rows(this.db.insertInto('runs'), runColumnTypes, portion, isSlotTaken(portion))
         .onConflict((conflict) => conflict.doNothing())
         .returningAll()
         .execute();
@@ -78,31 +71,31 @@ export class Runs {
   }
 
   #locked(restrict: (runs: RunIds) => RunIds): RawBuilder<boolean> {
-    return lockedRuns(this.#db, this.#dialect, restrict);
+    return lockedRuns(this.db, this.dialect, restrict);
   }
 
   /** The sessions that hold leases of runs at some locations. */
   async sessionsAtWork(locationIds: readonly string[], now: number): Promise<Set<string>> {
     if (locationIds.length === 0) return new Set();
-    const rows = await unfinishedRuns(this.#db)
+    const rows = await unfinishedRuns(this.db)
       .select('session_id')
       .distinct()
       .where('state', '=', leased)
       .where('lease_until', '>', now)
-      .where(this.#dialect.inList('location_id', [...new Set(locationIds)]))
+      .where(this.dialect.inList('location_id', [...new Set(locationIds)]))
       .execute();
     return new Set(rows.flatMap(({ session_id: id }) => id ?? []));
   }
 
   /** Runs whose lease ended; locked until the end of the transaction. */
   async leasesEnded(now: number, limit: number): Promise<RunRow[]> {
-    return unfinishedRuns(this.#db)
+    return unfinishedRuns(this.db)
       .selectAll()
       .where('state', '=', leased)
       .where('lease_until', '<=', now)
       .orderBy('lease_until')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
   }
 
@@ -113,7 +106,7 @@ export class Runs {
    * @returns how many there were.
    */
   async withdrawFutureRuns(now: number, leaseTtlMs: number): Promise<number> {
-    const leases = await changingRuns(this.#db)
+    const leases = await changingRuns(this.db)
       .set({ lease_until: now + leaseTtlMs })
       .where(
         this.#locked((runs) =>
@@ -122,7 +115,7 @@ export class Runs {
       )
       .where('state', '=', leased)
       .executeTakeFirst();
-    const entries = await changingRuns(this.#db)
+    const entries = await changingRuns(this.db)
       .set((eb) => ({ ready_at: now, expires_at: eb('freshness_ms', '+', now) }))
       .where(
         this.#locked((runs) =>
@@ -149,7 +142,7 @@ export class Runs {
    * due, and get records of their own.
    */
   async cutFutureMissed(checkId: string, intervalMs: number, now: number): Promise<void> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('runs')
       .select(['id', 'slot_at', 'slot_count'])
       .where('check_id', '=', checkId)
@@ -158,37 +151,37 @@ export class Runs {
       .where(isSince(now))
       .where('ended', '>', now)
       .orderBy('id')
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
     for (const { id, slot_at: slotAt, slot_count: slotCount } of rows) {
       const due = Math.floor((now - slotAt) / intervalMs) + 1;
-      if (due <= 0) await this.#db.deleteFrom('runs').where('id', '=', id).where(isSince(now)).execute();
+      if (due <= 0) await this.db.deleteFrom('runs').where('id', '=', id).where(isSince(now)).execute();
       else {
         const changes = { slot_count: Math.min(slotCount, due), ...endedAt(now) };
-        await this.#db.updateTable('runs').set(changes).where('id', '=', id).where(isSince(now)).execute();
+        await this.db.updateTable('runs').set(changes).where('id', '=', id).where(isSince(now)).execute();
       }
     }
   }
 
   /** Queued runs that waited too long; locked until the end of the transaction. */
   async outlived(now: number, limit: number): Promise<RunRow[]> {
-    return unfinishedRuns(this.#db)
+    return unfinishedRuns(this.db)
       .selectAll()
       .where('state', '=', queued)
       .where('expires_at', '<=', now)
       .orderBy('expires_at')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
   }
 
   /** When the next lease ends or the next queued run has waited too long, or null. */
   async nextDeadline(): Promise<number | null> {
-    const nextLease = await unfinishedRuns(this.#db)
+    const nextLease = await unfinishedRuns(this.db)
       .select((eb) => eb.fn.min('lease_until').as('at'))
       .where('state', '=', leased)
       .executeTakeFirst();
-    const nextQueued = await unfinishedRuns(this.#db)
+    const nextQueued = await unfinishedRuns(this.db)
       .select((eb) => eb.fn.min('expires_at').as('at'))
       .where('state', '=', queued)
       .executeTakeFirst();
@@ -199,7 +192,7 @@ export class Runs {
   /** Puts a run whose lease ended back into the queue, counting the death. */
   async requeueAfterDeath(ids: readonly string[], now: number): Promise<void> {
     if (ids.length === 0) return;
-    await changingRuns(this.#db)
+    await changingRuns(this.db)
       .set((eb) => ({
         state: 'queued',
         lease_until: null,
@@ -207,7 +200,7 @@ export class Runs {
         ready_at: now,
         expires_at: eb('freshness_ms', '+', now),
       }))
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .where('state', '=', leased)
       .execute();
   }
@@ -223,7 +216,7 @@ export class Runs {
       readonly lastResultId: string;
     },
   ): Promise<void> {
-    await changingRuns(this.#db)
+    await changingRuns(this.db)
       .set((eb) => ({
         state: 'queued',
         lease_until: null,
@@ -244,9 +237,9 @@ export class Runs {
   finishing(ids: readonly string[], now: number): Change[] {
     if (ids.length === 0) return [];
     return [
-      changingRuns(this.#db)
+      changingRuns(this.db)
         .set({ state: 'final', lease_until: null, ...endedAt(now) })
-        .where(this.#dialect.inList('id', ids))
+        .where(this.dialect.inList('id', ids))
         .where(isNowOneOf(onTheirWay)),
     ];
   }
@@ -254,9 +247,9 @@ export class Runs {
   /** Ends runs as missed. */
   async miss(ids: readonly string[], reason: MissedReason, now: number): Promise<void> {
     if (ids.length === 0) return;
-    await changingRuns(this.#db)
+    await changingRuns(this.db)
       .set({ state: 'missed', reason, lease_until: null, ...endedAt(now) })
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .where('state', 'in', onTheirWay)
       .execute();
   }
@@ -271,7 +264,7 @@ export class Runs {
     keepLocations: readonly string[],
     now: number,
   ): Promise<void> {
-    await changingRuns(this.#db)
+    await changingRuns(this.db)
       .set({ state: 'cancelled', reason, ...endedAt(now) })
       .where(
         this.#locked((runs) =>
@@ -281,7 +274,7 @@ export class Runs {
             .where('state', 'in', onTheirWay)
             .where('state', '=', queued)
             .where('test_session_id', 'is', null)
-            .where((eb) => eb.not(this.#dialect.inList('location', keepLocations))),
+            .where((eb) => eb.not(this.dialect.inList('location', keepLocations))),
         ),
       )
       .where('state', '=', queued)
@@ -310,7 +303,7 @@ export class Runs {
     return this.#cancel(
       (runs) => {
         const all = runs.where(session.kind, '=', session.id);
-        return sequenceIds ? all.where(this.#dialect.inList('sequence_id', sequenceIds)) : all;
+        return sequenceIds ? all.where(this.dialect.inList('sequence_id', sequenceIds)) : all;
       },
       'cancelled-by-user',
       now,
@@ -318,7 +311,7 @@ export class Runs {
   }
 
   async #cancel(restrict: (runs: RunIds) => RunIds, reason: string, now: number): Promise<RunRow[]> {
-    return changingRuns(this.#db)
+    return changingRuns(this.db)
       .set({ state: 'cancelled', reason, lease_until: null, ...endedAt(now) })
       .where(this.#locked((runs) => restrict(runs).where('state', 'in', onTheirWay)))
       .where('state', 'in', onTheirWay)
@@ -332,19 +325,19 @@ export class Runs {
    */
   async lockMany(ids: readonly string[]): Promise<Map<string, RunRow>> {
     if (ids.length === 0) return new Map();
-    const rows = await unfinishedRuns(this.#db)
+    const rows = await unfinishedRuns(this.db)
       .selectAll()
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .orderBy('id')
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
     const found = new Map(rows.map((row) => [row.id, row]));
     const others = ids.filter((id) => !found.has(id));
     if (others.length === 0) return found;
-    const ended = await this.#db
+    const ended = await this.db
       .selectFrom('runs')
       .selectAll()
-      .where(this.#dialect.inList('id', others))
+      .where(this.dialect.inList('id', others))
       .execute();
     for (const row of ended) found.set(row.id, row);
     return found;
@@ -352,7 +345,7 @@ export class Runs {
 
   /** All runs of a check, oldest slot first. */
   async ofCheck(checkId: string): Promise<RunRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('runs')
       .selectAll()
       .where('check_id', '=', checkId)
@@ -363,7 +356,7 @@ export class Runs {
 
   /** How many slots each terminal record, and each run on its way, stands for. */
   async countSlots(checkId: string): Promise<Record<string, number>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('runs')
       .select(['state', sql<number>`sum(slot_count)`.as('slots')])
       .where('check_id', '=', checkId)

@@ -1,23 +1,16 @@
 import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { SloBurnRow } from './tables.ts';
 
 /** The burns that last, of all objectives. */
-export class SloBurns {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class SloBurns extends Repository {
   async all(): Promise<SloBurnRow[]> {
-    return this.#db.selectFrom('slo_burns').selectAll().orderBy('slo_id').execute();
+    return this.db.selectFrom('slo_burns').selectAll().orderBy('slo_id').execute();
   }
 
   /** A page of those of an account, newest first. */
   async list(accountId: string, page: Page): Promise<{ total: number; rows: SloBurnRow[] }> {
-    const query = this.#db
+    const query = this.db
       .selectFrom('slo_burns')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -27,7 +20,7 @@ export class SloBurns {
   }
 
   async find(accountId: string, sloId: number): Promise<SloBurnRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('slo_burns')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -37,7 +30,7 @@ export class SloBurns {
 
   /** Begins a burn; false when it lasts already. */
   async begin(row: SloBurnRow): Promise<boolean> {
-    const inserted = await this.#db
+    const inserted = await this.db
       .insertInto('slo_burns')
       .values(row)
       .onConflict((conflict) => conflict.column('slo_id').doNothing())
@@ -48,7 +41,7 @@ export class SloBurns {
 
   /** Ends a burn; false when it is over already. */
   async end({ slo_id, alert_id }: Pick<SloBurnRow, 'slo_id' | 'alert_id'>): Promise<boolean> {
-    const deleted = await this.#db
+    const deleted = await this.db
       .deleteFrom('slo_burns')
       .where('slo_id', '=', slo_id)
       .where('alert_id', '=', alert_id)
@@ -59,7 +52,7 @@ export class SloBurns {
 
   /** How many burns last, by account. */
   async countByAccount(accountId?: string): Promise<{ account: string; count: number }[]> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('slo_burns')
       .select((eb) => ['account_id as account', eb.fn.countAll<number>().as('count')]);
     if (accountId !== undefined) query = query.where('account_id', '=', accountId);

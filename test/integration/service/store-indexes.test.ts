@@ -175,19 +175,23 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
   [
     'the session of a cookie',
     'sqlite_autoindex_login_sessions_2',
-    (recorded) => new LoginSessions(recorded).find('session', 'h', 1),
+    (recorded) => new LoginSessions(recorded, dialect).find('session', 'h', 1),
   ],
   [
     'what was changed in an account',
     'audit_log_by_account',
-    (recorded) => new AuditLog(recorded).list({ accountId: 'a' }, 50, { created: 1, id: 'i' }),
+    (recorded) => new AuditLog(recorded, dialect).list({ accountId: 'a' }, 50, { created: 1, id: 'i' }),
   ],
   [
     'what was changed of a resource',
     'audit_log_by_resource',
-    (recorded) => new AuditLog(recorded).list({ accountId: 'a', resource: 'checks/c' }, 50),
+    (recorded) => new AuditLog(recorded, dialect).list({ accountId: 'a', resource: 'checks/c' }, 50),
   ],
-  ['old entries of the audit log', 'audit_log_by_age', (recorded) => new AuditLog(recorded).prune(1, 10)],
+  [
+    'old entries of the audit log',
+    'audit_log_by_age',
+    (recorded) => new AuditLog(recorded, dialect).prune(1, 10),
+  ],
   [
     'overdue heartbeats',
     'heartbeats_overdue',

@@ -1,23 +1,16 @@
-import type { Kysely } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { Repository } from '../../store/engine/repository.ts';
 import type { StoredAnswerRow } from './tables.ts';
 
 /** Answers to requests that carry an idempotency key. */
-export class StoredAnswers {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class StoredAnswers extends Repository {
   /** Whether this request is the first with its key; a row older than `before` counts as none. */
   async reserve(row: Omit<StoredAnswerRow, 'sealed_answer'>, before: number): Promise<boolean> {
-    await this.#db
+    await this.db
       .deleteFrom('stored_answers')
       .where('key_hash', '=', row.key_hash)
       .where('created', '<', before)
       .execute();
-    const { numInsertedOrUpdatedRows } = await this.#db
+    const { numInsertedOrUpdatedRows } = await this.db
       .insertInto('stored_answers')
       .values({ ...row, sealed_answer: null })
       .onConflict((conflict) => conflict.doNothing())
@@ -26,7 +19,7 @@ export class StoredAnswers {
   }
 
   async find(keyHash: string): Promise<StoredAnswerRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('stored_answers')
       .selectAll()
       .where('key_hash', '=', keyHash)
@@ -37,7 +30,7 @@ export class StoredAnswers {
     { key_hash, process_id }: Pick<StoredAnswerRow, 'key_hash' | 'process_id'>,
     sealedAnswer: string,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('stored_answers')
       .set({ sealed_answer: sealedAnswer })
       .where('key_hash', '=', key_hash)
@@ -47,7 +40,7 @@ export class StoredAnswers {
 
   /** Forgets a request that changed nothing; what another one has reserved since stays. */
   async remove({ key_hash, process_id }: Pick<StoredAnswerRow, 'key_hash' | 'process_id'>): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('stored_answers')
       .where('key_hash', '=', key_hash)
       .where('process_id', '=', process_id)
@@ -57,13 +50,13 @@ export class StoredAnswers {
 
   /** Removes some that are too old; whether there may be more. */
   async prune(before: number, limit: number): Promise<boolean> {
-    const old = this.#db
+    const old = this.db
       .selectFrom('stored_answers')
       .select('key_hash')
       .where('created', '<', before)
       .orderBy('created')
       .limit(limit);
-    const { numDeletedRows } = await this.#db
+    const { numDeletedRows } = await this.db
       .deleteFrom('stored_answers')
       .where('key_hash', 'in', old)
       .executeTakeFirstOrThrow();

@@ -1,15 +1,9 @@
-import { type Kysely, sql } from 'kysely';
-import type { Tables } from '../../store/tables.ts';
+import { sql } from 'kysely';
+import { Repository } from '../../store/engine/repository.ts';
 import type { SpentLimitRow } from './tables.ts';
 
 /** Allowances that all processes of a database share. */
-export class SpentLimits {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class SpentLimits extends Repository {
   /**
    * Takes `costMs` of an allowance of `windowMs`, in one statement: of requests at the same moment no two take the
    * same. What is further off than a window was written by a clock that was ahead, and counts for nothing.
@@ -26,10 +20,10 @@ export class SpentLimits {
       insert into spent_limits (name_hash, full_at) values (${nameHash}, ${now + costMs})
       on conflict (name_hash) do update set full_at = ${spentUntil} + ${costMs}
         where ${spentUntil} + ${costMs} <= ${now + windowMs}
-      returning full_at`.execute(this.#db);
+      returning full_at`.execute(this.db);
     const [row] = taken.rows;
     if (row) return { fullAt: row.full_at, isTaken: true };
-    const left = await this.#db
+    const left = await this.db
       .selectFrom('spent_limits')
       .select('full_at')
       .where('name_hash', '=', nameHash)
@@ -39,13 +33,13 @@ export class SpentLimits {
 
   /** Removes some that are whole again; whether there may be more. */
   async prune(now: number, limit: number): Promise<boolean> {
-    const whole = this.#db
+    const whole = this.db
       .selectFrom('spent_limits')
       .select('name_hash')
       .where('full_at', '<', now)
       .orderBy('full_at')
       .limit(limit);
-    const { numDeletedRows } = await this.#db
+    const { numDeletedRows } = await this.db
       .deleteFrom('spent_limits')
       .where('name_hash', 'in', whole)
       .where('full_at', '<', now)

@@ -3,6 +3,7 @@ import type { Insertable, Kysely, Selectable, SelectType, Updateable } from 'kys
 import type { Tables } from '../tables.ts';
 import type { Dialect } from './dialect.ts';
 import { isBehind, type Page, readPage } from './queries.ts';
+import { Repository } from './repository.ts';
 
 /** The columns that every table of rows of accounts has. */
 export interface AccountRow {
@@ -40,16 +41,13 @@ export class AccountTable<
   Row extends AccountRow,
   Key extends keyof Row & string,
   Stored extends object = Selectable<Row>,
-> {
-  protected readonly db: Kysely<Tables>;
-  protected readonly dialect: Dialect;
+> extends Repository {
   readonly shape: AccountTableShape<Name, Row, Key, Stored>;
   readonly #name: string;
   readonly #key: string;
 
   constructor(db: Kysely<Tables>, dialect: Dialect, shape: AccountTableShape<Name, Row, Key, Stored>) {
-    this.db = db;
-    this.dialect = dialect;
+    super(db, dialect);
     this.shape = shape;
     this.#name = shape.name;
     this.#key = shape.key;

@@ -1,8 +1,6 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches, type Page, readPage } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { Check } from '../../checks/store.ts';
 import { presentMembers } from './channel-notices.ts';
 import type { FailingCheck } from './failing-check.ts';
@@ -20,17 +18,9 @@ type Shared = Pick<
 >;
 
 /** Causes of failures, and the news of checks that wait to be grouped. */
-export class AlertCauses {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class AlertCauses extends Repository {
   async addNews(row: Omit<AlertCauseEventRow, 'position'>): Promise<void> {
-    await this.#db.insertInto('alert_cause_news').values(row).execute();
+    await this.db.insertInto('alert_cause_news').values(row).execute();
   }
 
   /**
@@ -55,13 +45,13 @@ export class AlertCauses {
    * that wait (not before those); null for any other.
    */
   async followedAt(checkId: string): Promise<number | null> {
-    const member = await this.#db
+    const member = await this.db
       .selectFrom('alert_cause_members')
       .select('cause_id')
       .where('check_id', '=', checkId)
       .executeTakeFirst();
     if (member) return 0;
-    const news = await this.#db
+    const news = await this.db
       .selectFrom('alert_cause_news')
       .select((eb) => eb.fn.max('due').as('due'))
       .where('check_id', '=', checkId)
@@ -71,7 +61,7 @@ export class AlertCauses {
 
   /** Whether another check of the account may fail by what a check fails by. */
   async hasCompany(accountId: string, fact: Shared): Promise<boolean> {
-    const related = await this.#db
+    const related = await this.db
       .selectFrom('check_parents')
       .select('check_id')
       .where((eb) => eb.or([eb('check_id', '=', fact.checkId), eb('parent_id', '=', fact.checkId)]))
@@ -79,7 +69,7 @@ export class AlertCauses {
     if (related) return true;
     const { host, address, symptom, fromLocation, failedAt, egressRule, checkId } = fact;
     const isOfLocation = fromLocation !== null || egressRule !== null;
-    const found = await this.#db
+    const found = await this.db
       .selectFrom('statuses')
       .innerJoin('checks', 'checks.id', 'statuses.check_id')
       .select('statuses.check_id')
@@ -112,11 +102,11 @@ export class AlertCauses {
 
   /** When anything is due next, or null. */
   async nextDueAt(): Promise<number | null> {
-    const news = await this.#db
+    const news = await this.db
       .selectFrom('alert_cause_news')
       .select((eb) => eb.fn.min('due').as('at'))
       .executeTakeFirst();
-    const causes = await this.#db
+    const causes = await this.db
       .selectFrom('alert_causes')
       .select((eb) => eb.fn.min('next_at').as('at'))
       .where('next_at', 'is not', null)
@@ -127,13 +117,13 @@ export class AlertCauses {
 
   /** Accounts with anything that is due, or with news that a clock which was ahead has dated. */
   async dueAccounts(now: number): Promise<string[]> {
-    const news = await this.#db
+    const news = await this.db
       .selectFrom('alert_cause_news')
       .select('account_id')
       .distinct()
       .where((eb) => eb.or([eb('due', '<=', now), eb('created', '>', now)]))
       .execute();
-    const causes = await this.#db
+    const causes = await this.db
       .selectFrom('alert_causes')
       .select('account_id')
       .distinct()
@@ -144,7 +134,7 @@ export class AlertCauses {
 
   /** All news of an account that wait, in the order they came. */
   async news(accountId: string): Promise<AlertCauseEventRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('alert_cause_news')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -154,7 +144,7 @@ export class AlertCauses {
 
   async removeNews(positions: readonly number[]): Promise<void> {
     for (const batch of batches(positions.map((position) => ({ position })))) {
-      await this.#db
+      await this.db
         .deleteFrom('alert_cause_news')
         .where(
           'position',
@@ -167,10 +157,10 @@ export class AlertCauses {
 
   /** The open causes of some accounts, oldest first. */
   async open(accountIds: readonly string[]): Promise<OpenCause[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert_causes')
       .select(['id', 'state'])
-      .where(this.#dialect.inList('account_id', accountIds))
+      .where(this.dialect.inList('account_id', accountIds))
       .where('closed', 'is', null)
       .orderBy('opened')
       .orderBy('id')
@@ -181,10 +171,10 @@ export class AlertCauses {
   /** Of some checks those that still have an alert state: all others are gone, or pass. */
   async withState(checkIds: readonly string[]): Promise<Set<string>> {
     if (checkIds.length === 0) return new Set();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert_states')
       .select('check_id')
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .execute();
     return new Set(rows.map((row) => row.check_id));
   }
@@ -193,16 +183,16 @@ export class AlertCauses {
   async save(accountId: string, cause: OpenCause, nextAt: number | null): Promise<void> {
     const { id, kind, opened, closed } = cause;
     const changed = { kind, state: JSON.stringify(cause), closed, next_at: nextAt };
-    await this.#db
+    await this.db
       .insertInto('alert_causes')
       .values({ id, account_id: accountId, opened, ...changed })
       .onConflict((conflict) => conflict.column('id').doUpdateSet(changed))
       .execute();
-    await this.#db.deleteFrom('alert_cause_members').where('cause_id', '=', id).execute();
+    await this.db.deleteFrom('alert_cause_members').where('cause_id', '=', id).execute();
     if (closed !== null) return;
     const members = presentMembers(cause).map(({ fact }) => ({ check_id: fact.checkId, cause_id: id }));
     for (const batch of batches(members)) {
-      await this.#db
+      await this.db
         .insertInto('alert_cause_members')
         .values(batch)
         .onConflict((conflict) => conflict.column('check_id').doUpdateSet({ cause_id: id }))
@@ -212,7 +202,7 @@ export class AlertCauses {
 
   /** Plans the next look at open causes that did not change at this one. */
   async lookLater(accountId: string, now: number, nextAt: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('alert_causes')
       .set({ next_at: nextAt })
       .where('account_id', '=', accountId)
@@ -223,15 +213,15 @@ export class AlertCauses {
   /** Notes which cause some alerts belong to. */
   async link(alertIds: readonly string[], causeId: string): Promise<void> {
     if (alertIds.length === 0) return;
-    await this.#db
+    await this.db
       .updateTable('alerts')
       .set({ cause_id: causeId })
-      .where(this.#dialect.inList('id', alertIds))
+      .where(this.dialect.inList('id', alertIds))
       .execute();
   }
 
   async find(accountId: string, id: string): Promise<OpenCause | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('alert_causes')
       .select(['id', 'state'])
       .where('account_id', '=', accountId)
@@ -242,10 +232,10 @@ export class AlertCauses {
 
   async findMany(ids: readonly string[]): Promise<Map<string, OpenCause>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert_causes')
       .select(['id', 'state'])
-      .where(this.#dialect.inList('id', [...new Set(ids)]))
+      .where(this.dialect.inList('id', [...new Set(ids)]))
       .execute();
     return new Map(rows.map(storedCause).map((cause) => [cause.id, cause]));
   }
@@ -255,7 +245,7 @@ export class AlertCauses {
     { accountId, isOpen }: { readonly accountId: string; readonly isOpen?: boolean | undefined },
     page: Page,
   ): Promise<{ total: number; causes: OpenCause[] }> {
-    let query = this.#db.selectFrom('alert_causes').where('account_id', '=', accountId);
+    let query = this.db.selectFrom('alert_causes').where('account_id', '=', accountId);
     if (isOpen !== undefined) query = query.where('closed', isOpen ? 'is' : 'is not', null);
     const ordered = query.selectAll().orderBy('opened', 'desc').orderBy('id', 'desc');
     const { total, rows } = await readPage(ordered, page);
@@ -265,10 +255,10 @@ export class AlertCauses {
   /** The checks that some checks depend on, by the dependent one's id. */
   async parentsOf(checkIds: readonly string[]): Promise<Map<string, string[]>> {
     if (checkIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_parents')
       .selectAll()
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .orderBy('parent_id')
       .execute();
     const byCheck = Map.groupBy(rows, (row) => row.check_id);
@@ -277,9 +267,9 @@ export class AlertCauses {
 
   /** Makes a check depend on exactly these. */
   async setParents(checkId: string, parentIds: readonly string[]): Promise<void> {
-    await this.#db.deleteFrom('check_parents').where('check_id', '=', checkId).execute();
+    await this.db.deleteFrom('check_parents').where('check_id', '=', checkId).execute();
     const rows = parentIds.map((id) => ({ check_id: checkId, parent_id: id }));
-    if (rows.length > 0) await this.#db.insertInto('check_parents').values(rows).execute();
+    if (rows.length > 0) await this.db.insertInto('check_parents').values(rows).execute();
   }
 
   /** The names of some checks, and the newest slot of each that passes. */
@@ -287,7 +277,7 @@ export class AlertCauses {
     checkIds: readonly string[],
   ): Promise<Map<string, { readonly name: string; readonly passedAt: number | null }>> {
     if (checkIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
       .select([
@@ -297,7 +287,7 @@ export class AlertCauses {
         'statuses.has_errors',
         'statuses.last_slot_at',
       ])
-      .where(this.#dialect.inList('checks.id', checkIds))
+      .where(this.dialect.inList('checks.id', checkIds))
       .execute();
     return new Map(
       rows.map((row) => {
@@ -311,7 +301,7 @@ export class AlertCauses {
    * The kinds of what agents find unhealthy at the private locations of an account, by the location's slug.
    */
   async unhealthy(accountId: string, reportedSince: number): Promise<Map<string, Set<string>>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('location_events')
       .innerJoin('private_locations', 'private_locations.id', 'location_events.location_id')
       .select(['private_locations.slug_name', 'location_events.kind'])
@@ -330,7 +320,7 @@ export class AlertCauses {
     since: number,
   ): Promise<Map<string, number>> {
     if (locations.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('statuses')
       .select(['last_run_location'])
       .select((eb) => [
@@ -340,7 +330,7 @@ export class AlertCauses {
           .as('count'),
       ])
       .where('account_id', '=', accountId)
-      .where(this.#dialect.inList('last_run_location', locations))
+      .where(this.dialect.inList('last_run_location', locations))
       .where((eb) => eb.or([eb('updated', '>=', since), eb('created', '>=', since)]))
       .groupBy('last_run_location')
       .execute();
@@ -349,7 +339,7 @@ export class AlertCauses {
 
   /** How many causes an account has open, with more than one member, and how many members those have. */
   async openGroups(accountId?: string): Promise<{ account: string; causes: number; members: number }[]> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('alert_cause_members')
       .innerJoin('alert_causes', 'alert_causes.id', 'alert_cause_members.cause_id')
       .select(['alert_causes.account_id', 'alert_causes.id'])

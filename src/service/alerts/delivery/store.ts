@@ -1,7 +1,6 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches, type Page, readPage } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
+import { type RawBuilder, sql } from 'kysely';
 import { ReceiverIncidents } from '../receivers/store.ts';
 import type { Notice } from '../state.ts';
 import type { AlertNotificationRow, AlertRow, NotificationStatus } from '../tables.ts';
@@ -48,24 +47,16 @@ const inProgress = sql.lit('IN_PROGRESS' as const);
  * none is tried while an earlier one is in progress, so that no recovery overtakes its failure. Those that quiet hours
  * hold keep nobody waiting: of them only the last is sent.
  */
-export class AlertNotifications {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class AlertNotifications extends Repository {
   async insert(
     rows: readonly (Omit<
       AlertNotificationRow,
       'position' | 'sent' | 'refused' | 'held_until' | 'failed_tries' | 'former_channel_id'
     > & { readonly former_channel_id?: string })[],
   ): Promise<void> {
-    const known = new ReceiverIncidents(this.#db, this.#dialect);
+    const known = new ReceiverIncidents(this.db, this.dialect);
     for (const batch of batches(await known.record(rows))) {
-      await this.#db
+      await this.db
         .insertInto('alert_notifications')
         .values(batch)
         .onConflict((conflict) => conflict.columns(['alert_id', 'channel_id']).doNothing())
@@ -91,10 +82,10 @@ export class AlertNotifications {
       .select('position')
       .where('position', 'in', positions)
       .where('next_at', '<=', now)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
     if (picked.length === 0) return [];
-    const rows = await this.#db
+    const rows = await this.db
       .updateTable('alert_notifications')
       .set((eb) => ({ next_at: until, last_try: now, tries: eb('tries', '+', 1) }))
       .where(
@@ -117,7 +108,7 @@ export class AlertNotifications {
   }
 
   #open({ channelIds, accountIds }: Crowd) {
-    let query = this.#db
+    let query = this.db
       .selectFrom('alert_notifications')
       .where('status', '=', inProgress)
       .where(this.#isFirst());
@@ -137,12 +128,12 @@ export class AlertNotifications {
 
   /** A notification by its id, which only those know who were notified. */
   async find(id: string): Promise<AlertNotificationRow | undefined> {
-    return this.#db.selectFrom('alert_notifications').selectAll().where('id', '=', id).executeTakeFirst();
+    return this.db.selectFrom('alert_notifications').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
   /** The notification of a channel about an alert. */
   async ofAlert(alertId: string, channelId: number): Promise<AlertNotificationRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('alert_notifications')
       .selectAll()
       .where('alert_id', '=', alertId)
@@ -152,7 +143,7 @@ export class AlertNotifications {
 
   /** The newest about what some checks fail by since an instant, oldest first. */
   async ofOpenAlerts(accountId: string, checkIds: readonly string[], since: number): Promise<NotifiedRow[]> {
-    const base = this.#db
+    const base = this.db
       .selectFrom('alert_notifications as sent')
       .innerJoin('alerts', 'alerts.id', 'sent.alert_id')
       .select([
@@ -170,19 +161,19 @@ export class AlertNotifications {
       .limit(mostOfOpenAlerts);
     const own = await base
       .select('alerts.check_id as concerns')
-      .where(this.#dialect.inList('alerts.check_id', checkIds))
+      .where(this.dialect.inList('alerts.check_id', checkIds))
       .execute();
     const ofCause = await base
       .innerJoin('alert_cause_members as member', 'member.cause_id', 'alerts.cause_id')
       .select('member.check_id as concerns')
-      .where(this.#dialect.inList('member.check_id', checkIds))
+      .where(this.dialect.inList('member.check_id', checkIds))
       .execute();
     return [...own, ...ofCause].sort((left, right) => left.position - right.position);
   }
 
   /** The newest of a channel about a check, oldest first. */
   async ofCheckAndChannel(checkId: string, channelId: number): Promise<AlertNotificationRow[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert_notifications')
       .selectAll()
       .where('channel_id', '=', channelId)
@@ -200,7 +191,7 @@ export class AlertNotifications {
     result: string,
     now: number,
   ): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .updateTable('alert_notifications')
       .set({ status, result, ended: now })
       .where('position', '=', row.position)
@@ -216,7 +207,7 @@ export class AlertNotifications {
     sent: number,
     refused: readonly string[],
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('alert_notifications')
       .set({ sent, refused: refused.length === 0 ? null : JSON.stringify(refused) })
       .where('position', '=', row.position)
@@ -230,7 +221,7 @@ export class AlertNotifications {
     row: Pick<AlertNotificationRow, 'position' | 'tries'>,
     change: Pick<AlertNotificationRow, 'next_at' | 'tries' | 'failed_tries' | 'result'>,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('alert_notifications')
       .set(change)
       .where('position', '=', row.position)
@@ -245,7 +236,7 @@ export class AlertNotifications {
     until: number,
     result: string,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('alert_notifications')
       .set({ next_at: until, held_until: until, tries: row.tries - 1, result })
       .where('position', '=', row.position)
@@ -256,7 +247,7 @@ export class AlertNotifications {
 
   /** How many others of a channel were tried since an instant. */
   async triedSince(channelId: number, since: number, except: number): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('alert_notifications')
       .select((eb) => eb.fn.countAll<number>().as('count'))
       .where('channel_id', '=', channelId)
@@ -272,7 +263,7 @@ export class AlertNotifications {
     filter: NotificationFilter,
     page: Page,
   ): Promise<{ total: number; notifications: ListedNotification[] }> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('alert_notifications')
       .innerJoin('alerts', 'alerts.id', 'alert_notifications.alert_id')
       .where('alert_notifications.account_id', '=', filter.accountId)

@@ -1,8 +1,8 @@
 import { isSince } from '@picket/platform/store/days/ended-day.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { GapGroupRow, MonitoringGapRow } from '../tables.ts';
 import type { GapReason, Unmeasured } from './gap.ts';
 
@@ -10,44 +10,36 @@ import type { GapReason, Unmeasured } from './gap.ts';
 export type GroupKey = Pick<Unmeasured, 'accountId' | 'location' | 'cause'>;
 
 /** What was not measured of checks since they last were, by location, and the groups of what is open. */
-export class MonitoringGaps {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class MonitoringGaps extends Repository {
   /** What was not measured of some checks; locked in one order. */
   async lock(checkIds: readonly string[]): Promise<Unmeasured[]> {
     if (checkIds.length === 0) return [];
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('monitoring_gaps')
       .selectAll()
-      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .where(this.dialect.inList('check_id', [...new Set(checkIds)]))
       .orderBy('check_id')
       .orderBy('location')
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
     return rows.map(fromRow);
   }
 
   /** What time alone may open now; locked, what another process has locked left out. */
   async due(now: number, limit: number): Promise<Unmeasured[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('monitoring_gaps')
       .selectAll()
       .where('next_at', '<=', now)
       .orderBy('next_at')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
     return rows.map(fromRow);
   }
 
   async nextDueAt(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('monitoring_gaps')
       .select((eb) => eb.fn.min('next_at').as('at'))
       .where('next_at', 'is not', null)
@@ -57,7 +49,7 @@ export class MonitoringGaps {
 
   async save(gap: Unmeasured): Promise<void> {
     const row = toRow(gap);
-    await this.#db
+    await this.db
       .insertInto('monitoring_gaps')
       .values(row)
       .onConflict((conflict) => conflict.columns(['check_id', 'location']).doUpdateSet(row))
@@ -65,7 +57,7 @@ export class MonitoringGaps {
   }
 
   async delete({ checkId, location }: Pick<Unmeasured, 'checkId' | 'location'>): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('monitoring_gaps')
       .where('check_id', '=', checkId)
       .where('location', '=', location)
@@ -77,7 +69,7 @@ export class MonitoringGaps {
     { accountId, location }: Pick<Unmeasured, 'accountId' | 'location'>,
     reasons: readonly GapReason[],
   ): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('monitoring_gaps')
       .where('account_id', '=', accountId)
       .where('location', '=', location)
@@ -92,11 +84,11 @@ export class MonitoringGaps {
     from: number,
   ): Promise<{ checkId: string; location: string; at: number }[]> {
     if (pairs.length === 0) return [];
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('runs')
       .select(['check_id', 'slot_location', (eb) => eb.fn.max('slot_at').as('at')])
-      .where(this.#dialect.inList('check_id', [...new Set(pairs.map(({ checkId }) => checkId))]))
-      .where(this.#dialect.inList('slot_location', [...new Set(pairs.map(({ location }) => location))]))
+      .where(this.dialect.inList('check_id', [...new Set(pairs.map(({ checkId }) => checkId))]))
+      .where(this.dialect.inList('slot_location', [...new Set(pairs.map(({ location }) => location))]))
       .where(isSince(from))
       .where('slot_at', '>=', from)
       .where('state', '=', 'final')
@@ -107,34 +99,34 @@ export class MonitoringGaps {
 
   /** Opens a group, or finds the one that is open; locked. */
   async group(row: GapGroupRow): Promise<{ group: GapGroupRow; isNew: boolean }> {
-    const inserted = await this.#db
+    const inserted = await this.db
       .insertInto('gap_groups')
       .values(row)
       .onConflict((conflict) => conflict.columns(['account_id', 'location', 'cause']).doNothing())
       .returning('id')
       .execute();
     const group = await this.#ofGroup({ accountId: row.account_id, location: row.location, cause: row.cause })
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .executeTakeFirstOrThrow();
     return { group, isNew: inserted.length > 0 };
   }
 
   /** Ends a group none of whose gaps is open any more; undefined while one is, or when there is no group. */
   async endGroup(key: GroupKey): Promise<GapGroupRow | undefined> {
-    const group = await this.#ofGroup(key).modifyEnd(this.#dialect.forUpdate).executeTakeFirst();
+    const group = await this.#ofGroup(key).modifyEnd(this.dialect.forUpdate).executeTakeFirst();
     if (!group || (await this.members(key)).length > 0) return undefined;
-    await this.#db.deleteFrom('gap_groups').where('id', '=', group.id).execute();
+    await this.db.deleteFrom('gap_groups').where('id', '=', group.id).execute();
     return group;
   }
 
   /** All groups of one cause. */
   async groupsOf(cause: string): Promise<GapGroupRow[]> {
-    return this.#db.selectFrom('gap_groups').selectAll().where('cause', '=', cause).execute();
+    return this.db.selectFrom('gap_groups').selectAll().where('cause', '=', cause).execute();
   }
 
   /** The ids of the checks whose gaps of a group are open. */
   async members({ accountId, location, cause }: GroupKey): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('monitoring_gaps')
       .select('check_id')
       .where('account_id', '=', accountId)
@@ -149,23 +141,23 @@ export class MonitoringGaps {
   /** What is open of some gaps and groups: ids of alerts that groups go by, and checks with their locations. */
   async openAmong(checkIds: readonly string[], alertIds: readonly string[]): Promise<Set<string>> {
     if (checkIds.length === 0) return new Set();
-    const gaps = await this.#db
+    const gaps = await this.db
       .selectFrom('monitoring_gaps')
       .select(['check_id', 'location'])
-      .where(this.#dialect.inList('check_id', checkIds))
+      .where(this.dialect.inList('check_id', checkIds))
       .where('opened', 'is not', null)
       .execute();
-    const groups = await this.#db
+    const groups = await this.db
       .selectFrom('gap_groups')
       .select('id')
-      .where(this.#dialect.inList('id', alertIds))
+      .where(this.dialect.inList('id', alertIds))
       .execute();
     return new Set([...gaps.map((row) => `${row.check_id} ${row.location}`), ...groups.map(({ id }) => id)]);
   }
 
   /** Has the gaps of an account that something may hold back looked at again. */
   async lookAgain(accountId: string, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('monitoring_gaps')
       .set({ next_at: now })
       .where('account_id', '=', accountId)
@@ -175,7 +167,7 @@ export class MonitoringGaps {
 
   /** The same of one check. */
   async lookAgainAt(checkId: string, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('monitoring_gaps')
       .set({ next_at: now })
       .where('check_id', '=', checkId)
@@ -185,7 +177,7 @@ export class MonitoringGaps {
 
   /** Some of all that is not measured, from behind a check and its location. */
   async behind(after: Pick<Unmeasured, 'checkId' | 'location'>, limit: number): Promise<Unmeasured[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('monitoring_gaps')
       .selectAll()
       .where(sql<boolean>`(check_id, location) > (${after.checkId}, ${after.location})`)
@@ -198,7 +190,7 @@ export class MonitoringGaps {
 
   /** A page of what is open of an account, longest first. */
   async list(accountId: string, page: Page): Promise<{ total: number; gaps: Unmeasured[] }> {
-    const query = this.#db
+    const query = this.db
       .selectFrom('monitoring_gaps')
       .where('account_id', '=', accountId)
       .where('opened', 'is not', null)
@@ -212,7 +204,7 @@ export class MonitoringGaps {
 
   /** How many checks of an account have an open gap, at whichever location. */
   async checksWithGap(accountId: string): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('monitoring_gaps')
       .select((eb) => eb.fn.count<number>('check_id').distinct().as('count'))
       .where('account_id', '=', accountId)
@@ -223,7 +215,7 @@ export class MonitoringGaps {
 
   /** How many gaps are open, by account, location and reason. */
   async countOpen(accountId: string | undefined) {
-    let query = this.#db
+    let query = this.db
       .selectFrom('monitoring_gaps')
       .select(['account_id', 'location', 'reason', (eb) => eb.fn.countAll<number>().as('count')])
       .where('opened', 'is not', null);
@@ -233,7 +225,7 @@ export class MonitoringGaps {
   }
 
   #ofGroup({ accountId, location, cause }: GroupKey) {
-    return this.#db
+    return this.db
       .selectFrom('gap_groups')
       .selectAll()
       .where('account_id', '=', accountId)

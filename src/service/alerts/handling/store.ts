@@ -1,9 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
 import type { AlertActionRow, SilenceRow } from '../tables.ts';
 import type { Actor } from './actor.ts';
 import { unknownActor } from './actor.ts';
@@ -20,17 +18,9 @@ export interface StoredSilence extends Silence {
 }
 
 /** Silences, those that are over included. */
-export class Silences {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Silences extends Repository {
   async insert(silence: StoredSilence): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('silences')
       .values({
         id: silence.id,
@@ -49,10 +39,10 @@ export class Silences {
   /** The silences of some accounts that last at an instant. */
   async active(accountIds: readonly string[], at: number): Promise<StoredSilence[]> {
     if (accountIds.length === 0) return [];
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('silences')
       .selectAll()
-      .where(this.#dialect.inList('account_id', [...new Set(accountIds)]))
+      .where(this.dialect.inList('account_id', [...new Set(accountIds)]))
       .where('ends', '>', at)
       .execute();
     return rows.map(fromRow);
@@ -60,7 +50,7 @@ export class Silences {
 
   /** Ends a silence that lasts; whether there was one. */
   async end(accountId: string, id: string, now: number): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .updateTable('silences')
       .set({ ends: now })
       .where('account_id', '=', accountId)
@@ -71,7 +61,7 @@ export class Silences {
   }
 
   async find(accountId: string, id: string): Promise<StoredSilence | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('silences')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -85,7 +75,7 @@ export class Silences {
     filter: { readonly accountId: string; readonly isActive: boolean | undefined; readonly now: number },
     page: Page,
   ): Promise<{ total: number; silences: StoredSilence[] }> {
-    let query = this.#db.selectFrom('silences').where('account_id', '=', filter.accountId);
+    let query = this.db.selectFrom('silences').where('account_id', '=', filter.accountId);
     if (filter.isActive !== undefined) query = query.where('ends', filter.isActive ? '>' : '<=', filter.now);
     const ordered = query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
     const { total, rows } = await readPage(ordered, page);
@@ -94,15 +84,9 @@ export class Silences {
 }
 
 /** What people did about alerts, and who. */
-export class AlertActions {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class AlertActions extends Repository {
   async insert(row: Omit<AlertActionRow, 'id'>): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('alert_actions')
       .values({ ...row, id: randomUUID() })
       .execute();
@@ -110,7 +94,7 @@ export class AlertActions {
 
   /** A page of an account's, newest first. */
   async list(accountId: string, page: Page): Promise<{ total: number; actions: AlertActionRow[] }> {
-    const query = this.#db
+    const query = this.db
       .selectFrom('alert_actions')
       .where('account_id', '=', accountId)
       .selectAll()
@@ -122,17 +106,11 @@ export class AlertActions {
 }
 
 /** What links that open without a key are signed with: a key of each account, made when it is first needed. */
-export class AlertLinkKeys {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class AlertLinkKeys extends Repository {
   async of(accountId: string): Promise<string> {
     const known = await this.find(accountId);
     if (known !== undefined) return known;
-    await this.#db
+    await this.db
       .insertInto('alert_link_keys')
       .values({ account_id: accountId, signing_key: randomBytes(32).toString('base64url') })
       .onConflict((conflict) => conflict.column('account_id').doNothing())
@@ -144,7 +122,7 @@ export class AlertLinkKeys {
 
   /** The key of an account that has one. */
   async find(accountId: string): Promise<string | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('alert_link_keys')
       .select('signing_key')
       .where('account_id', '=', accountId)

@@ -1,8 +1,6 @@
 import { findChannelKind } from '@picket/channels/index.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
 import { type AlertFacts, unknownFacts } from '../facts.ts';
 import type { Notice } from '../state.ts';
 import { incidentKeyOf, incidentSubjectOf } from './incident-key.ts';
@@ -29,15 +27,7 @@ type Key = Pick<ReceiverIncidentRow, 'channel_id' | 'incident_key'>;
  * What is open at receivers that keep incidents, by channel and key. Written with the notifications themselves, so
  * it is as durable as they are, and an end is sent for what was opened, once.
  */
-export class ReceiverIncidents {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class ReceiverIncidents extends Repository {
   /**
    * Notes what notifications open and end that are about to be stored: before they are, so that what another process
    * ends meanwhile is stored in the order in which it is true.
@@ -49,10 +39,10 @@ export class ReceiverIncidents {
       told.filter(({ channel_type: type }) => findChannelKind(type)?.keepsIncidents),
     );
     if (kept.length === 0) return [...told];
-    const alerts = await this.#db
+    const alerts = await this.db
       .selectFrom('alerts')
       .select(['id', 'notice', 'facts'])
-      .where(this.#dialect.inList('id', [...new Set(kept.map(({ alert_id }) => alert_id))]))
+      .where(this.dialect.inList('id', [...new Set(kept.map(({ alert_id }) => alert_id))]))
       .execute();
     const byId = new Map(alerts.map((alert) => [alert.id, alert]));
     const idle = new Set<One>();
@@ -69,18 +59,18 @@ export class ReceiverIncidents {
 
   /** Rows that are due to be looked at, longest due first; locked, those locked by another process left out. */
   async due(now: number, limit: number): Promise<ReceiverIncidentRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('receiver_incidents')
       .selectAll()
       .where('look_at', '<=', now)
       .orderBy('look_at')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdateSkipLocked)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
   }
 
   async nextDueAt(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('receiver_incidents')
       .select((eb) => eb.fn.min('look_at').as('at'))
       .executeTakeFirst();
@@ -89,17 +79,17 @@ export class ReceiverIncidents {
 
   /** What is open at the receiver of a channel; locked. */
   async ofChannel(channelId: number): Promise<ReceiverIncidentRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('receiver_incidents')
       .selectAll()
       .where('channel_id', '=', channelId)
       .orderBy('incident_key')
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
   }
 
   async list(accountId: string): Promise<ReceiverIncidentRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('receiver_incidents')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -109,7 +99,7 @@ export class ReceiverIncidents {
 
   async lookLater(rows: readonly Key[], at: number): Promise<void> {
     for (const row of rows) {
-      await this.#db
+      await this.db
         .updateTable('receiver_incidents')
         .set({ look_at: at })
         .where('channel_id', '=', row.channel_id)
@@ -122,14 +112,14 @@ export class ReceiverIncidents {
   async lookAgain(
     about: { readonly checkId: string } | { readonly accountId: string } | { readonly channelId: number },
   ): Promise<void> {
-    const query = this.#db.updateTable('receiver_incidents').set({ look_at: 0 });
+    const query = this.db.updateTable('receiver_incidents').set({ look_at: 0 });
     if ('checkId' in about) await query.where('filed_under', '=', about.checkId).execute();
     else if ('accountId' in about) await query.where('account_id', '=', about.accountId).execute();
     else await query.where('channel_id', '=', about.channelId).execute();
   }
 
   async remove(row: Key): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('receiver_incidents')
       .where('channel_id', '=', row.channel_id)
       .where('incident_key', '=', row.incident_key)
@@ -137,16 +127,16 @@ export class ReceiverIncidents {
   }
 
   async insertFormer(row: FormerChannelRow): Promise<void> {
-    await this.#db.insertInto('former_channels').values(row).execute();
+    await this.db.insertInto('former_channels').values(row).execute();
   }
 
   async findFormer(id: string): Promise<FormerChannelRow | undefined> {
-    return this.#db.selectFrom('former_channels').selectAll().where('id', '=', id).executeTakeFirst();
+    return this.db.selectFrom('former_channels').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
   /** Forgets a former channel once nothing is left to be sent there. */
   async forgetFormer(id: string): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('former_channels')
       .where('id', '=', id)
       .where((eb) =>
@@ -166,10 +156,10 @@ export class ReceiverIncidents {
   /** Those that are not stored yet: what is stored again is no news. */
   async #unknown<One extends Told>(told: readonly One[]): Promise<One[]> {
     if (told.length === 0) return [];
-    const stored = await this.#db
+    const stored = await this.db
       .selectFrom('alert_notifications')
       .select(['alert_id', 'channel_id'])
-      .where(this.#dialect.inList('alert_id', [...new Set(told.map(({ alert_id }) => alert_id))]))
+      .where(this.dialect.inList('alert_id', [...new Set(told.map(({ alert_id }) => alert_id))]))
       .execute();
     const known = new Set(stored.map((row) => `${row.alert_id} ${row.channel_id}`));
     return told.filter((one) => !known.has(`${one.alert_id} ${one.channel_id}`));
@@ -177,7 +167,7 @@ export class ReceiverIncidents {
 
   async #open(one: Told, alert: { readonly notice: Notice; readonly facts: string }): Promise<void> {
     const about = { notice: alert.notice, facts: factsOf(alert.facts) };
-    await this.#db
+    await this.db
       .insertInto('receiver_incidents')
       .values({
         channel_id: one.channel_id,
@@ -205,7 +195,7 @@ export class ReceiverIncidents {
 
   async #isOpen(one: Told, alert: { readonly notice: Notice; readonly facts: string }): Promise<boolean> {
     const about = { notice: alert.notice, facts: factsOf(alert.facts) };
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('receiver_incidents')
       .select('channel_id')
       .where('channel_id', '=', one.channel_id)
@@ -216,7 +206,7 @@ export class ReceiverIncidents {
 
   async #end(one: Told, alert: { readonly facts: string }): Promise<boolean> {
     const about = { notice: 'recovery' as const, facts: factsOf(alert.facts) };
-    const ended = await this.#db
+    const ended = await this.db
       .deleteFrom('receiver_incidents')
       .where('channel_id', '=', one.channel_id)
       .where('incident_key', '=', incidentKeyOf(about, one.check_id))

@@ -1,6 +1,4 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { CheckPlanRow } from './tables.ts';
 
 /** Older ones are dropped. */
@@ -9,28 +7,20 @@ const maxVersions = 50;
 const maxTries = 5;
 
 /** What runs of checks left for later ones, in versions; the last one is what runs are given. */
-export class CheckPlans {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class CheckPlans extends Repository {
   /** Keeps a new version, unless it is the same as the last. */
   async keep(plan: Omit<CheckPlanRow, 'version'>): Promise<void> {
     for (let tries = 0; tries < maxTries; tries += 1) {
       const last = (await this.latest([plan.check_id])).get(plan.check_id);
       if (last && last.content === plan.content) return;
       const version = (last?.version ?? 0) + 1;
-      const { numInsertedOrUpdatedRows } = await this.#db
+      const { numInsertedOrUpdatedRows } = await this.db
         .insertInto('check_plans')
         .values({ ...plan, version })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirstOrThrow();
       if (Number(numInsertedOrUpdatedRows ?? 0) === 0) continue;
-      await this.#db
+      await this.db
         .deleteFrom('check_plans')
         .where('check_id', '=', plan.check_id)
         .where('version', '<=', version - maxVersions)
@@ -42,10 +32,10 @@ export class CheckPlans {
   /** The last version of each of some checks. */
   async latest(checkIds: readonly string[]): Promise<Map<string, CheckPlanRow>> {
     if (checkIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_plans')
       .selectAll()
-      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .where(this.dialect.inList('check_id', [...new Set(checkIds)]))
       .where((eb) =>
         eb(
           'version',
@@ -62,7 +52,7 @@ export class CheckPlans {
 
   /** All versions of a check, newest first. */
   async ofCheck(checkId: string): Promise<CheckPlanRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('check_plans')
       .selectAll()
       .where('check_id', '=', checkId)
@@ -72,6 +62,6 @@ export class CheckPlans {
 
   /** Drops all versions: the next run begins without one. */
   async drop(checkId: string): Promise<void> {
-    await this.#db.deleteFrom('check_plans').where('check_id', '=', checkId).execute();
+    await this.db.deleteFrom('check_plans').where('check_id', '=', checkId).execute();
   }
 }

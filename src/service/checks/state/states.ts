@@ -1,7 +1,6 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { CheckState } from '@picket/protocol/checks/check-state.ts';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { MaintenanceCalendar } from '../../maintenance/calendar.ts';
 import { MaintenanceWindows } from '../../maintenance/window-store.ts';
 import { freshSince, isUnderWay, pinged, stateAt, stateOf, turnsAt } from './check-state.ts';
@@ -15,27 +14,19 @@ export interface StandingCheck {
 }
 
 /** How checks stand, of any number of them in two statements. */
-export class CheckStates {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class CheckStates extends Repository {
   /** What does not run now of some accounts, or of all. */
   async paused(accountIds: readonly string[] | undefined, now: number): Promise<PausedChecks> {
-    const windows = new MaintenanceWindows(this.#db, this.#dialect);
+    const windows = new MaintenanceWindows(this.db, this.dialect);
     const ids = accountIds ?? (await this.#accountsWithWindows());
     const begun = await windows.ofAccountsWithin(ids, { from: now, to: now });
-    if (begun.length === 0) return new PausedChecks([], this.#dialect);
+    if (begun.length === 0) return new PausedChecks([], this.dialect);
     const changes = await windows.maintenances.changes(begun.map(({ id }) => id));
     return new PausedChecks(
       begun.filter(({ id, definition }) =>
         new MaintenanceCalendar(definition, changes.get(id) ?? []).isInEffect(now),
       ),
-      this.#dialect,
+      this.dialect,
     );
   }
 
@@ -46,11 +37,11 @@ export class CheckStates {
     now: number,
   ): Promise<Map<string, StandingCheck>> {
     const rank = stateOf(now, await this.paused([accountId], now));
-    let query = this.#db
+    let query = this.db
       .selectFrom('checks')
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
       .where('checks.account_id', '=', accountId);
-    if (checkIds) query = query.where(this.#dialect.inList('checks.id', [...new Set(checkIds)]));
+    if (checkIds) query = query.where(this.dialect.inList('checks.id', [...new Set(checkIds)]));
     const rows = await query.select(['checks.id', 'checks.run_parallel', rank.as('rank')]).execute();
     const parallel = rows.flatMap(({ id, run_parallel: isParallel }) => (isParallel === 1 ? [id] : []));
     const places = await this.#unmeasuredPlaces(accountId, checkIds && parallel, parallel.length > 0, now);
@@ -73,14 +64,14 @@ export class CheckStates {
   /** When each of some checks turned by time alone; those that did not are missing. */
   async turnsOf(accountId: string, checkIds: readonly string[], now: number): Promise<Map<string, number>> {
     const rows = await this.#turned(accountId, now)
-      .where(this.#dialect.inList('checks.id', checkIds))
+      .where(this.dialect.inList('checks.id', checkIds))
       .select(['checks.id', turnsAt.as('at')])
       .execute();
     return new Map(rows.map(({ id, at }) => [id, Number(at)]));
   }
 
   #turned(accountId: string, now: number) {
-    return this.#db
+    return this.db
       .selectFrom('checks')
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
       .where('checks.account_id', '=', accountId)
@@ -96,7 +87,7 @@ export class CheckStates {
     now: number,
   ): Promise<Map<string, string[]>> {
     if (!areAny) return new Map();
-    let query = this.#db
+    let query = this.db
       .selectFrom('checks')
       .innerJoin('check_locations', 'check_locations.check_id', 'checks.id')
       .leftJoin('location_statuses', (join) =>
@@ -112,7 +103,7 @@ export class CheckStates {
         sql<boolean>`coalesce(location_statuses.slot_at, checks.updated, checks.created) < ${freshSince(now)}`,
       )
       .where(sql<boolean>`not ${isUnderWay(sql.ref('check_locations.name'))}`);
-    if (checkIds) query = query.where(this.#dialect.inList('checks.id', checkIds));
+    if (checkIds) query = query.where(this.dialect.inList('checks.id', checkIds));
     const rows = await query
       .select(['checks.id', 'check_locations.name'])
       .orderBy('check_locations.position')
@@ -122,7 +113,7 @@ export class CheckStates {
   }
 
   async #accountsWithWindows(): Promise<string[]> {
-    const rows = await this.#db.selectFrom('maintenance_windows').select('account_id').distinct().execute();
+    const rows = await this.db.selectFrom('maintenance_windows').select('account_id').distinct().execute();
     return rows.map(({ account_id: id }) => id);
   }
 }

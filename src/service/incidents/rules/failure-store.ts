@@ -1,24 +1,14 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { RuleFailureRow } from '../tables.ts';
 
 /** What fails by automation rules, until it has recovered. */
-export class RuleFailures {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class RuleFailures extends Repository {
   async insert(row: RuleFailureRow): Promise<void> {
-    await this.#db.insertInto('rule_failures').values(row).execute();
+    await this.db.insertInto('rule_failures').values(row).execute();
   }
 
   async find(triggerId: string): Promise<RuleFailureRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('rule_failures')
       .selectAll()
       .where('trigger_id', '=', triggerId)
@@ -26,12 +16,12 @@ export class RuleFailures {
   }
 
   async remove(triggerId: string): Promise<void> {
-    await this.#db.deleteFrom('rule_failures').where('trigger_id', '=', triggerId).execute();
+    await this.db.deleteFrom('rule_failures').where('trigger_id', '=', triggerId).execute();
   }
 
   /** Whether something still fails that an incident is about. */
   async hasOf(incidentId: string): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('rule_failures')
       .select('trigger_id')
       .where('incident_id', '=', incidentId)
@@ -42,7 +32,7 @@ export class RuleFailures {
 
   /** Those that may open an incident by now, locked; the one that waits longest first. */
   async lockDue(now: number, limit: number): Promise<RuleFailureRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('rule_failures')
       .selectAll()
       .where('waits_until', '<=', now)
@@ -50,13 +40,13 @@ export class RuleFailures {
       .orderBy('created')
       .orderBy('trigger_id')
       .limit(limit)
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
   }
 
   /** When the next one may open an incident; null when none waits. */
   async nextAt(): Promise<number | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('rule_failures')
       .select('waits_until')
       .where('waits_until', 'is not', null)
@@ -68,7 +58,7 @@ export class RuleFailures {
 
   /** How many wait, for a rule to cool down or a maintenance to end. */
   async countWaiting(accountId?: string): Promise<{ account: string; count: number }[]> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('rule_failures')
       .select((eb) => ['account_id as account', eb.fn.countAll<number>().as('count')])
       .where('waits_until', 'is not', null);

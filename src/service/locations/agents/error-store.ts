@@ -1,21 +1,14 @@
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { AgentErrorRow } from '../tables.ts';
 
 /** Kinds of errors kept for a location; the longest unseen makes room. */
 const maxKindsPerLocation = 500;
 
 /** Errors that agents reported of themselves. Those that are alike are one row with a count. */
-export class AgentErrors {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class AgentErrors extends Repository {
   /** Counts an error; the first of its kind makes the row. */
   async record(row: AgentErrorRow): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('agent_errors')
       .values(row)
       .onConflict((conflict) =>
@@ -28,14 +21,14 @@ export class AgentErrors {
         })),
       )
       .execute();
-    const kept = this.#db
+    const kept = this.db
       .selectFrom('agent_errors')
       .select('id')
       .where('location_id', '=', row.location_id)
       .orderBy('last_seen', 'desc')
       .orderBy('id')
       .limit(maxKindsPerLocation);
-    await this.#db
+    await this.db
       .deleteFrom('agent_errors')
       .where('location_id', '=', row.location_id)
       .where('id', 'not in', kept)
@@ -47,7 +40,7 @@ export class AgentErrors {
     locationId: string,
     page: { readonly limit: number; readonly offset: number },
   ): Promise<{ rows: AgentErrorRow[]; total: number }> {
-    const all = this.#db.selectFrom('agent_errors').where('location_id', '=', locationId);
+    const all = this.db.selectFrom('agent_errors').where('location_id', '=', locationId);
     const { total } = await all
       .select(({ fn }) => fn.countAll<number | string>().as('total'))
       .executeTakeFirstOrThrow();

@@ -1,25 +1,15 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches, isBehind } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { Cursor } from '@picket/protocol/http/cursor.ts';
-import type { Kysely } from 'kysely';
 import type { SubscriptionRow } from '../tables.ts';
 
 /** Who hears of the incidents of status pages. */
-export class Subscriptions {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Subscriptions extends Repository {
   /** Adds those whose address is not subscribed to the page yet; returns how many. */
   async insertNew(rows: readonly SubscriptionRow[]): Promise<number> {
     let inserted = 0;
     for (const batch of batches(rows)) {
-      const done = await this.#db
+      const done = await this.db
         .insertInto('status_page_subscriptions')
         .values(batch)
         .onConflict((conflict) => conflict.columns(['status_page_id', 'type', 'address']).doNothing())
@@ -31,7 +21,7 @@ export class Subscriptions {
 
   /** A page's subscriptions, newest first, from behind a cursor. */
   async list(pageId: string, limit: number, cursor?: Cursor): Promise<SubscriptionRow[]> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('status_page_subscriptions')
       .selectAll()
       .where('status_page_id', '=', pageId);
@@ -41,7 +31,7 @@ export class Subscriptions {
 
   /** The subscription of an address to a page. */
   async ofAddress(pageId: string, address: string): Promise<SubscriptionRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('status_page_subscriptions')
       .selectAll()
       .where('status_page_id', '=', pageId)
@@ -51,7 +41,7 @@ export class Subscriptions {
 
   /** Notes that the mail that asks to confirm was sent once more. */
   async askedAgain(id: string, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('status_page_subscriptions')
       .set({ updated: now })
       .where('id', '=', id)
@@ -63,14 +53,14 @@ export class Subscriptions {
    * one that was asked for since an instant, or was confirmed.
    */
   async confirm(token: string, since: number, now: number): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('status_page_subscriptions')
       .selectAll()
       .where('token', '=', token)
       .executeTakeFirst();
     if (!row) return false;
     if (row.status === 'VERIFIED') return true;
-    const done = await this.#db
+    const done = await this.db
       .updateTable('status_page_subscriptions')
       .set({ status: 'VERIFIED', updated: now })
       .where('id', '=', row.id)
@@ -81,7 +71,7 @@ export class Subscriptions {
 
   /** Removes those that nobody confirmed and that were asked for before an instant; returns how many. */
   async deleteUnconfirmed(before: number): Promise<number> {
-    const done = await this.#db
+    const done = await this.db
       .deleteFrom('status_page_subscriptions')
       .where('status', '=', 'PENDING')
       .where((eb) => eb(eb.fn.coalesce('updated', 'created'), '<', before))
@@ -91,7 +81,7 @@ export class Subscriptions {
 
   /** How many of an address were asked since an instant, on all pages. */
   async pendingSince(address: string, since: number): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('status_page_subscriptions')
       .select((eb) => eb.fn.countAll<number>().as('count'))
       .where('address', '=', address)
@@ -103,7 +93,7 @@ export class Subscriptions {
 
   /** Removes the one of a page that waits for longest, if it was asked before an instant; whether there was one. */
   async dropOldestPending(pageId: string, before: number): Promise<boolean> {
-    const oldest = await this.#db
+    const oldest = await this.db
       .selectFrom('status_page_subscriptions')
       .select('id')
       .where('status_page_id', '=', pageId)
@@ -113,13 +103,13 @@ export class Subscriptions {
       .limit(1)
       .executeTakeFirst();
     if (!oldest) return false;
-    await this.#db.deleteFrom('status_page_subscriptions').where('id', '=', oldest.id).execute();
+    await this.db.deleteFrom('status_page_subscriptions').where('id', '=', oldest.id).execute();
     return true;
   }
 
   /** How many a page has of each kind. */
   async counts(pageId: string): Promise<Readonly<Record<SubscriptionRow['status'], number>>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('status_page_subscriptions')
       .select(['status', (eb) => eb.fn.countAll<number>().as('count')])
       .where('status_page_id', '=', pageId)
@@ -133,10 +123,10 @@ export class Subscriptions {
   /** Those of some pages that are to be mailed. */
   async verified(pageIds: readonly string[]): Promise<SubscriptionRow[]> {
     if (pageIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('status_page_subscriptions')
       .selectAll()
-      .where(this.#dialect.inList('status_page_id', pageIds))
+      .where(this.dialect.inList('status_page_id', pageIds))
       .where('status', '=', 'VERIFIED')
       .orderBy('status_page_id')
       .orderBy('created')
@@ -146,7 +136,7 @@ export class Subscriptions {
 
   /** Whether there was such a subscription. */
   async delete(pageId: string, id: string): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .deleteFrom('status_page_subscriptions')
       .where('id', '=', id)
       .where('status_page_id', '=', pageId)
@@ -156,7 +146,7 @@ export class Subscriptions {
 
   /** Whether there was a subscription with this token. */
   async deleteByToken(token: string): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .deleteFrom('status_page_subscriptions')
       .where('token', '=', token)
       .executeTakeFirst();

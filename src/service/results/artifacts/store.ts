@@ -1,7 +1,6 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, sql } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
+import { sql } from 'kysely';
 import type { ArtifactRow } from '../tables.ts';
 
 /** Written out: of a parameter SQLite would not see that the index of awaited artifacts has it. */
@@ -11,26 +10,18 @@ const awaited = sql.lit('awaited' as const);
  * What results say about their artifacts, and which of those have arrived. The bytes are in the artifact
  * store.
  */
-export class Artifacts {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Artifacts extends Repository {
   async insert(rows: readonly Omit<ArtifactRow, 'trouble'>[]): Promise<void> {
-    for (const batch of batches(rows)) await this.#db.insertInto('artifacts').values(batch).execute();
+    for (const batch of batches(rows)) await this.db.insertInto('artifacts').values(batch).execute();
   }
 
   /** The artifacts of some results, in the order the results name them. */
   async ofResults(resultIds: readonly string[]): Promise<Map<string, ArtifactRow[]>> {
     if (resultIds.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('artifacts')
       .selectAll()
-      .where(this.#dialect.inList('result_id', resultIds))
+      .where(this.dialect.inList('result_id', resultIds))
       .orderBy('result_id')
       .orderBy('position')
       .execute();
@@ -39,7 +30,7 @@ export class Artifacts {
 
   /** The artifact of that name that is awaited, stored or lost; refused ones have no bytes to come. */
   async find(resultId: string, name: string): Promise<ArtifactRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('artifacts')
       .selectAll()
       .where('result_id', '=', resultId)
@@ -50,7 +41,7 @@ export class Artifacts {
 
   /** Makes an awaited artifact visible. Returns false when it was not awaited (any more). */
   async markStored(resultId: string, position: number, now: number): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .updateTable('artifacts')
       .set({ state: 'stored', stored: now, trouble: null })
       .where('result_id', '=', resultId)
@@ -62,7 +53,7 @@ export class Artifacts {
 
   /** Notes why an awaited artifact could not be stored; its sender tries again. */
   async recordTrouble({ result_id, position }: ArtifactRow, trouble: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('artifacts')
       .set({ trouble })
       .where('result_id', '=', result_id)
@@ -73,7 +64,7 @@ export class Artifacts {
 
   /** Gives up what was announced before `before` and has not come. */
   async loseAwaited(before: number): Promise<void> {
-    const overdue = await this.#db
+    const overdue = await this.db
       .selectFrom('artifacts')
       .select('result_id')
       .where('state', '=', awaited)
@@ -81,7 +72,7 @@ export class Artifacts {
       .limit(1)
       .executeTakeFirst();
     if (!overdue) return;
-    await this.#db
+    await this.db
       .updateTable('artifacts')
       .set({
         state: 'lost',

@@ -1,38 +1,28 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { CodeBundleRow } from '../tables.ts';
 
 /** Which code bundles an account has, and how large they are; the bytes are in the artifact store. */
-export class CodeBundles {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class CodeBundles extends Repository {
   /**
    * Notes a bundle, unless those of its account would be more than the quota together. One that is there
    * already takes no more room. To be called in a transaction.
    */
   async add(row: CodeBundleRow, quotaBytes: number): Promise<'added' | 'known' | 'full'> {
     // The account's row is locked: two uploads at once count each other.
-    await this.#db
+    await this.db
       .selectFrom('accounts')
       .select('id')
       .where('id', '=', row.account_id)
-      .modifyEnd(this.#dialect.forUpdate)
+      .modifyEnd(this.dialect.forUpdate)
       .execute();
-    const others = await this.#db
+    const others = await this.db
       .selectFrom('code_bundles')
       .select((eb) => eb.fn.sum<number | null>('size_bytes').as('bytes'))
       .where('account_id', '=', row.account_id)
       .where('key', '!=', row.key)
       .executeTakeFirst();
     if (Number(others?.bytes ?? 0) + row.size_bytes > quotaBytes) return 'full';
-    const done = await this.#db
+    const done = await this.db
       .insertInto('code_bundles')
       .values(row)
       .onConflict((conflict) => conflict.doNothing())
@@ -41,7 +31,7 @@ export class CodeBundles {
   }
 
   async remove(accountId: string, key: string): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('code_bundles')
       .where('account_id', '=', accountId)
       .where('key', '=', key)

@@ -1,32 +1,24 @@
-import type { ColumnTypes, Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, sql } from 'kysely';
+import type { ColumnTypes } from '@picket/platform/store/engine/dialect.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
+import { sql } from 'kysely';
 import type { DetailCountRow } from '../tables.ts';
 
 /** How many passes of each check there were at each location since the last one whose detail was kept. */
-export class DetailCounts {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class DetailCounts extends Repository {
   async of(checkIds: readonly string[]): Promise<DetailCountRow[]> {
     if (checkIds.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('detail_counts')
       .selectAll()
-      .where(this.#dialect.inList('check_id', [...new Set(checkIds)]))
+      .where(this.dialect.inList('check_id', [...new Set(checkIds)]))
       .execute();
   }
 
   /** Keeps counts, each once, in the order of their keys: two transactions never wait for each other. */
   async put(rows: readonly DetailCountRow[]): Promise<void> {
-    for (const portion of this.#dialect.portions(rows)) {
-      await this.#dialect
-        .rows(this.#db.insertInto('detail_counts'), detailCountColumnTypes, portion)
+    for (const portion of this.dialect.portions(rows)) {
+      await this.dialect
+        .rows(this.db.insertInto('detail_counts'), detailCountColumnTypes, portion)
         .onConflict((conflict) =>
           conflict
             .columns(['check_id', 'location'])

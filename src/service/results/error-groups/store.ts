@@ -1,7 +1,5 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { readPage } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { ErrorGroupRow } from '../tables.ts';
 
 /** What groups belong to. */
@@ -20,18 +18,10 @@ export interface GroupFilter {
 }
 
 /** Groups of errors that are alike. */
-export class ErrorGroups {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class ErrorGroups extends Repository {
   /** The newest groups of an owner, to look for one that a new message is like. */
   async newest(owner: GroupOwner, limit: number): Promise<ErrorGroupRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('error_groups')
       .selectAll()
       .where('kind', '=', owner.kind)
@@ -49,20 +39,20 @@ export class ErrorGroups {
   ): Promise<Map<string, ErrorGroupRow>> {
     const owner = errors[0]?.owner;
     if (!owner) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('error_groups')
       .selectAll()
       .where('account_id', '=', owner.accountId)
       .where('kind', '=', owner.kind)
-      .where(this.#dialect.inList('owner_id', [...new Set(errors.map((error) => error.owner.ownerId))]))
-      .where(this.#dialect.inList('error_hash', [...new Set(errors.map(({ hash }) => hash))]))
+      .where(this.dialect.inList('owner_id', [...new Set(errors.map((error) => error.owner.ownerId))]))
+      .where(this.dialect.inList('error_hash', [...new Set(errors.map(({ hash }) => hash))]))
       .execute();
     return new Map(rows.map((row) => [groupKey(ownerOf(row), row.error_hash), row]));
   }
 
   /** Makes a group, or finds the one another transaction made meanwhile. */
   async insert(row: ErrorGroupRow): Promise<ErrorGroupRow> {
-    return this.#db
+    return this.db
       .insertInto('error_groups')
       .values(row)
       .onConflict((conflict) =>
@@ -88,18 +78,18 @@ export class ErrorGroups {
     for (const groups of alike.values()) {
       const [first] = groups;
       if (!first) continue;
-      const ids = this.#db
+      const ids = this.db
         .selectFrom('error_groups')
         .select('id')
         .where(
-          this.#dialect.inList(
+          this.dialect.inList(
             'id',
             groups.map(({ id }) => id),
           ),
         )
         .orderBy('id')
-        .modifyEnd(this.#dialect.forUpdate);
-      await this.#db
+        .modifyEnd(this.dialect.forUpdate);
+      await this.db
         .updateTable('error_groups')
         .set((eb) => ({
           count: eb('count', '+', first.runs),
@@ -108,13 +98,13 @@ export class ErrorGroups {
           environments: first.environments,
           tests: first.tests,
         }))
-        .where(this.#dialect.inLocked('id', ids))
+        .where(this.dialect.inLocked('id', ids))
         .execute();
     }
   }
 
   async find(accountId: string, kind: ErrorGroupRow['kind'], id: string): Promise<ErrorGroupRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('error_groups')
       .selectAll()
       .where('id', '=', id)
@@ -129,7 +119,7 @@ export class ErrorGroups {
     change: Partial<Pick<ErrorGroupRow, 'is_archived' | 'is_archived_for_ever'>>,
   ): Promise<ErrorGroupRow | undefined> {
     if (Object.keys(change).length === 0) return group;
-    return this.#db
+    return this.db
       .updateTable('error_groups')
       .set(change)
       .where('id', '=', group.id)
@@ -142,7 +132,7 @@ export class ErrorGroups {
     filter: GroupFilter,
     page: { readonly limit: number; readonly offset: number },
   ): Promise<{ total: number; groups: ErrorGroupRow[] }> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('error_groups')
       .where('account_id', '=', filter.accountId)
       .where('kind', '=', filter.kind);
@@ -157,7 +147,7 @@ export class ErrorGroups {
 
   /** Removes the groups of a deleted check. */
   async deleteOfCheck(accountId: string, checkId: string): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('error_groups')
       .where('account_id', '=', accountId)
       .where('kind', '=', 'check')

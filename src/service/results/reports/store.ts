@@ -1,8 +1,7 @@
 import { findCheckType } from '@picket/checks/index.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 
 /** Some milliseconds of work: a page of many checks takes few turns, and others come in between. */
 const checksPerStatement = 20;
@@ -60,15 +59,7 @@ export interface RecentRun {
 }
 
 /** What reports, dashboards and badges show of checks: read from the results themselves. */
-export class Reports {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Reports extends Repository {
   /** All checks that fit, by name. */
   async checks(filter: ReportFilter): Promise<ReportedCheck[]> {
     let query = this.#select().where('checks.account_id', '=', filter.accountId);
@@ -79,12 +70,12 @@ export class Reports {
           eb(
             'checks.id',
             'in',
-            eb.selectFrom('check_tags').select('check_id').where(this.#dialect.inList('tag', tags)),
+            eb.selectFrom('check_tags').select('check_id').where(this.dialect.inList('tag', tags)),
           ),
           eb(
             'checks.group_id',
             'in',
-            eb.selectFrom('check_group_tags').select('group_id').where(this.#dialect.inList('tag', tags)),
+            eb.selectFrom('check_group_tags').select('group_id').where(this.dialect.inList('tag', tags)),
           ),
         ]),
       );
@@ -114,10 +105,10 @@ export class Reports {
   async checksOfServices(accountId: string, serviceIds: readonly string[]): Promise<ServiceCheck[]> {
     const stored = sql.ref('checks.definition');
     // One broken row of SQLite would fail the whole query; PostgreSQL stores none.
-    const isSqlite = this.#dialect.name === 'sqlite';
+    const isSqlite = this.dialect.name === 'sqlite';
     const definition = isSqlite ? sql`case when json_valid(${stored}) then ${stored} end` : stored;
     const serviceId = sql<string>`lower((${definition}) -> 'triggerIncident' ->> 'serviceId')`;
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .select(['checks.id', 'checks.check_type', serviceId.as('service_id')])
       .where('checks.account_id', '=', accountId)
@@ -129,7 +120,7 @@ export class Reports {
   }
 
   #select() {
-    return this.#db
+    return this.db
       .selectFrom('checks')
       .leftJoin('check_groups', (join) =>
         join
@@ -153,8 +144,8 @@ export class Reports {
     const all: RecentRun[] = [];
     for (let start = 0; start < checkIds.length; start += checksPerStatement) {
       const some = checkIds.slice(start, start + checksPerStatement);
-      const rows = await this.#dialect.forEach<RecentRun>(this.#db, some, (checkId) =>
-        this.#db
+      const rows = await this.dialect.forEach<RecentRun>(this.db, some, (checkId) =>
+        this.db
           .selectFrom('results')
           .select(['check_id', 'id', 'has_failures', 'has_errors', 'is_degraded'])
           .select(['response_time', 'run_location', 'started', 'measured'])

@@ -1,9 +1,8 @@
 import { isSince } from '@picket/platform/store/days/ended-day.ts';
 import { finalResultsOf } from '@picket/platform/store/days/final-results.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { Cursor } from '@picket/protocol/http/cursor.ts';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { RunState } from '../tables.ts';
 
 export interface SlotFilter {
@@ -32,15 +31,7 @@ export interface SlotRow {
 }
 
 /** The slots of the schedule, read from the ledger. Runs of sessions are no slots. */
-export class Slots {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class Slots extends Repository {
   /** Slots of a check behind a cursor, newest first. */
   async ofCheck(
     checkId: string,
@@ -70,7 +61,7 @@ export class Slots {
       .orderBy('runs.id', 'desc')
       .limit(page.limit)
       .execute();
-    const results = await finalResultsOf(this.#db, this.#dialect, slots, [
+    const results = await finalResultsOf(this.db, this.dialect, slots, [
       ...(['id', 'start_delay', 'response_time'] as const),
       ...(['has_failures', 'has_errors', 'is_degraded'] as const),
     ]);
@@ -90,7 +81,7 @@ export class Slots {
 
   /** The checks of an account. */
   async checkIdsOf(accountId: string): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('checks')
       .select('id')
       .where('account_id', '=', accountId)
@@ -99,7 +90,7 @@ export class Slots {
   }
 
   #of({ from, to, location, state, reason }: SlotFilter) {
-    let query = this.#db
+    let query = this.db
       .selectFrom('runs')
       .where(isSince(from))
       .where('runs.slot_at', '>=', from)

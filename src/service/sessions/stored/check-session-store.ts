@@ -1,8 +1,6 @@
 import { unpackRow } from '@picket/platform/store/details/packed-detail.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { CountedResultRow, ResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import type { CheckSessionRow } from './tables.ts';
@@ -11,21 +9,13 @@ import type { CheckSessionRow } from './tables.ts';
  * Check sessions: what somebody asked to be run now. How far one is follows from its runs; nothing is stored
  * twice.
  */
-export class CheckSessions {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class CheckSessions extends Repository {
   async insert(rows: readonly CheckSessionRow[]): Promise<void> {
-    for (const batch of batches(rows)) await this.#db.insertInto('check_sessions').values(batch).execute();
+    for (const batch of batches(rows)) await this.db.insertInto('check_sessions').values(batch).execute();
   }
 
   async find(accountId: string, id: string): Promise<CheckSessionRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('check_sessions')
       .selectAll()
       .where('id', '=', id)
@@ -34,7 +24,7 @@ export class CheckSessions {
   }
 
   async recordCancelled(id: string, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('check_sessions')
       .set({ cancelled: now })
       .where('id', '=', id)
@@ -45,18 +35,18 @@ export class CheckSessions {
   /** The runs of sessions, in the order of their locations. */
   async runs(ids: readonly string[]): Promise<RunRow[]> {
     if (ids.length === 0) return [];
-    return this.#db
+    return this.db
       .selectFrom('runs')
       .selectAll()
-      .where(this.#dialect.inList('check_session_id', ids))
+      .where(this.dialect.inList('check_session_id', ids))
       .orderBy('check_run_id')
       .execute();
   }
 
   /** The results of a session's runs, oldest first. */
   async results(session: CheckSessionRow): Promise<ResultRow[]> {
-    const runs = this.#db.selectFrom('runs').select('id').where('check_session_id', '=', session.id);
-    const rows = await this.#db
+    const runs = this.db.selectFrom('runs').select('id').where('check_session_id', '=', session.id);
+    const rows = await this.db
       .selectFrom('results')
       .selectAll()
       .where('check_id', '=', session.check_id)
@@ -71,7 +61,7 @@ export class CheckSessions {
 
   /** How many calls a trigger had since an instant, and when the first of them was. */
   async callsSince(triggerId: string, since: number): Promise<number[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('check_sessions')
       .select('started')
       .distinct()

@@ -1,7 +1,5 @@
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches } from '@picket/platform/store/engine/queries.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { CheckGroup } from '../../checks/groups/store.ts';
 import { groupDefinition } from '../../checks/groups/store.ts';
 import type { Check } from '../../checks/store.ts';
@@ -15,27 +13,19 @@ export interface TestDefinition {
 }
 
 /** Definitions that are no checks: runs and results of test sessions name them in the place of a check. */
-export class TestDefinitions {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class TestDefinitions extends Repository {
   async insert(rows: readonly TestDefinitionRow[]): Promise<void> {
-    for (const batch of batches(rows)) await this.#db.insertInto('test_definitions').values(batch).execute();
+    for (const batch of batches(rows)) await this.db.insertInto('test_definitions').values(batch).execute();
   }
 
   /** Those of some ids that are definitions, by id. */
   async findMany(ids: readonly string[]): Promise<Map<string, TestDefinition>> {
     const wanted = [...new Set(ids)];
     if (wanted.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('test_definitions')
       .selectAll()
-      .where(this.#dialect.inList('id', wanted))
+      .where(this.dialect.inList('id', wanted))
       .execute();
     return new Map(rows.map((row) => [row.id, fromRow(row)]));
   }

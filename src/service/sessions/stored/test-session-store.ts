@@ -1,11 +1,10 @@
 import { dayMs } from '@picket/platform/store/days/day-ranges.ts';
 import { isUnfinished } from '@picket/platform/store/days/ended-day.ts';
 import { packRow, unpackRow } from '@picket/platform/store/details/packed-detail.ts';
-import type { Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { batches } from '@picket/platform/store/engine/queries.ts';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Expression, Kysely, SqlBool } from 'kysely';
+import type { Expression, SqlBool } from 'kysely';
 import { sql } from 'kysely';
 import type { ResultRow, TestResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
@@ -88,21 +87,13 @@ const followedColumns = [
  * Test sessions and the results of their runs, which stay out of everything that counts the results of
  * checks.
  */
-export class TestSessions {
-  readonly #db: Kysely<Tables>;
-  readonly #dialect: Dialect;
-
-  constructor(db: Kysely<Tables>, dialect: Dialect) {
-    this.#db = db;
-    this.#dialect = dialect;
-  }
-
+export class TestSessions extends Repository {
   async insert(row: TestSessionRow): Promise<void> {
-    await this.#db.insertInto('test_sessions').values(row).execute();
+    await this.db.insertInto('test_sessions').values(row).execute();
   }
 
   async find(accountId: string, id: string): Promise<TestSession | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('test_sessions')
       .selectAll()
       .select(status.as('status'))
@@ -115,10 +106,10 @@ export class TestSessions {
   async findMany(ids: readonly (string | null)[]): Promise<Map<string, TestSessionRow>> {
     const wanted = [...new Set(ids)].filter((id) => id !== null);
     if (wanted.length === 0) return new Map();
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('test_sessions')
       .selectAll()
-      .where(this.#dialect.inList('id', wanted))
+      .where(this.dialect.inList('id', wanted))
       .execute();
     return new Map(rows.map((row) => [row.id, row]));
   }
@@ -129,9 +120,9 @@ export class TestSessions {
     const conditions: Expression<SqlBool>[] = [sql<SqlBool>`account_id = ${filter.accountId}`];
     if (filter.from !== undefined) conditions.push(sql<SqlBool>`started >= ${filter.from}`);
     if (filter.to !== undefined) conditions.push(sql<SqlBool>`started < ${filter.to}`);
-    if (filter.branches) conditions.push(this.#dialect.inList('branch', filter.branches));
-    if (filter.users) conditions.push(this.#dialect.inList('author', filter.users));
-    if (filter.providers) conditions.push(this.#dialect.inList('provider', filter.providers));
+    if (filter.branches) conditions.push(this.dialect.inList('branch', filter.branches));
+    if (filter.users) conditions.push(this.dialect.inList('author', filter.users));
+    if (filter.providers) conditions.push(this.dialect.inList('provider', filter.providers));
     if (textSearch !== undefined) {
       const pattern = `%${textSearch.toLowerCase().replaceAll(/[\\%_]/g, (character) => `\\${character}`)}%`;
       conditions.push(sql<SqlBool>`name_search like ${pattern} escape '\\'`);
@@ -149,7 +140,7 @@ export class TestSessions {
     }
     const wanted = filter.statuses;
     if (wanted) conditions.push(sql<SqlBool>`${status} in (${sql.join(wanted.map((one) => sql.lit(one)))})`);
-    return this.#db
+    return this.db
       .selectFrom('test_sessions')
       .selectAll()
       .select(status.as('status'))
@@ -161,7 +152,7 @@ export class TestSessions {
   }
 
   async recordCancelled(id: string, now: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('test_sessions')
       .set({ cancelled: now })
       .where('id', '=', id)
@@ -170,7 +161,7 @@ export class TestSessions {
   }
 
   async runs(id: string): Promise<RunRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('runs')
       .selectAll()
       .where('test_session_id', '=', id)
@@ -180,7 +171,7 @@ export class TestSessions {
 
   async insertResults(rows: readonly TestResultRow[]): Promise<void> {
     for (const batch of batches(rows.map(packRow))) {
-      await this.#db.insertInto('test_results').values(batch).execute();
+      await this.db.insertInto('test_results').values(batch).execute();
     }
     await this.recordFailed(rows.filter(hasFailed).map((row) => row.test_session_id));
   }
@@ -189,7 +180,7 @@ export class TestSessions {
   async recordFailed(ids: readonly string[]): Promise<void> {
     // One after the other, in one order: two transactions never wait for each other.
     for (const id of [...new Set(ids)].sort()) {
-      await this.#db
+      await this.db
         .updateTable('test_sessions')
         .set({ failed: 1 })
         .where('id', '=', id)
@@ -201,10 +192,10 @@ export class TestSessions {
   /** Turns attempts into the final results of their runs. */
   async promoteResults(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    const promoted = await this.#db
+    const promoted = await this.db
       .updateTable('test_results')
       .set({ result_type: 'FINAL' })
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .returning(['test_session_id', 'result_type', 'has_failures', 'has_errors'])
       .execute();
     await this.recordFailed(promoted.filter(hasFailed).map((row) => row.test_session_id));
@@ -213,17 +204,17 @@ export class TestSessions {
   /** Of some result ids, those that are stored. */
   async existingResults(ids: readonly string[]): Promise<string[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('test_results')
       .select('id')
-      .where(this.#dialect.inList('id', ids))
+      .where(this.dialect.inList('id', ids))
       .execute();
     return rows.map((row) => row.id);
   }
 
   /** A result of a check, from whichever session. */
   async findResult(checkId: string, id: string): Promise<ResultRow | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('test_results')
       .selectAll()
       .where('id', '=', id)
@@ -234,7 +225,7 @@ export class TestSessions {
 
   /** One result of a session, by its own id or as the final one of a run. */
   async resultOfSession(id: string, resultId: string): Promise<ResultRow | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('test_results')
       .selectAll()
       .where('test_session_id', '=', id)
@@ -250,7 +241,7 @@ export class TestSessions {
 
   /** What the results of a session say, without their details. */
   async verdicts(id: string): Promise<ResultVerdict[]> {
-    return this.#db
+    return this.db
       .selectFrom('test_results')
       .select(['run_id', 'result_type', 'has_errors', 'has_failures'])
       .where('test_session_id', '=', id)
@@ -260,22 +251,22 @@ export class TestSessions {
   /** The sessions that clients follow by some names of theirs. */
   async ofSuites(suiteIds: readonly string[]): Promise<TestSessionState[]> {
     if (suiteIds.length === 0) return [];
-    const sessions = await this.#db
+    const sessions = await this.db
       .selectFrom('test_sessions')
       .selectAll()
       .select(status.as('status'))
-      .where(this.#dialect.inList('suite_id', suiteIds))
+      .where(this.dialect.inList('suite_id', suiteIds))
       .execute();
     const ids = sessions.map(({ id }) => id);
     if (ids.length === 0) return [];
-    const ofSessions = this.#dialect.inList('test_session_id', ids);
-    const runs = await this.#db
+    const ofSessions = this.dialect.inList('test_session_id', ids);
+    const runs = await this.db
       .selectFrom('runs')
       .selectAll()
       .where(ofSessions)
       .orderBy('check_run_id')
       .execute();
-    const results = await this.#db
+    const results = await this.db
       .selectFrom('test_results')
       .select(followedColumns)
       .where(ofSessions)
@@ -295,9 +286,9 @@ export class TestSessions {
   }
 
   async #namesOf(ids: readonly string[]): Promise<TestSessionState['names']> {
-    const wanted = this.#dialect.inList('id', [...new Set(ids)]);
-    const checks = await this.#db.selectFrom('checks').select(['id', 'name']).where(wanted).execute();
-    const tried = await this.#db.selectFrom('test_definitions').selectAll().where(wanted).execute();
+    const wanted = this.dialect.inList('id', [...new Set(ids)]);
+    const checks = await this.db.selectFrom('checks').select(['id', 'name']).where(wanted).execute();
+    const tried = await this.db.selectFrom('test_definitions').selectAll().where(wanted).execute();
     return new Map<string, RunName>([
       ...checks.map(({ id, name }) => [id, { name, sourceFile: null, updatesSnapshots: false }] as const),
       ...tried.map(
@@ -309,7 +300,7 @@ export class TestSessions {
 
   /** A result of a test session of an account. */
   async resultOfAccount(accountId: string, id: string): Promise<TestResultRow | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('test_results')
       .selectAll()
       .where('id', '=', id)
@@ -320,7 +311,7 @@ export class TestSessions {
 
   /** The results of a session, oldest first. */
   async results(id: string): Promise<ResultRow[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('test_results')
       .selectAll()
       .where('test_session_id', '=', id)

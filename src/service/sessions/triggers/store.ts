@@ -1,20 +1,13 @@
-import type { Tables } from '@picket/platform/store/tables.ts';
-import type { Kysely } from 'kysely';
+import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { TriggerRow } from '../stored/tables.ts';
 
 type Target = Pick<TriggerRow, 'account_id' | 'kind' | 'target_id'>;
 
 /** URLs whose call runs a check, or the checks of a group. */
-export class Triggers {
-  readonly #db: Kysely<Tables>;
-
-  constructor(db: Kysely<Tables>) {
-    this.#db = db;
-  }
-
+export class Triggers extends Repository {
   /** Makes a trigger; one that is there gets the new token. */
   async put(row: TriggerRow, now: number): Promise<TriggerRow> {
-    return this.#db
+    return this.db
       .insertInto('triggers')
       .values(row)
       .onConflict((conflict) =>
@@ -27,7 +20,7 @@ export class Triggers {
   }
 
   async find(target: Target): Promise<TriggerRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('triggers')
       .selectAll()
       .where('account_id', '=', target.account_id)
@@ -37,16 +30,16 @@ export class Triggers {
   }
 
   async findByToken(token: string): Promise<TriggerRow | undefined> {
-    return this.#db.selectFrom('triggers').selectAll().where('token', '=', token).executeTakeFirst();
+    return this.db.selectFrom('triggers').selectAll().where('token', '=', token).executeTakeFirst();
   }
 
   async recordCall(id: string, now: number): Promise<void> {
-    await this.#db.updateTable('triggers').set({ called: now }).where('id', '=', id).execute();
+    await this.db.updateTable('triggers').set({ called: now }).where('id', '=', id).execute();
   }
 
   /** Whether there was one. */
   async delete(target: Target): Promise<boolean> {
-    const done = await this.#db
+    const done = await this.db
       .deleteFrom('triggers')
       .where('account_id', '=', target.account_id)
       .where('kind', '=', target.kind)
