@@ -68,7 +68,9 @@ function problemsIn(files: readonly string[], isWhole: boolean): readonly string
 if (import.meta.main) {
   const named = process.argv.slice(2);
   const files = named.length > 0 ? named : globSync('src/**/*.{ts,cjs,mjs}', { cwd: root });
-  const problems = problemsIn(files.filter((file) => !file.endsWith('.test.ts')).sort(), named.length === 0);
+  // Texts of earlier builds stay as they were.
+  const read = files.filter((file) => !/\.test\.ts$|\/older-agents\.ts$/.test(file));
+  const problems = problemsIn(read.sort(), named.length === 0);
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length > 0 ? 1 : 0;
 }

@@ -208,7 +208,7 @@ function addressOf(text: string): string {
 }
 
 /** The account that is named; the only one there is may be left out. */
-async function accountOf(store: Store, { account }: OfAccount): Promise<string> {
+async function accountOf(store: Pick<Store, 'accounts'>, { account }: OfAccount): Promise<string> {
   const all = await store.accounts.list();
   const [first, second] = all;
   if (account !== undefined) {
@@ -222,7 +222,7 @@ async function accountOf(store: Store, { account }: OfAccount): Promise<string> 
   );
 }
 
-async function memberOf(store: Store, address: string, options: OfAccount) {
+async function memberOf(store: Pick<Store, 'accounts' | 'members'>, address: string, options: OfAccount) {
   const [accountId, email] = [await accountOf(store, options), addressOf(address)];
   const member = (await store.members.ofAccount(accountId)).find((one) => one.email === email);
   if (!member) throw new AppError('NOT_FOUND', `${email} is not a member of the account.`);

@@ -88,7 +88,7 @@ export function addLiveResults(app: FastifyInstance, deps: LiveResultsDeps): voi
   });
 }
 
-async function isKeyOf(store: Store, { accountId, apiKey }: Credentials): Promise<boolean> {
+async function isKeyOf(store: Pick<Store, 'accounts'>, { accountId, apiKey }: Credentials): Promise<boolean> {
   const key = apiKey === '' ? undefined : await store.accounts.findKey(hashKey(apiKey));
   return key?.account_id === accountId;
 }

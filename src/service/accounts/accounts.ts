@@ -111,7 +111,7 @@ const bootstrapName = 'bootstrap';
  * random key in a file only its owner can read.
  */
 export async function bootstrap(
-  store: Store,
+  store: Pick<Store, 'transaction'>,
   clock: Clock,
   config: Pick<ServiceConfig, 'BOOTSTRAP_API_KEY' | 'DATA_DIR'>,
   logger: Logger,

@@ -170,7 +170,7 @@ export interface KnownLocations {
 }
 
 export async function knownLocations(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'locations'>,
   accountId: string,
   now: number,
 ): Promise<KnownLocations> {

@@ -321,7 +321,7 @@ class AlertRound {
  * @returns whether the alert was new.
  */
 export async function storeAlert(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alerts' | 'notifications'>,
   alert: AlertRow,
   channels: readonly AlertChannel[],
   formerChannelId?: string,

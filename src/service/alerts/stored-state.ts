@@ -77,7 +77,7 @@ export function parseState(row: Pick<AlertStateRow, 'state'> | undefined): Store
 }
 
 export async function saveState(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alerts'>,
   policy: AlertPolicy,
   {
     stored,

@@ -92,7 +92,7 @@ const nothing = {
 
 /** Passes before a failure: at its location, else anywhere; and those of them, or older ones, that have a detail to compare with. */
 async function passesOf(
-  { analysisEvidence }: Repositories,
+  { analysisEvidence }: Pick<Repositories, 'analysisEvidence'>,
   table: ResultTable,
   newest: ResultMark,
 ): Promise<{ marks: readonly ResultMark[]; runs: readonly StoredRun[] }> {
@@ -118,7 +118,7 @@ async function passesOf(
 
 /** What the other locations found since the check fails at this one, in the same slot or later. */
 async function elsewhereOf(
-  { analysisEvidence }: Repositories,
+  { analysisEvidence }: Pick<Repositories, 'analysisEvidence'>,
   { check_id: checkId, run_location: here }: ResultMark,
   first: ResultMark,
 ): Promise<Evidence['elsewhere']> {
@@ -136,7 +136,7 @@ async function elsewhereOf(
 }
 
 async function companyOf(
-  { analysisEvidence }: Repositories,
+  { analysisEvidence }: Pick<Repositories, 'analysisEvidence'>,
   { account_id: accountId, last_seen: lastSeen }: Group,
   { checkId, run }: { readonly checkId: string; readonly run: StoredRun },
 ): Promise<Company[]> {
@@ -161,7 +161,7 @@ async function companyOf(
 
 /** What was written to the check, its group, and the variables and snippets that it uses. */
 async function changesOf(
-  { audit }: Repositories,
+  { audit }: Pick<Repositories, 'audit'>,
   check: Check,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<ChangeFacts[]> {

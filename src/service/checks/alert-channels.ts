@@ -10,7 +10,7 @@ import type { Subscriber, Subscription } from './store.ts';
  * @throws AppError VALIDATION_FAILED naming each entry that does not.
  */
 export async function requireChannels(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertChannels'>,
   accountId: string,
   subscriptions: readonly Subscription[],
 ): Promise<void> {
@@ -35,7 +35,7 @@ export async function requireChannels(
  * wins: it may name a channel as not activated.
  */
 export async function subscribeNew(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertChannels'>,
   subscriber: Subscriber,
   {
     accountId,
@@ -60,7 +60,7 @@ export async function subscribeNew(
 
 /** Gives a check or group the subscriptions its body names; without any in the body it keeps those it has. */
 export async function changeSubscriptions(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertChannels'>,
   subscriber: Subscriber,
   { accountId, named }: { readonly accountId: string; readonly named: readonly Subscription[] | undefined },
 ): Promise<void> {

@@ -55,7 +55,7 @@ export function visibleTo(caller: AccountCaller, check: Check): Check {
  * @throws AppError CONFLICT when another check has the token.
  */
 export async function writeHeartbeat(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'heartbeats'>,
   check: Pick<Check, 'id' | 'accountId' | 'checkType' | 'activated' | 'definition'>,
 ): Promise<void> {
   const type = findCheckType(check.checkType);

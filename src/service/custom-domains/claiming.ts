@@ -17,7 +17,7 @@ export function domainOfBody(text: string | null | undefined): string | null | u
  * @throws AppError CONFLICT for a name of the service itself, or of another page of any kind and account.
  */
 export async function claimDomain(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'customDomains' | 'serviceNames'>,
   proof: DomainProof,
   claim: DomainOwner & { readonly account_id: string; readonly host: string | null; readonly now: number },
 ): Promise<void> {

@@ -139,7 +139,7 @@ export class HeartbeatRecorder {
    * a transaction that has locked the timers.
    */
   async pass(
-    repositories: Repositories,
+    repositories: Pick<Repositories, 'checks' | 'heartbeats' | 'runs'>,
     timers: readonly HeartbeatRow[],
     { now, reason }: { readonly now: number; readonly reason: 'service-away' | 'paused-by-maintenance' },
   ): Promise<readonly RunRow[]> {

@@ -93,7 +93,7 @@ export class HeartbeatWatch {
 
 /** Those of some overdue timers whose ping was expected, or still awaited, while a window paused their checks. */
 async function pausedAmong(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'checks' | 'groups' | 'maintenances' | 'windows'>,
   overdue: readonly HeartbeatRow[],
 ): Promise<HeartbeatRow[]> {
   if (overdue.length === 0) return [];

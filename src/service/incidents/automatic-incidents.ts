@@ -57,7 +57,7 @@ async function open(repositories: Repositories, event: OwnEvent, options: Mailin
  * meanwhile.
  */
 async function isSuppressed(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'maintenances' | 'windows'>,
   event: IncidentEvent,
   serviceId: string,
 ): Promise<boolean> {

@@ -7,7 +7,7 @@ import { resolveIncidents } from './trigger.ts';
  * reason.
  */
 export async function forgetAlerts(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertCauses' | 'alerts' | 'incidentEvents' | 'receiverIncidents'>,
   checkIds: readonly string[],
   now: number,
 ): Promise<void> {

@@ -53,7 +53,7 @@ export async function askedBy(
 
 /** Has the incidents opened that a check asks for. */
 export async function openIncidents(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'automationRules' | 'incidentEvents'>,
   check: AskingCheck,
   now: number,
 ): Promise<TriggeredIncident[]> {
@@ -66,7 +66,7 @@ export async function openIncidents(
 
 /** Has incidents resolved that `openIncidents` asked for. */
 export async function resolveIncidents(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'incidentEvents'>,
   check: CheckId,
   triggered: readonly TriggeredIncident[],
   now: number,
@@ -75,7 +75,7 @@ export async function resolveIncidents(
 }
 
 async function insertEvent(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'incidentEvents'>,
   kind: IncidentEvent['kind'],
   check: CheckId,
   { triggerId, incident }: TriggeredIncident,

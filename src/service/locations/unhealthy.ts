@@ -18,7 +18,7 @@ import type { LocationEventRow } from './tables.ts';
  * event that is over when it is first reported is stored without a notification.
  */
 export async function recordLocationEvents(
-  store: Store,
+  store: Pick<Store, 'signals' | 'transaction'>,
   agent: { readonly location: LocationCaller; readonly agentId: string },
   events: readonly ReportedLocationEvent[],
   now: number,

@@ -103,7 +103,7 @@ export async function registerStored(
 /** What waits at each location and lane, what is under way, how long the oldest run has waited, how many agents there are. */
 async function setQueues(
   registers: Registry[],
-  store: Repositories,
+  store: Pick<Repositories, 'locationMinutes' | 'locations'>,
   now: number,
   accountId: string | undefined,
 ): Promise<void> {

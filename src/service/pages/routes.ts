@@ -199,7 +199,7 @@ const upper = (text: string) => text.toUpperCase();
 
 /** Puts cards in place of those a page has. Cards it has keep their id and age. */
 async function writeCards(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'services' | 'statusPages'>,
   page: StatusPageRow,
   cards: readonly CardInput[],
   now: number,

@@ -25,7 +25,7 @@ export function ownerOf(id: string): { readonly alertChannelId: number; readonly
 
 /** The stored subscription of that id. */
 export async function subscriptionIn(
-  { alertChannels }: Repositories,
+  { alertChannels }: Pick<Repositories, 'alertChannels'>,
   id: string,
 ): Promise<{ readonly activated: boolean } | undefined> {
   const { alertChannelId, subscriber } = ownerOf(id);

@@ -68,7 +68,7 @@ export async function storeOutcome(
 
 /** The rows as they are stored, some without their details. Runs that somebody asked for keep theirs. */
 async function withKeptDetails(
-  { detailCounts }: Repositories,
+  { detailCounts }: Pick<Repositories, 'detailCounts'>,
   results: readonly NewResult[],
   keep: { readonly everyNthPass: EveryNthPass; readonly now: number },
 ): Promise<CountedResultRow[]> {

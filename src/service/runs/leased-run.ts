@@ -64,7 +64,7 @@ export async function leasedRuns(
 }
 
 async function resourcesFor(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'certificates' | 'snippets' | 'variables'>,
   accountId: string,
   checks: readonly Check[],
 ): Promise<AccountResources> {

@@ -18,7 +18,7 @@ export const longestWaitMs = 6 * 3_600_000;
  * @returns those that have waited for long enough.
  */
 export async function withoutRenewedWaits(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'leases'>,
   outlived: readonly RunRow[],
   agents: readonly AgentRow[],
   now: number,

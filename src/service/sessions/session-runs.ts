@@ -47,7 +47,7 @@ function offGrid(check: Check, at: number): number {
  * millisecond, the next free one is taken, so that there is one terminal record for every slot here too.
  */
 export async function queueAlone(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'runs'>,
   checks: readonly Check[],
   runs: readonly RunRow[],
 ): Promise<RunRow[]> {

@@ -129,7 +129,7 @@ export class Sessions {
   }
 
   async #queueTest(
-    repositories: Repositories,
+    repositories: Pick<Repositories, 'runs' | 'testSessions'>,
     given: {
       readonly session: TestSessionRow;
       readonly checks: readonly EffectiveCheck[];

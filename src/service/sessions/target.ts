@@ -25,7 +25,7 @@ const maxChecks = 1000;
  * @throws AppError NOT_FOUND when there are none, VALIDATION_FAILED when there are too many.
  */
 export async function matchingChecks(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'checks' | 'groups'>,
   accountId: string,
   target: SessionTarget,
 ): Promise<EffectiveCheck[]> {

@@ -159,7 +159,7 @@ export class BurnWatch {
 
 /** Its own channels, as far as they are still there; else those of its checks that somebody may hear of. */
 async function channelsOf(
-  { alertChannels }: Repositories,
+  { alertChannels }: Pick<Repositories, 'alertChannels'>,
   { accountId, definition }: StoredSlo,
   policies: readonly AlertPolicy[],
   alert: AlertRow,

@@ -157,7 +157,7 @@ function groupedBy(before: readonly OpenCause[], after: readonly OpenCause[]): M
 
 /** Checks with what is known by now of the other locations of their slots. */
 async function withPlaces(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'statuses'>,
   facts: readonly FailingCheck[],
 ): Promise<Map<FailingCheck, FailingCheck>> {
   const rows = await repositories.statuses.ofLocations(facts.map(({ checkId }) => checkId));
@@ -176,7 +176,7 @@ async function withPlaces(
 }
 
 async function contextOf(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertCauses'>,
   accountId: string,
   facts: readonly FailingCheck[],
   now: number,
@@ -234,7 +234,7 @@ function nextLook(cause: OpenCause, withheld: ReadonlySet<string>, now: number):
 }
 
 async function notify(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertChannels' | 'notifications'>,
   accountId: string,
   notices: readonly CauseNotice[],
   now: number,
@@ -265,7 +265,7 @@ async function notify(
 }
 
 async function storeIncidentEvents(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'incidentEvents'>,
   accountId: string,
   incidents: ReturnType<typeof advanceCauses>['incidents'],
   now: number,

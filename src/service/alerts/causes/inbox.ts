@@ -41,7 +41,7 @@ export interface AlertToRoute {
  * cause.
  */
 export async function routeByCause(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertCauses' | 'automationRules'>,
   routed: AlertToRoute,
   now: number,
 ): Promise<{ readonly isGrouped: boolean; readonly channels: readonly AlertChannel[] }> {
@@ -84,7 +84,7 @@ export async function recoverByCause(repositories: Repositories, check: Check, n
 }
 
 async function addNews(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertCauses'>,
   check: Pick<Check, 'id' | 'accountId'>,
   news: StoredCauseEvent,
   { now, followedAt }: { readonly now: number; readonly followedAt: number | null },
@@ -99,7 +99,7 @@ async function addNews(
 }
 
 async function factOf(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertCauses'>,
   { check, result, since }: AlertToRoute,
 ): Promise<FailingCheck | undefined> {
   // Where a location that passed reported last, nothing is known of the others' evidence.

@@ -53,7 +53,7 @@ export async function notifyOfCertificates(
 }
 
 async function dueOf(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertChannels' | 'results'>,
   policy: AlertPolicy,
   expiresAt: number,
   now: number,
@@ -76,7 +76,7 @@ async function dueOf(
 }
 
 async function notifyOfGroup(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertChannels' | 'alerts' | 'notifications'>,
   id: string,
   due: readonly DueNotice[],
   now: number,

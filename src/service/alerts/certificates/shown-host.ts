@@ -11,7 +11,7 @@ const resultsBack = 50;
  * undefined where the last results do not say so.
  */
 export async function hostOfCertificate(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'results'>,
   checkId: string,
   expiresAt: number,
   now: number,

@@ -129,7 +129,7 @@ export function alertChannelHandlers({
 }
 
 async function requireChannel(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertChannels'>,
   accountId: string,
   id: number,
 ): Promise<AlertChannel> {

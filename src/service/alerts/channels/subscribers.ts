@@ -15,7 +15,7 @@ export interface WrittenSubscription {
  * @throws AppError VALIDATION_FAILED naming each that is no check and no group of the account.
  */
 export async function writeSubscribers(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertChannels' | 'checks' | 'groups'>,
   accountId: string,
   channelId: number,
   subscriptions: readonly WrittenSubscription[],
@@ -51,7 +51,7 @@ export interface BulkSubscription {
  * notified that have no such tag. Other groups are not, as the channels of their checks would no longer count.
  */
 export async function subscribeMany(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertChannels'>,
   accountId: string,
   channelId: number,
   { tags, activated }: BulkSubscription,

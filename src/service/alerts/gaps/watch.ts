@@ -132,7 +132,7 @@ interface Trouble {
 }
 
 async function troubleAt(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'locationEvents' | 'locations'>,
   places: readonly Pick<Miss, 'locationId'>[],
   now: number,
 ): Promise<Trouble> {

@@ -42,7 +42,7 @@ export type SilenceScope = Pick<StoredSilence, 'checkId' | 'tags' | 'location'>;
 
 /** Silences until an instant and notes who did. In a transaction. */
 export async function silence(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertActions' | 'alerts' | 'silences'>,
   scope: SilenceScope,
   endsAt: number,
   deed: HandlingAction,
@@ -72,7 +72,7 @@ export async function endSilence(
 }
 
 async function note(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alertActions'>,
   action: AlertAction,
   about: { readonly checkId: string | null; readonly silenceId: string | null },
   { accountId, actor, comment, now }: HandlingAction,

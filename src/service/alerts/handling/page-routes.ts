@@ -111,7 +111,7 @@ async function applyAction(
   return `${what} is silenced until ${new Date(endsAt).toISOString()}.`;
 }
 
-async function find(store: Store, notificationId: string): Promise<Shown> {
+async function find(store: Pick<Store, 'alerts' | 'notifications'>, notificationId: string): Promise<Shown> {
   const notification = await store.notifications.find(notificationId);
   const alerts = await store.alerts.findMany(notification ? [notification.alert_id] : []);
   const alert = notification && alerts.get(notification.alert_id);

@@ -38,7 +38,7 @@ export async function closeLost(repositories: Repositories, now: number): Promis
 }
 
 async function close(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alerts' | 'notifications' | 'receiverIncidents'>,
   row: ReceiverIncidentRow,
   ending: {
     readonly channel: AlertChannel | undefined;

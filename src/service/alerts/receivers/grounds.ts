@@ -159,7 +159,7 @@ function isTold(row: Parameters<typeof parseState>[0]): boolean {
 
 /** Locations that are not known to be healthy again: that they are is sent with their own alert. */
 async function sickAmong(
-  { alerts, locationEvents }: Repositories,
+  { alerts, locationEvents }: Pick<Repositories, 'alerts' | 'locationEvents'>,
   ids: readonly string[],
   now: number,
 ): Promise<Set<string>> {
@@ -169,7 +169,7 @@ async function sickAmong(
 
 /** By channel the checks that it is notified of: by their groups where these have channels, else by themselves. */
 async function heardBy(
-  { alertChannels }: Repositories,
+  { alertChannels }: Pick<Repositories, 'alertChannels'>,
   policies: ReadonlyMap<string, AlertPolicy>,
 ): Promise<Map<number, Set<string>>> {
   const all = [...policies.values()];

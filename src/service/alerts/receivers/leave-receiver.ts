@@ -15,7 +15,7 @@ import { endOf } from './close-lost.ts';
  * @returns whether there are notifications to send.
  */
 export async function leaveReceiver(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'alerts' | 'notifications' | 'receiverIncidents'>,
   before: AlertChannel,
   after: AlertChannel | null,
   now: number,

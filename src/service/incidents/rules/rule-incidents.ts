@@ -157,7 +157,7 @@ export class WaitingFailures {
 
 /** Whether a maintenance of components of a rule goes on, whose window wishes no incidents of checks meanwhile. */
 async function isSuppressed(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'components' | 'maintenances' | 'windows'>,
   rule: Pick<AutomationRule, 'account_id' | 'status_page_id'>,
   componentIds: readonly string[],
   at: number,

@@ -146,7 +146,7 @@ function updateRow(
 }
 
 async function lockedIncident(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'dashboardIncidents'>,
   accountId: string,
   id: string,
 ): Promise<DashboardIncidentRow> {
@@ -154,7 +154,7 @@ async function lockedIncident(
 }
 
 async function lockedUpdate(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'dashboardIncidents'>,
   accountId: string,
   { id, updateId }: { readonly id: string; readonly updateId: string },
 ): Promise<DashboardIncidentUpdateRow> {

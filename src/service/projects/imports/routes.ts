@@ -37,7 +37,7 @@ export function projectImportHandlers(
   const { store, clock, handlersOn } = deps;
   const projectNamed = async (accountId: string, logicalId: string): Promise<ProjectRow> =>
     found(await store.projects.find(accountId, logicalId), `project "${logicalId}"`);
-  const importNamed = async (repositories: Repositories, accountId: string, id: string) =>
+  const importNamed = async (repositories: Pick<Repositories, 'projects'>, accountId: string, id: string) =>
     found(await repositories.projects.findImport(accountId, id), `import ${id}`);
 
   return handlersById(projectImportRoutes, {
@@ -136,7 +136,7 @@ export function projectImportHandlers(
 
 /** @throws AppError CONFLICT when a resource became that of a project since the import was planned. */
 async function refuseTaken(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'projects'>,
   accountId: string,
   row: ProjectImportRow,
 ): Promise<void> {

@@ -186,7 +186,7 @@ function occurrencesOf(results: readonly FailedResult[]): Occurrence[] {
 }
 
 async function similarGroup(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'errorGroups'>,
   { owner, cleaned }: Occurrence,
   newest: Map<string, ErrorGroupRow[]>,
   comparisons: { left: number },
@@ -202,7 +202,7 @@ async function similarGroup(
 }
 
 async function newestOf(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'errorGroups'>,
   owner: GroupOwner,
   newest: Map<string, ErrorGroupRow[]>,
 ): Promise<ErrorGroupRow[]> {
@@ -213,7 +213,7 @@ async function newestOf(
 }
 
 async function makeGroup(
-  repositories: Repositories,
+  repositories: Pick<Repositories, 'errorGroups'>,
   { owner, raw, cleaned, hash }: Occurrence,
   newest: Map<string, ErrorGroupRow[]>,
   now: number,
@@ -242,7 +242,7 @@ async function makeGroup(
 
 /** The cause of a new error is looked for once, by itself. */
 async function askForCauses(
-  { analyses }: Repositories,
+  { analyses }: Pick<Repositories, 'analyses'>,
   groups: readonly ErrorGroupRow[],
   now: number,
 ): Promise<void> {
