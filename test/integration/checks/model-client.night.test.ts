@@ -127,7 +127,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     const short = model.access({ perRun: { tokens: 1000, seconds: 0.2 } });
     await expect(open(short).ask(question, never)).rejects.toMatchObject({
       code: 'MODEL_UNAVAILABLE',
-      message: expect.stringContaining('none within'),
+      message: expect.stringContaining('no response within'),
     });
     const stop = new AbortController();
     const asking = open().ask(question, stop.signal);

@@ -14,7 +14,9 @@ const perRound = 30;
 const rounds = isNight ? 130 : 1;
 
 // The long form of 100,000 histories: npm run bench -- alert-histories
-it('tell each outage in time, end each incident once, and send hardly more than a message for a cause', async () => {
+it('tell each outage in time, end each incident once, and send hardly more than a message for a cause', {
+  timeout: isNight ? 900_000 : 180_000,
+}, async () => {
   const violations: string[] = [];
   const counts = { due: 0, messages: 0, causes: 0 };
   for (let round = 0; round < rounds; round += 1) {

@@ -115,7 +115,7 @@ describe('a setup script that fails', () => {
       named === undefined ? /Cannot read properties of undefined/ : new RegExp(`cannot use "${named}": they`),
     ]),
     ['wants Playwright', "require('@playwright/test')", 'SCRIPT_FAILED', /cannot use "@playwright\/test"/],
-    ['exits', 'process.exit(0)', 'SCRIPT_FAILED', /did not run to its end: it exited with code 0/],
+    ['exits', 'process.exit(0)', 'SCRIPT_FAILED', /did not finish: it exited with code 0/],
     [
       'returns a huge request',
       "request.body = 'x'.repeat(257 * 1024)",

@@ -202,7 +202,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     const named = await icmp.check({ request: { hostname: 'localhost', pingCount: 1, ipFamily: 'IPv6' } });
     expect(named.failure).toBeUndefined();
     expect(named.detail.response).toMatchObject({ ipFamily: 'IPv4', resolvedIp: '127.0.0.1' });
-    expect(named.detail.jobLog?.request[0]?.msg).toContain('IPv6 is switched off');
+    expect(named.detail.jobLog?.request[0]?.msg).toContain('IPv6 is disabled');
     const literal = await icmp.check({ request: { hostname: 'fd80:2::1', pingCount: 1 } });
     expect(literal.failure?.owner).toBe('location');
   });

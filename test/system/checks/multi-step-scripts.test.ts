@@ -233,7 +233,7 @@ describe('multi-step checks', () => {
         'closed descriptors',
         "for (let fd = 0; fd < 20; fd += 1) { try { require('node:fs').closeSync(fd); } catch {} } setTimeout(() => {}, 100);",
         'SCRIPT_FAILED',
-        /did not run to its end/,
+        /did not finish/,
       ],
       [
         'a rejection in a plain script',
@@ -256,7 +256,7 @@ describe('multi-step checks', () => {
         'a closed channel to the agent',
         "require('node:fs').closeSync(3);",
         'SCRIPT_FAILED',
-        /did not run to its end/,
+        /did not finish/,
       ],
     ];
     for (const [name, script, code, message] of sampleOf(faults, 9)) {

@@ -79,7 +79,7 @@ describe.skipIf(reason)(`diagnosis of failed TCP, DNS and ICMP checks${reason ? 
     expect(datagrams.map(({ kept: head }) => head.readUInt16BE(0))).toEqual([id, id]);
     expect(readFileSync(join(run.folder, 'network.pcap')).toString('latin1')).not.toContain('hunter2');
     expect(remarksOf(run)[0]).toMatch(
-      /has 2 packets; the query was repeated and failed again: .*no DNS message/,
+      /has 2 packets; the query was repeated and failed again: .* is not a DNS message/,
     );
   });
 

@@ -219,7 +219,7 @@ describe('Playwright suites', () => {
       'when the command is none': {
         files: { 'a.spec.ts': passing },
         code: 'SCRIPT_INVALID',
-        says: /ran no test.*exit code 127.*nonsense/s,
+        says: /ran no Playwright test.*exit code 127.*nonsense/s,
         options: { spec: { testCommand: 'nonsense --now' } },
       },
       'when nothing says what to install': {

@@ -122,7 +122,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
       ({ failure }) => `${failure?.code ?? 'passes'}: ${failure?.message ?? ''}`,
     );
     expect(plain).toBe('passes: ');
-    expect(dropped).toMatch(/^NO_REPLY: .*the last that answered is hop 3 \(10\.90\.9\.2\)/);
+    expect(dropped).toMatch(/^NO_REPLY: .*the last response came from hop 3 \(10\.90\.9\.2\)/);
     expect(unreachable).toMatch(
       /^HOST_UNREACHABLE: .* ends at hop 4 \(10\.90\.9\.2\), which says: destination host unr/,
     );
@@ -131,7 +131,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     );
     expect(loop).toMatch(/^NO_REPLY: .*loop between 10\.90\.\d\.\d and 10\.90\.\d\.\d$/);
     expect(silent).toBe('passes: ');
-    expect(short).toMatch(/^NO_REPLY: .*not among the first 2 hops; the last that answered is hop 2/);
+    expect(short).toMatch(/^NO_REPLY: .*not among the first 2 hops; the last response came from hop 2/);
     expect(prohibited).toMatch(/^HOST_UNREACHABLE: .*administratively prohibited/);
   });
 

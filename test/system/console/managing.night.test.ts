@@ -119,7 +119,7 @@ describe('without JavaScript', () => {
     await window.go('/locations/new');
     await page.fill('[name=name]', 'Office');
     await page.fill('[name=slugName]', 'office');
-    await page.getByRole('button', { name: 'Create service' }).click();
+    await page.getByRole('button', { name: 'Create location and first key' }).click();
     expect(await page.locator('.key-once pre').first().innerText()).toMatch(/^pl_\w+$/);
     await page.getByText('Delete…').click();
     await page.getByRole('button', { name: 'Delete the location' }).click();

@@ -144,7 +144,7 @@ describe('agentic checks: a real service, a real agent, a real page, a scripted 
     expect(shown).toContain('+ fill: label "Name"');
 
     label = 'Word';
-    expect(steps('restore', 'tea', '1')).toMatch(/^Version 1 is back, as version 3:/);
+    expect(steps('restore', 'tea', '1')).toMatch(/^Version 1 was restored as version 3:/);
     expect(await run()).toMatchObject({
       agenticCheckResult: { plan: { origin: 'replayed', version: 3 }, usage: null },
     });

@@ -150,7 +150,7 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
     lab.exec('agent', 'sysctl -qw net.ipv4.ping_group_range=1\t0');
     await using icmp = await IcmpProcess.start(lab, 'without-capabilities');
     const { unavailable } = icmp.announcement;
-    expect(unavailable).toContain('ICMP is unavailable here');
+    expect(unavailable).toContain('ICMP is unavailable on this host');
     expect(unavailable).toContain('EACCES: net.ipv4.ping_group_range is "1 0"');
     expect(unavailable).toContain('EPERM: no NET_RAW');
     expect(unavailable).toContain("net-ping's raw sockets are refused (EPERM: no NET_RAW)");

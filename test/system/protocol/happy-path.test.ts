@@ -49,7 +49,7 @@ describe('an agent and a healthy service', () => {
     expect(metrics).toContain('picket_agent_connected 1');
     expect(metrics).toContain('picket_agent_check_type_info{check_type="URL",available="true",backend=""} 1');
     const icmp = claim.backends.ICMP;
-    if (icmp === undefined) expect(claim.unavailable.ICMP).toMatch(/ICMP is unavailable here/);
+    if (icmp === undefined) expect(claim.unavailable.ICMP).toMatch(/ICMP is unavailable on this host/);
     else expect(metrics).toContain(`{check_type="ICMP",available="true",backend="${icmp}"} 1`);
     expect(metrics).toContain('picket_agent_gate_waiting 0');
     expect(metrics).toContain('picket_agent_gate_oldest_waiting_seconds 0');

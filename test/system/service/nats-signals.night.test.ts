@@ -79,7 +79,7 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
     for (const round of ['killed', 'killed again']) {
       await nats.kill();
       await until('both notice', () => !one.store.isNatsConnected() && !two.store.isNatsConnected());
-      expect(one.log()).toContain('NATS is away');
+      expect(one.log()).toContain('NATS is unavailable');
       one.store.signals.send([tested(`while ${round}`)]);
       await two.hears(tested(`while ${round}`));
       expect(throughDatabase.join()).toContain(`while ${round}`);

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { connectPostgres } from '../../../src/platform/store/engine/connect-postgres.ts';
 import { type Connection, connectSqlite } from '../../../src/platform/store/engine/dialect.ts';
-import { resultDays, runDays } from '../../../src/platform/store/schema/ledger-migration.ts';
+import { failureDetails, resultDays, runDays } from '../../../src/platform/store/schema/ledger-migration.ts';
 import { migrate } from '../../../src/platform/store/schema/migrate.ts';
 import { migrations } from '../../../src/platform/store/schema/migrations.ts';
 import { resourceMigrations } from '../../../src/service/resources/index.ts';
@@ -57,6 +57,9 @@ interface OldStore {
   close(): Promise<void>;
 }
 
+/** The last one that adds a column to a table that is converted. */
+const lastMigration = failureDetails.name;
+
 /** The schema of a version before, without the migrations that are tried here. */
 async function migrateBefore({ db, dialect }: Connection): Promise<void> {
   const before = [...migrations, ...resourceMigrations].filter(({ name }) => name < resultDays.name);
@@ -95,6 +98,9 @@ async function oldPostgres(): Promise<OldStore> {
     },
     ask,
     hold: async () => {
+      // Columns that later versions add are there: the reader holds up the conversion alone.
+      const isMigrated = `select count(*) as n from schema_migrations where name = '${lastMigration}'`;
+      await until('the schema is up to date', async () => Number((await ask(isMigrated)).n) > 0);
       const client = new pg.Client({ connectionString: copy });
       await client.connect();
       await client.query('begin isolation level repeatable read; select from results limit 1');
@@ -204,9 +210,9 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
         place = await store.copy();
         [pinged, ping] = [0, undefined];
       }
+      process = spawn();
       // The first kill hits in the middle for certain.
       await using _held = kill === 0 ? await store.hold() : undefined;
-      process = spawn();
       const { output } = process;
       if (engine === 'PostgreSQL')
         await until('it is at work', () => /(?:results|runs) become partitions/.test(output()), { process });

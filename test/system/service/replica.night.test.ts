@@ -101,7 +101,7 @@ it.skipIf(noPostgres !== null)(
       await measure();
       await until('the second result is listed', async () => (await listed()) === 2, 60_000);
       expect(await isUsed()).toBe('0');
-      expect(service.process.output()).toContain('the replica is passed over');
+      expect(service.process.output()).toContain('the replica is not used at present');
       await onStandby('select pg_wal_replay_resume()');
       await until(
         'the replica is used again',
