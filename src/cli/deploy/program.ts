@@ -131,7 +131,7 @@ export function addImportCommands(program: Command, environment: Environment): v
     )
     .action(
       async (folder: string, options: Options & { readonly url: string; readonly account?: string }) => {
-        const { importAccountFrom } = await import('@picket/importers/account/import-account.ts');
+        const { importAccountFrom } = await import('@picket/importers/import-account.ts');
         show(await importAccountFrom(folder, options, environment), options.json === true);
       },
     );

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readProject } from '../../../src/cli/project/files.ts';
 import { problemsOf } from '../../../src/cli/project/validate.ts';
 import { importAccount } from '../../../src/extras/importers/account/account.ts';
-import { importAccountFrom } from '../../../src/extras/importers/account/import-account.ts';
+import { importAccountFrom } from '../../../src/extras/importers/import-account.ts';
 import { silentFields } from '../../helpers/cli/sources.ts';
 
 const check = (id: number, fields: object = {}) => ({

@@ -189,7 +189,8 @@ describe.skipIf(absent.length > 0)('Prometheus', () => {
       heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'days' },
     });
     expect(made.status).toBe(201);
-    const isAway = () => service.process.output().includes('the remote-write receiver is unavailable; samples wait');
+    const isAway = () =>
+      service.process.output().includes('the remote-write receiver is unavailable; samples wait');
     await until('the receiver is missed', isAway, { process: service.process });
     const beganMs = Date.now();
     const config = join(folder.path, 'prometheus.yaml');

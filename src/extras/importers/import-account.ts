@@ -4,7 +4,7 @@ import type { Shown } from '@picket/cli/api/command.ts';
 import { ApiSettings } from '@picket/cli/api/settings.ts';
 import { showProgress } from '@picket/cli/api/show.ts';
 import { readForeignAccount } from '@picket/cli/deploy/account.ts';
-import { type ImportCommandOptions, importAccountCommand } from '../import-command.ts';
+import { type ImportCommandOptions, importAccountCommand } from './import-command.ts';
 
 interface Options extends ImportCommandOptions {
   readonly url: string;
