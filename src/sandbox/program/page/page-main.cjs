@@ -14,6 +14,7 @@ const { PageTools, kindOf, firstLine } = require('./page-tools.cjs');
  * @param send writes to the agent.
  */
 async function runPage(job, rest, send) {
+  const lines = linesFromStart(rest);
   process.chdir(job.directory);
   for (const [name, value] of Object.entries(job.ownVariables)) process.env[name] = value;
   const { chromium } = require(path.join(job.modulesDirectory, 'playwright-core'));
@@ -21,6 +22,10 @@ async function runPage(job, rest, send) {
   const browser = await chromium.launch({
     headless: true,
     args: job.browserArgs,
+    // Playwright's handlers wait for a browser that is starting; ours end it with this process.
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
     // Chromium goes around proxies to addresses of its own host unless this asks it not to.
     proxy: { server: guard.url, bypass: '<-loopback>' },
   });
@@ -34,7 +39,7 @@ async function runPage(job, rest, send) {
   send({ event: 'ready' });
 
   let turn = Promise.resolve();
-  readLines(rest, (line) => {
+  lines.take((line) => {
     const { id, tool, input } = JSON.parse(line);
     turn = turn.then(async () => {
       try {
@@ -47,18 +52,32 @@ async function runPage(job, rest, send) {
   });
 }
 
-/** Calls back with every line of standard input. */
-function readLines(rest, onLine) {
+/**
+ * The lines of standard input, kept until they are taken. From now on this process ends with its agent or by a
+ * signal, and its browser with it, also one that is starting: as a process exits, Playwright kills what it has spawned.
+ */
+function linesFromStart(rest) {
   let pending = rest;
-  const take = (text) => {
-    const lines = (pending + text).split('\n');
+  let onLine;
+  const add = (text) => {
+    pending += text;
+    if (!onLine) return;
+    const lines = pending.split('\n');
     pending = lines.pop();
     for (const line of lines) onLine(line);
   };
-  take('');
+  for (const [signal, number] of Object.entries({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 })) {
+    process.on(signal, () => process.exit(128 + number));
+  }
   process.stdin.setEncoding('utf8');
-  process.stdin.on('data', take);
+  process.stdin.on('data', add);
   process.stdin.on('end', () => process.exit(0));
+  return {
+    take: (callback) => {
+      onLine = callback;
+      add('');
+    },
+  };
 }
 
 /** @param rest see `runPage`. */
