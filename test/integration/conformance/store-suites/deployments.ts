@@ -226,7 +226,7 @@ export function deploymentSuite(stage: StoreStage): void {
     const started = await call('POST', '/v1/projects/deploy', body(everything));
     const deployment = await ended(started);
     expect(deployment).toMatchObject({ status: 'FAILED', result: null });
-    expect(deployment.error.message).toMatch(/^status-page "page": .*taken/);
+    expect(deployment.error.message).toMatch(/^status-page "page": .*already used/);
     expect((await call('GET', '/v1/checks')).body).toEqual([]);
     expect(await locationNames()).toEqual(['lab']);
     expect((await call('GET', '/next/projects')).body).toEqual([]);
