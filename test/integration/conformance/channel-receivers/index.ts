@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChannelType, channelTypes } from '../../../../src/channels/index.ts';
 import { callProvider, smsProvider } from './phone.ts';
@@ -7,10 +7,14 @@ import type { DocumentedReceiver } from './receiver.ts';
 /** The receivers of all channels that speak to a service with a shape of its own: a file each, named after the type. */
 export const documentedReceivers: Partial<Record<ChannelType, DocumentedReceiver>> = {};
 
-for (const type of channelTypes) {
-  const file = join(import.meta.dirname, `${type.toLowerCase().replaceAll('_', '-')}.ts`);
-  if (!existsSync(file)) continue;
-  const { receiver } = (await import(file)) as { readonly receiver: DocumentedReceiver };
+const shared = ['index.ts', 'phone.ts', 'receiver.ts'];
+const typeOf = new Map(channelTypes.map((type) => [`${type.toLowerCase().replaceAll('_', '-')}.ts`, type]));
+for (const file of readdirSync(import.meta.dirname).filter((name) => !shared.includes(name))) {
+  const type = typeOf.get(file);
+  if (type === undefined) throw new Error(`${file} has the name of no channel type`);
+  const { receiver } = (await import(join(import.meta.dirname, file))) as {
+    readonly receiver: DocumentedReceiver;
+  };
   documentedReceivers[type] = receiver;
 }
 
