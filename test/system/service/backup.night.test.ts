@@ -102,7 +102,7 @@ describe('a backup of SQLite', () => {
     const file = join(backup, 'picket.sqlite');
     writeFileSync(file, readFileSync(file).subarray(0, 8192));
     const empty = { DATA_DIR: newFolder() };
-    expect((await picket(empty, 'restore', backup)).output).toContain('not what was backed up');
+    expect((await picket(empty, 'restore', backup)).output).toContain('differs from the backup');
     expect(existsSync(join(empty.DATA_DIR, 'picket.sqlite'))).toBe(false);
   });
 });
