@@ -130,7 +130,7 @@ it('is refused by uploads, which are stored once anyway', async () => {
     expect(await harness.call('POST', path, 'bytes', { headers })).toMatchObject({
       status: 400,
       body: {
-        message: expect.stringContaining('is not heeded by uploads'),
+        message: expect.stringContaining('has no effect on uploads'),
         validation: { source: 'headers', keys: ['idempotency-key'] },
       },
     });

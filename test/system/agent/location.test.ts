@@ -65,7 +65,7 @@ describe.skipIf(noNamespaces)('an agent whose resolver is cut off', () => {
     expect(failures.filter((found) => !['location', 'agent'].includes(found?.owner ?? ''))).toEqual([]);
     const sick = failures.filter((found) => found?.code === 'LOCATION_SICK');
     expect(sick.length, JSON.stringify(failures.slice(0, 5))).toBeGreaterThan(0);
-    for (const found of sick) expect(found?.message).toContain('do not answer');
+    for (const found of sick) expect(found?.message).toContain('do not respond');
     const events = () => [...service.locationEvents.values()].filter(({ kind }) => kind === 'resolver');
     await service.waitFor('the event', () => events().length === 1);
     expect(events()[0]).toMatchObject({ endedAt: null, evidence: expect.stringContaining('127.0.0.1') });
