@@ -221,7 +221,9 @@ describe('code bundles of an agent', () => {
       long: Buffer.concat([bytes, bytes]),
     })) {
       const bundles = await openBundles(name, undefined, answer);
-      await expect(bundles.open(key, signal), name).rejects.toThrow(/more bytes than the code bundle has|do not match the code bundle/);
+      await expect(bundles.open(key, signal), name).rejects.toThrow(
+        /more bytes than the code bundle has|do not match the code bundle/,
+      );
       expect(readdirSync(join(folder.path, name))).toEqual([]);
     }
   });
