@@ -1,6 +1,6 @@
 /**
- * The texts of a source file: what its program says to people, in strings and templates. Comments are not among them, nor
- * strings without a space, which are names on the wire or in a store.
+ * The texts of a source file: those of its program in strings and templates, and its comments. Strings without a space are
+ * names on the wire or in a store, and left out.
  */
 import { parseSync } from '@swc/core';
 
@@ -27,6 +27,22 @@ export function textsOf(source: string): readonly Text[] {
     texts.push({ line: before.toString().split('\n').length, words: plain(words) });
   });
   return texts;
+}
+
+/** Comments, one text for those on lines that follow each other. */
+export function commentsOf(source: string): readonly Text[] {
+  const comments: { line: number; words: string; end: number }[] = [];
+  source.split('\n').forEach((text, index) => {
+    const [, words] = /(?:^\s*\/?\*+\/?|^\s*\/\/|[;,{}()\w] \/\/)(?=\s|$)(.*)$/.exec(text) ?? [];
+    if (words === undefined) return;
+    const isFirst = /\/\*\*|[;,{}()\w] \/\//.test(text);
+    const last = comments.at(-1);
+    const own = words.replace(/\s*\*\/\s*$/, '').trim();
+    if (!isFirst && last?.end === index)
+      Object.assign(last, { words: `${last.words} ${own}`, end: index + 1 });
+    else comments.push({ line: index + 1, words: own, end: index + 1 });
+  });
+  return comments.filter(({ words }) => words !== '').map(({ line, words }) => ({ line, words }));
 }
 
 function plain(words: string): string {

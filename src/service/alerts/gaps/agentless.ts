@@ -7,6 +7,7 @@ import { type AlertFacts, factsOf } from '../facts.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';
 import { alertId, storeAlert, storedFacts } from '../raise.ts';
 import type { AlertRow } from '../tables.ts';
+import { notifyOfGapEnd } from './recovery.ts';
 import { namesShown } from './watch.ts';
 
 /**
@@ -60,24 +61,12 @@ export async function endAbsences(repositories: Repositories, now: number): Prom
     if (begin && now - begin.created < recordedWithinMs && now >= begin.created) continue;
     const ended = await repositories.gaps.endGroup({ ...group, accountId: group.account_id });
     if (!begin || !ended) continue;
-    const facts: AlertFacts = { ...storedFacts(begin), error: null, recoversFrom: 'gap' };
-    const channels = (await repositories.alertChannels.notifiedOfAlert(begin.id)).filter(
-      ({ type, definition }) =>
-        findChannelKind(type)?.keepsIncidents && wantsNotice(definition as StoredChannel, 'recovery', facts),
-    );
-    await storeAlert(
-      repositories,
-      {
-        ...begin,
-        id: alertId(begin.id, 'over'),
-        alert_type: 'ALERT_GAP_OVER',
-        notice: 'recovery',
-        facts: JSON.stringify(facts),
-        created: now,
-      },
-      channels,
-    );
-    hasNews ||= channels.length > 0;
+    const isNews = await notifyOfGapEnd(repositories, {
+      ...{ groupId: group.id, now },
+      // The gap was over when its channels heard of it: only incidents at receivers are still open.
+      isTold: ({ type }) => findChannelKind(type)?.keepsIncidents === true,
+    });
+    hasNews ||= isNews;
   }
   return hasNews;
 }

@@ -5,7 +5,7 @@ import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import { type AlertFacts, factsOf } from '../facts.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';
 import { alertId, storeAlert, storedFacts } from '../raise.ts';
-import type { AlertRow, AlertSuppression, GapGroupRow } from '../tables.ts';
+import type { AlertRow, AlertSuppression } from '../tables.ts';
 import {
   type GapReason,
   gapText,
@@ -16,6 +16,7 @@ import {
   type Unmeasured,
   withMiss,
 } from './gap.ts';
+import { notifyOfGapEnd } from './recovery.ts';
 import type { GroupKey } from './store.ts';
 
 const gapsPerTurn = 200;
@@ -232,30 +233,9 @@ async function end(repositories: Repositories, gaps: readonly Unmeasured[], now:
   let hasNews = false;
   for (const [, key] of [...keys].sort(([one], [other]) => (one < other ? -1 : 1))) {
     const group = await repositories.gaps.endGroup(key);
-    if (group) hasNews = (await notifyOfEnd(repositories, group, now)) || hasNews;
+    if (group) hasNews = (await notifyOfGapEnd(repositories, { groupId: group.id, now })) || hasNews;
   }
   return hasNews;
-}
-
-async function notifyOfEnd(repositories: Repositories, group: GapGroupRow, now: number): Promise<boolean> {
-  const begin = (await repositories.alerts.findMany([group.id])).get(group.id);
-  if (!begin) return false;
-  const facts: AlertFacts = { ...storedFacts(begin), error: null, recoversFrom: 'gap' };
-  const channels = (await repositories.alertChannels.notifiedOfAlert(begin.id)).filter((channel) =>
-    wantsNotice(channel.definition as StoredChannel, 'recovery', facts),
-  );
-  return storeAlert(
-    repositories,
-    {
-      ...begin,
-      id: alertId(begin.id, 'over'),
-      alert_type: 'ALERT_GAP_OVER',
-      notice: 'recovery',
-      facts: JSON.stringify(facts),
-      created: now,
-    },
-    channels,
-  );
 }
 
 function alertOf(
@@ -283,7 +263,7 @@ function alertOf(
   };
 }
 
-/** Keeps an alert that nobody is notified of. */
+/** Keeps an alert without a notification. */
 async function keep(repositories: Repositories, alert: AlertRow, by: AlertSuppression): Promise<void> {
   await repositories.alerts.insert([{ ...alert, id: alertId(alert.id, by), suppressed_by: by }]);
 }
