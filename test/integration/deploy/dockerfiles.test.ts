@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -41,6 +42,18 @@ function importsOf(file: string, found = new Set<string>()): string[] {
   return [...found];
 }
 
+const locked = Object.entries(
+  (
+    JSON.parse(read('package-lock.json')) as {
+      readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+    }
+  ).packages,
+)
+  .filter(([path]) => path.includes('node_modules/') && !path.includes('node_modules/@picket/'))
+  .map(([path, { dev = false }]) => ({ name: path.replace(/^.*node_modules\//, ''), isForDevelopment: dev }));
+const product = new Set(locked.filter(({ isForDevelopment }) => !isForDevelopment).map(({ name }) => name));
+const developmentOnly = new Set(locked.map(({ name }) => name).filter((name) => !product.has(name)));
+
 const allOf = (stages: readonly (readonly Instruction[])[], name: string) =>
   stages.flat().filter((instruction) => instruction.name === name);
 const jsonForm = (text = '') => JSON.parse(text) as string[];
@@ -75,7 +88,7 @@ describe.each(['Dockerfile', 'Dockerfile.uptime'])('%s', (file) => {
     const runs = allOf(stages, 'RUN').map(({ text }) => text);
     for (const run of runs) {
       if (run.includes('npm ci')) expect(run).toContain('--ignore-scripts');
-      expect(run).not.toMatch(/npm (install|i)\b|curl|wget|sudo|chown -R/);
+      expect(run).not.toMatch(/npm (install|i)\b(?! --package-lock-only)|curl|wget|sudo|chown -R/);
       if (!run.includes('apt-get install')) continue;
       expect(run).toContain('--no-install-recommends');
       expect(run).toMatch(/apt-get update .*rm -rf \/var\/lib\/apt\/lists\/\*/);
@@ -124,7 +137,31 @@ describe.each(['Dockerfile', 'Dockerfile.uptime'])('%s', (file) => {
     for (const name of ['title', 'description', 'licenses', 'version', 'revision', 'created']) {
       expect(labels).toContain(`org.opencontainers.image.${name}=`);
     }
-    expect(read(file)).toContain('npm sbom --omit=dev');
+  });
+
+  it('lists every package that it installs in its bill of materials, and no development dependency', () => {
+    const command = /npm pkg delete devDependencies.* > sbom\.cdx\.json/.exec(
+      stages.flat().find(({ text }) => text.includes('npm sbom'))?.text ?? '',
+    )?.[0];
+    const folder = mkdtempSync(join(tmpdir(), 'picket-sbom-'));
+    try {
+      const manifests = globSync(['package.json', 'package-lock.json', '.npmrc', 'src/**/package.json'], {
+        cwd: root,
+      });
+      for (const manifest of manifests) cpSync(join(root, manifest), join(folder, manifest));
+      execFileSync('sh', ['-ec', String(command)], { cwd: folder, stdio: 'pipe' });
+      const { components } = JSON.parse(readFileSync(join(folder, 'sbom.cdx.json'), 'utf8')) as {
+        readonly components: readonly { readonly name: string }[];
+      };
+      const listed = components.map(({ name }) => name);
+      expect(listed.filter((name) => developmentOnly.has(name))).toEqual([]);
+      if (file === 'Dockerfile') expect(listed).toEqual(expect.arrayContaining([...product]));
+      else expect(listed).toEqual(expect.arrayContaining(['zod', 'undici', 'koffi']));
+      const ofTheService = ['fastify', 'kysely', 'pg'].filter((name) => listed.includes(name));
+      expect(ofTheService.length).toBe(file === 'Dockerfile' ? 3 : 0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });
 
