@@ -40,7 +40,7 @@ export async function listAccounts(store: Pick<Repositories, 'accounts'>): Promi
 /**
  * Creates an API key for an account. The raw key is returned once and cannot be read again.
  *
- * @throws AppError NOT_FOUND when there is no such account.
+ * @throws AppError NOT_FOUND if the account does not exist.
  */
 export async function addKey(
   store: Pick<Repositories, 'accounts'>,
@@ -60,9 +60,9 @@ export async function addKey(
 }
 
 /**
- * The keys of an account, without the keys themselves: those are not stored.
+ * API keys of an account, without the raw keys, which are not stored.
  *
- * @throws AppError NOT_FOUND when there is no such account.
+ * @throws AppError NOT_FOUND if the account does not exist.
  */
 export async function listKeys(
   store: Pick<Repositories, 'accounts'>,
@@ -88,14 +88,14 @@ export interface ListedKey {
   readonly role: KeyRole;
   readonly maskedKey: string;
   readonly createdAt: string;
-  /** To the minute; null before its first use. */
+  /** With a resolution of one minute; null before its first use. */
   readonly lastUsedAt: string | null;
 }
 
 /**
- * Deletes an API key; requests with it are refused from then on.
+ * Deletes an API key; requests with it are rejected from then on.
  *
- * @throws AppError NOT_FOUND when there is no such key.
+ * @throws AppError NOT_FOUND if the key does not exist.
  */
 export async function deleteKey(store: Pick<Repositories, 'accounts'>, keyId: string): Promise<void> {
   if (!(await store.accounts.deleteKey(keyId))) {
@@ -106,9 +106,9 @@ export async function deleteKey(store: Pick<Repositories, 'accounts'>, keyId: st
 const bootstrapName = 'bootstrap';
 
 /**
- * Makes sure somebody can call the API: with BOOTSTRAP_API_KEY, that this key exists (role ADMIN, first
- * account), in place of the one that was set before; without it, that an empty store gets an account and a
- * random key in a file only its owner can read.
+ * Ensures that the API is accessible. With BOOTSTRAP_API_KEY, that key exists (role ADMIN, first account) and replaces
+ * the one that was set before; without it, an empty store gets an account and a random key in a file that only its
+ * owner can read.
  */
 export async function bootstrap(
   store: Pick<Store, 'transaction'>,
@@ -125,7 +125,7 @@ export async function bootstrap(
     const key = chosen === undefined ? createKey('ak_') : describeKey(chosen);
     if (await accounts.findKey(key.keyHash)) return null;
     const account = first ?? (await accounts.add('Default', now));
-    // A key that was replaced in the configuration must not go on working.
+    // A key that was replaced in the configuration must stop working.
     if (chosen !== undefined) await accounts.deleteKeysNamed(account.id, bootstrapName);
     await accounts.addKey(
       account.id,
@@ -137,7 +137,7 @@ export async function bootstrap(
       },
       now,
     );
-    // Before the commit: an account whose only key nobody ever saw could not be used or replaced.
+    // Before the commit: an account whose only key was never shown could not be used or replaced.
     if (chosen === undefined) writeKeyFile(config.DATA_DIR, key.rawKey);
     return { accountId: account.id };
   });
@@ -159,6 +159,6 @@ function keyFile(dataDir: string): string {
 function writeKeyFile(dataDir: string, rawKey: string): void {
   makeFolders(dataDir);
   writeFileSync(keyFile(dataDir), `${rawKey}\n`, { mode: 0o600 });
-  // The mode above is for a new file only.
+  // The mode above applies only to a new file.
   chmodSync(keyFile(dataDir), 0o600);
 }

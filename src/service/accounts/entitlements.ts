@@ -8,10 +8,10 @@ type Entitlement = Shown['entitlements'][number];
 
 export const planDisplayName = 'Self-hosted';
 
-/** More locations than this are not listed with what an account may use. */
+/** Limit of locations listed in the entitlements of an account. */
 export const maxShownLocations = 1000;
 
-/** What an account may use: everything that this build can do, and its own private locations. */
+/** Entitlements of an account: all features of this build, and its own private locations. */
 export function entitlementsOf(
   locations: readonly { readonly slug_name: string; readonly name: string }[],
   { hasMailer }: { readonly hasMailer: boolean },

@@ -12,7 +12,7 @@ import { createKey } from '@picket/platform/ids/keys.ts';
 import { apiKeyRoutes } from '@picket/protocol/accounts/api-key.ts';
 import type { ApiKeyRow } from './tables.ts';
 
-/** The routes of API keys. */
+/** Routes of API keys. */
 export function apiKeyHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(apiKeyRoutes, {
     async listApiKeys({ caller, query, request, reply }) {

@@ -8,10 +8,10 @@ import type { z } from 'zod';
 import { asSettings } from '../alerts/policy.ts';
 import { entitlementsOf, maxShownLocations, planDisplayName } from './entitlements.ts';
 
-/** For how many days things are kept. */
+/** Retention periods in days. */
 export type RetentionDays = z.output<typeof Usage>['retentionDays'];
 
-/** The retention that a configuration sets. */
+/** Retention periods set by the configuration. */
 export function configuredRetention(
   config: Pick<
     ServiceConfig,
@@ -26,7 +26,7 @@ export function configuredRetention(
   };
 }
 
-/** The routes of accounts. */
+/** Routes of accounts. */
 export function accountHandlers({
   store,
   hasMailer = false,
@@ -90,7 +90,7 @@ async function noContract(): Promise<never> {
   throw new AppError('NO_USAGE_TERMS', 'A self-hosted service has no usage terms.');
 }
 
-/** @throws AppError NOT_FOUND when a path names an account that the key does not open. */
+/** @throws AppError NOT_FOUND if a path names an account that the key does not belong to. */
 function refuseOther(accountId: string, named: string): void {
   if (named.toLowerCase() !== accountId) throw new AppError('NOT_FOUND', `There is no account ${named}.`);
 }

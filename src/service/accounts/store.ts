@@ -45,7 +45,7 @@ export class Accounts extends Repository {
     return this.db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** The stored alert settings of some accounts; those that never wrote any are missing. */
+  /** Stored alert settings of the given accounts; omits accounts that never wrote any. */
   async alertSettings(ids: readonly string[]): Promise<Map<string, unknown>> {
     const rows = await this.db
       .selectFrom('accounts')
@@ -115,19 +115,19 @@ export class Accounts extends Repository {
     return this.db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** Inside a transaction: nobody else changes who administers the account until it ends. */
+  /** Must be called in a transaction: prevents concurrent changes of the account's administrators until it ends. */
   async lockAccount(id: string): Promise<void> {
     const account = this.db.selectFrom('accounts').select('id').where('id', '=', id);
     await account.modifyEnd(this.dialect.forUpdate).executeTakeFirst();
   }
 
-  /** Whether there was such a key. */
+  /** Returns whether the key existed. */
   async deleteKey(id: string): Promise<boolean> {
     const done = await this.db.deleteFrom('api_keys').where('id', '=', id).executeTakeFirst();
     return done.numDeletedRows > 0n;
   }
 
-  /** Deletes the keys of an account with that name. */
+  /** Deletes the keys of an account with the given name. */
   async deleteKeysNamed(accountId: string, name: string): Promise<void> {
     await this.db
       .deleteFrom('api_keys')
@@ -136,7 +136,7 @@ export class Accounts extends Repository {
       .execute();
   }
 
-  /** How much an account has stored. */
+  /** Storage usage of an account. */
   async usage(accountId: string) {
     const checks = await this.db
       .selectFrom('checks')
@@ -180,7 +180,7 @@ export class Accounts extends Repository {
     };
   }
 
-  /** Inside a transaction: keeps other processes from creating a first account meanwhile. */
+  /** Must be called in a transaction: prevents other processes from creating a first account meanwhile. */
   async lock(): Promise<void> {
     await this.dialect.lockSchema(this.db);
   }

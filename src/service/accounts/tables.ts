@@ -16,7 +16,7 @@ export interface ApiKeyRow {
   key_hash: string;
   masked: string;
   created: number;
-  /** To the minute; null before the first use. */
+  /** With a resolution of one minute; null before the first use. */
   last_used: number | null;
 }
 

@@ -14,24 +14,24 @@ const capabilitiesOf = storedValue<AgentCapabilities>('agents.capabilities', {
   droppedResults: 0,
 });
 
-/** The types of checks that a stored session runs. */
+/** Check types that a stored session runs. */
 export const agentCheckTypes = storedValue<readonly string[]>('agents.check_types', []);
 
-/** An agent counts as running for this long after it was seen (check model 4.5). */
+/** How long after it was last seen an agent counts as running (check model 4.5). */
 export const agentSeenWindowMs = 2 * 60_000;
 
-/** An agent is there for this long after it was seen: longer than a poll waits, and than what it takes to write down that it was seen. */
+/** How long an agent counts as present after it was seen: longer than a poll plus the delay of recording it. */
 export const agentPresentMs = 45_000;
 
 const writeEveryMs = 10_000;
-/** Sessions whose last write is remembered; what is forgotten is written once more than needed. */
+/** Number of sessions whose last write is remembered; a forgotten one is merely written more often. */
 const maxRemembered = 20_000;
-/** Sessions of a location that are kept: those seen last. Far more than any location has agents. */
+/** Number of sessions kept per location, most recently seen first. Far more agents than any location has. */
 const maxSessions = 2_000;
 const boundEvery = 100;
 const forgetAfterMs = 7 * 86_400_000;
 
-/** What an agent says about the check types it knows, and about what it lost; stored as JSON. */
+/** Capabilities and losses that an agent reports; stored as JSON. */
 type AgentCapabilities = Pick<ClaimRequest, 'backends' | 'unavailable' | 'runtimes' | 'droppedResults'>;
 
 interface WrittenSession {
@@ -40,9 +40,9 @@ interface WrittenSession {
 }
 
 /**
- * Which agents were seen where and when. Two processes with one agent id (a cloned machine) are two sessions
- * and stay apart. A session is written at most every ten seconds unless what it says of itself changes: polls
- * are frequent, and the answers that use this look back minutes.
+ * Records which agents were seen where and when. Two processes with one agent id (a cloned machine) count as two
+ * separate sessions. A session is written at most every ten seconds unless its reported data changes: polls are
+ * frequent, and the queries that use this look back minutes.
  */
 export class AgentPresence {
   readonly #store: Store;
@@ -54,7 +54,7 @@ export class AgentPresence {
     this.#store = store;
   }
 
-  /** A claim: it carries all that is known of an agent. */
+  /** Records a claim, which carries everything known about an agent. */
   async recordClaim(
     { id: locationId, key_id: keyId }: { readonly id: string; readonly key_id: string },
     request: ClaimRequest,
@@ -89,7 +89,7 @@ export class AgentPresence {
     await this.#forget(now);
   }
 
-  /** Any other call of a session. */
+  /** Records any other call of a session. */
   async recordCall(
     locationId: string,
     session: { readonly agentId: string; readonly sessionId: string },
@@ -99,7 +99,7 @@ export class AgentPresence {
     await this.#store.locations.sessionSeen(locationId, session.agentId, session.sessionId, now);
   }
 
-  /** A session said goodbye: its location is without it at once. */
+  /** Records that a session has signed off: its location is without it at once. */
   async recordDeparture(
     locationId: string,
     { agentId, sessionId }: { readonly agentId: string; readonly sessionId: string },
@@ -123,7 +123,7 @@ export class AgentPresence {
     return true;
   }
 
-  /** Once an hour: sessions of past weeks. */
+  /** Deletes sessions of past weeks, once an hour. */
   async #forget(now: number): Promise<void> {
     if (now - this.#forgottenAt < 3_600_000) return;
     this.#forgottenAt = now;
@@ -138,15 +138,14 @@ function keyOf(
   return `${locationId} ${sessionId} ${agentId}`;
 }
 
-/** What a stored session said of itself; nothing when it was written by an older build. */
+/** Capabilities that a stored session reported; empty if an older build wrote it. */
 export function agentCapabilities(row: Pick<AgentRow, 'capabilities'>): AgentCapabilities {
   return capabilitiesOf(row.capabilities);
 }
 
 /**
- * The agents that run, of the sessions of a location. An agent that restarted is one agent: a session ends
- * where a later one of the same agent begins. Sessions of one agent id that overlap are two machines and
- * count as two.
+ * Running agents among the sessions of a location. An agent that restarted is one agent: a session ends when a later
+ * one of the same agent begins. Overlapping sessions of one agent id are two machines and count as two.
  */
 export function runningSessions(sessions: readonly AgentRow[]): AgentRow[] {
   const newestStart = new Map<string, number>();
@@ -162,7 +161,7 @@ export function isOutdated(agentVersion: string): boolean {
   return parsed === null || parsed.major < semver.major(packageVersion());
 }
 
-/** The private locations of an account, and which of them have agents that could take a run. */
+/** Private locations of an account, and which of them have agents that could take a run. */
 export interface KnownLocations {
   /** Location id by slug. */
   readonly ids: ReadonlyMap<string, string>;

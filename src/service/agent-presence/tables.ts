@@ -1,18 +1,18 @@
-/** A session of an agent at a location: what it said of itself, and when. */
+/** A session of an agent at a location, with its reported data. */
 export interface AgentRow {
   location_id: string;
   agent_id: string;
   session_id: string;
-  /** The key it called with last; null when that was before it was noted. */
+  /** Key of its last call; null if that was before keys were recorded. */
   key_id: string | null;
   version: string;
   platform: string;
   check_types: string;
-  /** JSON: ways check types found to do their work, and why others do not work there. */
+  /** JSON: backends of its check types, and the reasons why others do not work there. */
   capabilities: string;
   first_seen: number;
   last_seen: number;
-  /** When it said goodbye; null while it has not. */
+  /** When it signed off; null if it has not. */
   left_at: number | null;
 }
 

@@ -11,7 +11,7 @@ import type { Suppression } from './state.ts';
 
 const messagesOf = storedValue<readonly string[]>('results.error_messages', []);
 
-/** What alerts read of a stored result. */
+/** Columns of a stored result that alerts read. */
 export interface AlertedResult extends ResultFlags {
   readonly id: string;
   readonly check_id: string;
@@ -20,17 +20,17 @@ export interface AlertedResult extends ResultFlags {
   readonly run_location: string;
   readonly response_time: number;
   readonly started: number;
-  /** Whose fault its failure is (`FailureOwner`); null without one. */
+  /** Party at fault for the failure (`FailureOwner`); null without a failure. */
   readonly owner: string | null;
   readonly code: string | null;
   readonly message: string | null;
-  /** `FailureDetails` as JSON; null where the agent reported none. */
+  /** `FailureDetails` as JSON; null if the agent reported none. */
   readonly failure_details: string | null;
   readonly error_messages: string;
   readonly detail: string | null;
 }
 
-/** What an alert says, kept as it was when the alert was made. Times in epoch milliseconds. */
+/** Content of an alert, kept as it was when the alert was created. Times in epoch milliseconds. */
 export interface AlertFacts {
   readonly checkName: string;
   readonly checkType: string;
@@ -40,50 +40,50 @@ export interface AlertFacts {
   readonly runLocation: string | null;
   readonly responseTimeMs: number | null;
   readonly error: string | null;
-  /** Status of the response, where the type of check has one. */
+  /** Status of the response, if the check type has one. */
   readonly statusCode: number | null;
   readonly statusText: string | null;
   readonly startedAt: number | null;
-  /** 0, or which reminder it is. */
+  /** 0, or the number of the reminder. */
   readonly reminder: number;
-  /** For a recovery: the worst that had been notified. */
+  /** For a recovery: the worst state that was notified. */
   readonly recoversFrom: 'failure' | 'degraded' | 'gap' | null;
   readonly certificate: {
     readonly domain: string;
     readonly daysRemaining: number;
     readonly expiresAt: number;
   } | null;
-  /** What the check asks, without anything that may be secret. Absent in alerts that an older build stored. */
+  /** Target of the check, without potential secrets. Absent in alerts that an older build stored. */
   readonly target?: string | null;
-  /** When what it is about began. Absent there, too. */
+  /** When the subject of the alert began. Also absent there. */
   readonly since?: number | null;
-  /** Whose fault it is (`FailureOwner`). Absent there, too. */
+  /** Party at fault (`FailureOwner`). Also absent there. */
   readonly owner?: string | null;
-  /** The code of its failure. Absent there, too. */
+  /** Failure code. Also absent there. */
   readonly code?: string | null;
-  /** Where a run in several locations was not well. Absent where it was one location, and there, too. */
+  /** Locations where a parallel run did not pass. Absent for runs at one location, and in older alerts. */
   readonly locations?: readonly string[];
-  /** What it fails by with other checks. Never stored: looked up for each notification. */
+  /** Cause shared with other checks. Never stored: looked up for each notification. */
   readonly cause?: CauseSummary | undefined;
-  /** What was found out about the cause of its error. Never stored: looked up for each notification. */
+  /** Analysis of the cause of its error. Never stored: looked up for each notification. */
   readonly analysis?:
     | (RootCauseAnalysis['analysis'] & Partial<Pick<RootCauseAnalysis, 'fromModel'>>)
     | undefined;
-  /** What it is about when that is no check. Absent in alerts that an older build stored. */
+  /** Subject, if it is not a check. Absent in alerts that an older build stored. */
   readonly subject?: 'location' | 'sickness' | 'gap' | 'slo' | 'test';
-  /** The silence that kept it from being notified. */
+  /** Silence that suppressed the notification. */
   readonly silenceId?: string | undefined;
-  /** What held it back until it was sent; absent where nothing did. */
+  /** Suppression that held it back until it was sent; absent if it was never held back. */
   readonly heldBy?: Suppression;
-  /** Why a receiver hears that it is over though no recovery was notified; see receivers/close-lost.ts. */
+  /** Why a receiver is sent an end although no recovery was notified; see receivers/close-lost.ts. */
   readonly endedBy?: EndReason;
-  /** Of a gap, a burn or a certificate: how many checks are in it, and the names of the first. */
+  /** For a gap, a burn or a certificate: number of checks, and the names of the first. */
   readonly members?: { readonly count: number; readonly names: readonly string[] };
-  /** Whether the state of the check changes to and fro; absent: it does not. */
+  /** Whether the check flaps; absent: it does not. */
   readonly isFlapping?: boolean;
 }
 
-/** What an alert says that does not say more. */
+/** Defaults for facts that an alert lacks. */
 export const unknownFacts: AlertFacts = {
   checkName: '',
   checkType: '',
@@ -101,15 +101,15 @@ export const unknownFacts: AlertFacts = {
   certificate: null,
 };
 
-/** Whether an alert is about a check, and not about a location or a test. */
+/** Whether an alert is about a check, rather than a location or a test. */
 export function isOfCheck({ subject }: Pick<AlertFacts, 'subject'>): boolean {
   return subject === undefined || subject === 'gap';
 }
 
-/** Long messages are cut: receivers show a line, and the result has the whole. */
+/** Long messages are cut: receivers show one line, and the result has the full text. */
 const maxErrorLength = 4_000;
 
-/** The facts of a check and of the result that made it alert. */
+/** Facts of a check and of the result that caused the alert. */
 export function factsOf(
   check: Check,
   result: AlertedResult | undefined,
@@ -150,7 +150,7 @@ export function factsOf(
   };
 }
 
-/** What a check asks: a URL without credentials, query and fragment, or a host, or a name. */
+/** Target of a check: a URL without credentials, query and fragment, or a host, or a name. */
 function targetOf(check: Check): string | null {
   const { request } = check.definition as {
     request?: { url?: unknown; hostname?: unknown; port?: unknown; query?: unknown; recordType?: unknown };
@@ -166,14 +166,14 @@ function targetOf(check: Check): string | null {
   return typeof recordType === 'string' ? `${query} (${recordType})` : query;
 }
 
-/** The host that the definition of a check names, as `parseHostname` has it. */
+/** Host in the definition of a check, in the form of `parseHostname`. */
 export function hostOfCheck(check: Check): string | null {
   const { request } = check.definition as { request?: { url?: unknown; hostname?: unknown } };
   const named = endpointOf(check)?.hostname ?? request?.url ?? request?.hostname;
   return typeof named === 'string' ? hostOf(named) : null;
 }
 
-/** Whose certificate a check sees: the domain it names for that, or the host of its request. */
+/** Domain of the certificate that a check sees: the one it names for that, or the host of its request. */
 export function certificateDomain(check: Check): string {
   const { sslCheckDomain, request } = check.definition as {
     sslCheckDomain?: unknown;
@@ -186,7 +186,7 @@ export function certificateDomain(check: Check): string {
   return typeof hostname === 'string' ? hostname : check.name;
 }
 
-/** Where a check of a type goes that says so itself. */
+/** Endpoint of a check whose type provides one. */
 function endpointOf({ checkType, definition }: Check): { hostname: string; port: number | null } | undefined {
   const type = findCheckType(checkType);
   const spec = type?.endpoint ? type.spec.safeParse(definition) : undefined;

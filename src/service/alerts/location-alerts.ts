@@ -8,8 +8,8 @@ import type { AlertRow } from './tables.ts';
 const heldPerTurn = 100;
 
 /**
- * Stores an alert about a location. One that begins while the location is silenced is held back: what still holds
- * when the silence ends is sent then.
+ * Stores an alert about a location. One that begins while the location is silenced is held back; if it still holds when
+ * the silence ends, it is sent then.
  *
  * @returns whether there are notifications to send.
  */
@@ -30,14 +30,14 @@ export async function storeLocationAlert(
   return false;
 }
 
-/** Stores that a location is healthy again, which is sent when it has been so until an instant: the last one only. */
+/** Stores that a location is healthy, to be sent (only the last one) once that has lasted until an instant. */
 export async function holdWell(repositories: Repositories, alert: AlertRow, until: number): Promise<void> {
   await repositories.alerts.dropHeld(alert.check_id, alert.alert_type);
   await repositories.alerts.insert([alert]);
   await repositories.alerts.hold({ alert_id: alert.id, account_id: alert.account_id, next_at: until });
 }
 
-/** Sends what was held back and still holds, and forgets what is over. Returns whether there are notifications to send. */
+/** Sends held alerts that still apply, and drops the others. Returns whether there are notifications to send. */
 export async function releaseHeld(repositories: Repositories, now: number): Promise<boolean> {
   const due = await repositories.alerts.dueHeld(now, heldPerTurn);
   const alerts = await repositories.alerts.findMany(due.map((held) => held.alert_id));
@@ -68,7 +68,7 @@ export async function releaseHeld(repositories: Repositories, now: number): Prom
   return hasNews;
 }
 
-/** When the silences of the location of an alert end; null when there are none. */
+/** When the silences of the location of an alert end; null if it is not silenced. */
 async function silenceOf(repositories: Repositories, alert: AlertRow, at: number): Promise<number | null> {
   const { runLocation } = storedFacts(alert);
   const silences = await repositories.silences.active([alert.account_id], at);
@@ -78,7 +78,7 @@ async function silenceOf(repositories: Repositories, alert: AlertRow, at: number
   return ends.length === 0 ? null : greatestOf(ends);
 }
 
-/** Whether what an alert of a location says is still so. */
+/** Whether the condition that an alert of a location reports still holds. */
 async function holds(repositories: Repositories, alert: AlertRow, now: number): Promise<boolean> {
   const { check_id: locationId, alert_type: type } = alert;
   const isSick = async () =>

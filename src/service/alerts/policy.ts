@@ -10,26 +10,26 @@ import { Maintenance } from '../maintenance/maintenance.ts';
 import { concerns, type Silence, silenceAt } from './handling/silence.ts';
 import type { Withholding } from './state.ts';
 
-/** What decides how a check alerts at an instant. */
+/** Determines how a check alerts at an instant. */
 export interface AlertPolicy {
   /** With the settings of its group applied. */
   readonly check: Check;
   readonly groupId: number | null;
   readonly groupName: string | null;
   readonly settings: AlertSettings;
-  /** Why alerts are held back now; null when they are not. */
+  /** Why alerts are held back now; null if they are not. */
   readonly suppressedBy: 'muted' | 'maintenance' | null;
-  /** The silence that holds back what happened at some locations of the check, or null. */
+  /** Silence that holds back news from the given locations of the check, or null. */
   silenceAt(locations: readonly string[]): Silence | null;
-  /** What holds back alerts about some locations of the check, or null; a silence with its id. */
+  /** Suppression of alerts about the given locations of the check, or null; a silence with its id. */
   withheldAt(locations: readonly string[]): (Withholding & { readonly silenceId?: string }) | null;
 }
 
 /**
- * The policies of some checks by id; deleted and deactivated ones have none. The settings are those of the
- * check (or what its group sets instead) when `useGlobalAlertSettings` is false, else the group's when it has
- * any, else those of the account (check model 2.2, 2.6). Alerts of muted checks and groups, and those in a
- * maintenance window that silences them, are held back until that ends.
+ * Policies of the given checks by id; deleted and deactivated checks have none. The settings are those of the check (or
+ * what its group sets instead) if `useGlobalAlertSettings` is false, else the group's if it has any, else those of the
+ * account (check model 2.2, 2.6). Alerts of muted checks and groups, and alerts during a maintenance window that
+ * silences them, are held back until that ends.
  */
 export async function alertPolicies(
   repositories: Repositories,
@@ -79,7 +79,7 @@ function settingsOf(check: Check, group: CheckGroup | undefined, ofAccount: unkn
   return asSettings(isGroups ? ofGroup.alertSettings : ofAccount);
 }
 
-/** Stored alert settings, whole; the defaults where there are none. */
+/** Completes stored alert settings; the defaults if nothing is stored. */
 export function asSettings(stored: unknown): AlertSettings {
   return withDefaults(AlertSettings, structuredClone(stored ?? {}));
 }

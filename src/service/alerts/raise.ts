@@ -26,13 +26,13 @@ import { follow } from './trend.ts';
 
 const readFacts = storedValue<AlertFacts>('alerts.facts', unknownFacts);
 
-/** A final result and the location its slot was for: a retry may have run elsewhere. */
+/** A final result and the location of its slot: a retry may have run elsewhere. */
 export interface CountedResult {
   readonly row: AlertedResult;
   readonly slotLocation: string;
 }
 
-/** What a location said last of a check that runs in parallel. */
+/** Latest status of a location of a check that runs in parallel. */
 interface LocationStatus extends ResultFlags {
   readonly check_id: string;
   readonly slot_location: string;
@@ -40,13 +40,12 @@ interface LocationStatus extends ResultFlags {
 }
 
 /**
- * Feeds final results to the alert states of their checks and stores the alerts that follow, with a
- * notification for each channel that wants it. All in the transaction that stored the results: an alert is as
- * durable as what caused it, and is made exactly once. Results count in the order of their slots; one of an
- * older slot that comes late does not.
+ * Feeds final results to the alert states of their checks and stores the resulting alerts, with a notification for each
+ * channel that wants it. Runs in the transaction that stored the results: an alert is as durable as its cause, and is
+ * created exactly once. Results count in the order of their slots; a late result of an older slot does not count.
  *
- * @param before of the checks, whose statuses are locked: the newest slot before these results, and which have
- *   a state of alerts.
+ * @param before for the checks, whose statuses are locked: the newest slot before these results, and the checks that
+ *   have an alert state.
  * @returns whether there are notifications to send.
  */
 export async function raiseAlerts(
@@ -70,8 +69,7 @@ export async function raiseAlerts(
     const policy = policies.get(id);
     if (!policy) continue;
     const last = before.lastSlots.get(id);
-    // A slot that lies in the future is the trace of a clock that was ahead, and counts as older than any
-    // other.
+    // A slot in the future results from a clock that was ahead, and counts as older than any other.
     const newest = last === undefined || last > now ? Number.NEGATIVE_INFINITY : last;
     const inOrder = (byCheck.get(id) ?? [])
       .filter(({ row }) => row.slot_at >= newest)
@@ -83,7 +81,7 @@ export async function raiseAlerts(
   return round.hasNews;
 }
 
-/** What time alone has made due for a check: an escalation or a reminder. To be called in a transaction. */
+/** Raises alerts that time alone has made due: an escalation or a reminder. Must be called in a transaction. */
 export async function raiseDueAlerts(
   repositories: Repositories,
   rows: readonly AlertStateRow[],
@@ -112,11 +110,11 @@ export async function raiseDueAlerts(
 }
 
 /**
- * Acknowledges what is open of a check, or takes that back: reminders and escalation stop, or go on. To be
- * called in a transaction.
+ * Acknowledges the open alerts of a check, or withdraws that: reminders and escalation stop or resume. Must be called
+ * in a transaction.
  *
- * @param acknowledgement null takes the present one back.
- * @returns undefined when nothing is open, else whether there are notifications to send.
+ * @param acknowledgement null withdraws the current one.
+ * @returns undefined if nothing is open, else whether there are notifications to send.
  */
 export async function acknowledgeAlert(
   repositories: Repositories,
@@ -169,7 +167,7 @@ async function judge(
     }
     const { verdict, isFinal } = parallelVerdict([...known.values()], names.length, policy.settings);
     if (verdict === null) continue;
-    // Where it did not pass: silences of other locations have no say.
+    // Only locations that did not pass: silences of other locations do not matter.
     const bad = [...known].flatMap(([name, flags]) => (verdictOf(flags) === 'passed' ? [] : [name]));
     if (isFinal) {
       const judged = { verdict, row: last, locations: bad };
@@ -181,7 +179,7 @@ async function judge(
   return state;
 }
 
-/** Makes the alerts of one transaction. */
+/** Creates the alerts of one transaction. */
 class AlertRound {
   readonly #repositories: Repositories;
   readonly #now: number;
@@ -206,7 +204,7 @@ class AlertRound {
     return { ...next, judgedSlotAt: row.slot_at, lastResultId: row.id };
   }
 
-  /** Lets a slot count of which some location never reported. */
+  /** Counts a slot for which some location never reported. */
   async settled(policy: AlertPolicy, state: StoredState): Promise<StoredState> {
     if (!state.undecided) return state;
     const { slotAt, verdict, resultId, locations = [] } = state.undecided;
@@ -247,7 +245,7 @@ class AlertRound {
       incidents = await openIncidents(this.#repositories, check, this.#now);
       this.hasNews ||= incidents.length > 0;
     }
-    // An incident that is over is resolved whether or not anybody may be notified.
+    // An incident that is over is resolved even if no channel may be notified.
     if (!isOpen(next) && incidents.length > 0) {
       await resolveIncidents(this.#repositories, check, incidents, this.#now);
       incidents = [];
@@ -257,7 +255,7 @@ class AlertRound {
     return { ...next, incidents, acknowledgement, episodeSince: isOpen(next) ? since : null };
   }
 
-  /** Returns whether the alert's cause decides who is notified, and of which incident. */
+  /** Returns whether the cause of the alert takes over its notifications and its incident. */
   async #raise(
     policy: AlertPolicy,
     outcome: Step & {
@@ -294,7 +292,7 @@ class AlertRound {
       created: this.#now,
       suppressed_by: withheld?.by ?? null,
     };
-    // What nobody is notified of is kept, too, with its reason.
+    // Alerts without a notification are stored, too, with the reason.
     if (withheld) {
       await this.#repositories.alerts.insert([alert]);
       return false;
@@ -315,9 +313,9 @@ class AlertRound {
 }
 
 /**
- * Stores an alert and its notification for each of some channels. What is there already stays as it is.
+ * Stores an alert and a notification for each of the given channels. Existing rows are left unchanged.
  *
- * @param formerChannelId the channel as it was, where it is no more.
+ * @param formerChannelId the channel as it was, if it no longer exists in that form.
  * @returns whether the alert was new.
  */
 export async function storeAlert(
@@ -349,10 +347,10 @@ export async function storeAlert(
   return inserted.has(alert.id);
 }
 
-/** The id that the same alert always has, however often it is made. */
+/** Deterministic id: the same alert always has the same id, however often it is created. */
 export function alertId(...parts: readonly string[]): string {
   const hex = createHash('sha256').update(parts.join('\n')).digest('hex');
-  // A UUID of version 8: made by a rule of our own (RFC 9562).
+  // UUID version 8: a custom layout (RFC 9562).
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
   return [
     hex.slice(0, 8),
@@ -363,7 +361,7 @@ export function alertId(...parts: readonly string[]): string {
   ].join('-');
 }
 
-/** The facts that an alert was stored with. */
+/** Facts that an alert was stored with. */
 export function storedFacts(alert: Pick<AlertRow, 'facts'>): AlertFacts {
   return readFacts(alert.facts);
 }

@@ -23,7 +23,7 @@ interface WindowQuery extends PageQuery {
   readonly to?: string | undefined;
 }
 
-/** The routes of alerts, of their notifications, and of the alert settings of the account. */
+/** Routes of alerts, their notifications, and the alert settings of the account. */
 export function alertHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
   const pageOf = (query: PageQuery) => ({ limit: query.limit, offset: pageOffset(query) });
   return handlersById(alertRoutes, {
@@ -70,11 +70,11 @@ export function alertHandlers({ store, clock, publicUrl }: HandlerDeps): [string
   });
 }
 
-/** The window a query names: from inclusive, to exclusive, at most so long. */
+/** The window that a query names: `from` inclusive, `to` exclusive, with a maximum length. */
 function windowOf(query: WindowQuery, lengthMs: number, now: number): { from: number; to: number } {
   const given = (text: string | undefined) => (text === undefined ? null : parseTimestamp(text));
   const [from, to] = [given(query.from), given(query.to)];
-  // Without an end the window ends a moment ahead of now, so that nothing is cut off.
+  // Without an end the window ends slightly after now, so that nothing is cut off.
   const end = to ?? (from === null ? now + 1 : from + lengthMs);
   const start = from ?? end - lengthMs - (to === null ? 1 : 0);
   if (end < start) throw fieldError('query', [{ key: 'to', message: 'must not be before "from"' }]);
@@ -87,7 +87,7 @@ function windowOf(query: WindowQuery, lengthMs: number, now: number): { from: nu
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
-/** Alerts as they are shown, with what their checks fail by. */
+/** Alerts as responses show them, with the causes of their checks. */
 async function withCauses(store: Pick<Repositories, 'alertCauses'>, rows: readonly AlertRow[]) {
   const causes = await store.alertCauses.findMany(rows.flatMap((row) => row.cause_id ?? []));
   return rows.map((row) => {

@@ -28,7 +28,7 @@ describe('the verdict of a run in several locations', () => {
     [['failed', 'passed', 'passed', 'passed'], 4, half, 'passed', true],
     [['failed', 'failed', 'passed', 'passed'], 4, half, 'failed', true],
     [['failed', 'degraded', 'passed', 'passed'], 4, half, 'degraded', true],
-    // All that is known is a failure of too few.
+    // Only a failure is known, of too few locations.
     [['failed', 'broken', 'broken', 'broken'], 4, half, null, true],
     [['failed'], 1, half, 'failed', true],
   ])('%j of %i locations', (said, count, settings, verdict, isFinal) => {

@@ -1,14 +1,14 @@
 import type { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
 import type { Verdict } from './state.ts';
 
-/** What one result says, as rows have it. */
+/** Flags of one result, as in rows. */
 export interface ResultFlags {
   readonly has_failures: 0 | 1;
   readonly has_errors: 0 | 1;
   readonly is_degraded: 0 | 1 | null;
 }
 
-/** The verdict of a result; null when something of ours went wrong and nothing is known of the target. */
+/** Verdict of a result; null if something failed on our side and nothing is known about the target. */
 export function verdictOf(result: ResultFlags): Verdict | null {
   if (result.has_failures === 1) return 'failed';
   if (result.has_errors === 1) return null;
@@ -16,12 +16,11 @@ export function verdictOf(result: ResultFlags): Verdict | null {
 }
 
 /**
- * The verdict of a run in several locations, from what they have reported so far (check model 2.2). It has
- * failed as soon as enough of them have: any, or the percentage of `parallelRunFailureThreshold`. Otherwise
- * it is known when all have reported: a run in which fewer failed than are needed is as the other locations
- * say.
+ * Verdict of a run in several locations, from their reports so far (check model 2.2). It has failed as soon as enough
+ * locations have: any, or the percentage in `parallelRunFailureThreshold`. Otherwise it is known once all have
+ * reported: if too few failed, the other locations decide.
  *
- * @returns null as verdict when no location says anything that counts.
+ * @returns null as verdict if no location reports anything that counts.
  */
 export function parallelVerdict(
   reported: readonly ResultFlags[],

@@ -14,7 +14,7 @@ import {
 const minuteMs = 60_000;
 const defaults = AlertSettings.parse({});
 
-/** One check's story: runs a minute apart by default. */
+/** The history of one check: runs a minute apart by default. */
 class Story {
   state: AlertState = quietState;
   now = 0;
@@ -46,7 +46,7 @@ class Story {
   }
 
   #take(event: Parameters<typeof step>[1]): Step {
-    // A silence that is over is not there.
+    // Removes a silence that is over.
     if (this.silencedUntil !== null && this.silencedUntil <= this.now) this.silencedUntil = null;
     if (this.inMaintenanceUntil !== null && this.inMaintenanceUntil <= this.now)
       this.inMaintenanceUntil = null;
@@ -91,7 +91,7 @@ describe('the table of transitions', () => {
   });
 
   it.each<[Verdict, Verdict, AlertType, Step['notice']]>([
-    // Threshold 3, one run before: what it holds for is silent, what overrides it is not.
+    // Threshold 3, one run before: changes that it covers are silent, those that override it are not.
     ['passed', 'degraded', 'ALERT_DEGRADED', null],
     ['passed', 'failed', 'ALERT_FAILURE', null],
     ['degraded', 'degraded', 'ALERT_DEGRADED_REMAIN', null],

@@ -1,48 +1,47 @@
 import type { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
 
 /**
- * The alert state of a check (check model 2.2, 2.3). Its story:
+ * The alert state of a check (check model 2.2, 2.3). Its lifecycle:
  *
- * A check is `passed`, `degraded` or `failed`, as its last run was; a run of several locations at once counts
- * as one, and a run that the target is not to blame for does not count at all. Runs in a row with the same
- * verdict are a streak. The time from leaving `passed` to being back there is an episode.
+ * A check is `passed`, `degraded` or `failed`, like its last run; a run of several locations at once counts as one, and
+ * a run whose failure is not the target's fault does not count at all. Consecutive runs with the same verdict are a
+ * streak. The time from leaving `passed` until returning to it is an episode.
  *
- * When a streak begins coming from `passed`, nothing is said before it has reached the threshold: that many
- * runs (RUN_BASED), or that many minutes since its first run (TIME_BASED; time passes without runs too). Then
- * its notice goes out and the streak is settled. A change between `degraded` and `failed` begins a new streak
- * and says so at once, whatever the threshold. A settled streak says nothing more but reminders: up to N of
- * them, a set time apart, none after it ended. Back at `passed`, a recovery is notified if anything of the
- * episode was.
+ * A streak that begins from `passed` is not reported before it reaches the threshold: that many runs (RUN_BASED), or
+ * that many minutes since its first run (TIME_BASED; time passes without runs too). Then its notice is sent and the
+ * streak is settled. A change between `degraded` and `failed` begins a new streak and is reported at once, whatever the
+ * threshold. A settled streak sends only reminders: up to N of them, a set time apart, none after it ended. On return
+ * to `passed`, a recovery is notified if any part of the episode was.
  *
- * A notice that is held (the check is muted, in a maintenance window that silences it, or silenced until a
- * time, or its alert is acknowledged) settles its streak, too. When what holds it ends before the streak does,
- * it is sent then. What comes and goes meanwhile is never sent. Reminders wait. The recovery of what was
- * notified before is notified still, except of a muted check: its incidents at receivers are ended by
- * receivers/close-lost.ts. An acknowledgement holds until the recovery, and for what is no worse than what it
- * was given to: that of a degraded check ends when the check fails.
+ * A notice that is held (the check is muted, in a maintenance window that silences it, or silenced until a time, or its
+ * alert is acknowledged) settles its streak, too. If the hold ends before the streak does, the notice is sent then.
+ * Changes that come and go meanwhile are never sent. Reminders wait. The recovery of an earlier notified state is still
+ * notified, except for a muted check: its incidents at receivers are ended by receivers/close-lost.ts. An
+ * acknowledgement holds until the recovery, for states no worse than the acknowledged one: that of a degraded check
+ * ends when the check fails.
  *
- * A check that flaps (see trend.ts) is notified of once, and then of nothing until it is stable: a recovery
- * when it is stable at `passed`, one more notice when it is not.
+ * A check that flaps (see trend.ts) is notified once, and then not again until it is stable: a recovery if it is stable
+ * at `passed`, otherwise one more notice.
  */
 export interface AlertState {
   readonly phase: Verdict;
-  /** Runs of the present streak. */
+  /** Runs in the current streak. */
   readonly runs: number;
   /** When the first run of the streak was due, in epoch milliseconds. */
   readonly since: number;
-  /** Whether the streak has had its notice, sent or held. */
+  /** Whether the notice of the streak was sent or held. */
   readonly isSettled: boolean;
-  /** What was notified in this episode. */
+  /** Notices sent in this episode. */
   readonly told: { readonly failure: boolean; readonly degraded: boolean };
   readonly remindersSent: number;
   readonly nextReminderAt: number | null;
-  /** Whether the streak's notice is held back. Absent in states of an older build, as is what follows. */
+  /** Whether the notice of the streak is held back. Absent in states of an older build, as are the following fields. */
   readonly isHeld?: boolean;
-  /** What holds it back. */
+  /** Suppression that holds it back. */
   readonly heldBy?: Suppression | null;
-  /** The worst that a check which flaps changes to, while the notice of that is held back. */
+  /** The worst state of a flapping check while the notice of the flapping is held back. */
   readonly heldFlap?: Exclude<Verdict, 'passed'> | null;
-  /** The worst that somebody acknowledged in this episode. */
+  /** The worst state that was acknowledged in this episode. */
   readonly acknowledged?: Exclude<Verdict, 'passed'> | null;
 }
 
@@ -73,22 +72,22 @@ export const alertTypes = [
 ] as const;
 export type AlertType = (typeof alertTypes)[number];
 
-/** What kind of news a notification is; channels choose which they want. */
+/** Kinds of notification; channels choose the kinds they want. */
 export type Notice = 'failure' | 'degraded' | 'recovery' | 'ssl' | 'gap';
-/** What the verdicts of a check bring. */
+/** Notices that follow from the verdicts of a check. */
 type VerdictNotice = Exclude<Notice, 'ssl' | 'gap'>;
 
 /** Why an alert is not sent. */
 export const suppressions = ['muted', 'maintenance', 'silenced', 'acknowledged'] as const;
 export type Suppression = (typeof suppressions)[number];
 
-/** That alerts of a check are held back, and until when in epoch milliseconds; null where no time is set. */
+/** Alerts of a check are held back, until a time in epoch milliseconds; null if no end is set. */
 export interface Withholding {
   readonly by: Exclude<Suppression, 'acknowledged'>;
   readonly until: number | null;
 }
 
-/** What happens to the state: a run got its verdict, time has passed, or somebody sees to it. */
+/** Events that change the state: a run got its verdict, time has passed, or a user handled the alert. */
 export type AlertEvent =
   | { readonly kind: 'run'; readonly verdict: Verdict; readonly slotAt: number }
   | { readonly kind: 'timer' }
@@ -97,32 +96,32 @@ export type AlertEvent =
 
 export interface StepContext {
   readonly settings: AlertSettings;
-  /** Epoch milliseconds; reminders are counted from when the notice was made. */
+  /** Epoch milliseconds; reminders are counted from the time of the notice. */
   readonly now: number;
-  /** What holds back alerts now; null when nothing does. */
+  /** Suppression of alerts that applies now, or null. */
   readonly withheld: Withholding | null;
   readonly flapping: Flapping;
 }
 
-/** Whether a check flaps; when that begins, the worst that it changes to. */
+/** Whether a check flaps; when flapping begins, the worst state of its changes. */
 export type Flapping = 'no' | 'lasts' | 'ends' | { readonly begins: Exclude<Verdict, 'passed'> };
 
 export interface Step {
   readonly state: AlertState;
   readonly type: AlertType;
-  /** What is to be notified; null when nothing is. */
+  /** Notice to send, or null. */
   readonly notice: VerdictNotice | null;
-  /** What would have been notified but for its reason; null when nothing would. */
+  /** Notice that would have been sent but for its suppression, or null. */
   readonly withheld: { readonly notice: VerdictNotice; readonly by: Suppression } | null;
-  /** 0, or which reminder it is. */
+  /** 0, or the number of the reminder. */
   readonly reminder: number;
-  /** For a recovery: the worst that was notified in the episode. */
+  /** For a recovery: the worst state that was notified in the episode. */
   readonly recoversFrom: 'failure' | 'degraded' | null;
-  /** What had held the notice back until now; null where nothing had. */
+  /** Suppression that had held the notice back until now, or null. */
   readonly heldBy: Suppression | null;
 }
 
-/** The state of a check that passes; the same as having none. */
+/** State of a check that passes; equivalent to having no state. */
 export const quietState: AlertState = {
   phase: 'passed',
   runs: 0,
@@ -153,7 +152,7 @@ const transitions: Readonly<Record<Verdict, Readonly<Record<Verdict, AlertType>>
 
 const minuteMs = 60_000;
 
-/** The next state, and what is to be notified. */
+/** Computes the next state and the notice to send. */
 export function step(state: AlertState, event: AlertEvent, context: StepContext): Step {
   switch (event.kind) {
     case 'run':
@@ -170,7 +169,7 @@ export function step(state: AlertState, event: AlertEvent, context: StepContext)
 /**
  * When time alone may change something, or null.
  *
- * @param withheldUntil until when alerts of the check are held back; null when they are not, or no end is known.
+ * @param withheldUntil when alerts of the check are no longer held back; null if not held, or if no end is known.
  */
 export function nextTimerAt(
   state: AlertState,
@@ -203,7 +202,7 @@ function afterRun(state: AlertState, verdict: Verdict, slotAt: number, context: 
   return isDue ? announced(streak, type, context, verdict) : silent(streak, type);
 }
 
-/** The streak with one run more, or a new one. */
+/** The streak with one more run, or a new one. */
 function streakOf(state: AlertState, verdict: Verdict, slotAt: number): AlertState {
   if (verdict === state.phase) return { ...state, runs: state.runs + 1 };
   return {
@@ -216,7 +215,7 @@ function streakOf(state: AlertState, verdict: Verdict, slotAt: number): AlertSta
     nextReminderAt: null,
     isHeld: false,
     heldBy: state.heldFlap ? (state.heldBy ?? null) : null,
-    // What is worse than what was acknowledged is news.
+    // A state worse than the acknowledged one is news.
     acknowledged: covers(state.acknowledged, verdict) ? (state.acknowledged ?? null) : null,
   };
 }
@@ -235,7 +234,7 @@ function afterTimer(state: AlertState, context: StepContext): Step {
   if (!state.isSettled) return announced(state, type, context, phase);
   const { amount } = context.settings.reminders;
   const reminder = state.remindersSent + 1;
-  // There may be fewer to send than when this one was planned.
+  // The settings may allow fewer reminders than when this one was planned.
   if (reminder > amount) return silent({ ...state, nextReminderAt: null }, type);
   if (context.withheld !== null) {
     return silent({ ...state, nextReminderAt: context.withheld.until ?? planReminder(state, context) }, type);
@@ -245,14 +244,14 @@ function afterTimer(state: AlertState, context: StepContext): Step {
   return { ...silent(next, type), notice: noticeOf(phase), reminder };
 }
 
-/** The notice of a check that flaps, once what held it back has ended while it flaps on. */
+/** The notice of a flapping check once its hold has ended while the check still flaps. */
 function lateFlap(state: AlertState, context: StepContext): Step | null {
   const { heldFlap } = state;
   if (!heldFlap || heldBy({ ...state, phase: heldFlap }, context) !== null) return null;
   return announced({ ...state, isHeld: true }, 'ALERT_FLAPPING', context, heldFlap);
 }
 
-/** A silence that ended early leaves its reminder further off than one interval. */
+/** A silence that ended early leaves its reminder more than one interval ahead. */
 function sooner(state: AlertState, context: StepContext): AlertState {
   if (state.nextReminderAt === null || context.withheld !== null) return state;
   const atMost = context.now + context.settings.reminders.interval * minuteMs;
@@ -262,7 +261,7 @@ function sooner(state: AlertState, context: StepContext): AlertState {
 function recovered(state: AlertState, type: AlertType, { withheld }: StepContext): Step {
   const { failure, degraded } = state.told;
   const recoversFrom = failure ? 'failure' : degraded ? 'degraded' : null;
-  // What flapped may have passed for a while before it is stable.
+  // A flapping check may pass for a while before it is stable.
   const isLate = type === 'NO_ALERT' && recoversFrom !== null;
   const lateType = recoversFrom === 'failure' ? 'ALERT_RECOVERY' : 'ALERT_DEGRADED_RECOVERY';
   const step: Step = { ...silent(quietState, isLate ? lateType : type), recoversFrom };
@@ -290,7 +289,7 @@ function announced(
   };
   const isReminded = context.flapping === 'no' || context.flapping === 'ends';
   const next = { ...told, nextReminderAt: isReminded ? planReminder(told, context) : null };
-  // States of an older build do not say what held them: it was a silence then.
+  // States of an older build do not record what held them: at that time it was always a silence.
   const heldUntilNow = state.isHeld ? (state.heldBy ?? 'silenced') : null;
   return { ...silent(next, type), notice, heldBy: heldUntilNow };
 }
@@ -301,7 +300,7 @@ function acknowledged(state: AlertState, { flapping }: StepContext): AlertState 
   return { ...state, acknowledged: worst, nextReminderAt: null };
 }
 
-/** Goes on where the acknowledgement stopped it: with the notice that was held, or with reminders. */
+/** Resumes where the acknowledgement stopped it: with the held notice, or with reminders. */
 function withdrawn(state: AlertState, context: StepContext): Step {
   const free = { ...state, acknowledged: null };
   if (state.phase === 'passed' || state.acknowledged == null) return silent(free, remainType(state));
@@ -312,7 +311,7 @@ function withdrawn(state: AlertState, context: StepContext): Step {
   return silent(next, remainType(state));
 }
 
-/** Why a notice of the present phase has to wait, or null. */
+/** Why a notice of the current phase must wait, or null. */
 function heldBy(state: AlertState, { withheld }: StepContext): Suppression | null {
   return isAcknowledged(state) ? 'acknowledged' : (withheld?.by ?? null);
 }
@@ -348,7 +347,7 @@ function hasReached(state: AlertState, slotAt: number, settings: AlertSettings):
       return slotAt - state.since >= thresholdMs(settings);
     case 'RUN_BASED':
       return state.runs >= settings.runBasedEscalation.failedRunThreshold;
-    // What trend.ts makes of the last runs has reached it already.
+    // The verdict that trend.ts derives from the last runs already includes the threshold.
     case 'RATIO_BASED':
     case 'COUNT_BASED':
       return true;

@@ -14,7 +14,7 @@ export interface AlertFilter {
   readonly from: number;
   /** Epoch milliseconds, exclusive. */
   readonly to: number;
-  /** Whether those that nobody was notified of are listed, too. */
+  /** Whether alerts that no channel was notified of are listed, too. */
   readonly hasSuppressed?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface ExpiringCertificate {
   readonly expiresAt: number;
 }
 
-/** Alerts that are about no check. */
+/** Alerts that are not about a check. */
 const ofNoCheck = [
   'ALERT_LOCATION_AWAY',
   'ALERT_LOCATION_BACK',
@@ -35,9 +35,9 @@ const ofNoCheck = [
   'ALERT_TEST',
 ] as const;
 
-/** The alert states of checks and the alerts that were made. */
+/** Alert states of checks and the alerts that were raised. */
 export class Alerts extends Repository {
-  /** The stored states of some checks, locked in one order; a check that passes has none. */
+  /** Stored states of the given checks, locked in a fixed order; a passing check has none. */
   async lockStates(checkIds: readonly string[]): Promise<Map<string, AlertStateRow>> {
     if (checkIds.length === 0) return new Map();
     const rows = await this.db
@@ -50,9 +50,7 @@ export class Alerts extends Repository {
     return new Map(rows.map((row) => [row.check_id, row]));
   }
 
-  /**
-   * States that time alone may change now, soonest first; locked, those locked by another process left out.
-   */
+  /** States that time alone may change now, soonest first; locked, skipping those locked by another process. */
   async dueStates(now: number, limit: number): Promise<AlertStateRow[]> {
     return this.db
       .selectFrom('alert_states')
@@ -64,7 +62,7 @@ export class Alerts extends Repository {
       .execute();
   }
 
-  /** When time alone may change a state next, or null. */
+  /** When time alone may next change a state, or null. */
   async nextDueAt(): Promise<number | null> {
     const row = await this.db
       .selectFrom('alert_states')
@@ -83,7 +81,7 @@ export class Alerts extends Repository {
       .execute();
   }
 
-  /** The stored states of an account, in the order of their checks' ids. */
+  /** Stored states of an account, ordered by check id. */
   async statesOf(accountId: string): Promise<AlertStateRow[]> {
     return this.db
       .selectFrom('alert_states')
@@ -93,7 +91,7 @@ export class Alerts extends Repository {
       .execute();
   }
 
-  /** The stored states of some checks. */
+  /** Stored states of the given checks. */
   async statesOfChecks(checkIds: readonly string[]): Promise<AlertStateRow[]> {
     if (checkIds.length === 0) return [];
     return this.db
@@ -103,7 +101,7 @@ export class Alerts extends Repository {
       .execute();
   }
 
-  /** When the certificates end that some checks saw last. */
+  /** When the certificates that the given checks last saw expire. */
   async certificatesOf(checkIds: readonly string[]): Promise<Map<string, number | null>> {
     if (checkIds.length === 0) return new Map();
     const rows = await this.db
@@ -114,12 +112,12 @@ export class Alerts extends Repository {
     return new Map(rows.map((row) => [row.check_id, row.certificate_expires]));
   }
 
-  /** Has the state of a check looked at again: what held back its notices may have changed. */
+  /** Marks the state of a check for re-evaluation: what held back its notices may have changed. */
   async lookAgainAt(checkId: string, now: number): Promise<void> {
     await this.db.updateTable('alert_states').set({ next_at: now }).where('check_id', '=', checkId).execute();
   }
 
-  /** Has the states and held alerts of an account looked at again: what held back their notices has changed. */
+  /** Marks the states and held alerts of an account for re-evaluation: what held back their notices has changed. */
   async lookAgain(accountId: string, now: number): Promise<void> {
     await this.db
       .updateTable('alert_states')
@@ -133,7 +131,7 @@ export class Alerts extends Repository {
       .execute();
   }
 
-  /** @returns the incidents that the checks had asked for and not recovered from. */
+  /** @returns the incidents that the checks had requested and not recovered from. */
   async forgetStates(checkIds: readonly string[]): Promise<
     {
       readonly check: { readonly id: string; readonly accountId: string };
@@ -152,7 +150,7 @@ export class Alerts extends Repository {
     }));
   }
 
-  /** Stores alerts; one that is stored already is left out. Returns the ids of those inserted. */
+  /** Stores alerts, skipping those already stored. Returns the ids of those inserted. */
   async insert(rows: readonly AlertRow[]): Promise<Set<string>> {
     const inserted = new Set<string>();
     for (const batch of batches(rows)) {
@@ -167,7 +165,9 @@ export class Alerts extends Repository {
     return inserted;
   }
 
-  /** Holds an alert back that nobody is notified of yet; one that is held is looked at then instead. */
+  /**
+   * Holds back an alert that no channel knows of yet; if it is already held, replaces the time of its next evaluation.
+   */
   async hold(row: HeldAlertRow): Promise<void> {
     await this.db
       .insertInto('held_alerts')
@@ -176,7 +176,7 @@ export class Alerts extends Repository {
       .execute();
   }
 
-  /** Alerts that are held back and due to be looked at; locked. */
+  /** Held alerts that are due for evaluation; locked. */
   async dueHeld(now: number, limit: number): Promise<HeldAlertRow[]> {
     return this.db
       .selectFrom('held_alerts')
@@ -188,7 +188,7 @@ export class Alerts extends Repository {
       .execute();
   }
 
-  /** When the next alert that is held back is looked at, or null. */
+  /** When the next held alert is due for evaluation, or null. */
   async nextHeldAt(): Promise<number | null> {
     const row = await this.db
       .selectFrom('held_alerts')
@@ -197,14 +197,14 @@ export class Alerts extends Repository {
     return row?.at ?? null;
   }
 
-  /** Holds an alert back no more; whether it is to be sent from now on. */
+  /** Stops holding an alert back; `isSent`: it may now be sent. */
   async release({ alert_id }: HeldAlertRow, isSent: boolean): Promise<void> {
     await this.db.deleteFrom('held_alerts').where('alert_id', '=', alert_id).execute();
     if (!isSent) return;
     await this.db.updateTable('alerts').set({ suppressed_by: null }).where('id', '=', alert_id).execute();
   }
 
-  /** Drops what is held back of a type and a subject: it does not come to be sent. */
+  /** Drops held alerts of a type and a subject, so that they are never sent. */
   async dropHeld(subjectId: string, type: AlertRow['alert_type']): Promise<void> {
     await this.db
       .deleteFrom('held_alerts')
@@ -214,7 +214,7 @@ export class Alerts extends Repository {
       .execute();
   }
 
-  /** Those of some subjects of which an alert of a type is held back. */
+  /** The given subjects that have a held alert of a type. */
   async heldAmong(subjectIds: readonly string[], type: AlertRow['alert_type']): Promise<Set<string>> {
     if (subjectIds.length === 0) return new Set();
     const rows = await this.db
@@ -227,7 +227,7 @@ export class Alerts extends Repository {
     return new Set(rows.map((row) => row.check_id));
   }
 
-  /** Changes what an alert says to channels that are not notified of it yet. */
+  /** Changes the content of an alert for channels that are not notified of it yet. */
   async setFacts(id: string, facts: string): Promise<void> {
     await this.db.updateTable('alerts').set({ facts }).where('id', '=', id).execute();
   }
@@ -257,7 +257,7 @@ export class Alerts extends Repository {
     return { total, alerts };
   }
 
-  /** Checks whose certificate expires until an instant, soonest first; those behind one. */
+  /** Checks whose certificate expires by an instant, soonest first, after the given one. */
   async expiring(until: number, after: ExpiringCertificate, limit: number): Promise<ExpiringCertificate[]> {
     const rows = await this.db
       .selectFrom('statuses')

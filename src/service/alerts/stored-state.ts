@@ -11,10 +11,10 @@ type OlderState = Partial<StoredState> &
   Pick<StoredState, 'alert'> & { readonly incident?: TriggeredIncident | null };
 const stateOf = storedValue<OlderState>('alert_states.state', { alert: quietState });
 
-/** The locations that a verdict is about. */
+/** Locations that a verdict refers to. */
 export type LastLocations = readonly string[];
 
-/** That somebody has seen what is open of a check. */
+/** Records that a user has seen the open alerts of a check. */
 export interface Acknowledgement {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -22,16 +22,13 @@ export interface Acknowledgement {
   readonly comment: string | null;
 }
 
-/** What is stored of a check that does not just pass. What an older build did not store may be absent. */
+/** Stored state of a check that does not simply pass. Fields that an older build did not store may be absent. */
 export interface StoredState {
   readonly alert: AlertState;
   readonly trend: Trend;
-  /** The newest slot that has its verdict; nothing that is reported of it later changes that. */
+  /** Newest slot with a verdict; later reports for it change nothing. */
   readonly judgedSlotAt: number | null;
-  /**
-   * What the locations of a newer slot said that not all have reported of; it holds once the next slot
-   * begins.
-   */
+  /** Verdict so far of a newer slot that some locations have not reported; final once the next slot begins. */
   readonly undecided: {
     readonly slotAt: number;
     readonly verdict: Verdict;
@@ -40,9 +37,9 @@ export interface StoredState {
   } | null;
   readonly lastResultId: string | null;
   readonly lastLocations: LastLocations;
-  /** What it asked for and has not recovered from. */
+  /** Incidents that it requested and has not recovered from. */
   readonly incidents: readonly TriggeredIncident[];
-  /** The first slot since the check last passed; null while it does. */
+  /** First slot since the check last passed; null while it passes. */
   readonly episodeSince?: number | null;
   readonly acknowledgement?: Acknowledgement | null;
 }
@@ -59,7 +56,7 @@ const nothingStored: StoredState = {
   acknowledgement: null,
 };
 
-/** Whether a check is in an episode: it does not pass, or flaps. */
+/** Whether a check is in an episode: it does not pass, or it flaps. */
 export function isOpen({ alert, trend }: Pick<StoredState, 'alert' | 'trend'>): boolean {
   return alert.phase !== 'passed' || trend.isFlapping;
 }

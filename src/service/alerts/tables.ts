@@ -4,17 +4,17 @@ import type { AlertType, Notice, Suppression } from './state.ts';
 type Flag = 0 | 1;
 
 export interface AlertChannelRow {
-  /** Counted up by the database. */
+  /** Assigned by the database. */
   id: number;
   account_id: string;
   type: string;
-  /** The channel as it was written: config and flags. */
+  /** The channel as written: config and flags. */
   definition: string;
   created: number;
   updated: number | null;
 }
 
-/** Exactly one of check_id and group_id is there. */
+/** Exactly one of check_id and group_id is set. */
 export interface AlertSubscriptionRow {
   id: number;
   channel_id: number;
@@ -23,7 +23,7 @@ export interface AlertSubscriptionRow {
   activated: Flag;
 }
 
-/** The alert state of a check that does not just pass; see raise.ts. */
+/** Alert state of a check that does not simply pass; see raise.ts. */
 export interface AlertStateRow {
   check_id: string;
   account_id: string;
@@ -42,16 +42,16 @@ export interface AlertRow {
   result_id: string | null;
   facts: string;
   created: number;
-  /** Why nobody was notified of it; null, or not given, when channels are, as far as they want such news. */
+  /** Why no channel was notified; null or absent if the channels that want such news were. */
   suppressed_by?: AlertSuppression | null;
-  /** The cause it belongs to; not given where it is inserted. */
+  /** Cause that it belongs to; absent on insert. */
   cause_id?: string | null;
 }
 
 /** `same-cause`: its channels were notified of another gap with the same cause. */
 export type AlertSuppression = Suppression | 'same-cause';
 
-/** What was not measured of a check at a location; see gaps/gap.ts. */
+/** Unmeasured slots of a check at a location; see gaps/gap.ts. */
 export interface MonitoringGapRow {
   check_id: string;
   location: string;
@@ -68,30 +68,30 @@ export interface MonitoringGapRow {
 
 /** Open gaps of one cause at one location. */
 export interface GapGroupRow {
-  /** Of the alert that channels were notified of. */
+  /** Id of the alert that channels were notified of. */
   id: string;
   account_id: string;
   location: string;
   cause: string;
-  /** The check whose gap opened first. */
+  /** Check whose gap opened first. */
   check_id: string;
   since: number;
 }
 
-/** An alert about a location that a silence holds back. */
+/** An alert about a location that is held back by a silence. */
 export interface HeldAlertRow {
   alert_id: string;
   account_id: string;
-  /** When it is looked at again. */
+  /** When it is examined again. */
   next_at: number;
 }
 
-/** See handling/silence.ts. One that is ended early has `ends` moved to then. */
+/** See handling/silence.ts. When a silence is ended early, `ends` is moved to that time. */
 export interface SilenceRow {
   id: string;
   account_id: string;
   check_id: string | null;
-  /** JSON: a list of texts, or null. */
+  /** JSON: a list of strings, or null. */
   tags: string | null;
   location: string | null;
   comment: string | null;
@@ -101,16 +101,16 @@ export interface SilenceRow {
   ends: number;
 }
 
-/** What people did about alerts. */
+/** Actions of users on alerts. */
 export const alertActions = ['ACKNOWLEDGED', 'UNACKNOWLEDGED', 'SILENCED', 'SILENCE_ENDED'] as const;
 export type AlertAction = (typeof alertActions)[number];
 
-/** A record of what somebody did about alerts; never changed. */
+/** A record of a user's action on alerts; never changed. */
 export interface AlertActionRow {
   id: string;
   account_id: string;
   action: AlertAction;
-  /** Null where it is about no one check. */
+  /** Null if it does not concern a single check. */
   check_id: string | null;
   silence_id: string | null;
   comment: string | null;
@@ -119,7 +119,7 @@ export interface AlertActionRow {
   created: number;
 }
 
-/** What the links in the notifications of an account are signed with. */
+/** Signing key of the links in the notifications of an account. */
 export interface AlertLinkKeyRow {
   account_id: string;
   signing_key: string;
@@ -128,7 +128,7 @@ export interface AlertLinkKeyRow {
 export const notificationStatuses = ['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET'] as const;
 export type NotificationStatus = (typeof notificationStatuses)[number];
 
-/** The notification of one channel about one alert; the story is in notifier.ts. */
+/** Notification of one channel about one alert; its lifecycle is in notifier.ts. */
 export interface AlertNotificationRow {
   position: number;
   id: string;
@@ -137,32 +137,32 @@ export interface AlertNotificationRow {
   check_id: string;
   channel_id: number;
   channel_type: string;
-  /** The config of the channel when the alert was made, without its secrets. */
+  /** Config of the channel when the alert was created, without its secrets. */
   config: string;
   status: NotificationStatus;
-  /** How often it was taken, which fences those that took it before. */
+  /** How often it was taken; also fences earlier holders. */
   tries: number;
-  /** Those of them that the channel refused or did not answer. */
+  /** Attempts that the channel refused or did not respond to. */
   failed_tries: number;
-  /** When it may be tried next; while one process is at it, when another one may. */
+  /** When it may be tried next; while a process holds it, when another may take it. */
   next_at: number;
   last_try: number | null;
   result: string | null;
   created: number;
   ended: number | null;
-  /** How many of its requests are done, where it takes several. */
+  /** Number of requests done, if it takes several. */
   sent: number;
-  /** What was said to those that were refused for good: a JSON list of texts. */
+  /** Messages for requests that were refused for good: a JSON list of strings. */
   refused: string | null;
-  /** Until when the quiet hours of its channel hold or held it back; null where they did not. */
+  /** End of the quiet hours of its channel that hold or held it back; null if they did not. */
   held_until: number | null;
-  /** `CauseUpdate` as JSON where it is a further message on a cause; null for any other. */
+  /** `CauseUpdate` as JSON for a further message on a cause; otherwise null. */
   cause_update?: string | null;
-  /** The channel as it was, where what is sent is the last word to a receiver that it leads to no more. */
+  /** The channel as it was, if this is the last message to a receiver that it no longer leads to. */
   former_channel_id: string | null;
 }
 
-/** A row with a column that the database counts up: not given on insert. */
+/** A row with a column that the database assigns: absent on insert. */
 type Counted<Row, Column extends keyof Row> = Omit<Row, Column> & { [C in Column]: Generated<number> };
 
 export interface AlertTables {

@@ -14,17 +14,17 @@ const certificatesPerTurn = 200;
 const certificatesEveryMs = 3_600_000;
 const orphansEveryMs = 60_000;
 const dayMs = 86_400_000;
-/** The earliest that a channel can be notified before a certificate expires. */
+/** Earliest time before expiry at which a channel can be notified of a certificate. */
 const longestNoticeMs = 30 * dayMs;
-/** How long after its end a certificate is still notified. */
+/** How long after its expiry a certificate is still notified. */
 const notifyExpiredMs = 2 * dayMs;
 
 type GapPlace = { readonly checkId: string; readonly location: string };
 
 /**
- * Makes the alerts that time alone brings: escalations after a number of minutes, reminders, gaps, what was held back,
- * ends of incidents at receivers that have lost what they were about, and once an hour certificates that are about to expire. Any process does the former, passing over
- * what another one has locked; the leader does the latter.
+ * Raises alerts that time alone brings: escalations after a number of minutes, reminders, gaps, held alerts, ends of
+ * incidents at receivers whose grounds are gone, and once an hour certificates that are about to expire. Any process
+ * does the former, skipping rows locked by another; the leader does the latter.
  */
 export class AlertTimers {
   readonly #store: Store;
@@ -49,7 +49,7 @@ export class AlertTimers {
       const isRaised = await raiseDueAlerts(repositories, due, now);
       const isReleased = await releaseHeld(repositories, now);
       const isOpened = await openDueGaps(repositories, now);
-      // Last: what the others send may end an incident by itself.
+      // Last: news that the others send may end an incident by itself.
       const isClosed = await closeLost(repositories, now);
       return { hasNews: isRaised || isReleased || isOpened || isClosed };
     });
@@ -70,7 +70,7 @@ export class AlertTimers {
   }
 
   async #endAbsences(): Promise<void> {
-    // Read first: an idle service opens no write transactions.
+    // Reads first, so that an idle service opens no write transactions.
     if ((await this.#store.gaps.groupsOf(agentlessCause)).length === 0) return;
     const now = this.#clock.wallMs();
     const hasNews = await this.#store.transaction((repositories) => endAbsences(repositories, now));

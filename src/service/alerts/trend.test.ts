@@ -6,7 +6,7 @@ import { follow, isSteady, steadyTrend } from './trend.ts';
 
 const minuteMs = 60_000;
 
-/** What is notified of a check whose runs are a minute apart, run by run. */
+/** Notices about a check whose runs are a minute apart, run by run. */
 class Check {
   readonly settings: AlertSettings;
   trend = steadyTrend;
@@ -38,7 +38,7 @@ class Check {
 }
 
 const letters = { P: 'passed', D: 'degraded', F: 'failed' } as const;
-/** Runs a minute apart, written `FPF`; what is notified is written f, d or r, `x` where it is of flapping. */
+/** Runs a minute apart, written `FPF`; notices are written f, d or r, or `x` for flapping. */
 function told(check: Check, runs: string): string {
   return [...runs]
     .map((letter) => {
@@ -54,7 +54,7 @@ describe('x of y', () => {
     ['FPFPF', '....f'],
     ['FFF', '..f'],
     ['FPPFPPF', '.......'],
-    // Over when fewer than three of the last five failed.
+    // Over once fewer than three of the last five failed.
     ['FFFFFPPP', '..f....r'],
     ['FPFPFP', '....fr'],
     ['DPDPD', '....d'],
@@ -188,12 +188,12 @@ describe('whatever happens', () => {
           else if (what === 'withdraw') judge(check.take({ kind: 'withdrawal' }));
           else judge(check.run(what));
           const { acknowledged } = check.state;
-          // Nothing is due of what is acknowledged but its threshold.
+          // For an acknowledged state only its threshold is due.
           if (acknowledged === 'failed' && check.state.isSettled) {
             expect(nextTimerAt(check.state, check.settings, check.silencedUntil)).toBeNull();
           }
         }
-        // In the end it fails for good, and nobody holds it back: somebody hears of it.
+        // In the end it fails for good and nothing holds it back, so a notice is sent.
         judge(check.take({ kind: 'withdrawal' }));
         for (let minutes = 0; minutes < 70; minutes += 1) judge(check.run('failed'));
         expect(isTold).toBe(true);

@@ -2,21 +2,21 @@ import type { AlertSettings } from '@picket/checks/contract/definition/common-fi
 import type { Flapping, Verdict } from './state.ts';
 
 /**
- * What the last runs of a check say together, before its alert state hears of them. Its story:
+ * Combined verdict of the last runs of a check, computed before its alert state sees them. How it works:
  *
- * With consecutive runs or minutes as threshold a run says what it says. With `x of y` (RATIO_BASED) the check
- * has failed while at least x of its last y runs have, and is degraded while at least x have not passed; with
- * `n in m minutes` (COUNT_BASED) the same holds for n runs of the last m minutes. So one run that passes in
- * between neither hides a failure nor ends one. Only a run that is as bad makes it worse, and only a better
- * one makes it better, whatever becomes of the settings.
+ * With consecutive runs or minutes as threshold, each run keeps its own verdict. With `x of y` (RATIO_BASED) the check
+ * has failed while at least x of its last y runs have failed, and is degraded while at least x have not passed; with
+ * `n in m minutes` (COUNT_BASED) the same holds for n runs of the last m minutes. So a single passing run in between
+ * neither hides a failure nor ends one. Only a run at least as bad makes the state worse, and only a better one makes
+ * it better, even if the settings change.
  *
- * A check whose state changed more often than `flapping` allows, within its minutes, flaps. That begins with the
- * change that is one too many, and ends with the first run when there was none for `stableMinutes`.
+ * A check whose state changed more often than `flapping` allows, within its minutes, flaps. Flapping begins with the
+ * first change above the limit, and ends with the first run after `stableMinutes` without a change.
  */
 export interface Trend {
-  /** The runs that count for the threshold, oldest first; none where runs count by themselves. */
+  /** Runs that count toward the threshold, oldest first; empty if each run counts by itself. */
   readonly recent: readonly { readonly at: number; readonly verdict: Verdict }[];
-  /** The changes of the last minutes, oldest first, and what to. */
+  /** Changes in the last minutes and their new states, oldest first. */
   readonly changes: readonly { readonly at: number; readonly to: Verdict }[];
   readonly last: Verdict;
   readonly isFlapping: boolean;
@@ -33,7 +33,7 @@ const minuteMs = 60_000;
 const badness: Readonly<Record<Verdict, number>> = { passed: 0, degraded: 1, failed: 2 };
 
 /**
- * The trend after one run more, what the runs say together, and whether the check flaps.
+ * Adds a run: returns the new trend, the combined verdict, and whether the check flaps.
  *
  * @param run its verdict, and when it was due in epoch milliseconds.
  */
@@ -53,7 +53,7 @@ export function follow(
     const lastChangeAt = (isChange ? run.slotAt : trend.changes.at(-1)?.at) ?? Number.NEGATIVE_INFINITY;
     const isOver = !enabled || run.slotAt - lastChangeAt >= stableMinutes * minuteMs;
     if (isOver) return { trend: { ...next, changes: [], isFlapping: false }, verdict, flapping: 'ends' };
-    // The last change is kept, however long ago: it is what the end counts from.
+    // The last change is kept regardless of age: `stableMinutes` counts from it.
     const kept = changes.length > 0 ? changes.slice(-allowed - 1) : trend.changes.slice(-1);
     return { trend: { ...next, changes: kept }, verdict, flapping: 'lasts' };
   }
@@ -63,21 +63,21 @@ export function follow(
   return { trend: { ...next, isFlapping: true }, verdict, flapping: { begins } };
 }
 
-/** The runs that the threshold looks at: none where each counts by itself, or none of them is bad. */
+/** Runs that the threshold considers; none if each run counts by itself. */
 function remembered(runs: Trend['recent'], settings: AlertSettings): Trend['recent'] {
   const { escalationType, ratioBasedEscalation: ratio, countBasedEscalation: count } = settings;
   if (escalationType === 'RATIO_BASED') return runs.slice(-ratio.runs);
   if (escalationType !== 'COUNT_BASED') return [];
   const newest = runs.at(-1)?.at ?? 0;
   const within = runs.filter(({ at }) => newest - at < count.minutes * minuteMs);
-  // Runs that pass count for nothing, but the last shows what it is about; of others the last few are enough.
+  // Passing runs do not count, but the last run is always kept; of the bad ones the last few are enough.
   const bad = within.filter((run) => !passes(run));
   const failed = bad.filter(({ verdict }) => verdict === 'failed').slice(-count.failedRunThreshold);
   const kept = new Set([...failed, ...bad.slice(-count.failedRunThreshold), ...within.slice(-1)]);
   return within.filter((run) => kept.has(run));
 }
 
-/** What runs say together; `before` is what they said until the last one. */
+/** Combined verdict of runs; `before` is the one up to the previous run. */
 function together(
   recent: Trend['recent'],
   before: Verdict,

@@ -8,9 +8,9 @@ import { maintenanceItems } from './rules/own.ts';
 import { type AnalysisInput, analysisInput, failedPart } from './run-view/case.ts';
 
 /**
- * What an error was caused by, by fixed rules: the same evidence has the same analysis. Pure, and never throws,
- * whatever the results hold. It says nothing that the evidence does not hold, and where no rule fits it says what is
- * known and that the cause is open: that is where a model could word and rank further.
+ * Determines the cause of an error by fixed rules: the same evidence always yields the same analysis. Pure, and never
+ * throws, whatever the results contain. It states nothing beyond the evidence. If no rule matches, it says what is
+ * known and that the cause is open: this is where a model could phrase and rank further causes.
  */
 export function analyse(evidence: Evidence): Analysis {
   const given = analysisInput(evidence);
@@ -28,7 +28,7 @@ export function analyse(evidence: Evidence): Analysis {
   );
 }
 
-/** What every other surface says of the run, in the place of its bare message; and what else it follows from. */
+/** The verdict that other views show for the run, in place of its bare message, and the remaining evidence. */
 function verdictFirst(
   { run, verdict }: AnalysisInput,
   evidence: readonly EvidenceItem[],
@@ -44,7 +44,7 @@ function verdictFirst(
   return [first, evidence.filter((item) => item !== own)];
 }
 
-/** A conclusion that contradicts what the run says that failed does not count: the next rule is asked. */
+/** The first conclusion that does not contradict the failed part according to the run; others are skipped. */
 function firstOf(given: AnalysisInput): Conclusion | undefined {
   for (const rule of rules) {
     const conclusion = rule(given);
@@ -80,7 +80,7 @@ function unknown({ run, before, target, verdict }: AnalysisInput): Conclusion {
   };
 }
 
-/** What else the newest run had against its target. */
+/** Further errors that the newest run reported. */
 function otherErrors({ run }: AnalysisInput) {
   return run.result.errorMessages
     .slice(1, 4)

@@ -12,14 +12,14 @@ import { gatherEvidence } from './gather.ts';
 import { storedAnalysis } from './store.ts';
 import type { RootCauseAnalysisRow } from './tables.ts';
 
-/** Analyses of one turn: the others of an account that has very many wait for those of the others. */
+/** Analyses per turn: an account with very many does not delay those of other accounts. */
 const perTurn = 20;
-/** What failed with it and what the other locations found is known by then. */
+/** By then related failures and the results of other locations are known. */
 export const secondLookMs = 3 * 60_000;
-/** One that could not be made is tried again then. */
+/** When a failed analysis is retried. */
 const retryMs = 10 * 60_000;
 
-/** Counts analyses by how certain they are. */
+/** Counts analyses by certainty. */
 export interface AnalysisCounter {
   countAnalysis(accountId: string, certainty: string): void;
 }
@@ -29,14 +29,14 @@ export interface AnalystOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: AnalysisCounter;
-  /** Whether there is a model to ask about what rules leave open. */
+  /** Whether a model is available for causes that rules leave open. */
   readonly asksModel?: boolean | undefined;
 }
 
 /**
- * Looks for the causes of error groups. A group that is new has asked for it in the transaction that made it, and
- * people ask for more. What nobody asked for is looked at once more a few minutes later, when it is known what else
- * failed and what other locations found; what people have judged stays as it is.
+ * Looks for the causes of error groups. A new group requests an analysis in the transaction that creates it, and users
+ * can request more. An automatic analysis is repeated once a few minutes later, when related failures and the results
+ * of other locations are known; analyses that users have judged stay unchanged.
  */
 export class Analyst {
   readonly #options: AnalystOptions;
@@ -51,7 +51,7 @@ export class Analyst {
     return store.analyses.nextDueAt();
   }
 
-  /** One that breaks makes no other wait. */
+  /** A failed analysis does not delay the others. */
   async #make(row: RootCauseAnalysisRow): Promise<void> {
     const { store, clock, logger } = this.#options;
     try {
@@ -64,7 +64,7 @@ export class Analyst {
   }
 }
 
-/** Makes an analysis and stores it; undefined where its group is gone. */
+/** Makes an analysis and stores it; undefined if its group was deleted. */
 export async function makeAnalysis(
   { store, clock, metrics, asksModel = false }: Omit<AnalystOptions, 'logger'>,
   row: RootCauseAnalysisRow,
@@ -81,7 +81,7 @@ export async function makeAnalysis(
   const isFirst = row.content === null;
   const isNews =
     row.content === null || !isDeepStrictEqual(storedAnalysis(row.content), storedAnalysis(content));
-  // What is likely is worth a question where somebody asked for it; what is open, always.
+  // A model is always asked about open causes, and about likely ones if a user requested the analysis.
   const isOpen = analysis.certainty === 'OPEN' || (analysis.certainty === 'LIKELY' && row.automatic === 0);
   await store.analyses.complete(row.id, {
     content,
@@ -95,8 +95,8 @@ export async function makeAnalysis(
 }
 
 /**
- * What is known of the cause of a result's first error. One that nobody has looked into yet is looked into now, in a
- * few queries: who notifies of it does not have to wait for a turn.
+ * Analysis of the first error of a result. A pending one is made right away, in a few queries, so that notifications do
+ * not wait for its turn.
  */
 export async function analysisOfResult(
   parts: Omit<AnalystOptions, 'logger'>,
@@ -109,7 +109,7 @@ export async function analysisOfResult(
   return made && isOfRun(made, failed ?? null) ? made : undefined;
 }
 
-/** What notifications and pages show of an analysis. */
+/** An analysis as notifications and pages show it. */
 export type KnownAnalysis = Analysis & { readonly fromModel?: RootCauseAnalysis['fromModel'] };
 
 interface ResultOfCheck {
@@ -117,7 +117,7 @@ interface ResultOfCheck {
   readonly resultId: string;
 }
 
-/** The newest analysis of a result's first error, if there is one, and of what failed in this run. */
+/** Newest analysis of the first error of a result, if any, and the part that failed in this run. */
 export async function knownOfResult(
   { analyses, analysisEvidence }: Pick<Store, 'analyses' | 'analysisEvidence'>,
   { checkId, resultId }: ResultOfCheck,

@@ -6,18 +6,18 @@ type Analysis = RootCauseAnalysis['analysis'];
 type Classification = (typeof classifications)[number];
 
 /**
- * What a cause lies with, as its words say. `target-or-check`: the target does not do what the check asks of it, and
- * either may have to change. `open`: it names no cause.
+ * Where a cause lies. `target-or-check`: the target does not meet the check's expectation, and either may have to
+ * change. `open`: no cause is named.
  */
 export type CauseOwner = Failing | 'target-or-check' | 'open';
 
-/** What a conclusion, or a cause that a model may choose, says of itself. */
+/** Owner and classification of a conclusion, or of a cause that a model may choose. */
 export interface Owned {
   readonly owner: CauseOwner;
   readonly classification: Classification;
 }
 
-/** What each kind of cause is called, by what it lies with; a pair without words is no cause that can be. */
+/** Names of the kinds of cause, by owner; a pair without a name is impossible. */
 const kinds: Readonly<Record<CauseOwner, Partial<Record<Classification, string>>>> = {
   target: {
     CONFIGURATION_ERROR: 'a setting of the target, its certificate or its name',
@@ -41,8 +41,8 @@ const kinds: Readonly<Record<CauseOwner, Partial<Record<Classification, string>>
 };
 
 /**
- * What a cause may lie with where the verdict of a run says this failed: the same, or a part of it. The way to a target
- * begins at its location.
+ * Possible owners of a cause given the failed part in the verdict of a run: the same, or a part of it. The network path
+ * to a target begins at its location.
  */
 const agreeing: Readonly<Record<Failing, readonly CauseOwner[]>> = {
   target: ['target', 'target-or-check', 'open'],
@@ -54,14 +54,14 @@ const agreeing: Readonly<Record<Failing, readonly CauseOwner[]>> = {
   'script-or-target': ['script-or-target', 'script', 'target', 'target-or-check', 'open'],
 };
 
-/** Whether a cause contradicts nothing of what a run says that failed: they are read on one page. */
+/** Whether a cause is consistent with the part that failed according to the run: both appear on one page. */
 export function agreesWith(failing: Failing, { owner, classification }: Owned): boolean {
   return agreeing[failing].includes(owner) && kinds[owner][classification] !== undefined;
 }
 
 /**
- * Whether an analysis of an error says what the cause of this run is: runs whose errors read alike can fail by different
- * things. Those of earlier versions name the failed part in words only, or not at all.
+ * Whether the analysis of an error applies to this run: runs with similar errors can have different causes. Analyses of
+ * earlier versions name the failed part only in words, or not at all.
  */
 export function isOfRun(
   { failing, whatFailed }: Pick<Analysis, 'failing' | 'whatFailed'>,
@@ -71,7 +71,7 @@ export function isOfRun(
   return part === null || failed === null || part === failed.failing;
 }
 
-/** The classification in words that say whose: a configuration error may be the target's, the check's or the location's. */
+/** Classification with its owner in words: a configuration error may concern the target, the check or the location. */
 export function kindWords({ owner, classification }: Owned): string | null {
   return kinds[owner][classification] ?? null;
 }

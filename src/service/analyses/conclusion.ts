@@ -8,26 +8,26 @@ export type Certainty = Analysis['certainty'];
 export type Artifact = Analysis['evidence'][number]['artifacts'][number];
 export type EvidenceItem = Analysis['evidence'][number];
 
-/** What a rule concludes from evidence. */
+/** A rule's conclusion from evidence. */
 export interface Conclusion {
   /**
-   * `CERTAIN`: the evidence shows it and nothing else fits. `LIKELY`: something else would fit as well, and less
-   * well. `OPEN`: what is known, and no cause.
+   * `CERTAIN`: the evidence shows it and nothing else fits. `LIKELY`: other causes would fit, but less well. `OPEN`:
+   * facts without a cause.
    */
   readonly certainty: Certainty;
   readonly classification: Classification;
-  /** What the cause lies with: its words name nothing else. */
+  /** Where the cause lies; the texts name nothing else. */
   readonly owner: CauseOwner;
-  /** What is the cause, in whole sentences. */
+  /** The cause, in full sentences. */
   readonly cause: string;
   readonly impact: string;
-  /** What to do next. */
+  /** Suggested next step. */
   readonly next: string;
   readonly evidence: readonly EvidenceItem[];
   readonly links?: readonly { readonly url: string; readonly title: string }[];
 }
 
-/** A rule: what it concludes, or undefined where it has nothing to say. It is given evidence of any kind, whole or not. */
+/** A rule: returns a conclusion, or undefined if it does not apply. Accepts evidence of any kind, complete or not. */
 export type Rule<Given> = (given: Given) => Conclusion | undefined;
 
 const beginnings: Readonly<Record<Certainty, string>> = {
@@ -37,9 +37,9 @@ const beginnings: Readonly<Record<Certainty, string>> = {
 };
 
 /**
- * A conclusion in the form of the API. The certainty is its first word.
+ * A conclusion in the form of the API. Its text begins with the certainty.
  *
- * @param failed the failed part according to the run; null where no run is left.
+ * @param failed the failed part according to the run; null if no run is left.
  */
 export function analysisOf(
   conclusion: Conclusion,
@@ -79,7 +79,7 @@ const named = {
   maintenance: { name: 'MAINTENANCE_WINDOW', type: 'MAINTENANCE' },
 } as const satisfies Record<string, Artifact>;
 
-/** A piece of evidence: what it shows, and where to see it. */
+/** A piece of evidence: its description, and the artifacts that show it. */
 export function shown(
   description: string,
   ...where: readonly (keyof typeof named | Artifact)[]

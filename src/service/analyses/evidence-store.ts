@@ -9,7 +9,7 @@ const groupIds = storedValue<readonly string[]>('results.error_group_ids', []);
 const detailOf = storedValue<object>('results.detail', {});
 const messagesOf = storedValue<readonly string[]>('results.error_messages', []);
 
-/** Where results are: those that count, or those of test sessions. */
+/** Tables of results: those that count, or those of test sessions. */
 export type ResultTable = 'results' | 'test_results';
 
 /** A result without its detail. */
@@ -30,9 +30,9 @@ const marks = [
 ] as const;
 const iso = (at: number) => new Date(at).toISOString();
 
-/** What analyses read of results, statuses and locations. */
+/** Queries on results, statuses and locations for analyses. */
 export class AnalysisEvidence extends Repository {
-  /** The newest results of a check with an error, stored up to an instant. */
+  /** Newest results of a check with an error, stored up to an instant. */
   async withError(checkId: string, groupId: string, until: number, limit: number): Promise<ResultMark[]> {
     const rows = await this.db
       .selectFrom('results')
@@ -46,7 +46,7 @@ export class AnalysisEvidence extends Repository {
     return rows.filter((row) => row.error_group_ids.includes(`"${groupId}"`)).slice(0, limit);
   }
 
-  /** The same of the newest test sessions of a project; '' for sessions without one. */
+  /** Same, for the newest test sessions of a project; '' for sessions without a project. */
   async withErrorOfTests(
     owner: { readonly accountId: string; readonly projectId: string },
     groupId: string,
@@ -81,7 +81,7 @@ export class AnalysisEvidence extends Repository {
     return rows.filter((row) => row.error_group_ids.includes(`"${groupId}"`)).slice(0, limit);
   }
 
-  /** The error groups of a result, in the order of its errors, and what it failed by. */
+  /** Error groups of a result, in order of its errors, and its failure. */
   async errorsOf(
     checkId: string,
     resultId: string,
@@ -95,10 +95,7 @@ export class AnalysisEvidence extends Repository {
     return row && { groupIds: groupIds(row.error_group_ids), failed: row };
   }
 
-  /**
-   * Final results of a check from between two instants, newest first: all of them, or those whose details were
-   * not left out.
-   */
+  /** Final passing results of a check between two instants, newest first: all, or only those with details. */
   async passes(
     table: ResultTable,
     checkId: string,
@@ -120,7 +117,7 @@ export class AnalysisEvidence extends Repository {
       .execute();
   }
 
-  /** The first result of a check at a location that did not pass after an instant. */
+  /** First result of a check at a location after an instant that did not pass. */
   async firstFailure(
     table: ResultTable,
     checkId: string,
@@ -151,7 +148,7 @@ export class AnalysisEvidence extends Repository {
       .execute();
   }
 
-  /** Results with their details, in the order of their ids given. */
+  /** Results with their details, in the order of the given ids. */
   async runs(table: ResultTable, ids: readonly string[]): Promise<StoredRun[]> {
     if (ids.length === 0) return [];
     const rows = await this.db
@@ -195,7 +192,7 @@ export class AnalysisEvidence extends Repository {
     });
   }
 
-  /** How many other checks share a value with one, and how many of them do not pass now. */
+  /** Number of other checks that share a value with a check, and how many of them currently do not pass. */
   async company(
     of: { readonly accountId: string; readonly checkId: string },
     { kind, value }: Pick<Company, 'kind' | 'value'>,
@@ -245,7 +242,7 @@ export class AnalysisEvidence extends Repository {
     };
   }
 
-  /** What agents reported of a private location, as far as it lasted into a time. */
+  /** Events that agents reported for a private location and that overlap a period. */
   async locationEvents(
     accountId: string,
     location: string,

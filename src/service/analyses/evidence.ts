@@ -1,8 +1,8 @@
 import type { FailureDetails } from '@picket/checks/contract/failure-details.ts';
 
 /**
- * What is known of an error: all that rules read, and all that their words may hold. It comes from results as they
- * are stored, which their agents have freed of secrets. Times are texts (ISO 8601), so that words can quote them.
+ * Everything known about an error: all inputs of the rules, and all that their texts may contain. It comes from stored
+ * results, from which agents have removed secrets. Times are strings (ISO 8601), so that texts can quote them.
  */
 export interface Evidence {
   readonly check: {
@@ -10,21 +10,21 @@ export interface Evidence {
     readonly type: string;
     readonly createdAt: string | null;
   };
-  /** The error that is looked into, as it was the first time. */
+  /** Message of the error under analysis, as it first occurred. */
   readonly errorMessage: string;
-  /** Results with the error, newest first; none where they were removed. */
+  /** Results with the error, newest first; empty if they were deleted. */
   readonly failing: readonly StoredRun[];
-  /** Results from before the first of the failures in a row that passed, newest first. */
+  /** Passing results before the current series of failures, newest first. */
   readonly passed: readonly StoredRun[];
-  /** When the first result after the last pass was started. */
+  /** Start of the first result after the last pass. */
   readonly failingSince: string | null;
-  /** What the newest run since then found at each other location of the check. */
+  /** Newest result since then at each other location of the check. */
   readonly elsewhere: readonly { readonly location: string; readonly passes: boolean }[];
-  /** Other checks of the account that share something with the failing one; null where it is too late to tell. */
+  /** Other checks of the account that share something with the failing one; null if it is too late to tell. */
   readonly company: readonly Company[] | null;
-  /** What agents reported of the location around the newest failure. */
+  /** Events that agents reported for the location around the newest failure. */
   readonly locationEvents: readonly LocationEventFacts[];
-  /** What was changed between the last pass and the first failure, newest first. */
+  /** Changes between the last pass and the first failure, newest first. */
   readonly changes: readonly ChangeFacts[];
   /** Maintenance windows in effect at the newest failure. */
   readonly maintenance: readonly string[];
@@ -33,32 +33,32 @@ export interface Evidence {
 /** A stored result. */
 export interface StoredRun {
   readonly id: string;
-  /** The type of its check. */
+  /** Type of its check. */
   readonly type: string;
   readonly startedAt: string;
   readonly location: string;
-  /** Whose its failure is, as the agent has it. */
+  /** Party at fault for its failure, according to the agent. */
   readonly owner?: string | null;
   readonly code: string | null;
   readonly message: string | null;
-  /** The facts of its failure. */
+  /** Details of its failure. */
   readonly details: FailureDetails;
   readonly errorMessages: readonly string[];
   /** Milliseconds. */
   readonly responseTime: number;
-  /** As its check type has it, or as an older or newer agent wrote it. */
+  /** In the format of its check type, possibly of an older or newer agent. */
   readonly detail: unknown;
 }
 
-/** Checks that share a value with the failing one, apart from itself. */
+/** Other checks that share a value with the failing one. */
 export interface Company {
   readonly kind: 'host' | 'address' | 'location';
   readonly value: string;
   readonly checks: number;
   readonly failing: number;
-  /** Different hosts that the failing ones ask. */
+  /** Number of distinct target hosts of the failing ones. */
   readonly failingHosts: number;
-  /** The first failing ones. */
+  /** Names of the first failing ones. */
   readonly names: readonly string[];
 }
 
@@ -69,11 +69,11 @@ export interface LocationEventFacts {
   readonly endedAt: string | null;
 }
 
-/** A write to the check, or to what it is made of. */
+/** A change of the check, or of a resource that it uses. */
 export interface ChangeFacts {
   /** `checks/<id>`, `variables/<key>`. */
   readonly resource: string;
   readonly at: string;
-  /** The fields that changed. */
+  /** Fields that changed. */
   readonly fields: readonly string[];
 }

@@ -39,9 +39,9 @@ declare module '@picket/platform/store/repositories.ts' {
 
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
-    /** The model that analyses may ask; undefined where none is named. */
+    /** Model for analyses; undefined if none is configured. */
     readonly model: ModelAccess | undefined;
-    /** Asks it what rules leave open. */
+    /** Jobs that ask the model about causes that rules leave open. */
     readonly modelQuestions: readonly Job[] | undefined;
   }
 }

@@ -11,14 +11,14 @@ type Check = NonNullable<Awaited<ReturnType<Repositories['checks']['find']>>>;
 
 const maxFailing = 3;
 const maxPassed = 5;
-/** A pass from longer ago says little of what changed. */
+/** An older pass says little about what changed. */
 const lookBackMs = 7 * 86_400_000;
-/** Later than this after the error the states of other checks say nothing of it. */
+/** Later than this after the error, the states of other checks are no longer evidence. */
 const presentMs = 15 * 60_000;
-/** What an agent reports of its location may come a little before or after what it broke. */
+/** Agents may report an event of their location slightly before or after the failures it caused. */
 const eventSlackMs = 120_000;
 
-/** Reads everything that is known of an error group, in a bounded number of queries. */
+/** Collects the evidence on an error group in a bounded number of queries. */
 export async function gatherEvidence(
   repositories: Repositories,
   group: Group,
@@ -90,7 +90,7 @@ const nothing = {
   ...{ locationEvents: [], changes: [], maintenance: [] },
 } satisfies Omit<Evidence, 'check' | 'errorMessage'>;
 
-/** Passes before a failure: at its location, else anywhere; and those of them, or older ones, that have a detail to compare with. */
+/** Passes before a failure, at its location if any, else anywhere; and passes with details, for comparison. */
 async function passesOf(
   { analysisEvidence }: Pick<Repositories, 'analysisEvidence'>,
   table: ResultTable,
@@ -116,7 +116,7 @@ async function passesOf(
   return { marks: [], runs: [] };
 }
 
-/** What the other locations found since the check fails at this one, in the same slot or later. */
+/** Results of the other locations since the check fails at this one, in the same slot or later. */
 async function elsewhereOf(
   { analysisEvidence }: Pick<Repositories, 'analysisEvidence'>,
   { check_id: checkId, run_location: here }: ResultMark,
@@ -159,7 +159,7 @@ async function companyOf(
   return found;
 }
 
-/** What was written to the check, its group, and the variables and snippets that it uses. */
+/** Changes of the check, its group, and the variables and snippets that it uses. */
 async function changesOf(
   { audit }: Pick<Repositories, 'audit'>,
   check: Check,

@@ -6,10 +6,10 @@ import { rootCauseAnalysisRoutes } from '@picket/protocol/results/root-cause-ana
 import { analysisView } from './store.ts';
 import type { RootCauseAnalysisRow } from './tables.ts';
 
-/** More than this of an account do not wait. */
+/** Limit of pending analyses per account. */
 const maxPending = 100;
 
-/** The routes of root cause analyses. */
+/** Routes of root-cause analyses. */
 export function rootCauseAnalysisHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   const start = async (
     accountId: string,

@@ -5,19 +5,19 @@ import { ModelFindings, RootCauseAnalysis } from '@picket/protocol/results/root-
 import { sql } from 'kysely';
 import type { RootCauseAnalysisRow } from './tables.ts';
 
-/** An analysis as any build stored it. */
+/** Parser for an analysis that any build stored. */
 export const storedAnalysis = storedJson('root_cause_analyses.content', RootCauseAnalysis.shape.analysis);
 const fromModel = storedJson('root_cause_analyses.model_content', ModelFindings);
 
-/** Who makes analyses, as they say of themselves. */
+/** Origin of analyses by rules. */
 export const ownMaker = { provider: 'picket', model: 'rules' } as const;
 
-/** Analyses that an error group shows; older ones are kept as long as the group. */
+/** Analyses shown for an error group; older ones are kept as long as the group. */
 const maxShown = 10;
-/** An instant that is further ahead was set by a clock that was. */
+/** A time further ahead than this was set by a clock that was ahead. */
 const longestWaitMs = 30 * 60_000;
 
-/** What an analysis is asked for. */
+/** Parameters of a requested analysis. */
 export interface RequestedAnalysis {
   readonly id: string;
   readonly accountId: string;
@@ -27,9 +27,9 @@ export interface RequestedAnalysis {
   readonly userContext: string | null;
 }
 
-/** What was found out about the causes of error groups, and what waits to be. */
+/** Analyses of the causes of error groups, including pending ones. */
 export class RootCauseAnalyses extends Repository {
-  /** Asks for analyses; they are made at once. */
+  /** Requests analyses, due immediately. */
   async ask(asked: readonly RequestedAnalysis[], now: number): Promise<void> {
     const rows = asked.map(
       (one): RootCauseAnalysisRow => ({
@@ -44,7 +44,7 @@ export class RootCauseAnalyses extends Repository {
     }
   }
 
-  /** How many of an account nobody has looked into yet. */
+  /** Number of pending analyses of an account. */
   async countPending(accountId: string, limit: number): Promise<number> {
     const rows = await this.db
       .selectFrom('root_cause_analyses')
@@ -56,7 +56,7 @@ export class RootCauseAnalyses extends Repository {
     return rows.length;
   }
 
-  /** Those that are due: the first of each account before the second of any. */
+  /** Due analyses: the first of each account before the second of any. */
   async due(now: number, limit: number): Promise<RootCauseAnalysisRow[]> {
     const { rows } = await sql<RootCauseAnalysisRow>`
       select * from (
@@ -78,8 +78,8 @@ export class RootCauseAnalyses extends Repository {
   }
 
   /**
-   * Keeps what was found, and when to look again; with `model_due`, when a model is to be asked about it. What people
-   * have judged stays as it was.
+   * Stores an analysis, and when to repeat it; with `model_due`, when to ask a model about it. Analyses that users have
+   * judged stay unchanged.
    */
   async complete(
     id: string,
@@ -98,7 +98,7 @@ export class RootCauseAnalyses extends Repository {
       .execute();
   }
 
-  /** Those that a model is to be asked about: the first of each account before the second of any. */
+  /** Analyses that a model is to be asked about: the first of each account before the second of any. */
   async dueForModel(now: number, limit: number): Promise<RootCauseAnalysisRow[]> {
     const { rows } = await sql<RootCauseAnalysisRow>`
       select * from (
@@ -119,7 +119,7 @@ export class RootCauseAnalyses extends Repository {
     return row?.at ?? null;
   }
 
-  /** Keeps what a model adds, and when it is to be asked again. */
+  /** Stores findings of a model, and when to ask it again. */
   async keepModelFindings(id: string, content: string | null, due: number | null): Promise<void> {
     await this.db
       .updateTable('root_cause_analyses')
@@ -132,7 +132,7 @@ export class RootCauseAnalyses extends Repository {
       .execute();
   }
 
-  /** Looks at one later, or, with null, no more. */
+  /** Postpones an analysis, or cancels it if `due` is null. */
   async postpone(id: string, due: number | null): Promise<void> {
     await this.db.updateTable('root_cause_analyses').set({ due }).where('id', '=', id).execute();
   }
@@ -161,7 +161,7 @@ export class RootCauseAnalyses extends Repository {
       .executeTakeFirst();
   }
 
-  /** The analyses of some groups that are done, newest first, as the API shows them. */
+  /** Finished analyses of the given groups, newest first, as the API shows them. */
   async ofGroups(groupIds: readonly string[]): Promise<Map<string, RootCauseAnalysis[]>> {
     if (groupIds.length === 0) return new Map();
     const rows = await this.db
@@ -176,7 +176,7 @@ export class RootCauseAnalyses extends Repository {
     return new Map([...byGroup].map(([id, list]) => [id, list.slice(0, maxShown).map(analysisView)]));
   }
 
-  /** What nobody has looked into yet of some groups. */
+  /** Pending analyses of the given groups. */
   async pendingOf(groupIds: readonly string[]): Promise<RootCauseAnalysisRow[]> {
     if (groupIds.length === 0) return [];
     return this.db
@@ -187,7 +187,7 @@ export class RootCauseAnalyses extends Repository {
       .execute();
   }
 
-  /** How many analyses people found right and wrong, by account. */
+  /** Number of analyses that users judged right and wrong, by account. */
   async countVerdicts(accountId?: string): Promise<{ account: string; verdict: string; count: number }[]> {
     let query = this.db
       .selectFrom('root_cause_analyses')
@@ -215,7 +215,7 @@ export function analysisView(row: RootCauseAnalysisRow): RootCauseAnalysis {
     model: row.model,
     durationMs: row.duration_ms ?? 0,
     analysis,
-    // Where rules are certain by now, a model has nothing to add.
+    // If the rules are certain, a model has nothing to add.
     fromModel:
       row.model_content === null || analysis.certainty === 'CERTAIN' ? null : fromModel(row.model_content),
     userContext: row.user_context === null ? null : [{ text: row.user_context, type: 'TEXT' }],

@@ -5,24 +5,24 @@ export interface RootCauseAnalysisRow {
   account_id: string;
   group_id: string;
   group_kind: 'check' | 'test-session';
-  /** Whether nobody asked for it: there is one for each group. */
+  /** Whether it was created automatically rather than by a user: each group has one. */
   automatic: 0 | 1;
   provider: string;
   model: string;
-  /** JSON: the analysis as the API has it; null until it is done. */
+  /** JSON: the analysis in the format of the API; null until it is done. */
   content: string | null;
   duration_ms: number | null;
   user_context: string | null;
   verdict: (typeof analysisVerdicts)[number] | null;
   created: number;
   completed: number | null;
-  /** JSON: what a model adds; null where none was asked. */
+  /** JSON: findings of a model; null without any. */
   model_content: string | null;
-  /** When a model is to be asked; null when it is not. */
+  /** When to ask a model; null if not planned. */
   model_due: number | null;
-  /** How often it was asked in vain. */
+  /** Number of failed attempts to ask it. */
   model_tries: number;
-  /** When it is to be made, or looked at once more; null when there is nothing left to do. */
+  /** When it is to be made or repeated; null if nothing is left to do. */
   due: number | null;
 }
 

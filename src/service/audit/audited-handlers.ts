@@ -22,7 +22,7 @@ interface AuditDeps {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A call of a write of an account. */
+/** A call of an operation that writes to an account. */
 interface WriteCall {
   readonly caller: AccountCaller;
   readonly params: Values | undefined;
@@ -31,14 +31,14 @@ interface WriteCall {
 }
 
 /**
- * The handlers of all operations; those that write leave a row in the audit log. The API and the pages have
- * these same handlers, so neither can forget it.
+ * Wraps the handlers of all operations so that each write leaves a row in the audit log. The API and the pages share
+ * these handlers, so neither can bypass it.
  *
- * A row is written before the write, with the outcome UNKNOWN, and completed after it: a service that is
- * killed in between leaves a row that says so, and no write is without one. A write that was refused changed
- * nothing, and its row goes again. What changed is the difference between two answers of the operation that
- * shows the resource (`resources.ts`), asked as somebody who may only read: what that person would not see is
- * not in the log either. Which values are secret is known to those operations, and written down nowhere else.
+ * A row is written before the write, with the outcome UNKNOWN, and completed after it: if the service is killed in
+ * between, the row says so, and no write is unlogged. A rejected write changed nothing, and its row is deleted. The
+ * changes are the difference between two responses of the operation that shows the resource (`resources.ts`), called as
+ * a read-only user: what such a user cannot see is not in the log either. Only those operations define which values are
+ * secret.
  */
 export function auditedHandlers(
   handlers: ReadonlyMap<string, AnyHandler>,
@@ -85,14 +85,14 @@ function auditedHandler(
       resource_name: nameOf(before),
       for_admins: route.isAdmin ? 1 : 0,
     };
-    // It is there whatever becomes of the write.
+    // The row must exist whatever happens to the write.
     await unwatched(() => store.audit.insert(row));
     let answer: unknown;
     try {
       answer = await handler(anyCall);
     } catch (thrown) {
       if (thrown instanceof AppError && thrown.statusCode < 500) {
-        // Within a transaction that is to be rolled back nothing can be removed, and nothing needs to be.
+        // In a transaction that will be rolled back the row cannot be deleted, and need not be.
         await unwatched(() => store.audit.remove(row.id)).catch((failed: unknown) => {
           logger.debug({ err: failed, auditId: row.id }, 'audit row not removed');
         });
@@ -113,25 +113,25 @@ function auditedHandler(
         changes: JSON.stringify(changes),
       });
     } catch (thrown) {
-      // The write is done: its caller must not be answered that it is not.
+      // The write succeeded, so its caller must not get an error.
       logger.error({ err: thrown, auditId: row.id, operation: route.operationId }, 'audit row not completed');
     }
     return answer;
   };
 }
 
-/** Whether a call only asks what would change. */
+/** Whether a call is a dry run. */
 function isDry(call: Call): boolean {
   const query: unknown = call.query;
   return isRecord(query) && query.dryRun === true;
 }
 
-/** What an operation that nothing shows again answered with. */
+/** The response of an operation whose result no other operation shows. */
 function madeBy({ response }: Route, answer: unknown): Changes['after'] {
   return response && answer !== undefined ? keptAnswer(z.encode(response, answer)) : null;
 }
 
-/** What the operation that shows the subject answers to a reader; null when there is nothing to show. */
+/** Response of the operation that shows the subject, as a reader sees it; null if it cannot be shown. */
 async function viewOf(
   { read }: Subject,
   reader: AnyHandler,
@@ -152,13 +152,13 @@ async function viewOf(
     const shown = z.safeEncode(read.response, answer);
     return shown.success && isRecord(shown.data) ? shown.data : null;
   } catch (thrown) {
-    // What cannot be shown is not there, or not yet: the write itself says what is wrong with it.
+    // A subject that cannot be shown does not exist, or not yet: the write itself reports what is wrong.
     if (thrown instanceof AppError && thrown.statusCode < 500) return null;
     throw thrown;
   }
 }
 
-/** A row that says nothing yet. */
+/** An audit row with default values. */
 export function auditRow(now: number): AuditRow {
   return {
     id: randomUUID(),
@@ -177,7 +177,7 @@ export function auditRow(now: number): AuditRow {
   };
 }
 
-/** What people call a resource. */
+/** Display name of a resource. */
 function nameOf(view: Values | null): string | null {
   for (const field of ['name', 'header', 'key', 'host', 'email']) {
     const value = view?.[field];

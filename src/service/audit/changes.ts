@@ -6,7 +6,7 @@ import { storedValue } from '@picket/platform/store/stored-json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a write changed, as far as anybody may see it. */
+/** Changes made by a write, limited to values that users may see. */
 export interface Changes {
   readonly before: Json | null;
   readonly after: Json | null;
@@ -16,20 +16,20 @@ export interface Changes {
 
 export const noChanges: Changes = { before: null, after: null, secrets: [] };
 
-/** The changes of an entry as any build stored them. */
+/** Changes of an entry as any build stored them. */
 export const storedChanges = storedValue<Changes>('audit_log.changes', noChanges);
 
-/** Fields that say nothing of what somebody meant to change. */
+/** Fields that do not reflect a user's intended change. */
 const ownFields = new Set(['updated_at', 'updatedAt', 'warnings', 'state', 'lastUsedAt']);
 const longestText = 2_000;
 const largestBytes = 64 * 1024;
 
 /**
- * The fields in which two views of a resource differ. Views are answers of the API to somebody who may only
- * read, so what these never show is in neither; names that promise a secret are masked besides.
+ * Fields in which two views of a resource differ. Views are API responses to a read-only user, so values that the API
+ * never shows are in neither; fields whose names suggest a secret are masked as well.
  *
- * @param before null where there was nothing, and `after` where nothing is left.
- * @param written the body that was sent: what it holds and `after` does not show was a secret.
+ * @param before null if the resource did not exist, and `after` if it no longer exists.
+ * @param written the request body: values that it contains and `after` does not show were secrets.
  */
 export function changesOf(before: Json | null, after: Json | null, written: unknown): Changes {
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
@@ -43,7 +43,7 @@ export function changesOf(before: Json | null, after: Json | null, written: unkn
   };
 }
 
-/** An answer that shows something once, as it may be kept. */
+/** A response that shows something once, in the form that may be kept. */
 export function keptAnswer(answer: unknown): Json | null {
   return isRecord(answer) ? shown(answer, Object.keys(answer)) : null;
 }
@@ -56,7 +56,7 @@ function shown(view: Json, names: readonly string[]): Json {
   return Object.fromEntries(Object.keys(kept).map((name) => [name, 'too large for the audit log']));
 }
 
-/** Names are split where a word of them begins: `accessToken`, `api_key`. */
+/** Names are split at word boundaries: `accessToken`, `api_key`. */
 const secretWords = /^(pass(word|phrase|wd)?|secrets?|tokens?|credentials?|signature)$/;
 const secretNames = /(^|[_-])(raw|api|private|service|integration|routing|access|signing)[_-]?key$/;
 
@@ -89,7 +89,7 @@ function shortened(text: string): string {
   return `${text.slice(0, longestText).toWellFormed()}… and ${rest} more characters`;
 }
 
-/** Where a body holds a text, and the view of what came of it an empty one. */
+/** Paths where a body contains text, but the resulting view an empty string. */
 function hiddenPaths(written: unknown, view: unknown, path: readonly string[] = []): string[] {
   if (typeof written === 'string') return written !== '' && view === '' ? [path.join('.')] : [];
   if (typeof written !== 'object' || written === null || typeof view !== 'object' || view === null) return [];

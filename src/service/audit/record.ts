@@ -4,14 +4,14 @@ import { auditRow } from './audited-handlers.ts';
 import { keptAnswer, noChanges } from './changes.ts';
 import type { AuditRow } from './tables.ts';
 
-/** Something that was done, or refused, and is no operation of the API. */
+/** An action, done or rejected, that is not an operation of the API. */
 export interface AuditedAction {
   readonly actor: {
     readonly kind: AuditRow['actor_kind'];
     readonly id: string | null;
     readonly name: string;
   };
-  /** Null for what belongs to no account that is known. */
+  /** Null if it belongs to no known account. */
   readonly accountId: string | null;
   readonly operation: string;
   readonly address?: string;
@@ -20,11 +20,11 @@ export interface AuditedAction {
   readonly outcome?: AuditRow['outcome'];
   readonly before?: object;
   readonly after?: object;
-  /** Whether others than admins may see it. */
+  /** Whether users other than admins may see it. */
   readonly isForAll?: boolean;
 }
 
-/** Writes a row about a deed that is done. */
+/** Writes a row about a completed action. */
 export async function record(
   repositories: Pick<Repositories, 'audit'>,
   clock: Clock,

@@ -2,20 +2,19 @@ import type { Route } from '@picket/protocol/http/route.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What a write is about: the operation that shows it, and what it is called. */
+/** The subject of a write: the operation that shows it, and its path. */
 export interface Subject {
-  /** The operation that shows the resource; undefined where none does. */
+  /** Operation that shows the resource; undefined if none does. */
   readonly read: Route | undefined;
-  /** The path of the resource, with the parameters of the write or of `read`. */
+  /** Path of the resource, with the parameters of the write or of `read`. */
   readonly path: string;
 }
 
 const parameter = /^\{(\w+)\}$/;
 
 /**
- * What a write is about, from the table of routes alone. A write to a part (`/v1/incidents/{id}/updates`) is
- * about the whole that an operation shows, one that creates is about what it answers with, and checks of every
- * type are checks.
+ * Subject of a write, derived from the route table alone. A write to a part (`/v1/incidents/{id}/updates`) concerns the
+ * whole that an operation shows, a create concerns the resource in its response, and checks of every type are checks.
  */
 export function subjectOf(route: Route, routes: readonly Route[]): Subject {
   const reads = readsOf(routes);
@@ -32,10 +31,10 @@ export function subjectOf(route: Route, routes: readonly Route[]): Subject {
   return { read: undefined, path: last === -1 ? route.path : parts.slice(0, last + 1).join('/') };
 }
 
-/** Tables of routes never change, and each of their writes asks. */
+/** Route tables never change, and every write needs this. */
 const known = new WeakMap<readonly Route[], ReadonlyMap<string, Route>>();
 
-/** The operations that show something, by their paths. */
+/** Operations that show a resource, by path. */
 function readsOf(routes: readonly Route[]): ReadonlyMap<string, Route> {
   const found = known.get(routes);
   if (found) return found;
@@ -47,7 +46,7 @@ function readsOf(routes: readonly Route[]): ReadonlyMap<string, Route> {
   return reads;
 }
 
-/** `/v1/checks/url` makes what `/v1/checks/{id}` shows. */
+/** `/v1/checks/url` creates a resource that `/v1/checks/{id}` shows. */
 function memberOf(path: string, reads: ReadonlyMap<string, Route>): Subject | undefined {
   const parts = path.split('/');
   for (let length = parts.length; length > 2; length -= 1) {
@@ -61,7 +60,7 @@ function memberOf(path: string, reads: ReadonlyMap<string, Route>): Subject | un
   return undefined;
 }
 
-/** The shortest path of an operation with the same parameters: `/v1/checks/{id}` for `/v1/checks/url/{id}`. */
+/** Shortest path of an operation with the same parameters: `/v1/checks/{id}` for `/v1/checks/url/{id}`. */
 function generalised(parts: readonly string[], reads: ReadonlyMap<string, Route>): string {
   const first = parts.findIndex((part) => parameter.test(part));
   for (let kept = 3; first !== -1 && kept < first; kept += 1) {
@@ -72,8 +71,7 @@ function generalised(parts: readonly string[], reads: ReadonlyMap<string, Route>
 }
 
 /**
- * The parameters by which the operation is asked that shows the subject: those of the write, and what it
- * answered; null when one is not known.
+ * Parameters of the operation that shows the subject: those of the write, and of its response; null if one is unknown.
  */
 export function valuesFor({ path }: Subject, params: Values, answer: Values = {}): Values | null {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -81,7 +79,7 @@ export function valuesFor({ path }: Subject, params: Values, answer: Values = {}
   return entries.some(([, value]) => value === undefined) ? null : Object.fromEntries(entries);
 }
 
-/** `checks/<id>`, as far as the values are known. */
+/** `checks/<id>`, without the id if it is unknown. */
 export function resourceName({ path }: Subject, values: Values | null): string {
   const known = values === null ? path.slice(0, Math.max(0, path.indexOf('/{'))) || path : path;
   const named = known.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values?.[name]));

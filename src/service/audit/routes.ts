@@ -6,7 +6,7 @@ import { instantOf } from '@picket/protocol/http/query.ts';
 import { storedChanges } from './changes.ts';
 import type { AuditRow } from './tables.ts';
 
-/** The route of the audit log. */
+/** Route of the audit log. */
 export function auditLogHandlers({ store }: Pick<HandlerDeps, 'store'>): [string, AnyHandler][] {
   return handlersById(auditLogRoutes, {
     async listAuditLog({ caller, query }) {
@@ -31,7 +31,7 @@ export function auditLogHandlers({ store }: Pick<HandlerDeps, 'store'>): [string
   });
 }
 
-/** A row as it is shown. */
+/** An audit row as responses show it. */
 export function auditEntry(row: AuditRow, isAdmin: boolean) {
   const { before, after, secrets } = storedChanges(row.changes);
   return {

@@ -5,27 +5,27 @@ import { sql } from 'kysely';
 import type { AuditRow } from './tables.ts';
 
 export interface AuditFilter {
-  /** Null: what belongs to no account, too. */
+  /** Null: also rows that belong to no account. */
   readonly accountId: string | null;
   readonly resource?: string | undefined;
   readonly actorId?: string | undefined;
   readonly operation?: string | undefined;
   readonly outcome?: AuditRow['outcome'] | undefined;
-  /** From here, in epoch milliseconds. */
+  /** Inclusive, in epoch milliseconds. */
   readonly from?: number | undefined;
-  /** Up to before here. */
+  /** Exclusive. */
   readonly to?: number | undefined;
-  /** Without what only admins may see. */
+  /** Excludes rows that only admins may see. */
   readonly isForAll?: boolean;
 }
 
-/** Who changed what. Rows are written once, and completed once the write is done. */
+/** The audit log. Rows are written once, and completed once the write is done. */
 export class AuditLog extends Repository {
   async insert(row: AuditRow): Promise<void> {
     await this.db.insertInto('audit_log').values(row).execute();
   }
 
-  /** How many writes of an account were begun from an instant on. */
+  /** Number of writes of an account that began since an instant. */
   async countSince(accountId: string, since: number): Promise<number> {
     const row = await this.db
       .selectFrom('audit_log')
@@ -36,7 +36,7 @@ export class AuditLog extends Repository {
     return Number(row.count);
   }
 
-  /** Says how it ended. */
+  /** Completes a row with its outcome. */
   async complete(
     id: string,
     end: Pick<AuditRow, 'outcome' | 'resource' | 'resource_name' | 'changes'>,
@@ -44,12 +44,12 @@ export class AuditLog extends Repository {
     await this.db.updateTable('audit_log').set(end).where('id', '=', id).execute();
   }
 
-  /** For what was refused: it changed nothing. */
+  /** Deletes the row of a rejected write, which changed nothing. */
   async remove(id: string): Promise<void> {
     await this.db.deleteFrom('audit_log').where('id', '=', id).execute();
   }
 
-  /** Rows that fit, newest first, from behind a cursor. */
+  /** Matching rows, newest first, after a cursor. */
   async list(filter: AuditFilter, limit: number, cursor?: Cursor): Promise<AuditRow[]> {
     let query = this.db
       .selectFrom('audit_log')
@@ -70,7 +70,7 @@ export class AuditLog extends Repository {
     return query.execute();
   }
 
-  /** What tells whether somebody wrote since: another text after each write of the account. */
+  /** A token that changes with every write of the account. */
   async lastWrite(accountId: string): Promise<string> {
     const row = await this.db
       .selectFrom('audit_log')
@@ -84,7 +84,7 @@ export class AuditLog extends Repository {
     return row ? `${row.created} ${row.writes} ${row.unfinished}` : '';
   }
 
-  /** Removes up to `limit` rows from before an instant, oldest first; whether there may be more. */
+  /** Deletes up to `limit` rows from before an instant, oldest first; returns whether there may be more. */
   async prune(before: number, limit: number): Promise<boolean> {
     const old = this.db
       .selectFrom('audit_log')

@@ -2,7 +2,7 @@ import type { auditActorKinds } from '@picket/protocol/accounts/audit-log.ts';
 
 export interface AuditRow {
   id: string;
-  /** Null for a login of nobody that is known. */
+  /** Null for a login by an unknown user. */
   account_id: string | null;
   created: number;
   actor_kind: (typeof auditActorKinds)[number];
@@ -15,7 +15,7 @@ export interface AuditRow {
   outcome: 'DONE' | 'REFUSED' | 'UNKNOWN';
   /** JSON: `before`, `after` and `secrets`. */
   changes: string;
-  /** What only admins may do, and see. */
+  /** Whether only admins may perform and see the action. */
   for_admins: 0 | 1;
 }
 

@@ -16,14 +16,14 @@ export interface BackupOptions {
   readonly now: number;
 }
 
-/** Where artifacts lie in a backup, and in the folder of their store. */
+/** Folder of artifacts in a backup, and in the data folder. */
 const artifactsName = 'artifacts';
 
 /**
- * Backs the database up, at one instant, into a new folder, while services run; then the files of runs where
- * they are in a folder. Files that come in between have no result in the backup and do no harm.
+ * Backs up the database, as of one instant, into a new folder while services run; then the files of runs, if they are
+ * stored in a folder. Files that arrive in between have no result in the backup and do no harm.
  *
- * @throws AppError CONFIG_INVALID when there is nothing to back up, or the folder is not empty.
+ * @throws AppError CONFIG_INVALID if there is nothing to back up, or the folder is not empty.
  */
 export async function backUp(
   options: BackupOptions & { readonly withArtifacts: boolean },
@@ -57,13 +57,13 @@ export async function backUp(
 }
 
 /**
- * Puts a backup where the configuration says the data are. No service may run. What is there is replaced only
- * when asked to, and on SQLite moved aside with its log of writes, never mixed with the backup.
+ * Restores a backup to the location of the data in the configuration. No service may be running. Existing data is
+ * replaced only on request; on SQLite it is moved aside together with its write-ahead log, never mixed with the backup.
  *
- * @param open opens the restored store as the service would: it brings the schema up to date, and fails where
- *   the key of its secrets is missing.
- * @returns where the old database is, when there was one.
- * @throws AppError CONFIG_INVALID with what is wrong; then nothing was changed.
+ * @param open opens the restored store as the service would: it upgrades the schema, and fails if the key of its
+ *   secrets is missing.
+ * @returns where the old database is, if there was one.
+ * @throws AppError CONFIG_INVALID with the problem; nothing was changed in that case.
  */
 export async function restore(
   options: BackupOptions & {
@@ -111,12 +111,12 @@ export async function restore(
   return { movedTo };
 }
 
-/** PostgreSQL's own programs need a session: a pooler may not keep one. */
+/** The PostgreSQL tools need a session, which a pooler may not keep. */
 function sessionUrl({ DATABASE_DIRECT_URL: direct }: ServiceConfig, databaseUrl: string): string {
   return direct ?? databaseUrl;
 }
 
-/** The whole files of an artifact store that is a folder; undefined for a bucket. */
+/** Folder of complete files of an artifact store; undefined for a bucket. */
 function artifactFolder(config: ServiceConfig): string | undefined {
   if (config.ARTIFACT_STORE?.startsWith('s3://')) return undefined;
   return join(config.ARTIFACT_STORE ?? join(config.DATA_DIR, 'artifacts'), 'objects');

@@ -7,16 +7,16 @@ import { z } from 'zod';
 
 const fileName = 'backup.json';
 
-/** What a backup says of itself. It is written last: a folder without it is no whole backup. */
+/** Describes a backup. Written last: a folder without it is not a complete backup. */
 const Manifest = z.object({
   format: z.literal(1),
   createdAt: z.iso.datetime(),
   version: z.string(),
   store: z.enum(['sqlite', 'postgres']),
-  /** The file of the database in the folder. */
+  /** Name of the database file in the folder. */
   file: z.enum(['picket.sqlite', 'postgres.dump']),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Whether the files of runs are in the folder, too. */
+  /** Whether the folder also contains the files of runs. */
   hasArtifacts: z.boolean(),
 });
 export type Manifest = z.output<typeof Manifest>;
@@ -29,9 +29,9 @@ export function writeManifest(folder: string, manifest: Manifest): void {
 }
 
 /**
- * The manifest of a backup whose database file is whole.
+ * Reads the manifest of a backup and verifies its database file.
  *
- * @throws AppError CONFIG_INVALID when it is not.
+ * @throws AppError CONFIG_INVALID if the backup is incomplete or damaged.
  */
 export async function readManifest(folder: string): Promise<Manifest> {
   let manifest: Manifest;

@@ -2,21 +2,21 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
 import pg from 'pg';
 
-/** Where a database is, and the environment that PostgreSQL's programs are found in. */
+/** Connection URL of a database, and the environment for the PostgreSQL tools. */
 export interface PostgresPlace {
   readonly url: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Writes a PostgreSQL database to a file, in the format `pg_restore` reads. */
+/** Writes a PostgreSQL database to a file, in the format that `pg_restore` reads. */
 export async function dumpPostgres(place: PostgresPlace, file: string): Promise<void> {
   await runTool('pg_dump', place, ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`]);
 }
 
 /**
- * Puts a dump into a database, all or nothing.
+ * Restores a dump into a database, all or nothing.
  *
- * @throws AppError CONFIG_INVALID when services use the database, or it holds tables that are not to be
+ * @throws AppError CONFIG_INVALID if services use the database, or it contains tables that must not be
  *   replaced.
  */
 export async function restorePostgres(place: PostgresPlace, file: string, replace: boolean): Promise<void> {
@@ -42,15 +42,15 @@ export async function restorePostgres(place: PostgresPlace, file: string, replac
   } finally {
     await client.end();
   }
-  // Tablespaces are those of the server that it came from: another one has other disks.
+  // Tablespaces belong to the original server: another one has other disks.
   const options = ['--no-owner', '--no-privileges', '--no-tablespaces'];
   if (replace) await replaceTables(place, ['--clean', '--if-exists', ...options, file]);
   else await runTool('pg_restore', place, [...options, '--single-transaction', file]);
 }
 
 /**
- * `pg_restore --clean` fails where there are partitions, and knows nothing of those the dump does not have: they go first,
- * in the same transaction.
+ * `pg_restore --clean` fails if there are partitions, and does not know those missing in the dump: they are dropped
+ * first, in the same transaction.
  */
 async function replaceTables(place: PostgresPlace, args: readonly string[]): Promise<void> {
   const reading = spawn('pg_restore', [...args, '--file=-'], {
@@ -62,27 +62,27 @@ async function replaceTables(place: PostgresPlace, args: readonly string[]): Pro
     ...['--command=drop table if exists results, runs cascade', '--file=-'],
   ]);
   const { stdin } = writing.child;
-  // What ends before it has everything says so by its code.
+  // A process that ends before it has all input reports that by its exit code.
   stdin?.on('error', () => undefined);
   reading.stdout.on('error', () => undefined);
   if (stdin) reading.stdout.pipe(stdin, { end: false });
   const isRead = ended('pg_restore', reading).then(
     () => stdin?.end(),
     (thrown: unknown) => {
-      // The end of its input would have it commit what came so far.
+      // At the end of its input it would commit what has arrived so far.
       writing.child.kill('SIGKILL');
       throw thrown;
     },
   );
   writing.done.catch(() => reading.kill('SIGKILL'));
   const [read, written] = await Promise.allSettled([isRead, writing.done]);
-  // The one that failed first has killed the other.
+  // The process that failed first has killed the other.
   const failed = [written, read].filter((outcome) => outcome.status === 'rejected');
   const first = failed.find(({ reason }) => !/failed: $/.test(toError(reason).message)) ?? failed[0];
   if (first) throw first.reason;
 }
 
-/** The password goes by the environment: arguments are readable to every user of the machine. */
+/** The password is passed in the environment, because arguments are visible to every user of the machine. */
 async function runTool(program: string, place: PostgresPlace, args: readonly string[]): Promise<void> {
   await startTool(program, place, args).done;
 }
@@ -118,7 +118,7 @@ async function ended(program: string, child: ChildProcess): Promise<void> {
   if (code !== 0) throw new AppError('STORE_UNAVAILABLE', `${program} failed: ${said.trim()}`);
 }
 
-/** A connection URL, of several hosts too, without its password, and the password. */
+/** Splits a connection URL, possibly of several hosts, into the URL without its password, and the password. */
 function splitPassword(url: string): [withoutPassword: string, password: string | undefined] {
   const parts = /^([a-z]+:\/\/[^:@/?]*):([^@/?]*)@(.*)$/.exec(url);
   if (!parts) return [url, undefined];

@@ -6,7 +6,7 @@ import { keepPrivate } from '@picket/platform/store/engine/disk/data-dir.ts';
 
 export const databaseName = 'picket.sqlite';
 
-/** Copies a database as it is at one instant, while a service writes to it. */
+/** Copies a database as of one instant, while a service writes to it. */
 export function copyDatabase(from: string, to: string): void {
   const database = new DatabaseSync(from, { readOnly: true });
   try {
@@ -19,9 +19,9 @@ export function copyDatabase(from: string, to: string): void {
 }
 
 /**
- * A copy of a backup's database next to its later place, looked through for damage.
+ * Copies the database of a backup next to its final location, and checks it for damage.
  *
- * @throws AppError CONFIG_INVALID when it is damaged.
+ * @throws AppError CONFIG_INVALID if it is damaged.
  */
 export function stageDatabase(backup: string, staged: string): void {
   copyFileSync(backup, staged);
@@ -32,7 +32,7 @@ export function stageDatabase(backup: string, staged: string): void {
     if (row?.quick_check !== 'ok') {
       throw new AppError('CONFIG_INVALID', `${backup} is damaged: ${String(row?.quick_check)}.`);
     }
-    // One of an older build, however large, learns to give space back.
+    // Enables a database of an older build, however large, to release free space.
     const [mode] = database.prepare('pragma auto_vacuum').all();
     if (mode?.auto_vacuum === 0) database.exec('pragma auto_vacuum = incremental; vacuum');
   } finally {
@@ -40,7 +40,7 @@ export function stageDatabase(backup: string, staged: string): void {
   }
 }
 
-/** The files of the database in a folder: itself, and the log of writes that belongs to it alone. */
+/** Files of the database in a folder: the database itself, and its write-ahead log and journal. */
 export function databaseFiles(dataDir: string): string[] {
   return readdirSync(dataDir).filter((name) =>
     ['', '-wal', '-shm', '-journal'].some((end) => name === databaseName + end),
@@ -48,10 +48,10 @@ export function databaseFiles(dataDir: string): string[] {
 }
 
 /**
- * Puts a staged database in the place of the one that is there. All files of that one are moved to a folder
- * of their own: a log of writes that stayed behind would be replayed into a database it does not belong to.
+ * Replaces the existing database by a staged one. All of its files are moved to a separate folder: a log that stayed
+ * behind would be replayed into the wrong database.
  *
- * @returns the folder, when there was anything to move.
+ * @returns the folder, if there was anything to move.
  */
 export function putDatabase(staged: string, dataDir: string, now: number): string | undefined {
   const old = databaseFiles(dataDir);

@@ -4,13 +4,13 @@ import { isMeasured } from '@picket/protocol/checks/check-state.ts';
 import type { Family } from './exposition.ts';
 import { labelOf, ofPlace } from './families.ts';
 
-/** Phases of requests over HTTP as blackbox_exporter calls them. */
+/** Phases of HTTP requests under the names of blackbox_exporter. */
 const httpPhases = [
   ['dns', 'resolve'],
   ['tcp', 'connect'],
   ['firstByte', 'processing'],
   ['download', 'transfer'],
-  // Of WebSocket monitors.
+  // Phases of WebSocket monitors.
   ['connect', 'connect'],
   ['tls', 'tls'],
   ['handshake', 'processing'],
@@ -18,8 +18,8 @@ const httpPhases = [
 ] as const;
 
 /**
- * The last run of each check under the names of blackbox_exporter, for dashboards and rules that exist. Its
- * `instance` is the name of the check.
+ * Last run of each check under the names of blackbox_exporter, for existing dashboards and rules. `instance` is the
+ * name of the check.
  */
 export const blackboxFamilies: readonly Family[] = [
   {
@@ -27,7 +27,7 @@ export const blackboxFamilies: readonly Family[] = [
     type: 'gauge',
     help: 'Whether the last run passed; absent while the check is not measured',
     write: (sink, { check: { state }, labels, places }) => {
-      // At one place a check stands as its state says, which runs on demand are part of.
+      // With a single location, the state of the check decides, which includes on-demand runs.
       if (places.length < 2) {
         if (isMeasured(state))
           sink.add('probe_success', Number(state !== 'failing'), places[0]?.labels ?? labels);

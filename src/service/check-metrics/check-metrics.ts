@@ -11,7 +11,7 @@ import { LiveTotals } from './live-totals.ts';
 import { SubjectLabels } from './subject-labels.ts';
 import { mostChecks, type Scope, subjectsOf } from './subjects.ts';
 
-/** What of it is asked for. */
+/** Filter of a request. */
 export const CheckMetricsQuery = z.strictObject({
   tags: z
     .union([z.string(), z.array(z.string())])
@@ -24,7 +24,7 @@ export const CheckMetricsQuery = z.strictObject({
 });
 export type CheckMetricsQuery = z.output<typeof CheckMetricsQuery>;
 
-/** How old an answer may be: less than any sensible interval of scrapes, so that no counter seems to go back. */
+/** Maximum age of a response: less than any sensible scrape interval, so that no counter appears to go back. */
 const freshMs = 3_000;
 const keptAnswersBytes = 128 * 1024 * 1024;
 
@@ -34,14 +34,14 @@ interface Answer {
   readonly madeMs: number;
 }
 
-/** What is asked for: by whom, what of it, and how it is written. */
+/** A request: account, filter, and format. */
 interface Request {
   readonly query: CheckMetricsQuery;
   readonly accountId: string | undefined;
   readonly format: TextFormat;
 }
 
-/** Metrics of each check, for Prometheus: one answer at a time, kept for a moment for others that ask the same. */
+/** Metrics of each check for Prometheus: responses are generated one at a time, and cached briefly. */
 export class CheckMetrics {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -49,7 +49,7 @@ export class CheckMetrics {
   readonly #answers = new LruMap<string, Answer>(keptAnswersBytes, ({ sizeBytes }) => sizeBytes);
   readonly #ownLabels = new SubjectLabels('name');
   readonly #blackboxLabels = new SubjectLabels('instance');
-  /** One answer is made at a time; who asks for the same meanwhile gets it, too. */
+  /** Responses are generated one at a time; identical requests that arrive meanwhile share the result. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
@@ -58,7 +58,7 @@ export class CheckMetrics {
     this.#totals = new LiveTotals(store);
   }
 
-  /** What is asked for as text. It is sent while it is made: reading it takes a client as long as making it. */
+  /** Response as text, streamed while it is generated: a client needs as long to read it as generating it takes. */
   text(request: Request): Promise<Readable> {
     const { promise, resolve, reject } = Promise.withResolvers<Readable>();
     this.#inTurn(async () => {
@@ -75,13 +75,13 @@ export class CheckMetrics {
       resolve(stream);
       const sink = new TextSink(request.format, (part) => {
         parts.push(part);
-        // Who went away does not end it for others that ask for the same.
+        // If the client has disconnected, generation continues for identical requests.
         if (!stream.destroyed) stream.push(part);
       });
       try {
         await writeFamilies(samples.families, samples.subjects, sink);
       } catch (thrown) {
-        // The client sees an answer that breaks off.
+        // The client sees a truncated response.
         stream.destroy(toError(thrown));
         throw thrown;
       }
@@ -93,7 +93,7 @@ export class CheckMetrics {
     return promise;
   }
 
-  /** Gives a sink all samples of all accounts, under names of our own. */
+  /** Writes all samples of all accounts to a sink, under Picket's own names. */
   writeAll(sink: SampleSink): Promise<void> {
     return this.#inTurn(async () => {
       const query = CheckMetricsQuery.parse({});
@@ -104,7 +104,7 @@ export class CheckMetrics {
 
   #inTurn<T>(make: () => Promise<T>): Promise<T> {
     const made = this.#last.then(make);
-    // The next waits behind it makes an answer of its own; the error is for the one who asked.
+    // The next request generates its own response; the error is for the caller of this one.
     this.#last = made.catch(() => undefined);
     return made;
   }
@@ -124,7 +124,7 @@ export class CheckMetrics {
   }
 }
 
-/** Says whether an answer is whole. */
+/** States whether a response is complete. */
 function cutFamily(isCut: boolean): Family {
   return {
     name: 'picket_check_metrics_cut',

@@ -2,51 +2,51 @@ import { setImmediate } from 'node:timers/promises';
 import type { MetricsSubject } from './store.ts';
 import type { LastRun, Totals } from './totals.ts';
 
-/** Labels in an order, also as the text formats write them. */
+/** An ordered set of labels, also in the text format. */
 export interface LabelSet {
   readonly pairs: readonly (readonly [name: string, value: string])[];
   readonly text: string;
 }
 
-/** Where a check runs. */
+/** A location of a check. */
 export interface SubjectAt {
   readonly labels: LabelSet;
   readonly totals: Totals;
   readonly last: LastRun | null;
-  /** Whether the last run says how the target is now. */
+  /** Whether the last run reflects the current state of the target. */
   readonly isMeasured: boolean;
 }
 
-/** A check with what is said of it. */
+/** A check with its data for metrics. */
 export interface Subject {
   readonly check: MetricsSubject;
   readonly labels: LabelSet;
-  /** Those of `picket_check_info`, beyond the others. */
+  /** Additional labels of `picket_check_info`. */
   readonly infoLabels: LabelSet;
   readonly places: readonly SubjectAt[];
 }
 
-/** Takes samples one after the other; those of a family come together. */
+/** Receives samples in sequence, grouped by family. */
 export interface SampleSink {
   begin(family: Family): void;
-  /** @param more labels behind the others. */
+  /** @param more labels appended to the others. */
   add(name: string, value: number, labels: LabelSet, more?: LabelSet): void;
-  /** Whether it has as much as it should hold. */
+  /** Whether it has reached its capacity. */
   readonly isFull: boolean;
   flush(): void;
 }
 
-/** One name of metrics with its samples. */
+/** A metric name with its samples. */
 export interface Family {
   readonly name: string;
   readonly type: 'gauge' | 'counter' | 'histogram' | 'summary' | 'info';
   readonly help: string;
   readonly unit?: 'seconds' | 'ratio';
-  /** The value of its sample that belongs to no check. */
+  /** Value of a sample that belongs to no check. */
   readonly alone?: number;
   /**
-   * Whether its samples say how checks stand and end with that: who remembers samples has to hear of the end, or it goes
-   * on to say what is not known any longer.
+   * Whether its samples reflect the state of checks and end with it: a receiver that remembers samples must be notified
+   * of the end, or it keeps reporting outdated values.
    */
   readonly isOfState?: true;
   /** Adds the samples of one check. */
@@ -61,14 +61,14 @@ export const contentTypes: Readonly<Record<TextFormat, string>> = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
 };
 
-/** The format a client asks for; the older one where it does not say. */
+/** Format that a client requests; defaults to the older one. */
 export function formatFor(accept: string | undefined): TextFormat {
   return accept?.includes('application/openmetrics-text') ? 'openmetrics' : 'prometheus';
 }
 
 const noLabels = labelSet([]);
 
-/** Gives a sink all samples. Others are served in between: there may be some hundred thousand. */
+/** Writes all samples to a sink. Yields in between, because there may be several hundred thousand. */
 export async function writeFamilies(
   families: readonly Family[],
   subjects: readonly Subject[],
@@ -88,22 +88,22 @@ export async function writeFamilies(
 }
 
 const partBytes = 1024 * 1024;
-/** No line is as long, with all its labels. */
+/** Upper bound for the length of a line with all its labels. */
 const roomBytes = 64 * 1024;
-/** After that many others are served. */
+/** Size of a part after which it yields. */
 const fullBytes = partBytes - 4 * roomBytes;
 const [openBrace, closeBrace, comma, space, newline] = [123, 125, 44, 32, 10];
 
 /**
- * Writes samples as text. Straight into bytes: an answer has some hundred thousand lines, and most differ from the one
- * before in a few bytes.
+ * Writes samples as text, directly into bytes: a response has several hundred thousand lines, and most differ from the
+ * previous one in a few bytes.
  */
 export class TextSink implements SampleSink {
   readonly #format: TextFormat;
   readonly #take: (part: Buffer) => void;
   #part = Buffer.allocUnsafe(partBytes);
   #size = 0;
-  /** The beginning of the last line, up to its labels, and where it is in the part. */
+  /** Start of the last line, up to its labels, and its position in the part. */
   #name = '';
   #labels: LabelSet | undefined;
   #from = 0;
@@ -169,7 +169,7 @@ export class TextSink implements SampleSink {
     this.#size += this.#part.write(text, this.#size);
   }
 
-  /** The same for a few characters: quicker than a call that leaves JavaScript, unless there are others than ASCII. */
+  /** Same for short texts: faster than a call that leaves JavaScript, unless they contain non-ASCII characters. */
   #short(text: string): void {
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index);
@@ -188,7 +188,7 @@ function headOf({ name, type, help, unit }: Family, format: TextFormat): string 
     const unitLine = unit === undefined ? '' : `# UNIT ${name} ${unit}\n`;
     return `# TYPE ${name} ${type}\n${unitLine}# HELP ${name} ${help}\n`;
   }
-  // There a family has the name of its samples, and no type for information.
+  // In this format a family is named like its samples, and there is no type for information.
   const [full, known] =
     type === 'counter' ? [`${name}_total`, type] : type === 'info' ? [`${name}_info`, 'gauge'] : [name, type];
   return `# HELP ${full} ${help}\n# TYPE ${full} ${known}\n`;
@@ -196,13 +196,13 @@ function headOf({ name, type, help, unit }: Family, format: TextFormat): string 
 
 const longestLabel = 200;
 
-/** Labels as both formats write them; long values are cut. */
+/** Labels in the syntax of both formats; long values are cut. */
 export function labelSet(all: readonly (readonly [name: string, value: string])[]): LabelSet {
   const pairs = all.map(([name, value]) => [name, value.slice(0, longestLabel)] as const);
   return { pairs, text: pairs.map(([name, value]) => `${name}="${escaped(value)}"`).join(',') };
 }
 
-/** Labels behind others. */
+/** Concatenates two label sets. */
 export function joined(first: LabelSet, second: LabelSet): LabelSet {
   return { pairs: [...first.pairs, ...second.pairs], text: `${first.text},${second.text}` };
 }

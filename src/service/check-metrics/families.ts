@@ -12,7 +12,7 @@ import {
 } from './exposition.ts';
 import { countedOutcomes, type Distribution, phaseBoundsUs, responseBoundsUs } from './totals.ts';
 
-/** Outcomes that are shown before there is one: a counter that begins above 0 hides its first slots. */
+/** Outcomes shown before they first occur: a counter that starts above 0 hides its first slots. */
 const alwaysShown = new Set(['passed', 'degraded', 'failed', 'error', 'missed']);
 
 const outcomeLabels = countedOutcomes.map((outcome) => [outcome, labelSet([['outcome', outcome]])] as const);
@@ -44,7 +44,7 @@ const response: Family = {
 const responseBounds = bucketLabels(responseBoundsUs);
 const phaseBounds = bucketLabels(phaseBoundsUs);
 
-/** How long the phases took: sums and counts, or with buckets, of which there are many. */
+/** Durations of phases: sums and counts, or optionally buckets, which are numerous. */
 function phases(areBucketsShown: boolean): Family {
   const name = 'picket_check_phase_seconds';
   const bounds = areBucketsShown ? phaseBounds : undefined;
@@ -55,7 +55,7 @@ function phases(areBucketsShown: boolean): Family {
     help: 'Times of runs, by phase',
     write: atEach((sink, { labels, totals }) => {
       for (const [phase, distribution] of Object.entries(totals.phases)) {
-        // A phase that a check does not have, such as a wait for a socket: a line that says nothing.
+        // Omits phases that a check does not have, such as a wait for a socket.
         if (distribution.sumUs === 0) continue;
         const labelOfPhase = labelOf('phase', phase);
         if (bounds) writeDistribution(sink, name, joined(labels, labelOfPhase), distribution, bounds);
@@ -121,7 +121,7 @@ const lastResponse = ofPlace(
   ({ last }) => (last?.responseUs == null ? undefined : last.responseUs / 1e6),
 );
 
-/** What the last run measured that is no time of the whole run: web vitals of its pages, losses, counts of errors. */
+/** Measurements of the last run other than its total duration: web vitals of its pages, losses, counts of errors. */
 const measured: readonly Family[] = [
   lastMeasured('picket_check_page_seconds', 'Web vitals of the last run that are times, by page', {
     isOf: ({ isPerItem, unit }) => isPerItem === true && unit === 'ms',
@@ -149,7 +149,7 @@ function isPageError({ unit, path }: Metric): boolean {
   return unit === 'count' && path?.[0] === 'traceSummary';
 }
 
-/** All that is said of checks under names of our own. */
+/** All metrics of checks under Picket's own names. */
 export function ownFamilies({ areBucketsShown }: { readonly areBucketsShown: boolean }): readonly Family[] {
   return [
     info,
@@ -207,7 +207,7 @@ function lastMeasured(name: string, help: string, { isOf, scale }: Selection): F
   };
 }
 
-/** Nine digits behind the point: what products of fractions leave behind them says nothing. */
+/** Rounds to nine decimal places, to remove floating-point noise. */
 function rounded(value: number): number {
   return Math.round(value * 1e9) / 1e9;
 }
@@ -254,7 +254,7 @@ function atEach(write: (sink: SampleSink, place: SubjectAt) => void): Family['wr
 
 const knownLabels = new Map<string, LabelSet>();
 
-/** One label, of a few values that there are. */
+/** A label set with a single label, cached, as there are few distinct values. */
 export function labelOf(name: string, value: string): LabelSet {
   const key = `${name} ${value}`;
   const known = knownLabels.get(key);
@@ -264,7 +264,7 @@ export function labelOf(name: string, value: string): LabelSet {
   return made;
 }
 
-/** The labels of buckets, as both formats write bounds, in seconds. The last bucket has none. */
+/** Labels of buckets, with bounds in seconds as both formats write them. The last bucket is unbounded. */
 function bucketLabels(boundsUs: readonly number[]): readonly LabelSet[] {
   const bounds = boundsUs.map((boundUs) => {
     const seconds = boundUs / 1e6;

@@ -35,7 +35,7 @@ declare module '@picket/platform/store/repositories.ts' {
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly checkMetrics: CheckMetrics;
-    /** Undefined where no receiver is configured. */
+    /** Undefined if no receiver is configured. */
     readonly remoteWrite: RemoteWrite | undefined;
   }
 }

@@ -9,23 +9,23 @@ import { addRun, type EndedRun, mergeTotals, noTotals } from './totals.ts';
 export interface FoldingOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** How much time of runs is added at once, at least and at most. */
+  /** Period of runs that is folded at once, minimum and maximum. */
   readonly foldEveryMs?: number;
   readonly runsPerRead?: number;
 }
 
-/** Checks that run once a minute are written once for five runs. */
+/** Checks that run once a minute are written once per five runs. */
 const defaultFoldEveryMs = 5 * 60_000;
 const defaultRunsPerRead = 500;
 
 /**
- * Adds runs that ended to the totals of their checks, some minutes of them at once: the transactions that store
- * results know nothing of it. It begins with the first request for these metrics.
+ * Adds finished runs to the totals of their checks, several minutes at a time: transactions that store results are not
+ * involved. It starts with the first request for these metrics.
  *
- * Each run is added once. Runs are read in the order in which they ended, up to an instant before which no more
- * can come (`settledUntil`). They are added up in memory and written shard by shard: the totals of a shard and
- * the cursor that says which runs are in them are one transaction, which does nothing where the cursor is not
- * where the reading began. So neither a kill in between nor a second process counts a run twice or leaves it out.
+ * Each run is added once. Runs are read in the order in which they ended, up to an instant before which no more can
+ * appear (`settledUntil`). They are added up in memory and written shard by shard: the totals of a shard and the cursor
+ * that says which runs they include are written in one transaction, which does nothing if the cursor has moved since it
+ * was read. So neither a kill in between nor a second process counts a run twice or skips it.
  */
 export class Folding {
   readonly #store: Store;
@@ -80,7 +80,7 @@ export class Folding {
       const last = runs.at(-1);
       if (!last || runs.length < this.#runsPerRead) return;
       after = { ended: last.ended, runId: last.id };
-      // Others are served in between.
+      // Yields to other requests.
       await setImmediate();
     }
   }
@@ -104,7 +104,7 @@ async function writeShard(
   await checkTotals.moveCursor(shard, untilMs);
 }
 
-/** The key of totals in a map. */
+/** Key of totals in a map. */
 export function keyOf({ checkId, location }: Pick<LocationTotals, 'checkId' | 'location'>): string {
   return `${checkId} ${location}`;
 }

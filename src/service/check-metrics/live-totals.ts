@@ -4,25 +4,24 @@ import { addRunTo, keyOf } from './folding.ts';
 import { ShardCursors, shardCount } from './shards.ts';
 import { type LocationTotals, type Position, startAfter } from './store.ts';
 
-/** Each question of a page costs PostgreSQL a sort of what is left, where it knows little of the table yet. */
+/** Each page costs PostgreSQL a sort of the remaining rows while it has few statistics on the table. */
 const rowsPerRead = 2_000;
-/** After so long it is cheaper to read the stored totals than the runs since. */
+/** After this time, reading the stored totals is cheaper than reading the runs since. */
 const reloadAfterMs = 15 * 60_000;
 const loadTries = 5;
-/** Clocks of processes differ by less: what another one has counted is counted here. */
+/** Clocks of processes differ by less, so that runs counted by another process are counted here, too. */
 const aheadMs = 60_000;
 
 /**
- * The totals of all checks up to now, in the memory of a process that is asked for them: what is stored, and the runs
- * since. Every process comes to the same numbers, because they follow from what is in the database alone.
+ * Totals of all checks up to now, in the memory of a process that serves them: the stored totals plus the runs since.
+ * Every process arrives at the same numbers, because they follow from the database alone.
  *
- * Runs of the last minute may come to be seen out of their order, so their ids are remembered until no more can
- * come from before them.
+ * Runs of the last minute may become visible out of order, so their ids are remembered until no earlier run can appear.
  */
 export class LiveTotals {
   readonly #store: Store;
   #totals = new Map<string, LocationTotals>();
-  /** All runs up to here are in the totals; those behind it that are, too, are in `written`. */
+  /** All runs up to this instant are in the totals; later ones that are included, too, are in `#seen`. */
   #settledMs = 0;
   #seen = new Map<string, number>();
   #stored: ShardCursors | undefined;
@@ -32,16 +31,16 @@ export class LiveTotals {
     this.#store = store;
   }
 
-  /** By check, in no order. */
+  /** By check, in no particular order. */
   byCheck(): ReadonlyMap<string, readonly LocationTotals[]> {
     return Map.groupBy(this.#totals.values(), ({ checkId }) => checkId);
   }
 
-  /** Adds what has ended since. The first call for these metrics at all begins the counting. */
+  /** Adds runs that have ended since. The very first call for these metrics starts the counting. */
   async refresh(now: number): Promise<void> {
     const { checkTotals } = this.#store;
     if (!this.#stored || now - this.#refreshedMs > reloadAfterMs) await this.#load(now);
-    // Asked first: what comes to be seen while the runs are read is behind it.
+    // Queried first: runs that become visible while the runs are read are later than this.
     const settledMs = await checkTotals.settledUntil(now);
     for (let after = startAfter(this.#settledMs); ; ) {
       const positions = await checkTotals.endedAfter(after, now + aheadMs, rowsPerRead);
@@ -67,7 +66,7 @@ export class LiveTotals {
     }
   }
 
-  /** Reads what is stored; again where a process writes meanwhile. */
+  /** Loads the stored totals; retries if a process writes meanwhile. */
   async #load(now: number): Promise<void> {
     const { checkTotals } = this.#store;
     for (let tries = 1; ; tries += 1) {

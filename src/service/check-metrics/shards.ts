@@ -1,10 +1,10 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import type { TotalsCursorRow } from './tables.ts';
 
-/** The totals of all checks are written in that many transactions, each short. */
+/** Number of short transactions that write the totals of all checks. */
 export const shardCount = 32;
 
-/** The shard of a check: the same for ever, since its cursor says what is in its totals. */
+/** Shard of a check: it must never change, because the cursor of the shard says which runs its totals include. */
 export function shardOf(checkId: string): number {
   let hash = 0;
   for (let index = 0; index < checkId.length; index += 1) {
@@ -13,7 +13,7 @@ export function shardOf(checkId: string): number {
   return (hash >>> 0) % shardCount;
 }
 
-/** Up to when the totals of each shard are. */
+/** How far the totals of each shard extend. */
 export class ShardCursors {
   readonly #endedByShard: ReadonlyMap<number, number>;
 
@@ -25,7 +25,7 @@ export class ShardCursors {
     return this.#endedByShard.size === shardCount;
   }
 
-  /** What ended later is not in all totals. */
+  /** Runs that ended later are not in all totals. */
   get earliest(): number {
     return leastOf(this.#endedByShard.values());
   }
@@ -36,7 +36,7 @@ export class ShardCursors {
     return ended;
   }
 
-  /** Whether a run is in the totals already. */
+  /** Whether a run is already in the totals. */
   include(run: { readonly check_id: string; readonly ended: number }): boolean {
     return run.ended <= this.of(shardOf(run.check_id));
   }

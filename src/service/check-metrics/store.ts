@@ -15,13 +15,13 @@ import { noTotals } from './totals.ts';
 
 const totalsOf = storedValue<Totals>('check_totals.content', noTotals());
 
-/** A place in the order in which runs ended, by which their list is read in parts. */
+/** A position in the order in which runs ended, for reading them in pages. */
 export interface Position {
   readonly ended: number;
   readonly runId: string;
 }
 
-/** Before all runs that ended after an instant. */
+/** Position before all runs that ended after an instant. */
 export function startAfter(ended: number): Position {
   return { ended: ended + 1, runId: '' };
 }
@@ -33,7 +33,7 @@ export interface LocationTotals {
   readonly totals: Totals;
 }
 
-/** A check as its metrics name it. */
+/** A check as metrics name it. */
 export interface MetricsSubject {
   readonly id: string;
   readonly account_id: string;
@@ -42,7 +42,7 @@ export interface MetricsSubject {
   readonly activated: 0 | 1;
   readonly group_name: string | null;
   readonly state: CheckState;
-  /** How long each of its places may be without a measurement; null where nothing has slots. */
+  /** How long each of its locations may lack a measurement; null without slots. */
   readonly longest_silence_ms: number | null;
   readonly certificate_expires: number | null;
   readonly target_host: string | null;
@@ -56,18 +56,18 @@ const resultColumns = [
 ] as const;
 const noResult = Object.fromEntries(resultColumns.map((column) => [column, null]));
 
-/** How long the transaction that ends a run may begin after the instant it is dated with. */
+/** Maximum delay between the end time of a run and the start of the transaction that stores it. */
 const settleMs = 60_000;
 
-/** What runs add up to, and what has yet to be added. */
+/** Totals of runs, and runs still to be added. */
 export class CheckTotals extends Repository {
   /**
-   * Up to when all runs that ended are to be seen: no transaction comes any more with one that ended before. One
-   * that is under way may hold runs dated a moment before it began. To be asked before the runs are read.
+   * Instant up to which all finished runs are visible: no later transaction adds an earlier run. A transaction in
+   * progress may contain runs dated slightly before it began. Must be called before the runs are read.
    */
   async settledUntil(now: number): Promise<number> {
     const oldestMs = await this.dialect.oldestTransactionMs(this.db);
-    // Whole: a database says when a transaction began to the microsecond, and columns of instants have milliseconds.
+    // Rounded down: databases report the start of a transaction in microseconds, and columns store milliseconds.
     return Math.floor(Math.min(now, oldestMs ?? now)) - settleMs;
   }
 
@@ -75,7 +75,7 @@ export class CheckTotals extends Repository {
     return this.db.selectFrom('check_total_cursors').selectAll().orderBy('shard').execute();
   }
 
-  /** Begins to count at an instant; does nothing where that has begun. */
+  /** Starts counting at an instant; does nothing if already started. */
   async begin(shards: number, at: number): Promise<void> {
     const rows = Array.from({ length: shards }, (_, shard) => ({ shard, ended: at }));
     await this.db
@@ -99,30 +99,30 @@ export class CheckTotals extends Repository {
     await this.db.updateTable('check_total_cursors').set({ ended }).where('shard', '=', shard).execute();
   }
 
-  /** Ids of runs that ended behind a position and not after an instant, in order. */
+  /** Positions of runs that ended after a position and not after an instant, in order. */
   async endedAfter(after: Position, until: number, limit: number): Promise<Position[]> {
     const rows = await this.#ended(after, until, limit).select(['runs.id', 'runs.ended']).execute();
     return rows.map(({ id, ended }) => ({ runId: id, ended: ended ?? 0 }));
   }
 
-  /** The same runs with their results. */
+  /** Same runs with their results. */
   async endedRunsAfter(after: Position, until: number, limit: number): Promise<EndedRun[]> {
     return this.#withResults(this.#ended(after, until, limit));
   }
 
-  /** Runs that ended, by their ids. */
+  /** Finished runs by id. */
   async endedRuns(ids: readonly string[]): Promise<EndedRun[]> {
     return this.#withResults(this.db.selectFrom('runs').where(this.dialect.inList('runs.id', ids)));
   }
 
-  /** Runs that ended; those of test sessions never count. */
+  /** Finished runs; those of test sessions never count. */
   #ended({ ended, runId }: Position, until: number, limit: number): EndedQuery {
     return (
       this.db
         .selectFrom('runs')
         .where(hasEndedWithin(ended, until))
         .where('runs.ended', '>=', ended)
-        // A second condition, so that the index begins at the first.
+        // A separate condition, so that the index range starts at the first.
         .where(sql<boolean>`(runs.ended > ${ended} or runs.id > ${runId})`)
         .where('runs.ended', '<=', until)
         .where('runs.test_session_id', 'is', null)
@@ -152,7 +152,7 @@ export class CheckTotals extends Repository {
     return runs.map((run) => ({ ...run, ...(results.get(run.id) ?? noResult) }) as EndedRun);
   }
 
-  /** All totals behind a check and a location, in their order. */
+  /** All totals after a check and location, in order. */
   async totalsAfter(after: Pick<LocationTotals, 'checkId' | 'location'>, limit: number) {
     const { checkId, location } = after;
     const rows = await this.db
@@ -176,7 +176,7 @@ export class CheckTotals extends Repository {
     return rows.map(fromRow);
   }
 
-  /** Of some checks, those that there are. */
+  /** The given checks that exist. */
   async existing(checkIds: readonly string[]): Promise<Set<string>> {
     const rows = await this.db
       .selectFrom('checks')
@@ -205,7 +205,7 @@ export class CheckTotals extends Repository {
     }
   }
 
-  /** Checks in the order of their ids, behind one. */
+  /** Checks in order of id, after the given one. */
   async subjectsAfter(
     id: string,
     scope: { readonly accountId?: string | undefined; readonly tags: readonly string[] },
@@ -262,7 +262,7 @@ export class CheckTotals extends Repository {
     );
   }
 
-  /** The tags of some checks, in their order. */
+  /** Tags of the given checks, in order. */
   async tagsOf(checkIds: readonly string[]): Promise<Map<string, string[]>> {
     const rows = await this.db
       .selectFrom('check_tags')

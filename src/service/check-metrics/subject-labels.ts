@@ -5,35 +5,35 @@ import type { MetricsSubject } from './store.ts';
 const mostTagLabels = 20;
 const mostTagKeys = 60;
 const longestTagList = 500;
-/** As many as two answers hold. */
+/** As many checks as two responses contain. */
 const keptChecks = 40_000;
 
 /** The labels of a check. */
 interface OfCheck {
   readonly labels: LabelSet;
-  /** Those of `picket_check_info`, beyond the others. */
+  /** Additional labels of `picket_check_info`. */
   readonly infoLabels: LabelSet;
   at(location: string): LabelSet;
 }
 
 interface Known extends OfCheck {
-  /** What the labels are made of. */
+  /** Source that the labels are derived from. */
   readonly source: string;
 }
 
-/** The labels of checks, kept from one answer to the next while nothing changes that they are made of. */
+/** Labels of checks, cached between responses while their source does not change. */
 export class SubjectLabels {
   readonly #nameLabel: 'name' | 'instance';
   readonly #known = new LruMap<string, Known>(keptChecks);
   #keys: ReadonlySet<string> = new Set();
   #keyList = '';
 
-  /** @param nameLabel what the label with the name of a check is called. */
+  /** @param nameLabel name of the label that holds the name of a check. */
   constructor(nameLabel: 'name' | 'instance') {
     this.#nameLabel = nameLabel;
   }
 
-  /** Chooses which tags become labels: the first in the order of the alphabet, the same in every answer. */
+  /** Chooses the tags that become labels: the first in alphabetical order, the same in every response. */
   useKeys(all: Iterable<readonly string[]>): void {
     const keys = new Set<string>();
     for (const tags of all) {
@@ -76,7 +76,7 @@ export class SubjectLabels {
 
 const tagLabels = new LruMap<string, readonly [key: string, value: string] | null>(10_000);
 
-/** A tag such as `env:prod` or `env=prod` as the name of a label and its value; null for others. */
+/** Splits a tag such as `env:prod` or `env=prod` into the name of a label and its value; null for other tags. */
 function tagLabel(tag: string): readonly [key: string, value: string] | null {
   return tagLabels.getOrMake(tag, () => readTag(tag));
 }

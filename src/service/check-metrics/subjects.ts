@@ -4,27 +4,25 @@ import type { Subject } from './exposition.ts';
 import type { LocationTotals, MetricsSubject } from './store.ts';
 import type { SubjectLabels } from './subject-labels.ts';
 
-/** Which checks are asked for. */
+/** Selects checks. */
 export interface Scope {
-  /** Absent: of all accounts. */
+  /** Absent: all accounts. */
   readonly accountId: string | undefined;
-  /** Checks with one of them; all when empty. */
+  /** Checks with one of these tags; all checks if empty. */
   readonly tags: readonly string[];
 }
 
-/** What an answer holds at most. */
+/** Limit of checks per response. */
 export const mostChecks = 20_000;
 const checksPerRead = 500;
 
 export interface Subjects {
   readonly subjects: readonly Subject[];
-  /** Whether there are more checks than one answer holds. */
+  /** Whether there are more checks than the limit. */
   readonly isCut: boolean;
 }
 
-/**
- * The checks of a scope with their labels, by id.
- */
+/** Checks of a scope with their labels, by id. */
 export async function subjectsOf(
   store: Pick<Store, 'checkTotals' | 'states'>,
   scope: Scope,
@@ -62,7 +60,7 @@ export async function subjectsOf(
   return { subjects, isCut: rows.length > mostChecks };
 }
 
-/** Whether the last run at a place says how the target is now. What has no slots is always measured. */
+/** Whether the last run at a location reflects the target's current state. Always true for checks without slots. */
 function isMeasuredAt(check: MetricsSubject, { totals }: LocationTotals, now: number): boolean {
   if (totals.last === null || totals.last.isJudged === false) return false;
   if (['not-measured', 'pending', 'paused'].includes(check.state)) return false;

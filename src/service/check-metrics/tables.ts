@@ -1,11 +1,11 @@
-/** What the runs of a check at a location add up to: `Totals` as JSON. See totals.ts. */
+/** Totals of the runs of a check at a location: `Totals` as JSON. See totals.ts. */
 interface CheckTotalsRow {
   check_id: string;
   location: string;
   content: string;
 }
 
-/** Up to when the totals of a shard of checks are: every run that ended by then is in them. */
+/** How far the totals of a shard extend: they include every run that had ended by then. */
 export interface TotalsCursorRow {
   shard: number;
   ended: number;

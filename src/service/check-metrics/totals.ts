@@ -3,7 +3,7 @@ import { pausedReason } from '@picket/protocol/runs/slot.ts';
 import { type MeasuredValues, storedMeasures, wasMeasured } from '../results/analytics/measured-values.ts';
 import type { RunRow } from '../runs/tables.ts';
 
-/** What a slot came to, as metrics count it. */
+/** Outcomes of a slot as metrics count them. */
 export const countedOutcomes = [
   'passed',
   'degraded',
@@ -15,31 +15,31 @@ export const countedOutcomes = [
 ] as const;
 export type CountedOutcome = (typeof countedOutcomes)[number];
 
-/** Upper bounds of the buckets, in microseconds. They are part of what is stored: another list is another table. */
+/** Upper bounds of the buckets, in microseconds. They are part of the stored data: other bounds need another table. */
 export const responseBoundsUs = [
   50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 15_000_000, 60_000_000,
 ] as const;
 export const phaseBoundsUs = [10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000] as const;
 
-/** How times are distributed. The counts are of one bucket each, not added up; the last one has no bound. */
+/** Distribution of durations. Counts are per bucket, not cumulative; the last bucket is unbounded. */
 export interface Distribution {
-  /** Whole microseconds: sums of whole numbers are the same in any order, so they never seem to shrink. */
+  /** Integer microseconds: integer sums are the same in any order, so they never appear to decrease. */
   sumUs: number;
   readonly counts: number[];
 }
 
-/** The newest run that ended with a result. */
+/** The latest run that ended with a result. */
 export interface LastRun {
   readonly ended: number;
   readonly hasPassed: boolean;
-  /** False where the run ended by a fault of the monitoring; absent in what older builds stored. */
+  /** False if the run ended by a fault of the monitoring; absent in data of older builds. */
   readonly isJudged?: boolean;
-  /** Null when the target gave no answer to time. */
+  /** Null if the target gave no response to time. */
   readonly responseUs: number | null;
   readonly measured: MeasuredValues;
 }
 
-/** What the runs of a check at a location add up to. */
+/** Totals of the runs of a check at a location. */
 export interface Totals {
   readonly outcomes: Partial<Record<CountedOutcome, number>>;
   readonly response: Distribution;
@@ -47,7 +47,7 @@ export interface Totals {
   last: LastRun | null;
 }
 
-/** A run that ended, and what its final result says where it has one. */
+/** A finished run with its final result, if any. */
 export interface EndedRun
   extends Pick<RunRow, 'id' | 'check_id' | 'slot_location' | 'slot_count' | 'check_session_id' | 'reason'> {
   readonly ended: number;
@@ -61,14 +61,14 @@ export interface EndedRun
   readonly measured: string | null;
 }
 
-/** Pages of a browser check that are remembered of its last run. */
+/** Number of pages remembered from the last run of a browser check. */
 const rememberedItems = 5;
 
 export function noTotals(): Totals {
   return { outcomes: {}, response: emptyDistribution(responseBoundsUs), phases: {}, last: null };
 }
 
-/** Adds a run of the schedule to totals: runs on demand are no part of it. Runs may come in any order: what they add up to is the same. */
+/** Adds a scheduled run to totals; ignores on-demand runs. The order of runs does not affect the result. */
 export function addRun(totals: Totals, run: EndedRun): void {
   if (run.check_session_id !== null) return;
   const outcome = countedOutcome(run);
@@ -99,7 +99,7 @@ export function addRun(totals: Totals, run: EndedRun): void {
   };
 }
 
-/** What two parts of the runs of a check at a location add up to. */
+/** Merges the totals of two parts of the runs of a check at a location. */
 export function mergeTotals(left: Totals, right: Totals): Totals {
   const merged = noTotals();
   for (const part of [left, right]) {
@@ -118,7 +118,7 @@ export function mergeTotals(left: Totals, right: Totals): Totals {
   return merged;
 }
 
-/** What a result says, in the words of metrics. */
+/** Verdict of a result as metrics name it. */
 export function verdictOf({
   has_errors: hasErrors,
   has_failures: hasFailures,
@@ -140,7 +140,7 @@ function countedOutcome(run: EndedRun): CountedOutcome {
 
 const phasesByType = new Map<string, readonly string[]>();
 
-/** The times that analytics of a type follow, other than that of the whole. */
+/** Durations that analytics of a type tracks, except the total. */
 export function phasesOf(checkType: string): readonly string[] {
   const known = phasesByType.get(checkType);
   if (known) return known;

@@ -5,7 +5,7 @@ import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Subscriber, Subscription } from './store.ts';
 
 /**
- * Makes sure that a body names only channels of its account.
+ * Ensures that a body names only channels of its account.
  *
  * @throws AppError VALIDATION_FAILED naming each entry that does not.
  */
@@ -30,9 +30,9 @@ export async function requireChannels(
 }
 
 /**
- * Subscribes a new check or group: to the channels it names, to every channel of the account when
- * `isAutoAssigned` (`autoAssignAlerts`), and to those that subscribe new checks by themselves. What it names
- * wins: it may name a channel as not activated.
+ * Subscribes a new check or group to the channels it names, to every channel of the account if `isAutoAssigned`
+ * (`autoAssignAlerts`), and to channels that subscribe new checks automatically. Named channels take precedence: a
+ * channel may be named as not activated.
  */
 export async function subscribeNew(
   repositories: Pick<Repositories, 'alertChannels'>,
@@ -58,7 +58,7 @@ export async function subscribeNew(
   if (subscriptions.length > 0) await repositories.alertChannels.setSubscriptions(subscriber, subscriptions);
 }
 
-/** Gives a check or group the subscriptions its body names; without any in the body it keeps those it has. */
+/** Replaces the subscriptions of a check or group with those in its body, if it has any. */
 export async function changeSubscriptions(
   repositories: Pick<Repositories, 'alertChannels'>,
   subscriber: Subscriber,
@@ -80,15 +80,12 @@ export interface CheckChannel {
   readonly activated: boolean;
 }
 
-/** The subscriptions of a check or a group as answers show them. */
+/** Subscriptions of a check or group as responses show them. */
 export function subscriptionsView(subscribed: readonly CheckChannel[]) {
   return subscribed.map(({ channel, activated }) => ({ alertChannelId: channel.id, activated }));
 }
 
-/**
- * What a check shows of the channels it is subscribed to (spec.md, `alertChannelSubscriptions` and
- * `alertChannels`).
- */
+/** Channels of a check as responses show them (spec.md, `alertChannelSubscriptions` and `alertChannels`). */
 export function channelsView(subscribed: readonly CheckChannel[]) {
   const configs = <T extends ChannelType>(type: T) =>
     subscribed

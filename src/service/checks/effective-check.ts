@@ -10,9 +10,7 @@ import type { Check } from './store.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/**
- * A group's definition as this build writes them: fields that are newer than the group have their defaults.
- */
+/** Definition of a group as this build writes it: fields newer than the stored group get their defaults. */
 export function completeGroup(group: Pick<CheckGroup, 'definition'>): GroupDefinition {
   const completed: Record<string, unknown> = { ...group.definition };
   for (const [key, field] of Object.entries(CheckGroupInput.shape)) {
@@ -22,18 +20,18 @@ export function completeGroup(group: Pick<CheckGroup, 'definition'>): GroupDefin
   return completed as GroupDefinition;
 }
 
-/** A check as it is in effect. */
+/** A check with the settings of its group applied. */
 export type EffectiveCheck<C = Check> = C & {
-  /** The runtime an agent must have to run it; null for checks that run no script. */
+  /** Runtime that an agent needs to run it; null for checks that run no script. */
   readonly neededRuntimeId: string | null;
 };
 
-/** What of a check its group bears on. */
+/** Parts of a check that its group affects. */
 type GroupMember = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activated' | 'definition'>;
 
 /**
- * A check with the settings of its group applied (check model 2.6): what is scheduled, leased, retried and
- * alerted on. What a group leaves open (null or empty) stays as the check has it. Setup and teardown scripts
+ * Applies the settings of a group to a check (check model 2.6): the result is what is scheduled, leased, retried and
+ * alerted on. Settings that a group leaves open (null or empty) stay as the check has them. Setup and teardown scripts
  * are not merged, because both run: see lifecycle-scripts.ts.
  */
 export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | undefined): EffectiveCheck<C> {
@@ -71,7 +69,7 @@ export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | u
       entries<Entry>(own.environmentVariables),
     ),
   };
-  // A type may refuse a setting that others take: a suite has the retries of its own configuration.
+  // A type may reject a setting that other types accept: a suite uses the retries of its own configuration.
   for (const [key, field] of Object.entries<z.ZodType>(type?.spec.shape ?? {})) {
     if (definition[key] !== own[key] && !field.safeParse(definition[key]).success) definition[key] = own[key];
   }
@@ -93,7 +91,7 @@ function neededRuntimeId(
   return type?.needsRuntime || runsScripts ? runtimeOf(check) : null;
 }
 
-/** The groups of some checks, by id. */
+/** Groups of the given checks, by id. */
 export async function groupsOf(
   repositories: Pick<Repositories, 'groups'>,
   checks: readonly GroupMember[],
@@ -114,12 +112,12 @@ export function groupOf(check: GroupMember, groups: ReadonlyMap<number, CheckGro
   return check.groupId === null ? undefined : groups.get(check.groupId);
 }
 
-/** The runtime of a check as it is in effect: its own, its group's, or the account's. */
+/** Effective runtime of a check: its own, its group's, or the account's. */
 export function runtimeOf({ definition }: Pick<Check, 'definition'>): string {
   return typeof definition.runtimeId === 'string' ? definition.runtimeId : defaultRuntimeId;
 }
 
-/** The tags of a check as it is in effect. */
+/** Effective tags of a check. */
 export function tagsOf(check: Pick<Check, 'definition'>): readonly string[] {
   return entries<string>(check.definition.tags);
 }

@@ -1,14 +1,14 @@
 import type { ScriptFile } from '@picket/checks/contract/lifecycle.ts';
 import type { LifecycleScript } from '@picket/protocol/agent/agent.ts';
 
-/** A piece of script that checks share. */
+/** A script that checks share. */
 interface Snippet {
   readonly id: number;
   readonly name: string;
   readonly script: string;
 }
 
-/** Where a check or a group names the scripts of its phases. */
+/** Fields in which a check or a group names its setup and teardown scripts. */
 interface ScriptFields {
   readonly setupSnippetId?: number | null;
   readonly tearDownSnippetId?: number | null;
@@ -27,16 +27,16 @@ export interface LifecycleScripts {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Whether a check, or its group, names any script around its runs. */
+/** Whether a check or its group names any setup or teardown script. */
 export function namesScripts(check: Fields, group: Fields | undefined): boolean {
   const { setup, teardown } = lifecycleScripts(check, group, []);
   return setup.length + teardown.length > 0;
 }
 
 /**
- * The scripts around a run in the order they run (check model 2.6): setup of the group, setup of the check,
- * the run, teardown of the check, teardown of the group. Where a snippet and a script of one's own are set,
- * the snippet comes first.
+ * Setup and teardown scripts of a run in order of execution (check model 2.6): setup of the group, setup of the check,
+ * the run, teardown of the check, teardown of the group. If both a snippet and an inline script are set, the snippet
+ * comes first.
  */
 export function lifecycleScripts(
   check: Fields,
@@ -88,7 +88,7 @@ function scriptFiles(
 function scriptOf(level: string, id: number, snippets: readonly Snippet[]): LifecycleScript {
   const snippet = snippets.find((candidate) => candidate.id === id);
   if (snippet) return { name: `snippet "${snippet.name}" of the ${level}`, script: snippet.script };
-  // A phase that is silently left out would be worse than one that fails and says why.
+  // Silently skipping a phase would be worse than failing with the reason.
   const problem = `The ${level} names snippet ${id}, which was deleted.`;
   return { name: `snippet ${id} of the ${level}`, script: `throw new Error(${JSON.stringify(problem)});` };
 }

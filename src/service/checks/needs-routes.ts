@@ -5,11 +5,11 @@ import { withGroups } from './effective-check.ts';
 import { locationsOf } from './slots.ts';
 import { needOf } from './warnings/warnings.ts';
 
-/** A location with more checks has more agents than one, and nobody reads a longer list. */
+/** A location with more checks has more than one agent, and a longer list is of no use. */
 const maxChecks = 2000;
 const maxNames = 3;
 
-/** What `picket doctor` asks to compare with what its agent can do. */
+/** Routes that `picket doctor` queries to compare with the capabilities of its agent. */
 export function locationNeedHandlers({ store }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(locationNeedRoutes, {
     async listLocationNeeds({ caller }) {
@@ -18,7 +18,7 @@ export function locationNeedHandlers({ store }: HandlerDeps): [string, AnyHandle
   });
 }
 
-/** What the checks that run at a location need, by type and runtime; of those with the most checks first. */
+/** Needs of the checks that run at a location, by type and runtime; needs of the most checks first. */
 async function needsAt(
   repositories: Pick<Repositories, 'checks' | 'groups'>,
   accountId: string,

@@ -4,11 +4,11 @@ import type { Repositories } from '@picket/platform/store/repositories.ts';
 type Needed = Pick<Repositories, 'checks' | 'alertCauses'>;
 
 /**
- * Stores which checks a check depends on. Those it depended on before need not exist any more.
+ * Stores the parents of a check. Previous parents may no longer exist.
  *
- * @param before those it depended on so far.
- * @throws AppError VALIDATION_FAILED, naming each one that is no other check of the account, or that depends on this
- *   one itself.
+ * @param before its parents so far.
+ * @throws AppError VALIDATION_FAILED, naming each parent that is not another check of the account, or depends on this
+ *   one.
  */
 export async function writeParents(
   repositories: Needed,

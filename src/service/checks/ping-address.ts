@@ -10,22 +10,19 @@ import { isUniqueViolation } from '@picket/platform/store/engine/dialect.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Check } from './store.ts';
 
-/**
- * A definition whose pings have an address: a token is chosen where there is none. Other types stay as they
- * are.
- */
+/** A definition with a ping token: one is generated if absent. Definitions of other types are returned unchanged. */
 export function addressed(type: CheckType, definition: CheckDefinition): CheckDefinition {
   if (!type.pings) return definition;
   const token = type.pings.expectation(definition).token?.toLowerCase() ?? randomUUID();
   return { ...definition, ...type.pings.addressed(definition, { token, url: null }) };
 }
 
-/** The path of the ping URL of a token. */
+/** Path of the ping URL of a token. */
 export function pingPath(token: string): string {
   return `/v1/ping/${token}`;
 }
 
-/** A definition as answers show it: with the URL of its pings. */
+/** A definition as responses show it: with its ping URL. */
 export function withPingUrl(
   type: CheckType | undefined,
   definition: Readonly<Record<string, unknown>>,
@@ -39,8 +36,8 @@ export function withPingUrl(
 }
 
 /**
- * A check as a key may see it. With the address of its pings anybody can say that all is well: only keys that
- * may change checks see it.
+ * A check as an API key may see it. Anyone with the ping address can report success: only keys that may change checks
+ * see it.
  */
 export function visibleTo(caller: AccountCaller, check: Check): Check {
   const pings = findCheckType(check.checkType)?.pings;
@@ -50,9 +47,9 @@ export function visibleTo(caller: AccountCaller, check: Check): Check {
 }
 
 /**
- * Writes the timer of a check that was created or changed; nothing for types that are run.
+ * Writes the timer of a check that was created or changed; no effect for types that agents run.
  *
- * @throws AppError CONFLICT when another check has the token.
+ * @throws AppError CONFLICT if another check has the token.
  */
 export async function writeHeartbeat(
   repositories: Pick<Repositories, 'heartbeats'>,

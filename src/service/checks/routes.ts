@@ -16,10 +16,10 @@ import { type CheckDeps, CheckWriter, checkNotFound, routesOf, typeNamed } from 
 
 type AnyBody = Readonly<Record<string, unknown>>;
 
-/** The routes of checks: the generic ones and those of each type. */
+/** Routes of checks: the generic ones and those of each type. */
 export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
   const writer = new CheckWriter(deps);
-  // The address of pings is shown as a whole, where nobody has configured it too.
+  // Ping addresses are shown as full URLs even if no public URL is configured.
   const reachedBy = (request: CallRequest) => ({ ...deps, publicUrl: baseUrlOf(request, deps.publicUrl) });
   const viewOf = (check: Check, request: CallRequest) => oneCheckView(reachedBy(request), check);
   const generic = handlersById(checkRoutes, {
@@ -54,7 +54,7 @@ export function checkHandlers(deps: CheckDeps): [string, AnyHandler][] {
       const kind = query.applyGroupSettings ? 'in-effect' : 'own';
       const view = await oneCheckView(reachedBy(request), visibleTo(caller, inEffect ?? check), kind);
       if (query.includeDependencies) return view;
-      // The schema of all checks has the files of setup and teardown: they are null, those of the script absent.
+      // The schema of all checks has the files of setup and teardown (null here), but not those of the script.
       const hidden = { setupScriptDependencies: null, tearDownScriptDependencies: null };
       return { ...view, ...hidden, dependencies: undefined } as typeof view;
     },
@@ -101,12 +101,12 @@ function accountOf(caller: unknown): string {
   return (caller as { accountId: string }).accountId;
 }
 
-/** The routes of the runtimes that checks can name. */
+/** Routes of the runtimes that checks can name. */
 export function runtimeHandlers(): [string, AnyHandler][] {
   const views = runtimes.map((runtime) => ({
     ...runtime,
     dependencies: { ...runtime.dependencies },
-    // No end of life is set for any of them.
+    // No runtime has an end of life yet.
     runtimeEndOfLife: null,
   }));
   return handlersById(runtimeRoutes, {
@@ -121,7 +121,7 @@ export function runtimeHandlers(): [string, AnyHandler][] {
   });
 }
 
-/** Both filters hold. Older clients count what was not judged among what fails (check model 1.1). */
+/** Both filters apply. Older clients count unknown verdicts as failures (check model 1.1). */
 function wantedStates({
   status,
   state,

@@ -65,7 +65,7 @@ describe('the slot grid', () => {
     ['every 20 seconds', 0, 20, 20],
     ['every 30 seconds', 0, 30, 30],
     ['every minute', 1, undefined, 60],
-    // Ten minutes have 600 seconds that chance alone makes more of a difference between them.
+    // Ten minutes have 600 seconds, among which chance alone causes larger differences.
     ['every ten minutes', 10, undefined, 60],
     ['every hour', 60, undefined, 60],
     ['every twelve hours', 720, undefined, 60],

@@ -5,13 +5,13 @@ import { longestFreshnessMs } from './state/silence.ts';
 import type { Check } from './store.ts';
 
 /**
- * Slots: the instants at which a check is due. They lie on a grid anchored at the epoch, so every process and
- * every restart computes the same ones. Where inside its interval a check falls follows from its
- * `frequencyOffset`; a hash of its id spreads checks of one offset over the step between two offsets, so that
- * no second gets more than its share.
+ * Slots: the instants at which a check is due. They lie on a grid anchored at the epoch, so every process computes the
+ * same ones, also after a restart. The position of a check within its interval follows from its `frequencyOffset`; a
+ * hash of its id spreads checks with the same offset over the step between two offsets, so that no second gets more
+ * than its share.
  */
 
-/** What the grid of a check follows from. */
+/** Inputs of a check's slot grid. */
 export interface SlotSource {
   readonly id: string;
   readonly frequency: number;
@@ -29,8 +29,8 @@ const minuteStepMs = 6_000;
 const hourMs = 3_600_000;
 
 /**
- * The grid of a check (spec.md, `frequencyOffset` rules; units of check model 1.1). Frequency 0: the offset
- * is the period in seconds. Up to 60 minutes: the offset counts steps of 6 seconds. Above: it counts hours.
+ * Slot grid of a check (spec.md, `frequencyOffset` rules; units of check model 1.1). Frequency 0: the offset is the
+ * period in seconds. Up to 60 minutes: the offset counts steps of 6 seconds. Above: it counts hours.
  */
 export function slotGrid(source: SlotSource): SlotGrid {
   const interval = intervalMs(source.frequency, source.frequencyOffset);
@@ -41,26 +41,26 @@ export function slotGrid(source: SlotSource): SlotGrid {
   return { intervalMs: interval, phaseMs: phaseMs % interval };
 }
 
-/** The offset of a check that names none: stable, spread by id, inside the bounds of its frequency. */
+/** Default offset of a check: stable, spread by id, within the bounds of its frequency. */
 export function defaultOffset(id: string, frequency: number): number {
   const rule = offsetRule(frequency);
   if ('allowed' in rule) return rule.allowed[0] ?? 10;
   return rule.min + Math.floor(fraction(id, 'offset') * (rule.max - rule.min + 1));
 }
 
-/** The first slot after an instant, in epoch milliseconds. */
+/** First slot after an instant, in epoch milliseconds. */
 export function nextSlotAfter(grid: SlotGrid, instantMs: number): number {
   return grid.phaseMs + slotIndex(grid, instantMs) * grid.intervalMs + grid.intervalMs;
 }
 
-/** How many whole intervals lie between the epoch and the last slot at or before an instant. */
+/** Number of whole intervals between the epoch and the last slot at or before an instant. */
 export function slotIndex(grid: SlotGrid, instantMs: number): number {
   return Math.floor((instantMs - grid.phaseMs) / grid.intervalMs);
 }
 
 /**
- * Where a slot runs: everywhere when the check runs in parallel, else at one location after the other in the
- * order of the list. No state is kept: the number of the slot decides.
+ * Locations of a slot: all if the check runs in parallel, else one location after another in list order. Stateless: the
+ * number of the slot decides.
  */
 export function locationsOfSlot(
   grid: SlotGrid,
@@ -73,7 +73,7 @@ export function locationsOfSlot(
   return location === undefined ? [] : [location];
 }
 
-/** The locations of a definition in order, data-center ones first, each once. */
+/** Locations of a definition in order, data-center locations first, without duplicates. */
 export function locationsOf(definition: {
   readonly locations?: unknown;
   readonly privateLocations?: unknown;
@@ -85,19 +85,18 @@ export function locationsOf(definition: {
 }
 
 /**
- * How long a slot may wait in the queue before it is missed: its interval, at most six minutes (design,
- * decision 9).
+ * How long a slot may wait in the queue before it is missed: its interval, at most six minutes (design, decision 9).
  */
 export function freshnessMs(grid: SlotGrid): number {
   return Math.min(grid.intervalMs, longestFreshnessMs);
 }
 
-/** A number in [0, 1) that depends on the id and a purpose, and on nothing else. */
+/** A number in [0, 1) determined only by the id and a purpose. */
 function fraction(id: string, purpose: string): number {
   return createHash('sha256').update(`${purpose}:${id}`).digest().readUInt32BE(0) / 2 ** 32;
 }
 
-/** The grid of a stored check. */
+/** Slot grid of a stored check. */
 export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
   return slotGrid({
     id: check.id,
@@ -106,12 +105,12 @@ export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
   });
 }
 
-/** When a check is due next after an instant; null when it is not scheduled at all. */
+/** First slot of a check after an instant; null if it is not scheduled at all. */
 export function firstSlotOf(
   check: Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>,
   now: number,
 ): number | null {
-  // Types that nobody runs have no slots.
+  // Types that no agent runs have no slots.
   if (findCheckType(check.checkType)?.pings) return null;
   if (!check.activated || locationsOf(check.definition).length === 0) return null;
   return nextSlotAfter(gridOf(check), now);

@@ -10,7 +10,7 @@ import { CheckStates } from './state/states.ts';
 import { checkDefinition } from './stored-definition.ts';
 import type { CheckRow } from './tables.ts';
 
-/** Who is notified: a check, or all checks of a group. */
+/** Subscriber of a channel: a check, or all checks of a group. */
 export type Subscriber = { readonly checkId: string } | { readonly groupId: number };
 
 /** A channel of a subscriber. */
@@ -34,7 +34,7 @@ export interface Check {
   readonly nextSlotAt: number | null;
 }
 
-/** What is written of a check. */
+/** Columns of a check that are written. */
 export interface CheckWrite {
   readonly name: string;
   readonly activated: boolean;
@@ -49,7 +49,7 @@ export interface CheckWrite {
   /** Milliseconds between two slots. */
   readonly intervalMs: number;
   readonly runParallel: boolean;
-  /** Where the request goes, templates and all, for searches; null for types without a request. */
+  /** URL of the request with its templates, for searches; null for types without a request. */
   readonly url: string | null;
 }
 
@@ -57,7 +57,7 @@ export interface CheckFilter {
   readonly tags?: readonly string[] | undefined;
   readonly checkType?: string | undefined;
   readonly search?: string | undefined;
-  /** Those in one of some states at an instant. */
+  /** Checks in one of the states at an instant. */
   readonly standing?: { readonly states: readonly CheckState[]; readonly now: number } | undefined;
   readonly urlPart?: string | undefined;
 }
@@ -114,7 +114,7 @@ export class Checks extends Repository {
     return row && fromRow(row);
   }
 
-  /** The same, for a check this transaction is going to change. */
+  /** Same, for a check that this transaction is going to change. */
   async findForUpdate(accountId: string, id: string): Promise<Check | undefined> {
     const row = await this.db
       .selectFrom('checks')
@@ -136,7 +136,7 @@ export class Checks extends Repository {
     return new Map(rows.map((row) => [row.id, fromRow(row)]));
   }
 
-  /** Checks of an account that fit, in the order of their ids; locked until the end of the transaction. */
+  /** Checks of an account that match, ordered by id; locked until the end of the transaction. */
   async lockMany(
     accountId: string,
     filter: {
@@ -211,7 +211,7 @@ export class Checks extends Repository {
     );
   }
 
-  /** A page of the checks of a group: by their place in it, then the oldest first. */
+  /** A page of the checks of a group: by their position in it, then oldest first. */
   async listOfGroup(groupId: number, page: Page): Promise<{ total: number; checks: Check[] }> {
     const query = this.db.selectFrom('checks').where('group_id', '=', groupId);
     const ordered = query
@@ -224,7 +224,7 @@ export class Checks extends Repository {
     return { total, checks: rows.map(fromRow) };
   }
 
-  /** All checks of a group, locked in the order of their ids. */
+  /** All checks of a group, locked in order of id. */
   async ofGroupForUpdate(groupId: number): Promise<Check[]> {
     const rows = await this.db
       .selectFrom('checks')
@@ -236,7 +236,7 @@ export class Checks extends Repository {
     return rows.map(fromRow);
   }
 
-  /** Changes when and how a check is scheduled, and nothing its author wrote. */
+  /** Changes the schedule of a check without changing its definition. */
   async setSchedule(
     id: string,
     schedule: { readonly nextSlotAt: number | null; readonly runParallel: boolean },
@@ -248,10 +248,7 @@ export class Checks extends Repository {
       .execute();
   }
 
-  /**
-   * Checks that are switched on and name a location, or are in a group, which may name it for them; the oldest first, at
-   * most `limit`.
-   */
+  /** Activated checks that name a location, or whose group may name it for them; oldest first, at most `limit`. */
   async perhapsAt(accountId: string, slugName: string, limit: number): Promise<Check[]> {
     const rows = await this.db
       .selectFrom('checks')
@@ -275,7 +272,7 @@ export class Checks extends Repository {
     return rows.map(fromRow);
   }
 
-  /** Checks of an account whose address has a template, of one group or with one word in it. */
+  /** Checks of an account whose address contains a template, optionally of one group or with a given word in it. */
   async withTemplates(
     accountId: string,
     { groupId, name }: { readonly groupId?: number; readonly name?: string },
@@ -287,7 +284,7 @@ export class Checks extends Repository {
       .where('url_search', 'like', '%{{%');
     if (groupId !== undefined) query = query.where('group_id', '=', groupId);
     if (name !== undefined) {
-      // Blocks find a variable without its name, too.
+      // Block helpers can reference a variable without its name.
       const parts = [name.toLowerCase(), 'each', 'lookup', 'this', 'with', '@', '..'].map(escapeLike);
       query = query.where(({ or }) =>
         or(parts.map((part) => sql<boolean>`url_search like ${`%${part}%`} escape '\\'`)),
@@ -310,7 +307,9 @@ export class Checks extends Repository {
     return rows.map((row) => row.name);
   }
 
-  /** Checks of some parts of the schedule whose next slot is due, oldest first; locked until the end of the transaction. */
+  /**
+   * Checks in the given parts of the schedule with a due slot, oldest first; locked until the end of the transaction.
+   */
   async due(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
     const rows = await this.#scheduled(parts)
       .selectAll()
@@ -322,7 +321,7 @@ export class Checks extends Repository {
     return rows.map(fromRow);
   }
 
-  /** The same of those whose next slot lies further off than one interval. */
+  /** Same for checks whose next slot is more than one interval ahead. */
   async ahead(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
     const rows = await this.#scheduled(parts)
       .selectAll()
@@ -334,7 +333,7 @@ export class Checks extends Repository {
     return rows.map(fromRow);
   }
 
-  /** Moves checks on to their next slots, of all in one statement. */
+  /** Sets the next slots of all given checks in one statement. */
   async setNextSlots(slots: readonly (readonly [checkId: string, nextSlotAt: number])[]): Promise<void> {
     if (slots.length === 0) return;
     await sql`update checks set next_slot_at = moved.at
@@ -342,7 +341,7 @@ export class Checks extends Repository {
       where checks.id = moved.check_id`.execute(this.db);
   }
 
-  /** When the next slot of any check of some parts is due, or null. */
+  /** When the next slot of any check in the given parts is due, or null. */
   async nextSlotAt(parts: readonly number[]): Promise<number | null> {
     const row = await this.#scheduled(parts)
       .select((eb) => eb.fn.min('next_slot_at').as('at'))

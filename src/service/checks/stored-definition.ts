@@ -12,7 +12,7 @@ const byType = new Map<string, (text: string) => Record<string, unknown>>(
   ]),
 );
 
-/** Reads the definition of a check; another build may have known its type. */
+/** Parses the definition of a check; another build may have known its type. */
 export function checkDefinition(checkType: string, text: string): Record<string, unknown> {
   return (byType.get(checkType) ?? ofAnyType)(text);
 }

@@ -4,13 +4,13 @@ export interface CheckRow {
   id: string;
   account_id: string;
   name: string;
-  /** The name in lower case, for searches; databases disagree on what lower case is. */
+  /** Name in lower case, for searches; databases disagree on what lower case is. */
   name_search: string;
   check_type: string;
   activated: Flag;
   muted: Flag;
   group_id: number | null;
-  /** Position within the group; null comes last. */
+  /** Position within the group; null sorts last. */
   group_order: number | null;
   definition: string;
   created: number;
@@ -20,7 +20,7 @@ export interface CheckRow {
   /** Milliseconds between two slots. */
   interval_ms: number;
   run_parallel: Flag;
-  /** The URL of the request in lower case, for searches; null for checks without one. */
+  /** URL of the request in lower case, for searches; null for checks without a request. */
   url_search: string | null;
 }
 
@@ -29,14 +29,14 @@ export interface CheckTagRow {
   tag: string;
 }
 
-/** Where a check runs, in order: regions and slugs of private locations, which cannot look alike. */
+/** Locations of a check in order: regions and slugs of private locations, which cannot be confused with each other. */
 export interface CheckLocationRow {
   check_id: string;
   position: number;
   name: string;
 }
 
-/** A deleted check whose results are still to be removed. */
+/** A deleted check whose results still have to be deleted. */
 export interface PurgeRow {
   check_id: string;
   created: number;

@@ -23,10 +23,7 @@ import { effectWarnings } from './warnings/without-effect.ts';
 type ViewDeps = Pick<HandlerDeps, 'store' | 'clock' | 'publicUrl' | 'logger'>;
 export type CheckView = ReturnType<typeof checkView>;
 
-/**
- * A check as answers show it: whole, without the values that are masked, with the channels it is subscribed
- * to.
- */
+/** A check as responses show it: complete, with masked values hidden, and with the channels it is subscribed to. */
 function checkView(
   check: Check,
   publicUrl: string | undefined,
@@ -52,10 +49,10 @@ function checkView(
   };
 }
 
-/** Whether a check is shown as it is written, or with the settings of its group. */
+/** Whether a check is shown as written, or with the settings of its group. */
 type ViewKind = 'own' | 'in-effect';
 
-/** The channels of checks: those of their groups, in effect, where these have any. */
+/** Channels of checks; in effect, those of their groups, if these have any. */
 async function channelsOf(
   store: ViewDeps['store'],
   checks: readonly Check[],
@@ -67,7 +64,10 @@ async function channelsOf(
   return ({ id, groupId }) => (groupId === null ? undefined : ofGroups.get(groupId)) ?? own.get(id);
 }
 
-/** Why checks do not run, what of them has no effect, and which secrets are not masked; what comes from a group is the group's matter. */
+/**
+ * Warnings for checks: reasons why they do not run, settings without effect, and secrets that are not masked. Settings
+ * that come from a group are reported for the group.
+ */
 async function allWarningsOf(
   { store, clock }: ViewDeps,
   checks: readonly Check[],
@@ -82,7 +82,7 @@ function ownWarnings(check: Check): Warning[] {
   return [...effectWarnings(check), ...weakSecrets(masked, check.definition)];
 }
 
-/** The same of one check whose channels are still to be looked up. */
+/** Same for one check, looking up its channels. */
 export async function oneCheckView(deps: ViewDeps, check: Check, kind: ViewKind = 'own'): Promise<CheckView> {
   const { store, clock, publicUrl } = deps;
   const channels = await channelsOf(store, [check], kind);
@@ -91,10 +91,7 @@ export async function oneCheckView(deps: ViewDeps, check: Check, kind: ViewKind 
   return checkView(check, publicUrl, channels(check), warnings(check), states.get(check.id)?.state);
 }
 
-/**
- * Checks as lists show them. One that no answer can hold, after a change of the rules, is left out and
- * logged.
- */
+/** Checks as lists show them. A check that no longer fits the response schema is omitted and logged. */
 export async function checkListView(
   deps: ViewDeps,
   checks: readonly Check[],

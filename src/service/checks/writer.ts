@@ -29,12 +29,11 @@ import type { Check, CheckWrite } from './store.ts';
 
 type AnyBody = Readonly<Record<string, unknown>>;
 
-/** What is in effect of a check: its group's settings are applied. */
+/** The effective settings of a check, including those of its group. */
 export type ScheduledCheck = Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>;
 
 /**
- * Makes the runs of a check follow a change of it, or of its group, in the transaction that stores the
- * change.
+ * Updates the runs of a check after a change to it or its group, in the transaction that stores the change.
  *
  * @returns when the check is due next (null: not scheduled), and the signals to send after the transaction.
  */
@@ -45,14 +44,14 @@ export type Reschedule = (
   now: number,
 ) => Promise<{ nextSlotAt: number | null; signals: Signal[] }>;
 
-/** What the routes of checks and groups work with. */
+/** Dependencies of the routes of checks and groups. */
 export type CheckDeps = HandlerDeps & { readonly reschedule: Reschedule };
 
 export function checkNotFound(id: string): AppError {
   return new AppError('NOT_FOUND', `There is no check ${id}.`);
 }
 
-/** Creates, changes and deletes checks, with everything that follows from it for their runs. */
+/** Creates, changes and deletes checks, including the effects on their runs. */
 export class CheckWriter {
   readonly #deps: CheckDeps;
 
@@ -60,7 +59,7 @@ export class CheckWriter {
     this.#deps = deps;
   }
 
-  /** `isAutoAssigned`: the check is subscribed to every alert channel there is. */
+  /** @param isAutoAssigned whether the check is subscribed to every alert channel. */
   async create(accountId: string, type: CheckType, body: AnyBody, isAutoAssigned: boolean): Promise<Check> {
     const id = randomUUID();
     const now = this.#deps.clock.wallMs();
@@ -86,8 +85,8 @@ export class CheckWriter {
   }
 
   /**
-   * @param type on typed routes: a check of another type is not found there.
-   * @param unchangedSince when the check was last changed, as the caller has read it.
+   * @param type on typed routes: a check of another type is not found.
+   * @param unchangedSince time of the last change that the caller knows.
    */
   async update(
     accountId: string,
@@ -124,7 +123,7 @@ export class CheckWriter {
         storedType,
         id,
         mergeDefinition(stored.definition, patch),
-        // The route of all types knows the fields of none.
+        // The route for all types does not know the fields of a single type.
         type ? missingOnUpdate(type, body) : unknownFieldIssues(routesOf(storedType).update, body),
       );
       const definition = addressed(storedType, parsed);
@@ -170,7 +169,7 @@ export class CheckWriter {
       await repositories.errorGroups.deleteOfCheck(accountId, id);
       await repositories.triggers.delete({ account_id: accountId, kind: 'check', target_id: id });
       await repositories.checks.delete(id);
-      // There may be millions of results: the lease sweep job removes them little by little.
+      // There may be millions of results: the lease sweep job deletes them in small batches.
       await repositories.results.purgeLater(id, now);
       return runs;
     });
@@ -178,12 +177,12 @@ export class CheckWriter {
   }
 }
 
-/** Whether nothing is heard of a check: it is switched off, or has no location to run at. */
+/** Whether a check cannot report anything: it is deactivated, or has no location to run at. */
 export function isAtRest({ activated, checkType, definition }: ScheduledCheck): boolean {
   return !activated || (!findCheckType(checkType)?.pings && locationsOf(definition).length === 0);
 }
 
-/** What held back alerts of a check, or who hears of them, may have changed. */
+/** Suppressions of alerts of the check, or the notified channels, may have changed. */
 async function lookAgain(repositories: Repositories, id: string, now: number): Promise<void> {
   await repositories.alerts.lookAgainAt(id, now);
   await repositories.gaps.lookAgainAt(id, now);
@@ -191,14 +190,14 @@ async function lookAgain(repositories: Repositories, id: string, now: number): P
 }
 
 /**
- * Fields that a change must name although the check has them. Clients that send `checkType` with every change
- * are of the kind that sends none of these.
+ * Issues for fields that an update must name although the stored check has them. Clients that send `checkType` with
+ * every update never send these fields.
  */
 function missingOnUpdate(type: CheckType, body: AnyBody): readonly z.core.$ZodIssue[] | undefined {
   return body.checkType === undefined ? type.requiredOnUpdate?.safeParse(body).error?.issues : undefined;
 }
 
-/** @throws AppError CONFLICT when something was changed after its caller had read it. */
+/** @throws AppError CONFLICT if the object was changed after the caller had read it. */
 export function refuseOvertaken(
   stored: { readonly created: number; readonly updated: number | null },
   unchangedSince: string | undefined,
@@ -210,9 +209,9 @@ export function refuseOvertaken(
 }
 
 /**
- * Validates a whole definition and gives it an offset when it names none.
+ * Validates a complete definition and adds an offset if it names none.
  *
- * @param otherIssues what else is wrong with the body it came in; all problems are reported together.
+ * @param otherIssues further problems of the body; all problems are reported together.
  */
 function parseDefinition(
   type: CheckType,
@@ -232,7 +231,7 @@ function parseDefinition(
   };
 }
 
-/** How a check is scheduled, from its settings in effect. */
+/** Schedule of a check, from its effective settings. */
 function scheduleOf(inEffect: Pick<Check, 'definition'>, nextSlotAt: number | null) {
   return { nextSlotAt, runParallel: inEffect.definition.runParallel === true };
 }
@@ -257,7 +256,7 @@ function writeOf(
   };
 }
 
-/** The typed routes of a check type. */
+/** Typed routes of a check type. */
 export function routesOf(type: CheckType): { create: Route; update: Route } {
   const routes = typedCheckRoutes.get(type.name);
   if (!routes) throw new Error(`there are no typed routes for ${type.name}`);

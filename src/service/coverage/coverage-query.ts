@@ -9,35 +9,35 @@ import { coverageByInterval, coverageOfDays, firstEvaluatedAt } from './day-slot
 import type { SlotDays } from './slot-days.ts';
 import type { Span } from './slot-segments.ts';
 
-/** What is asked about the slots of some checks. All of it is data: it is asked of another thread. */
+/** Query on the slots of checks. Plain data, because it is sent to another thread. */
 export interface CoverageQuery extends Span {
   readonly checkIds: readonly string[];
   /** Only slots for this location; null: all. */
   readonly location: string | null;
-  /** Length of the intervals that are counted by themselves too; null: none are. */
+  /** Length of additional separate intervals; null: none. */
   readonly intervalMs: number | null;
 }
 
 export interface IntervalCoverage {
-  /** When the interval begins: a multiple of its length since the epoch. */
+  /** Start of the interval: a multiple of its length since the epoch. */
   readonly at: number;
   readonly coverage: Coverage;
 }
 
-/** How much of what was due of a check was measured. */
+/** Share of the due slots of a check that were measured. */
 export interface CheckCoverage {
   readonly checkId: string;
   readonly total: Coverage;
-  /** When the first slot was due that was measured, at any location; null where none was, or no intervals were asked for. */
+  /** Due time of the first measured slot at any location; null without one, or if no intervals were requested. */
   readonly firstMeasuredAt: number | null;
-  /** Of each interval in which anything was due, oldest first. */
+  /** Intervals with any due slot, oldest first. */
   readonly intervals: readonly IntervalCoverage[];
   readonly byLocation: Readonly<Record<string, Coverage>>;
 }
 
-/** Where coverage is asked for: every check that is named has an entry in the answer. */
+/** Source of coverage: the response has an entry for every check in the query. */
 export interface CoverageSource {
-  /** @throws AppError STORE_UNAVAILABLE when the database does not answer, or too much is asked at once. */
+  /** @throws AppError STORE_UNAVAILABLE if the database does not respond, or too much is requested at once. */
   coverage(query: CoverageQuery): Promise<Map<string, CheckCoverage>>;
 }
 
@@ -52,7 +52,7 @@ export async function checkCoverages(days: SlotDays, query: CoverageQuery): Prom
   }));
 }
 
-/** The coverage of a window by check, without intervals. */
+/** Coverage of a window by check, without intervals. */
 export async function windowCoverage(
   source: CoverageSource,
   checkIds: readonly string[],
@@ -65,13 +65,13 @@ export async function windowCoverage(
 
 const dayMs = 86_400_000;
 
-/** The last days in UTC, today included, for `CoverageQuery`. */
+/** The last days in UTC, including today, for `CoverageQuery`. */
 export function lastDays(now: number, days: number): Span & { readonly intervalMs: number } {
   const today = Math.floor(now / dayMs) * dayMs;
   return { from: today - (days - 1) * dayMs, to: now + 1, intervalMs: dayMs };
 }
 
-/** The bars of days: one for each, also where nothing was due. */
+/** One entry per day, even if nothing was due. */
 export function coverageDays(
   found: readonly CheckCoverage[],
   { from, to }: Span,
@@ -89,7 +89,7 @@ export function coverageDays(
   return days;
 }
 
-/** The coverage of checks together. */
+/** Combined coverage of checks. */
 export function totalCoverage(found: ReadonlyMap<string, CheckCoverage>): Coverage {
   return addedCoverage([...found.values()].map(({ total }) => total));
 }

@@ -3,15 +3,15 @@ import { LruMap } from '@picket/lib/lru.ts';
 import { type Coverage, coverageOf, type SlotOutcome } from '@picket/protocol/runs/coverage.ts';
 import { decodeSegments, type SlotSegment, type Span, slotsWithin } from './slot-segments.ts';
 
-/** Slots of one interval, by location and outcome. */
+/** Counts of slots in one interval, by location and outcome. */
 type Counts = Map<string, Map<SlotOutcome, number>>;
 
-/** The same for each interval, by when it begins. */
+/** Same for each interval, by its start. */
 type CountsByInterval = Map<number, Counts>;
 
 /**
- * The slots of a check on one day, or those not sealed yet. A window mostly holds a day whole: then what is
- * counted once, for each length of interval asked for, is all that is looked at, not each segment.
+ * Slots of a check on one day, or its unsealed slots. Windows mostly contain a whole day: then the counts, computed
+ * once per interval length, suffice, and the segments are not visited.
  */
 export class DaySlots {
   readonly #segments: readonly SlotSegment[];
@@ -25,7 +25,7 @@ export class DaySlots {
     this.#to = segments.reduce((most, segment) => Math.max(most, lastAtOf(segment) + 1), 0);
   }
 
-  /** When the first slot of a span was due that was evaluated; null without any. */
+  /** Due time of the first evaluated slot in a span; null if it has no such slot. */
   firstEvaluatedAt(span: Span): number | null {
     const first = this.#segments.reduce((least, segment) => {
       if (segment.outcome !== 'evaluated' || segment.firstAt >= least) return least;
@@ -34,12 +34,12 @@ export class DaySlots {
     return Number.isFinite(first) ? first : null;
   }
 
-  /** How much memory it takes, about. */
+  /** Approximate memory usage. */
   get sizeBytes(): number {
     return 200 + 120 * this.#segments.length;
   }
 
-  /** What was due in a span, by intervals; all in the one that begins at 0 where their length is null. */
+  /** Slots due in a span, by interval; if the length is null, all in one interval that begins at 0. */
   within(span: Span, intervalMs: number | null): CountsByInterval {
     if (this.#from < span.from || this.#to > span.to) return counted(this.#segments, span, intervalMs);
     let counts = this.#counts.get(intervalMs);
@@ -51,14 +51,14 @@ export class DaySlots {
   }
 }
 
-/** Days that were read before, by their bytes: so none is ever out of date. */
+/** Cached days, keyed by their encoded bytes, so that entries are never stale. */
 export type DayCache = LruMap<string, DaySlots>;
 
 export function dayCache(maxBytes: number): DayCache {
   return new LruMap(maxBytes, (day, key) => day.sizeBytes + key.length);
 }
 
-/** When the first slot of a span was due that was evaluated, in any of some days. */
+/** Due time of the first evaluated slot in a span, across the given days. */
 export function firstEvaluatedAt(days: readonly DaySlots[], span: Span): number | null {
   const found = days.flatMap((day) => day.firstEvaluatedAt(span) ?? []);
   return found.length === 0 ? null : leastOf(found);
@@ -100,7 +100,7 @@ function add(
   own.set(outcome, (own.get(outcome) ?? 0) + count);
 }
 
-/** What became of the slots of a span, in all, at one location (null: at all) or by location. */
+/** Outcomes of the slots in a span, in total for one location (null: all), and by location. */
 export function coverageOfDays(
   days: readonly DaySlots[],
   span: Span,
@@ -120,7 +120,7 @@ export function coverageOfDays(
   };
 }
 
-/** The same for each interval of a span in which any slot was due. Intervals begin at multiples of their length. */
+/** Same for each interval of a span with any due slot. Intervals begin at multiples of their length. */
 export function coverageByInterval(
   days: readonly DaySlots[],
   span: Span,

@@ -16,16 +16,16 @@ import {
   slotsWithin,
 } from './slot-segments.ts';
 
-/** Seals end at multiples of it: what is younger is counted from the ledger, for all checks of an account at once. */
+/** Seals end at multiples of this; newer slots are counted from the ledger, for all checks of an account at once. */
 const sealMs = 15 * 60_000;
 const dayMs = 86_400_000;
-/** A ping may be stored a moment after its time. */
+/** A ping may be stored slightly after its time. */
 const settledAfterMs = 2 * 60_000;
 const checksPerStatement = 200;
-/** About how many slots of one location are sealed at once. */
+/** Approximate number of slots of one location sealed at once. */
 const slotsPerSeal = 1000;
 
-/** A record of the ledger as coverage needs it. */
+/** Columns of a ledger record that coverage needs. */
 interface LedgerSlots {
   readonly id: string;
   readonly check_id: string;
@@ -45,25 +45,25 @@ interface SealedDays {
 }
 
 /**
- * What became of every slot, in a few bytes a day. The ledger has a record for each slot; counting those of a
- * month at each request would cost as much as reading a million results. So the slots of every quarter of an hour are
- * *sealed*, once all of them have ended: joined to segments (slot-segments.ts), a row for each day of a check.
- * What is not sealed yet is read from the ledger, so an answer is the same before and after, and stays the same
- * when the records of the ledger have outlived RESULT_RETENTION_DAYS.
+ * Outcomes of all slots, in a few bytes per day. The ledger has a record for each slot; counting those of a month for
+ * each request would cost as much as reading a million results. So the slots of every quarter of an hour are *sealed*
+ * once all of them have ended: merged into segments (slot-segments.ts), in one row per day and check. Unsealed slots
+ * are read from the ledger, so a response is the same before and after sealing, and stays the same after
+ * RESULT_RETENTION_DAYS, when the ledger records are gone.
  */
 export class SlotDays {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;
   readonly #cache: DayCache;
 
-  /** @param cache keeps days that were read; by default none outlives its use. */
+  /** @param cache keeps decoded days; by default none is kept. */
   constructor(db: Kysely<Tables>, dialect: Dialect, cache = dayCache(0)) {
     this.#db = db;
     this.#dialect = dialect;
     this.#cache = cache;
   }
 
-  /** Up to where the slots of a check are sealed; 0 before the first. */
+  /** How far the slots of a check are sealed; 0 before the first seal. */
   async sealedUntil(checkId: string): Promise<number> {
     const seal = await this.#db
       .selectFrom('slot_seals')
@@ -73,7 +73,7 @@ export class SlotDays {
     return seal?.until_ms ?? 0;
   }
 
-  /** What could be sealed next, or null. Cheap: for most checks at most times it reads one row. */
+  /** The next span that can be sealed, or null. Cheap: in most cases it reads one row. */
   async nextSeal(checkId: string, now: number): Promise<Span | null> {
     const since = await this.sealedUntil(checkId);
     if (since + sealMs > now - settledAfterMs) return null;
@@ -89,13 +89,13 @@ export class SlotDays {
       .where('check_id', '=', checkId)
       .where(isUnfinished)
       .where('state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
-      // Both in one condition: SQLite would take the index of all runs of the schedule, not that of the few that are live.
+      // One condition, so that SQLite uses the small index of live runs, not that of all scheduled runs.
       .where((eb) => eb.fn.coalesce('check_session_id', 'test_session_id'), 'is', null)
       .executeTakeFirst();
     const settled = Math.min(now - settledAfterMs, check.next_slot_at ?? now, open?.at ?? now);
     const oldest = await this.#oldestSlot(checkId, since);
     if (oldest === null) return null;
-    // So that a long history is sealed in small transactions.
+    // Keeps transactions small when a long history is sealed.
     const longestMs = Math.max(sealMs, startOf(slotsPerSeal * check.interval_ms, sealMs));
     const until = Math.min(startOf(settled, sealMs), startOf(oldest, sealMs) + longestMs);
     return until > oldest ? { from: since, to: until } : null;
@@ -114,9 +114,9 @@ export class SlotDays {
     return row?.at ?? null;
   }
 
-  /** Seals some of them, within a transaction. Returns false when there is nothing to seal, or the check is gone. */
+  /** Seals the next span, within a transaction. Returns false if there is nothing to seal, or the check is deleted. */
   async sealNext(checkId: string, now: number): Promise<boolean> {
-    // Locked, so that a check that is deleted meanwhile takes the new rows with it.
+    // Locked, so that a concurrent deletion of the check also deletes the new rows.
     const check = await this.#db
       .selectFrom('checks')
       .select('id')
@@ -150,12 +150,12 @@ export class SlotDays {
       .execute();
   }
 
-  /** The slots of checks that were due in a span, and some around it, sealed or not, by check. */
+  /** Slots of checks that were due in a span or near it, sealed or not, by check. */
   async within(checkIds: readonly string[], span: Span): Promise<Map<string, DaySlots[]>> {
     const found = new Map<string, DaySlots[]>();
     for (let start = 0; start < checkIds.length; start += checksPerStatement) {
       const some = checkIds.slice(start, start + checksPerStatement);
-      // Asked first, and in one statement: what is sealed from here on is in neither part twice.
+      // Read first, in one statement, so that slots sealed from now on are in neither part twice.
       const sealed = await this.#sealed(some, span);
       const unsealed = await this.#unsealed(
         some.map((id) => [id, sealed.get(id)?.until ?? 0]),
@@ -189,14 +189,14 @@ export class SlotDays {
     return found;
   }
 
-  /** From the ledger: the records of checks that begin at or after an instant, if they reach into the span. */
+  /** From the ledger: records of checks that begin at or after an instant, if they overlap the span. */
   async #unsealed(
     since: readonly (readonly [checkId: string, since: number])[],
     { from, to }: Span,
   ): Promise<Map<string, SlotSegment[]>> {
     const found = new Map<string, SlotSegment[]>();
-    // PostgreSQL knows nothing of the instants in pairs and would read the whole ledger for the few slots that are
-    // not sealed, but for an instant of its own. A check without any seal would make that one useless for others.
+    // PostgreSQL has no statistics on the instants in pairs and would read the whole ledger for the few unsealed slots,
+    // unless it is given a single lower bound. A check without any seal would make that bound useless for the others.
     const parts = [since.filter(([, at]) => at > 0), since.filter(([, at]) => at === 0)];
     for (const part of parts) {
       if (part.length === 0) continue;
@@ -227,7 +227,7 @@ export class SlotDays {
     return rows;
   }
 
-  /** Removes up to `limit` days of some checks that ended before an instant. Returns how many there were. */
+  /** Deletes up to `limit` days of the given checks that ended before an instant. Returns the number deleted. */
   async prune(checkIds: readonly string[], before: number, limit: number): Promise<number> {
     if (checkIds.length === 0) return 0;
     const days = atAddresses(
@@ -250,7 +250,7 @@ function segmentOf(row: LedgerSlots, hasErrors: boolean): SlotSegment {
   };
 }
 
-/** Segments cut at midnight, by day. */
+/** Splits segments at midnight, by day. */
 function byDay(segments: readonly SlotSegment[]): Map<number, SlotSegment[]> {
   const days = new Map<number, SlotSegment[]>();
   for (const segment of segments) {

@@ -26,7 +26,7 @@ const outcomes: readonly SlotOutcome[] = [
   'cancelled:deactivated',
 ];
 
-/** Records of a ledger: most on a grid of minutes, some off it, some of several slots. */
+/** Records of a ledger: most on a grid of minutes, some off it, some with several slots. */
 const records = fc
   .array(
     fc.record<SlotSegment>({
@@ -46,7 +46,7 @@ const records = fc
   )
   .map((all) => all.map((one) => (one.count === 1 ? { ...one, strideMs: 0 } : one)));
 
-/** Each slot by itself. */
+/** Each slot individually. */
 const slotsOf = (segments: readonly SlotSegment[]) =>
   segments.flatMap(({ location, outcome, firstAt, strideMs, count }) =>
     Array.from({ length: count }, (_, index) => `${firstAt + index * strideMs} ${location} ${outcome}`),
@@ -88,7 +88,7 @@ it('counts in every window what was due in it, and the parts add up', () => {
 it('counts each interval and location of a window, and together they are the window', () => {
   fc.assert(
     fc.property(records, span, fc.constantFrom(minuteMs, 13 * minuteMs), (all, window, intervalMs) => {
-      // Split in two, and asked twice: what is counted once serves every window that holds it whole.
+      // Split in two, and queried twice: cached counts serve every window that contains the whole day.
       const days = [new DaySlots(all.slice(0, 20)), new DaySlots(all.slice(20))];
       for (const asked of [window, { from: 0, to: 1_000 * minuteMs }, window]) {
         const intervals = coverageByInterval(days, asked, null, intervalMs);

@@ -2,27 +2,26 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { SlotOutcome } from '@picket/protocol/runs/coverage.ts';
 
 /**
- * Slots of one location, all with the same outcome and the same time between one and the next. Slots lie on a
- * grid, so a day on which all went well is one segment, and any window can be counted to the millisecond
- * without the records of the ledger.
+ * Slots of one location with the same outcome and a constant interval. Slots lie on a grid, so a day without incidents
+ * is one segment, and any window can be counted to the millisecond without ledger records.
  */
 export interface SlotSegment {
   readonly location: string;
   readonly outcome: SlotOutcome;
   /** When the first of them was due, in epoch milliseconds. */
   readonly firstAt: number;
-  /** Milliseconds from one to the next; 0 where there is one. */
+  /** Milliseconds between two slots; 0 if there is only one. */
   readonly strideMs: number;
   readonly count: number;
 }
 
-/** Epoch milliseconds; the end is not part of it. */
+/** Epoch milliseconds; the end is exclusive. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** The part of a segment that was due in a span, or null. */
+/** Part of a segment that was due in a span, or null. */
 export function slotsWithin(segment: SlotSegment, { from, to }: Span): SlotSegment | null {
   const { firstAt, strideMs, count } = segment;
   if (count === 1 || strideMs <= 0) return firstAt >= from && firstAt < to ? segment : null;
@@ -38,7 +37,7 @@ export function slotsWithin(segment: SlotSegment, { from, to }: Span): SlotSegme
   };
 }
 
-/** The same slots in as few segments as follow from their order, by location and time. */
+/** Merges segments, sorted by location and time, where they are adjacent. */
 export function joined(segments: readonly SlotSegment[]): SlotSegment[] {
   const whole: SlotSegment[] = [];
   const ordered = segments.toSorted((one, two) =>
@@ -62,7 +61,7 @@ function joinedPair(last: SlotSegment, next: SlotSegment): SlotSegment | null {
   return { ...last, strideMs, count: last.count + next.count };
 }
 
-/** Segments as bytes: their texts, and five numbers of each. */
+/** Encodes segments: their texts, and five numbers each. */
 export function encodeSegments(segments: readonly SlotSegment[]): Buffer {
   const texts: string[] = [];
   const placeOf = (text: string) => {

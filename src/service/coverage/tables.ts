@@ -1,10 +1,10 @@
-/** Up to where the slots of a check are sealed: all that were due before it are in `slot_days`. */
+/** How far the slots of a check are sealed: all that were due before are in `slot_days`. */
 interface SlotSealRow {
   check_id: string;
   until_ms: number;
 }
 
-/** What became of the slots of a check on one day (UTC). See slot-days.ts. */
+/** Outcomes of the slots of a check on one day (UTC). See slot-days.ts. */
 interface SlotDayRow {
   check_id: string;
   day_ms: number;

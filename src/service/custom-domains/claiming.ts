@@ -6,15 +6,15 @@ import { lapseMs } from './domain-state.ts';
 import { rememberedMs } from './service-names.ts';
 import type { DomainOwner } from './store.ts';
 
-/** The custom domain of a body in the form that is stored; undefined when the body does not name it. */
+/** Custom domain of a body in its stored form; undefined if the body does not contain it. */
 export function domainOfBody(text: string | null | undefined): string | null | undefined {
   return text === undefined ? undefined : text ? (customDomainOf(text) ?? null) : null;
 }
 
 /**
- * Has a page hold a host name, or none, within the transaction that writes the page.
+ * Assigns a host name, or none, to a page, within the transaction that writes the page.
  *
- * @throws AppError CONFLICT for a name of the service itself, or of another page of any kind and account.
+ * @throws AppError CONFLICT if the name belongs to the service itself, or to another page of any kind and account.
  */
 export async function claimDomain(
   repositories: Pick<Repositories, 'customDomains' | 'serviceNames'>,

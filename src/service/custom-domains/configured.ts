@@ -1,7 +1,7 @@
 import { allowedDomains } from '@picket/platform/config/custom-domains.ts';
 import { DomainProof } from './domain-proof.ts';
 
-/** What proves custom domains under these settings. */
+/** Creates the proof of custom domains from the settings. */
 export function configuredDomainProof(config: {
   readonly PUBLIC_URL?: string | undefined;
   readonly ARTIFACTS_URL?: string | undefined;

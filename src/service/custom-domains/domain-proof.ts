@@ -4,19 +4,19 @@ import { errorCodeOf } from '@picket/lib/errors.ts';
 import { customDomainOf } from '@picket/protocol/pages/page-fields.ts';
 import type { CustomDomainRow, DomainMethod } from './tables.ts';
 
-/** What DNS is asked. */
+/** DNS queries that proofs use. */
 export type NameServers = Pick<Resolver, 'resolveTxt' | 'resolveCname'>;
 
 export interface DomainProofOptions {
   readonly publicUrl?: string | undefined;
   readonly artifactsUrl?: string | undefined;
-  /** Whether the operator lets pages have a name. */
+  /** Whether the operator permits a name for pages. */
   readonly isAllowed?: (host: string) => boolean;
-  /** Those of the host when absent. */
+  /** Those of the host if absent. */
   readonly nameServers?: NameServers | undefined;
 }
 
-/** A proof; or what was found instead, and whether that is sure: name servers that do not answer prove nothing. */
+/** A proof; or what was found instead, and whether that is certain: name servers that do not respond prove nothing. */
 export type Proof =
   | { readonly method: Exclude<DomainMethod, 'UPGRADE'> }
   | { readonly method: null; readonly problem: string; readonly isSure: boolean };
@@ -25,12 +25,12 @@ const tokenStart = 'picket-domain=';
 const longestChain = 8;
 const shownRecords = 3;
 
-/** Proves that who has a page may have its host name: by DNS, or because the operator says so. */
+/** Verifies that the owner of a page may use its host name: by DNS, or because the operator permits it. */
 export class DomainProof {
   readonly #nameServers: NameServers;
   readonly #isAllowed: (host: string) => boolean;
   readonly #ownNames: ReadonlySet<string>;
-  /** The host name of the service; undefined where it does not know it. */
+  /** Host name of the service; undefined if unknown. */
   readonly serviceHost: string | undefined;
 
   constructor({ publicUrl, artifactsUrl, isAllowed, nameServers }: DomainProofOptions) {
@@ -44,12 +44,12 @@ export class DomainProof {
     return this.#isAllowed(host);
   }
 
-  /** Whether it is a name that the settings of the service give to the service itself. */
+  /** Whether the settings assign a name to the service itself. */
   isOwn(host: string): boolean {
     return this.#ownNames.has(host);
   }
 
-  /** The record that proves that an account may have a name. It stays the same when the page is made again. */
+  /** Record that proves that an account may use a name. It stays the same if the page is recreated. */
   recordOf({ host, account_id: accountId }: Pick<CustomDomainRow, 'host' | 'account_id'>) {
     const token = createHash('sha256')
       .update(`custom domain\0${accountId}\0${host}`)
@@ -65,7 +65,7 @@ export class DomainProof {
     const [texts, chain] = await Promise.all([this.#textsOf(name), this.#chainOf(host)]);
     const tokens = texts.values.filter((text) => text.startsWith(tokenStart));
     if (tokens.includes(value)) return { method: 'TXT' };
-    // A record for another account says whose name it is, so that a CNAME record cannot say otherwise.
+    // A record for another account claims the name, so a CNAME record cannot override it.
     const leadsHere = this.serviceHost !== undefined && chain.values.includes(this.serviceHost);
     if (tokens.length === 0 && texts.isSure && leadsHere) return { method: 'CNAME' };
     const found = texts.values.length === 0 ? texts.problem : `has the TXT records ${shown(texts.values)}`;
@@ -83,7 +83,7 @@ export class DomainProof {
     );
   }
 
-  /** The names that a name leads to by CNAME records. */
+  /** Targets of a name, following CNAME records. */
   async #chainOf(host: string): Promise<Looked> {
     const values: string[] = [];
     let last: Looked = { values: [], isSure: true, problem: '' };
@@ -103,7 +103,7 @@ interface Looked {
   readonly problem: string;
 }
 
-/** Codes of name servers that say that there is no such record. */
+/** Error codes that mean that no such record exists. */
 const absent: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
 
 async function looked(noneText: string, ask: () => Promise<string[]>): Promise<Looked> {

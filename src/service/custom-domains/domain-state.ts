@@ -4,27 +4,27 @@ import type { DomainFinding } from './store.ts';
 import type { CustomDomainRow } from './tables.ts';
 
 const dayMs = 86_400_000;
-/** How long a page goes on answering at a name whose proof is gone: records get lost in moves of DNS. */
+/** How long a page remains available at a name after its proof is gone: records get lost when DNS is migrated. */
 export const graceMs = 14 * dayMs;
 /** After this time, a name that was never proven may be taken by another page. */
 export const lapseMs = 7 * dayMs;
 
-/** When a page stops answering at a name whose proof is gone; null while it has it, or never had it. */
+/** When a page stops being available at a name whose proof is gone; null while proven, or if never proven. */
 function servesUntil({ method, failing_since: since }: CustomDomainRow): number | null {
   return method === null || since === null ? null : since + graceMs;
 }
 
-/** Whether a page answers at a name now, by what is known of its proof. */
+/** Whether a page is available at a name now, based on the state of its proof. */
 export function isServing(row: CustomDomainRow, now: number): boolean {
   return row.method !== null && (servesUntil(row) ?? Number.POSITIVE_INFINITY) > now;
 }
 
-/** Whether a proof was seen, and was there at the last look. */
+/** Whether a proof was found, and was present at the last check. */
 export function isProven({ method, failing_since: since }: CustomDomainRow): boolean {
   return method !== null && method !== 'UPGRADE' && since === null;
 }
 
-/** What a look for the proof makes of a name. What is not sure takes nothing away. */
+/** Applies the outcome of a check to a name. An uncertain outcome withdraws nothing. */
 export function foundOf(row: CustomDomainRow, proof: Proof, now: number): DomainFinding {
   if (proof.method !== null) {
     return { method: proof.method, problem: null, checked: now, failing_since: null };
@@ -34,7 +34,7 @@ export function foundOf(row: CustomDomainRow, proof: Proof, now: number): Domain
   return { method: row.method, problem: proof.problem, checked: now, failing_since: failingSince };
 }
 
-/** How the API shows a name. */
+/** State of a name as the API shows it. */
 export function stateOf(row: CustomDomainRow, proof: DomainProof): CustomDomainState {
   const isAllowed = proof.isAllowed(row.host);
   const method = isAllowed ? 'OPERATOR' : row.method;
@@ -58,7 +58,7 @@ const isoOf = (ms: number | null): string | null => (ms === null ? null : new Da
 
 const minuteMs = 60_000;
 
-/** When to look for the proof of a name again. People wait for a new one. */
+/** When to check the proof of a name again. New names are checked more often, because users wait for them. */
 export function nextCheckMs({ method, failing_since: since, checked, created }: CustomDomainRow): number {
   if (checked === null) return 0;
   if (method !== null && since === null) return checked + 360 * minuteMs;

@@ -15,7 +15,7 @@ export interface DomainWatchOptions {
 
 const checksPerTurn = 20;
 
-/** Looks for the proof of a domain, and keeps what it finds. */
+/** Checks the proof of a domain, and stores the outcome. */
 export async function checkDomain(options: DomainWatchOptions, row: CustomDomainRow): Promise<void> {
   const { store, clock, logger, proof } = options;
   const now = clock.wallMs();
@@ -38,7 +38,7 @@ export async function checkDomain(options: DomainWatchOptions, row: CustomDomain
   }
 }
 
-/** Looks for the proofs of custom domains: soon after they are new, and now and then as long as they are there. */
+/** Checks the proofs of custom domains: soon after they are created, and periodically thereafter. */
 export class DomainWatch {
   readonly #options: DomainWatchOptions;
 

@@ -4,7 +4,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { DomainProof } from './domain-proof.ts';
 import { stateOf } from './domain-state.ts';
 
-/** Domains of all accounts: whether a page is about to stop answering is for the operator to see, too. */
+/** Domains of all accounts: the operator, too, should see when a page is about to become unavailable. */
 export async function registerDomains(
   registers: Registry[],
   { customDomains }: Pick<Repositories, 'customDomains'>,

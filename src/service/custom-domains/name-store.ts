@@ -1,7 +1,7 @@
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { ServiceNameRow } from './tables.ts';
 
-/** The names that the service was called by. */
+/** Names by which the service was called. */
 export class ServiceNames extends Repository {
   async record(row: ServiceNameRow): Promise<void> {
     const { source, seen } = row;
@@ -12,7 +12,7 @@ export class ServiceNames extends Repository {
       .execute();
   }
 
-  /** Those that were called by since then. */
+  /** Names seen since an instant. */
   async since(seenMs: number): Promise<ServiceNameRow[]> {
     return this.db.selectFrom('service_names').selectAll().where('seen', '>=', seenMs).execute();
   }

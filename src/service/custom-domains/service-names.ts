@@ -7,9 +7,9 @@ import type { FastifyInstance } from 'fastify';
 import type { ServiceNameRow } from './tables.ts';
 
 const dayMs = 86_400_000;
-/** How long a name counts as one of the service after it was called by the last time. */
+/** How long after the last call a name counts as one of the service. */
 export const rememberedMs = 30 * dayMs;
-/** Anybody can send a probe that names any host: their names must not fill the table, or push out others. */
+/** Anyone can send a probe with any host: such names must not fill the table, or displace others. */
 const mostNames: Readonly<Record<ServiceNameRow['source'], number>> = { CALL: 10_000, PROBE: 1_000 };
 
 const probePaths = /^\/(?:-\/|health(?:[/?]|$)|metrics(?:[/?]|$))/;
@@ -18,13 +18,13 @@ interface NameDeps {
   readonly store: Pick<Store, 'serviceNames'>;
   readonly clock: Pick<Clock, 'wallMs'>;
   readonly logger: Logger;
-  /** Whether a page has proven the name: calls there do not make it the service's. */
+  /** Whether a page has proven the name: calls to it do not make it a name of the service. */
   readonly isOfPage: (name: string) => Promise<boolean>;
 }
 
 /**
- * Notes by which names agents, other programs with a key, and probes call the service, so that no page takes them. In
- * memory; a name is written when it is new, and once a day.
+ * Records the names by which agents, other authenticated clients, and probes call the service, so that no page can take
+ * them. Kept in memory; a name is written when it is new, and once a day.
  */
 export function recordServiceNames(app: FastifyInstance, { store, clock, logger, isOfPage }: NameDeps): void {
   const noted = { CALL: new Map<string, number>(), PROBE: new Map<string, number>() };

@@ -7,7 +7,7 @@ import { checkDomain, type DomainWatchOptions } from './domain-watch.ts';
 
 type PageRow = { readonly custom_domain: string | null };
 
-/** The states of the domains of some pages, by domain. */
+/** States of the domains of the given pages, by domain. */
 export async function domainStates(
   { customDomains }: Pick<Repositories, 'customDomains'>,
   proof: DomainProof,
@@ -17,7 +17,7 @@ export async function domainStates(
   return new Map(rows.map((row) => [row.host, stateOf(row, proof)]));
 }
 
-/** @throws AppError VALIDATION_FAILED for a page without a domain. */
+/** @throws AppError CONFLICT for a page without a domain. */
 export async function checkDomainOf(options: DomainWatchOptions, page: PageRow): Promise<void> {
   const row =
     page.custom_domain === null ? undefined : await options.store.customDomains.find(page.custom_domain);

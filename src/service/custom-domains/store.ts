@@ -6,19 +6,19 @@ export type DomainOwner =
   | { readonly status_page_id: string; readonly dashboard_id: null }
   | { readonly status_page_id: null; readonly dashboard_id: string };
 
-/** What a look for the proof of a name found. */
+/** Outcome of a check of a name's proof. */
 export type DomainFinding = Pick<CustomDomainRow, 'method' | 'problem' | 'checked' | 'failing_since'>;
 
 /**
- * The host names that pages answer at: one table for pages of every kind and account, so that its key keeps two of
- * them from having one name, however many processes write at once.
+ * Host names of pages: one table for pages of every kind and account, so that its primary key prevents two pages from
+ * having the same name, however many processes write at once.
  */
 export class CustomDomains extends Repository {
   async find(host: string): Promise<CustomDomainRow | undefined> {
     return this.db.selectFrom('custom_domains').selectAll().where('host', '=', host).executeTakeFirst();
   }
 
-  /** Those of some pages. */
+  /** Rows of the given hosts. */
   async ofHosts(hosts: readonly string[]): Promise<CustomDomainRow[]> {
     if (hosts.length === 0) return [];
     return this.db
@@ -28,12 +28,12 @@ export class CustomDomains extends Repository {
       .execute();
   }
 
-  /** Of all accounts. */
+  /** Domains of all accounts. */
   async all(): Promise<CustomDomainRow[]> {
     return this.db.selectFrom('custom_domains').selectAll().orderBy('host').execute();
   }
 
-  /** The names that a page has, other than one. */
+  /** Releases the names of a page, except one. */
   async release(owner: DomainOwner, except: string | null): Promise<void> {
     let query = this.db.deleteFrom('custom_domains');
     query =
@@ -44,7 +44,7 @@ export class CustomDomains extends Repository {
     await query.execute();
   }
 
-  /** Whether the name was free: the key of the table decides, also between transactions at the same time. */
+  /** Returns whether the name was free: the primary key decides, also between concurrent transactions. */
   async claim(row: CustomDomainRow): Promise<boolean> {
     const done = await this.db
       .insertInto('custom_domains')
@@ -54,7 +54,7 @@ export class CustomDomains extends Repository {
     return (done.numInsertedOrUpdatedRows ?? 0n) > 0n;
   }
 
-  /** Takes a name from a page that never proved it before some time; whether there was one. */
+  /** Removes a name from a page that did not prove it in time; returns whether one was removed. */
   async lapse(host: string, createdBefore: number): Promise<boolean> {
     const gone = await this.db
       .deleteFrom('custom_domains')
@@ -73,7 +73,7 @@ export class CustomDomains extends Repository {
     return true;
   }
 
-  /** Keeps what a look found, unless the name passed to another page meanwhile. */
+  /** Stores the outcome of a check, unless the name has passed to another page meanwhile. */
   async found(
     { host, created }: Pick<CustomDomainRow, 'host' | 'created'>,
     found: DomainFinding,

@@ -1,7 +1,7 @@
-/** How a host name of a page was proven. UPGRADE: it was there before names had to be. */
+/** How a host name of a page was proven. UPGRADE: it existed before proofs were required. */
 export type DomainMethod = 'TXT' | 'CNAME' | 'OPERATOR' | 'UPGRADE';
 
-/** A host name that a page answers at: that of a status page, or of a dashboard. */
+/** Host name of a status page or dashboard. */
 export interface CustomDomainRow {
   host: string;
   account_id: string;
@@ -9,15 +9,15 @@ export interface CustomDomainRow {
   dashboard_id: string | null;
   /** null: not proven yet. */
   method: DomainMethod | null;
-  /** Why the last look found no proof. */
+  /** Why the last check found no proof. */
   problem: string | null;
   checked: number | null;
-  /** The first look that found a proven name without its proof; null while it has it. */
+  /** The first check that found a proven name without its proof; null while it is proven. */
   failing_since: number | null;
   created: number;
 }
 
-/** A name by which an agent or another program called the service, or a probe. */
+/** A name by which an agent, another client or a probe called the service. */
 export interface ServiceNameRow {
   name: string;
   source: 'CALL' | 'PROBE';

@@ -11,7 +11,7 @@ export const heartbeats: Feature = {
   repositories,
   routes: Object.values(heartbeatRoutes),
   handlers: heartbeatHandlers,
-  // No grace time can end sooner after a ping than this, so pings need not wake it.
+  // No grace time can end sooner than this after a ping, so pings need not wake it.
   jobs: (parts) => [
     { name: 'heartbeat watch', leaderOnly: true, longestMs: 5_000, work: new HeartbeatWatch(parts) },
   ],

@@ -18,34 +18,34 @@ import type { RunRow } from '../runs/tables.ts';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
 /**
- * Heartbeats: checks whose targets call in by themselves (check model 1.7, 3.5). The story of a timer:
+ * Heartbeats: checks whose targets call in by themselves (check model 1.7, 3.5). Lifecycle of a timer:
  *
- * It stands still until the first ping. From every ping on, the next one is expected one period later, and
- * the grace time begins then. A ping is `EARLY` before the expected time, `RECEIVED` around it (the first one
- * is that too), `GRACE` within the grace time, and `LATE` when that is over and nobody has noticed yet. When
- * nobody calls by the end of the grace time, the watch (watch.ts) notes a `FAILING` event, and the
- * timer starts again from there. A ping that says that the job failed is `FAILING`, too. A check that is switched off, or on again, waits for a first ping once more.
+ * It does not run until the first ping. After every ping, the next one is expected one period later, when the grace
+ * time begins. A ping is `EARLY` before the expected time, `RECEIVED` around it (as is the first one), `GRACE` within
+ * the grace time, and `LATE` after it if the miss has not been recorded yet. If no ping arrives by the end of the grace
+ * time, the watch (watch.ts) records a `FAILING` event, and the timer restarts from there. A ping that reports a failed
+ * job is `FAILING`, too. A check that is deactivated or reactivated waits for a first ping again.
  *
- * Every event is also a record of the ledger, a run that is final from the start, with a FINAL result: what
- * looks at results (statuses, alerts, analytics) needs to know nothing of heartbeats. A ping passes, late or
- * not; a missed one fails, and so does one of a job that failed.
+ * Every event is also a ledger record, a run that is final from the start, with a FINAL result: consumers of results
+ * (statuses, alerts, analytics) need no knowledge of heartbeats. A ping passes, late or not; a missed ping fails, and
+ * so does one that reports a failed job.
  */
 
 /** How far from the expected time a ping still counts as on time. */
 const onTimeMs = 5_000;
 
-/** Where results of heartbeats come from: no location ran anything. */
+/** Location of heartbeat results, as no location ran anything. */
 const noLocation = 'service';
 
-/** Who a ping came from. */
+/** Origin and content of a ping. */
 export interface Ping {
   readonly source: string;
   readonly userAgent: string | null;
-  /** What a job says that failed; null for one that did not. */
+  /** Failure that a job reports; null if it did not fail. */
   readonly failure: string | null;
 }
 
-/** Which state a ping has that comes now. */
+/** State of a ping that arrives now. */
 export function stateOfPing(
   timer: Pick<HeartbeatRow, 'last_at' | 'period_ms' | 'grace_ms'>,
   now: number,
@@ -57,7 +57,7 @@ export function stateOfPing(
   return now <= expectedAt + timer.grace_ms ? 'GRACE' : 'LATE';
 }
 
-/** Takes pings. */
+/** Handles pings. */
 export class Heartbeats {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -69,12 +69,12 @@ export class Heartbeats {
   }
 
   /**
-   * Records a ping and restarts the timer. One to a check that is switched off is taken and forgotten.
+   * Records a ping and restarts the timer. A ping to a deactivated check is accepted and ignored.
    *
    * @throws AppError NOT_FOUND for an unknown token.
    */
   async ping(token: string, ping: Ping): Promise<void> {
-    // Read first: unknown tokens open no write transactions.
+    // Reads first, so that unknown tokens open no write transactions.
     if (!(await this.#store.heartbeats.isToken(token))) throw unknownToken();
     const hasAlerts = await this.#store.transaction(async (repositories) => {
       const timer = await repositories.heartbeats.findByToken(token);
@@ -92,13 +92,12 @@ function unknownToken(): AppError {
   return new AppError('NOT_FOUND', 'This ping URL does not exist.');
 }
 
-/** Records what happened to heartbeats. */
+/** Records heartbeat events. */
 export class HeartbeatRecorder {
   readonly #numbers = new RunNumbers();
 
   /**
-   * In a transaction that has locked the timer: the event, its record in the ledger, and the timer's new
-   * start.
+   * Runs in a transaction that has locked the timer: stores the event and its ledger record, and restarts the timer.
    *
    * @returns whether there are notifications to send.
    */
@@ -110,7 +109,7 @@ export class HeartbeatRecorder {
       readonly at: number;
       readonly source: string | null;
       readonly userAgent: string | null;
-      /** What the job said of its failure; null where no ping came, or one of a job that did not fail. */
+      /** Failure that the job reported; null if no ping arrived, or the job did not fail. */
       readonly failure: string | null;
     },
   ): Promise<boolean> {
@@ -135,8 +134,8 @@ export class HeartbeatRecorder {
   }
 
   /**
-   * Moves timers on whose pings count for nothing, and records those pings as slots that were missed for a reason. In
-   * a transaction that has locked the timers.
+   * Advances timers whose pings do not count, and records those pings as missed slots with a reason. Runs in a
+   * transaction that has locked the timers.
    */
   async pass(
     repositories: Pick<Repositories, 'checks' | 'heartbeats' | 'runs'>,
@@ -228,7 +227,7 @@ export class HeartbeatRecorder {
   }
 }
 
-/** @param said what the job said of its failure; null: no ping came. */
+/** @param said failure that the job reported; null: no ping arrived. */
 function failureOf({ period_ms, grace_ms }: HeartbeatRow, said: string | null): Failure {
   if (said !== null) {
     return failure('JOB_FAILED', `The job reported that it failed${said === '' ? '.' : `: ${said}`}`);
@@ -237,7 +236,7 @@ function failureOf({ period_ms, grace_ms }: HeartbeatRow, said: string | null): 
   return failure('PING_MISSED', message);
 }
 
-/** A record of the ledger that no agent ever takes. */
+/** A ledger record that no agent ever takes. */
 function ledgerRun(check: Check, at: { slotAt: number; checkRunId: number; now: number }): RunRow {
   const place = { ...at, location: noLocation, locationId: null, freshMs: 0 };
   return queuedRun({ ...check, neededRuntimeId: null }, place);

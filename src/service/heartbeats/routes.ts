@@ -18,7 +18,7 @@ interface PingCall {
   readonly request: CallRequest;
 }
 
-/** The routes of heartbeats: the pings of jobs, and what became of them. */
+/** Routes of heartbeats: the pings of jobs, and the resulting events. */
 export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock } = deps;
   const heartbeats = new Heartbeats({ store, clock });
@@ -71,7 +71,7 @@ export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   });
 }
 
-/** The window a query asks for; without an end it ends a moment ahead of now, so that nothing is cut off. */
+/** Window of a query; without an end it ends slightly after now, so that nothing is cut off. */
 function windowOf(
   query: { readonly startTime?: string | undefined; readonly endTime?: string | undefined },
   now: number,
@@ -82,7 +82,7 @@ function windowOf(
   return { from, to };
 }
 
-/** The share of events that are no missed pings, in percent with two places; null without events. */
+/** Share of events that are not failures, in percent with two decimal places; null without events. */
 function successRatio({ total, failing }: EventCount): number | null {
   return total === 0 ? null : Math.round(((total - failing) / total) * 10_000) / 100;
 }
@@ -100,10 +100,7 @@ function eventView(row: HeartbeatEventRow) {
 const maxSourceLength = 300;
 const maxUserAgentLength = 512;
 
-/**
- * The sender of a ping, in a few words such as "HTTPS GET from curl". What headers say is shown, and nothing
- * else done with it.
- */
+/** Sender of a ping in a few words, such as "HTTPS GET from curl". Header values are only displayed. */
 function pingOf(request: CallRequest, publicUrl: string | undefined): Omit<Ping, 'failure'> {
   const { origin, referer, 'user-agent': agent } = request.headers;
   const userAgent = agent === undefined ? null : printable(agent).slice(0, maxUserAgentLength);
@@ -114,7 +111,7 @@ function pingOf(request: CallRequest, publicUrl: string | undefined): Omit<Ping,
   return { source: source.slice(0, maxSourceLength), userAgent };
 }
 
-/** Headers may hold any bytes; what is stored is text without control characters. */
+/** Headers may contain any bytes; control characters are not stored. */
 function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, '');
 }

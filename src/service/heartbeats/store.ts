@@ -3,7 +3,7 @@ import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
 
-/** What a heartbeat's timer follows from. */
+/** Settings that determine a heartbeat's timer. */
 export interface HeartbeatWrite {
   readonly checkId: string;
   readonly accountId: string;
@@ -13,17 +13,17 @@ export interface HeartbeatWrite {
   readonly isActive: boolean;
 }
 
-/** Events of some time: how many, and how many of them say that a ping was missed. */
+/** Number of events in a period, and how many of them are failures. */
 export interface EventCount {
   readonly total: number;
   readonly failing: number;
 }
 
-/** Timers of checks whose targets call in, and the events they left behind. */
+/** Timers of checks whose targets call in, and their events. */
 export class Heartbeats extends Repository {
   /**
-   * Writes the settings of a timer. One that is switched off, or on again, forgets its last ping. Fails with
-   * a unique violation when another check has the token.
+   * Writes the settings of a timer. Activating or deactivating it clears its last ping. Fails with a unique violation
+   * if another check has the token.
    */
   async write(heartbeat: HeartbeatWrite): Promise<void> {
     const { checkId, periodMs, graceMs } = heartbeat;
@@ -70,7 +70,7 @@ export class Heartbeats extends Repository {
     return this.db.selectFrom('heartbeats').selectAll().where('check_id', '=', checkId).executeTakeFirst();
   }
 
-  /** The timer a token belongs to; locked until the end of the transaction. */
+  /** Whether a timer has the token. */
   async isToken(token: string): Promise<boolean> {
     const found = this.db.selectFrom('heartbeats').select('check_id').where('ping_token', '=', token);
     return (await found.executeTakeFirst()) !== undefined;
@@ -85,7 +85,7 @@ export class Heartbeats extends Repository {
       .executeTakeFirst();
   }
 
-  /** Timers whose grace time is over, the longest overdue first; locked until the end of the transaction. */
+  /** Timers whose grace time is over, longest overdue first; locked until the end of the transaction. */
   async overdue(now: number, limit: number): Promise<HeartbeatRow[]> {
     return this.db
       .selectFrom('heartbeats')
@@ -97,10 +97,7 @@ export class Heartbeats extends Repository {
       .execute();
   }
 
-  /**
-   * Timers that expected a ping, or whose grace time ended, in a stretch of time; locked until the end of the
-   * transaction.
-   */
+  /** Timers that expected a ping, or whose grace time ended, in a period; locked until the end of the transaction. */
   async expectedBetween(from: number, to: number): Promise<HeartbeatRow[]> {
     return this.db
       .selectFrom('heartbeats')
@@ -112,7 +109,7 @@ export class Heartbeats extends Repository {
       .execute();
   }
 
-  /** Moves a timer on: from `lastAt` the next ping is awaited. */
+  /** Advances a timer: the next ping is expected relative to `lastAt`. */
   async restart(row: HeartbeatRow, lastAt: number, lastSlotAt: number = row.last_slot_at): Promise<void> {
     await this.db
       .updateTable('heartbeats')
@@ -131,7 +128,7 @@ export class Heartbeats extends Repository {
     return row?.at ?? null;
   }
 
-  /** When the timers were last looked at, by whichever process; null before the first time. */
+  /** When any process last examined the timers; null before the first time. */
   async lookedAt(): Promise<number | null> {
     const row = await this.db
       .selectFrom('heartbeat_watch')
@@ -162,7 +159,7 @@ export class Heartbeats extends Repository {
       .executeTakeFirst();
   }
 
-  /** Events of a window, newest first. */
+  /** Events in a window, newest first. */
   async events(
     checkId: string,
     window: { readonly from: number; readonly to: number; readonly states?: readonly PingState[] },

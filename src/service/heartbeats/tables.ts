@@ -2,7 +2,7 @@ import type { PingState } from '@picket/checks/heartbeat/spec.ts';
 
 type Flag = 0 | 1;
 
-/** The timer of a check whose target calls in by itself; the story is in heartbeats.ts of the service. */
+/** Timer of a check whose target calls in by itself; its lifecycle is in heartbeats.ts of the service. */
 export interface HeartbeatRow {
   check_id: string;
   account_id: string;
@@ -10,11 +10,11 @@ export interface HeartbeatRow {
   period_ms: number;
   grace_ms: number;
   is_active: Flag;
-  /** The last ping, or the last time its absence was noted; null before the first ping. */
+  /** Time of the last ping, or when its absence was last recorded; null before the first ping. */
   last_at: number | null;
-  /** When the grace time ends; null while nothing is awaited. */
+  /** When the grace time ends; null while no ping is expected. */
   deadline_at: number | null;
-  /** The slot of the newest record: those of one check are all different. */
+  /** Slot of the newest record: slots of one check are unique. */
   last_slot_at: number;
 }
 
@@ -28,7 +28,7 @@ export interface HeartbeatEventRow {
   user_agent: string | null;
 }
 
-/** When the timers of heartbeats were last looked at: one row. */
+/** When the timers of heartbeats were last examined: a single row. */
 export interface HeartbeatWatchRow {
   id: number;
   looked_at: number;

@@ -16,20 +16,19 @@ export interface HeartbeatWatchOptions {
 }
 
 const timersPerTurn = 200;
-/** A look that is longer ago than this means that nobody was there to take pings either. */
+/** If the timers were last examined longer ago, no process was running to take pings either. */
 const awayAfterMs = 20_000;
 
 /**
- * Notes pings that were missed. The leader does; the timers are in the store, so the next leader goes on
- * where it stopped.
+ * Records missed pings. Runs on the leader; the timers are in the store, so the next leader continues where it stopped.
  *
- * While the service was away nobody could take a ping. When the watch finds that the last look is long ago,
- * the timers whose grace time ended meanwhile, or that expected a ping meanwhile, are given the benefit of
- * the doubt: their next ping is expected where their rhythm puts it after now, and those that were expected
- * before are slots that nobody measured. A red heartbeat is the job's fault, never ours.
+ * While the service was away, no process could take a ping. If the watch finds that it last ran long ago, timers whose
+ * grace time ended meanwhile, or that expected a ping meanwhile, get the benefit of the doubt: their next ping is
+ * expected at the next regular time after now, and the earlier expected ones are recorded as slots that were not
+ * measured. A failing heartbeat is always the fault of the job, never of the service.
  *
- * A maintenance window that pauses a heartbeat does the same to a ping that was expected in it, or whose grace time
- * reached into it.
+ * A maintenance window that pauses a heartbeat has the same effect on a ping that was expected in it, or whose grace
+ * time overlapped it.
  */
 export class HeartbeatWatch {
   readonly #store: Store;
@@ -45,7 +44,7 @@ export class HeartbeatWatch {
 
   async turn(): Promise<number | null> {
     const next = await this.#store.heartbeats.nextDeadline();
-    // Idle watches open no write transactions.
+    // Reads first, so that an idle watch opens no write transactions.
     if (next === null) return null;
     const now = this.#clock.wallMs();
     const { count, hasAlerts } = await this.#store.transaction(async (repositories) => {
@@ -86,12 +85,12 @@ export class HeartbeatWatch {
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
     if (count === timersPerTurn) return now;
     const nextDeadline = await this.#store.heartbeats.nextDeadline();
-    // A ping that comes at the very end of the grace time is in time.
+    // A ping at the very end of the grace time is in time.
     return nextDeadline === null ? null : nextDeadline + 1;
   }
 }
 
-/** Those of some overdue timers whose ping was expected, or still awaited, while a window paused their checks. */
+/** Overdue timers whose ping was expected, or still awaited, while a window paused their checks. */
 async function pausedAmong(
   repositories: Pick<Repositories, 'checks' | 'groups' | 'maintenances' | 'windows'>,
   overdue: readonly HeartbeatRow[],
@@ -114,7 +113,7 @@ async function pausedAmong(
   });
 }
 
-/** From when a ping was expected until its grace time was over. */
+/** Period from when a ping was expected until its grace time was over. */
 function awaitedIn({ last_at: lastAt, period_ms: periodMs, grace_ms: graceMs }: HeartbeatRow) {
   const from = (lastAt ?? 0) + periodMs;
   return { from, to: from + graceMs };

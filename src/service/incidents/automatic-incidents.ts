@@ -8,11 +8,11 @@ import type { IncidentEvent, IncidentHandler } from './trigger.ts';
 import { addUpdate, openIncident } from './writer.ts';
 
 /**
- * Incidents that follow the alerts of checks: returns what is done about one event, within a transaction. One
- * event may be handled any number of times, in any process: an alert opens one incident, once, and resolves
- * that one only. A service that is gone, or not the account's, gets none. An incident that people resolved
- * before the check recovered stays as they left it. While a maintenance of the service goes on whose window
- * says `suppressAutoIncidents`, none is opened.
+ * Incidents that follow the alerts of checks: returns the handler for one event, to be run within a transaction. An
+ * event may be handled any number of times, in any process: an alert opens exactly one incident, and resolves only that
+ * one. A service that was deleted or belongs to another account gets none. An incident that a user resolved before the
+ * check recovered stays unchanged. During a maintenance of the service whose window sets `suppressAutoIncidents`, none
+ * is opened.
  */
 export function automaticIncidents(options: MailingOptions): IncidentHandler {
   return async (repositories, event) => {
@@ -32,7 +32,7 @@ interface OwnEvent extends IncidentEvent {
 
 async function open(repositories: Repositories, event: OwnEvent, options: MailingOptions): Promise<void> {
   const { serviceId, severity, name, description, notifySubscribers } = event.incident;
-  // Locks the service, so that two deliveries of one event take turns.
+  // Locks the service, so that two deliveries of one event are handled in sequence.
   const services = await repositories.services.findMany(event.accountId, [serviceId.toLowerCase()]);
   const [service] = services.values();
   if (!service || (await repositories.incidents.findByTrigger(event.triggerId))) return;
@@ -52,10 +52,7 @@ async function open(repositories: Repositories, event: OwnEvent, options: Mailin
   await mailIncidentUpdate(repositories, row, update, options);
 }
 
-/**
- * Whether a maintenance that concerns a service goes on, whose window wishes no incidents of checks
- * meanwhile.
- */
+/** Whether a maintenance of the service whose window suppresses automatic incidents is in progress. */
 async function isSuppressed(
   repositories: Pick<Repositories, 'maintenances' | 'windows'>,
   event: IncidentEvent,

@@ -1,15 +1,15 @@
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { IncidentEventRow } from './tables.ts';
 
-/** Incidents that are to be opened or resolved, until somebody has done so. */
+/** Pending events that open or resolve incidents. */
 export class IncidentEvents extends Repository {
   async insert(row: Omit<IncidentEventRow, 'position'>): Promise<void> {
     await this.db.insertInto('incident_events').values(row).execute();
   }
 
   /**
-   * The oldest ones, locked: no other process takes a later one of the same incident meanwhile. To be called
-   * in a transaction, which also removes them.
+   * The oldest events, locked, so that no other process handles a later event of the same incident meanwhile. Must be
+   * called in the transaction that removes them.
    */
   async lockOldest(limit: number): Promise<IncidentEventRow[]> {
     return this.db

@@ -2,9 +2,9 @@ import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { resolveIncidents } from './trigger.ts';
 
 /**
- * Forgets the alert states of checks that do not run: nothing is known of them now. Their incidents on status pages
- * are resolved, their causes hear that they are gone, and what is open at receivers is looked at, which ends with its
- * reason.
+ * Deletes the alert states of checks that do not run, since nothing is known about them now. Their incidents on status
+ * pages are resolved, their causes are notified, and their open incidents at receivers are marked for re-evaluation,
+ * which ends them with a reason.
  */
 export async function forgetAlerts(
   repositories: Pick<Repositories, 'alertCauses' | 'alerts' | 'incidentEvents' | 'receiverIncidents'>,

@@ -8,12 +8,12 @@ const severities: Readonly<Record<ComponentImpact, IncidentSeverity>> = {
   MAJOR_OUTAGE: 'CRITICAL',
 };
 
-/** The worst of several impacts; undefined without any. */
+/** The worst of several impacts; undefined if the list is empty. */
 export function worstImpact(impacts: readonly ComponentImpact[]): ComponentImpact | undefined {
   return componentImpacts.findLast((impact) => impacts.includes(impact));
 }
 
-/** How severe an incident is that leaves components like this. */
+/** Severity of an incident with this impact on components. */
 export function severityOf(impact: ComponentImpact): IncidentSeverity {
   return severities[impact];
 }

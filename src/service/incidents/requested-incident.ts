@@ -1,24 +1,24 @@
 import type { TriggerIncident } from '@picket/checks/contract/definition/common-fields.ts';
 import type { z } from 'zod';
 
-/** The incident that a check asks for as its own. */
+/** An incident that a check requests in its own definition. */
 export type OwnIncident = z.output<typeof TriggerIncident>;
 
-/** The incident of a rule that a check fails by; see rules/rule-incidents.ts. */
+/** The incident of an automation rule that matches a failing check; see rules/rule-incidents.ts. */
 export interface RuleIncident {
   readonly ruleId: string;
 }
 
-/** What a failing check asks for. */
+/** An incident that a failing check requests. */
 export type RequestedIncident = OwnIncident | RuleIncident;
 
-/** An incident that was asked for and not resolved yet, as the state of the check keeps it. */
+/** A requested incident that is not resolved yet, as stored with the state of the check. */
 export interface TriggeredIncident {
   readonly triggerId: string;
   readonly incident: RequestedIncident;
 }
 
-/** What the stored state of a check says of its incidents. Earlier builds knew of one at most. */
+/** Incidents in the stored state of a check. Earlier builds stored at most one. */
 export function incidentsIn(stored: {
   readonly incidents?: readonly TriggeredIncident[];
   readonly incident?: TriggeredIncident | null;

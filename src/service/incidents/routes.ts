@@ -33,7 +33,7 @@ import {
 
 const updatesShown = 100;
 
-/** The routes of incidents and their updates. */
+/** Routes of incidents and their updates. */
 export function incidentHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock } = deps;
   const view = async (accountId: string, id: string): Promise<Incident> => {
@@ -213,7 +213,7 @@ async function views(
   }));
 }
 
-/** An update of an incident as answers show it. */
+/** An update of an incident as responses show it. */
 export function updateView(row: IncidentUpdateRow): IncidentUpdate {
   return {
     id: row.id,
@@ -225,7 +225,7 @@ export function updateView(row: IncidentUpdateRow): IncidentUpdate {
   };
 }
 
-/** A service as answers show it. */
+/** A service as responses show it. */
 export function serviceView(row: ServiceRow): Service {
   return {
     id: row.id,

@@ -3,7 +3,7 @@ import { batches } from '@picket/platform/store/engine/queries.ts';
 import type { ComponentImpact } from '@picket/protocol/pages/status-page-component.ts';
 import type { ImpactedComponent, IncidentRow, IncidentUpdateRow, ServiceRow } from './tables.ts';
 
-/** A component as an incident concerns it. */
+/** A component affected by an incident. */
 export interface ConcernedComponent {
   readonly id: string;
   readonly name: string;
@@ -24,7 +24,7 @@ export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', 
       .executeTakeFirst();
   }
 
-  /** Incidents of services that are open, or ended after an instant: one row for each service. */
+  /** Incidents of services that are open or ended after an instant: one row for each service. */
   async ofServices(
     serviceIds: readonly string[],
     endedAfter: number,
@@ -42,7 +42,7 @@ export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', 
       .execute();
   }
 
-  /** Incidents that alerts of a check opened, as far as they lie in a window. */
+  /** Incidents opened by alerts of a check that overlap a window. */
   async ofCheck(
     accountId: string,
     checkId: string,
@@ -72,7 +72,7 @@ export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', 
     }
   }
 
-  /** The services of some incidents, in order. */
+  /** Services of the given incidents, in order. */
   async services(incidentIds: readonly string[]): Promise<(ServiceRow & { incident_id: string })[]> {
     if (incidentIds.length === 0) return [];
     return this.db
@@ -96,7 +96,7 @@ export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', 
     }
   }
 
-  /** The components of some incidents, in order. */
+  /** Components of the given incidents, in order. */
   async components(incidentIds: readonly string[]): Promise<ConcernedComponent[]> {
     if (incidentIds.length === 0) return [];
     return this.db
@@ -110,7 +110,7 @@ export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', 
       .execute();
   }
 
-  /** Incidents of a page's components that are open, or ended after an instant: one row for each component. */
+  /** Incidents of a page's components that are open or ended after an instant: one row for each component. */
   async ofComponents(
     pageId: string,
     endedAfter: number,
@@ -129,7 +129,7 @@ export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', 
       .execute();
   }
 
-  /** The newest incident that a rule opened. */
+  /** Newest incident that a rule opened. */
   async newestOfRule(ruleId: string): Promise<IncidentRow | undefined> {
     return this.db
       .selectFrom('incidents')
@@ -154,7 +154,7 @@ export class Incidents extends accountTable<IncidentRow>()({ name: 'incidents', 
     await this.db.deleteFrom('incident_updates').where('id', '=', id).execute();
   }
 
-  /** The updates of some incidents, newest first. */
+  /** Updates of the given incidents, newest first. */
   async updates(incidentIds: readonly string[]): Promise<IncidentUpdateRow[]> {
     if (incidentIds.length === 0) return [];
     return this.db

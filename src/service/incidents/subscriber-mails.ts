@@ -12,9 +12,9 @@ const words = {
 } as const;
 
 /**
- * Stores the mails about an update, in the transaction that stores the update: one for each verified
- * subscription of each page that shows a service or a component of the incident. The subscriber notifier sends
- * them. Without a mailer there is nobody to send them, and nothing is stored.
+ * Stores the mails about an update, in the transaction that stores the update: one for each verified subscription of
+ * each page that shows a service or component of the incident. The subscriber notifier sends them. Without a mailer
+ * nothing is stored, because the mails could not be sent.
  */
 export async function mailIncidentUpdate(
   repositories: Pick<
@@ -44,7 +44,7 @@ export async function mailIncidentUpdate(
   await mail(showing, `Services: ${services.map(({ name }) => name).join(', ')}`);
   const components = await incidents.components([incident.id]);
   for (const [pageId, own] of Map.groupBy(components, (one) => one.status_page_id)) {
-    // What a page hides is nobody's business.
+    // Components that a page hides are not mentioned.
     const hidden = hiddenAmong(await repositories.components.ofPage(pageId));
     const names = own.flatMap(({ id, name }) => (hidden.has(id) ? [] : [name]));
     if (names.length === 0) continue;

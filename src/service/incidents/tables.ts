@@ -3,7 +3,7 @@ import type { Generated } from 'kysely';
 
 type Flag = 0 | 1;
 
-/** What status pages show and incidents are about. */
+/** A service that status pages show and incidents concern. */
 export interface ServiceRow {
   id: string;
   account_id: string;
@@ -15,19 +15,17 @@ export interface ServiceRow {
 export type IncidentStatus = 'INVESTIGATING' | 'IDENTIFIED' | 'MONITORING' | 'RESOLVED';
 export type IncidentSeverity = 'CRITICAL' | 'MAJOR' | 'MEDIUM' | 'MINOR';
 
-/** An incident of services. `last_status`, `started` and `ended` follow its updates. */
+/** An incident of services. `last_status`, `started` and `ended` are derived from its updates. */
 export interface IncidentRow {
   id: string;
   account_id: string;
   name: string;
   severity: IncidentSeverity;
-  /** The check whose alert opened it; null when a person did. */
+  /** Check whose alert opened it; null if a user did. */
   check_id: string | null;
-  /**
-   * The alert that opened it, so that it opens only one however often it is handled; null when a person did.
-   */
+  /** Alert that opened it, which prevents duplicates if the event is handled repeatedly; null if a user opened it. */
   trigger_id: string | null;
-  /** The rule that opened it, also after the rule is gone; null when none did. */
+  /** Rule that opened it, kept after the rule is deleted; null if no rule did. */
   rule_id: string | null;
   last_status: IncidentStatus;
   started: number;
@@ -43,13 +41,13 @@ export interface IncidentServiceRow {
   position: number;
 }
 
-/** A component as it is named for an incident. */
+/** A component named for an incident. */
 export interface ImpactedComponent {
   readonly componentId: string;
   readonly impact: ComponentImpact;
 }
 
-/** A component that an incident concerns, and how. */
+/** A component that an incident affects, and its impact. */
 export interface IncidentComponentRow {
   incident_id: string;
   component_id: string;
@@ -57,7 +55,7 @@ export interface IncidentComponentRow {
   impact: ComponentImpact;
 }
 
-/** By which failing checks open incidents; see incidents/rules/rule-incidents.ts. */
+/** Rules by which failing checks open incidents; see incidents/rules/rule-incidents.ts. */
 export interface AutomationRuleRow {
   id: string;
   account_id: string;
@@ -76,7 +74,7 @@ export interface AutomationRuleComponentRow {
   impact: ComponentImpact;
 }
 
-/** What fails by a rule until it has recovered: a check, or checks of one cause. */
+/** A failure by a rule until it has recovered: of a check, or of the checks of one cause. */
 export interface RuleFailureRow {
   trigger_id: string;
   account_id: string;
@@ -94,13 +92,13 @@ export interface IncidentUpdateRow {
   incident_id: string;
   status: IncidentStatus;
   description: string;
-  /** The date it is shown under and counts from. */
+  /** Date that it is shown under and counts from. */
   published: number;
   notify_subscribers: Flag;
   created: number;
 }
 
-/** An incident to be opened or resolved; see incidents/trigger.ts. */
+/** Event to open or resolve an incident; see incidents/trigger.ts. */
 export interface IncidentEventRow {
   position: number;
   trigger_id: string;

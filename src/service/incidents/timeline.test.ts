@@ -53,7 +53,7 @@ it('counts every minute of incidents once, as a count minute by minute has it', 
         9,
       );
       const days = incidentDays(incidents, now);
-      // The first day shown begins after the window does.
+      // The first day shown begins later than the window does.
       for (const { date, incidentSeconds } of days) expect(incidentSeconds).toBe(perDay.get(date) ?? 0);
     }),
     { numRuns: 40 },
@@ -69,7 +69,7 @@ it('counts from the first measured slot on, and says since when', () => {
     uptimeSince: new Date(since).toISOString(),
   });
   expect(uptimeView(uptimeOf([outage], null, now))).toEqual({ uptime: null, uptimeSince: null });
-  // Watched for 4 minutes and for 12: each minute counts alike.
+  // Observed for 4 minutes and for 12: each minute has the same weight.
   const longer = uptimeOf([outage], now - 12 * minuteMs, now);
   const both = uptimeView(addedUptime([uptimeOf([outage], since, now), longer, null]));
   expect(both).toEqual({ uptime: 87.5, uptimeSince: new Date(now - 12 * minuteMs).toISOString() });

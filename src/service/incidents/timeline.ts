@@ -2,10 +2,10 @@ import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import type { IncidentSeverity, IncidentStatus } from './tables.ts';
 
 /**
- * An incident has no state of its own: it follows from its updates, in the order of the dates they are shown
- * under. The first update begins it. It is over when the newest update says RESOLVED; the moment it ended is
- * then the first RESOLVED of the unbroken row of them at the end. Any other status after that opens it again,
- * and the time between counts as part of the incident (check model 4.7).
+ * An incident has no state of its own: its state follows from its updates, ordered by the dates they are shown under.
+ * The first update begins it. It is over if the newest update is RESOLVED; it then ended at the first RESOLVED of the
+ * unbroken series at the end. Any other status after that reopens it, and the time between counts as part of the
+ * incident (check model 4.7).
  */
 export function timelineOf(
   updates: readonly { readonly status: IncidentStatus; readonly published: number }[],
@@ -21,7 +21,7 @@ export function timelineOf(
   return { last_status: newest.status, started: oldest.published, ended };
 }
 
-/** The time from begin to end in whole seconds; null while the incident is open. */
+/** Duration in whole seconds; null while the incident is open. */
 export function durationSeconds({ started, ended }: Incident): number | null {
   return ended === null ? null : Math.round((ended - started) / 1000);
 }
@@ -34,9 +34,7 @@ interface Incident {
   readonly ended: number | null;
 }
 
-/**
- * Milliseconds of a window in which at least one of the incidents went on: time that two share counts once.
- */
+/** Milliseconds of a window with at least one open incident; overlapping time counts once. */
 function incidentMs(incidents: readonly Incident[], from: number, to: number): number {
   const spans = incidents
     .map(({ started, ended }) => ({ from: Math.max(started, from), to: Math.min(ended ?? to, to) }))
@@ -51,24 +49,24 @@ function incidentMs(incidents: readonly Incident[], from: number, to: number): n
   return total;
 }
 
-/** How long something was watched, at most for 90 days, and how much of that went without an incident. */
+/** Observed period, at most 90 days, and the part of it without an incident. */
 export interface Uptime {
-  /** From when on it counts. */
+  /** Start of the observed period. */
   readonly since: number;
   readonly windowMs: number;
   readonly upMs: number;
 }
 
-/** @param since when it was first measured, or made; null where nothing is known of it yet. */
+/** @param since when it was first measured or created; null if nothing is known about it yet. */
 export function uptimeOf(incidents: readonly Incident[], since: number | null, now: number): Uptime | null {
   if (since === null) return null;
   const from = Math.max(since, now - uptimeDays * dayMs);
-  // In its first moment it is up.
+  // In its first moment it counts as up.
   const windowMs = Math.max(1, now - from);
   return { since: from, windowMs, upMs: windowMs - incidentMs(incidents, from, now) };
 }
 
-/** Several together: each counts for as long as it was watched. */
+/** Sum of several: each counts for as long as it was observed. */
 export function addedUptime(parts: readonly (Uptime | null)[]): Uptime | null {
   const known = parts.filter((part) => part !== null);
   if (known.length === 0) return null;
@@ -80,14 +78,14 @@ export function addedUptime(parts: readonly (Uptime | null)[]): Uptime | null {
   };
 }
 
-/** As the API shows it. */
+/** In the format of the API. */
 export function uptimeView(uptime: Uptime | null): { uptime: number | null; uptimeSince: string | null } {
   if (uptime === null) return { uptime: null, uptimeSince: null };
   const { since, windowMs, upMs } = uptime;
   return { uptime: (100 * upMs) / windowMs, uptimeSince: new Date(since).toISOString() };
 }
 
-/** Seconds of incidents on each of the last 90 days in UTC, today included, oldest first. */
+/** Seconds of incidents on each of the last 90 days in UTC, including today, oldest first. */
 export function incidentDays(
   incidents: readonly Incident[],
   now: number,
@@ -102,7 +100,7 @@ export function incidentDays(
 
 const severityOrder = ['MINOR', 'MEDIUM', 'MAJOR', 'CRITICAL'] as const;
 
-/** The worst severity of the incidents that go on at an instant; OPERATIONAL without one. */
+/** Worst severity of the incidents open at an instant; OPERATIONAL without incidents. */
 export function stateAt(
   incidents: readonly (Incident & { readonly severity: IncidentSeverity })[],
   now: number,

@@ -9,27 +9,24 @@ import type { OwnIncident, RequestedIncident, TriggeredIncident } from './reques
 const incidentOf = storedValue('incident_events.definition', {} as IncidentEvent['incident']);
 
 /**
- * The way from alerts to incidents (check model 2.4). A check with `triggerIncident`, or with tags of automation
- * rules, that sends a failure alert has incidents opened; its recovery resolves them. The event is stored in the
- * transaction that made the alert, and handed over in another one, which also removes it: an incident is opened
- * exactly once, whatever is killed in between, and an alert never waits for incidents.
+ * Connects alerts to incidents (check model 2.4). A check with `triggerIncident`, or with tags of automation rules,
+ * opens incidents when it sends a failure alert; its recovery resolves them. The event is stored in the transaction
+ * that created the alert, and handled in another one, which also removes it: an incident is opened exactly once, even
+ * if processes are killed in between, and an alert never waits for incidents.
  */
 export interface IncidentEvent {
   readonly kind: 'open' | 'resolve';
-  /** The same in the event that opens an incident and in the one that resolves it, and in no other. */
+  /** Same value in the event that opens an incident and in the one that resolves it, unique otherwise. */
   readonly triggerId: string;
   readonly accountId: string;
   readonly checkId: string;
-  /** What the check asked for when it failed. */
+  /** Incident that the check requested when it failed. */
   readonly incident: RequestedIncident;
-  /** When the alert was made, in epoch milliseconds. */
+  /** When the alert was created, in epoch milliseconds. */
   readonly at: number;
 }
 
-/**
- * Opens or resolves an incident within a transaction. An error leaves the event stored, to be handed over
- * again.
- */
+/** Opens or resolves an incident within a transaction. On an error the event stays stored and is handled again. */
 export type IncidentHandler = (repositories: Repositories, event: IncidentEvent) => Promise<void>;
 
 interface CheckId {
@@ -41,7 +38,7 @@ interface AskingCheck extends CheckId {
   readonly definition: Readonly<Record<string, unknown>>;
 }
 
-/** The incident of its own that a check asks for, and the rules that it fails by. */
+/** The incident that a check requests itself, and the rules that match it. */
 export async function askedBy(
   repositories: Pick<Repositories, 'automationRules'>,
   check: AskingCheck,
@@ -51,7 +48,7 @@ export async function askedBy(
   return { own: own.success ? own.data : null, ruleIds };
 }
 
-/** Has the incidents opened that a check asks for. */
+/** Requests the incidents of a failing check. */
 export async function openIncidents(
   repositories: Pick<Repositories, 'automationRules' | 'incidentEvents'>,
   check: AskingCheck,
@@ -64,7 +61,7 @@ export async function openIncidents(
   return triggered;
 }
 
-/** Has incidents resolved that `openIncidents` asked for. */
+/** Requests the resolution of incidents that `openIncidents` requested. */
 export async function resolveIncidents(
   repositories: Pick<Repositories, 'incidentEvents'>,
   check: CheckId,
@@ -99,7 +96,7 @@ export interface IncidentFeedOptions {
 
 const eventsPerTurn = 50;
 
-/** Hands stored events to their handler, in their order, each in a transaction with its removal. */
+/** Passes stored events to their handler in order, each in the transaction that removes it. */
 export class IncidentFeed {
   readonly #options: IncidentFeedOptions;
 
@@ -109,7 +106,7 @@ export class IncidentFeed {
 
   async turn(): Promise<number | null> {
     const { store, clock, handler } = this.#options;
-    // Read first: an idle feed opens no write transactions.
+    // Reads first, so that an idle feed opens no write transactions.
     if (!(await store.incidentEvents.hasAny())) return null;
     const taken = await store.transaction(async (repositories) => {
       const rows = await repositories.incidentEvents.lockOldest(eventsPerTurn);

@@ -15,7 +15,7 @@ type IncidentNouns = Pick<Repositories, 'incidents' | 'services'>;
 export interface NewUpdate {
   readonly status: IncidentStatus;
   readonly description: string;
-  /** Epoch milliseconds: the date it is shown under. */
+  /** Epoch milliseconds: the date that it is shown under. */
   readonly published: number;
   readonly notifySubscribers: boolean;
 }
@@ -27,11 +27,11 @@ export interface NewIncident {
   readonly serviceIds: readonly string[];
   readonly components?: readonly ImpactedComponent[];
   readonly update: NewUpdate;
-  /** The check and the alert that open it, when nobody does by hand, and the rule by which. */
+  /** Check, alert and rule that open it, unless a user does. */
   readonly cause?: { readonly checkId: string; readonly triggerId: string; readonly ruleId?: string };
 }
 
-/** Opens an incident with its first update, within a transaction. What it concerns must be there. */
+/** Opens an incident with its first update, within a transaction. The affected services and components must exist. */
 export async function openIncident(
   repositories: IncidentNouns,
   incident: NewIncident,
@@ -58,7 +58,7 @@ export async function openIncident(
   return { row, update: await insertUpdate(repositories, row.id, update, now) };
 }
 
-/** Adds an update to an incident that this transaction has locked, and lets the incident follow. */
+/** Adds an update to an incident that this transaction has locked, and updates the incident accordingly. */
 export async function addUpdate(
   repositories: IncidentNouns,
   incident: IncidentRow,
@@ -90,9 +90,9 @@ async function insertUpdate(
 }
 
 /**
- * Lets an incident that this transaction has locked follow its updates as they are now.
+ * Recomputes an incident that this transaction has locked from its updates.
  *
- * @throws AppError VALIDATION_FAILED when there are none left.
+ * @throws AppError VALIDATION_FAILED if it has no updates left.
  */
 export async function followUpdates(
   repositories: IncidentNouns,
@@ -111,7 +111,7 @@ export async function followUpdates(
 }
 
 /**
- * Makes sure that services are the account's, and stay while this transaction runs.
+ * Ensures that services belong to the account, and locks them for this transaction.
  *
  * @throws AppError NOT_FOUND
  */
@@ -126,7 +126,7 @@ export async function requireServices(
 }
 
 /**
- * Makes sure that components are the account's, and stay while this transaction runs.
+ * Ensures that components belong to the account, and locks them for this transaction.
  *
  * @throws AppError NOT_FOUND
  */

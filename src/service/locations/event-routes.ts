@@ -5,7 +5,7 @@ import { locationEventRoutes } from '@picket/protocol/locations/location-event.t
 import type { LocationEventRow } from './tables.ts';
 import { endOf, recordLocationEvents } from './unhealthy.ts';
 
-/** The routes of events that agents report about their location. */
+/** Routes of events that agents report about their location. */
 export function locationEventHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(locationEventRoutes, {
     async reportLocationEvents({ caller, body }) {

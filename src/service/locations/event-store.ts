@@ -2,16 +2,13 @@ import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { LocationEventRow } from './tables.ts';
 
-/**
- * An agent reports a lasting event every minute; one that was not reported for this long has ended with its
- * agent.
- */
+/** Agents report a lasting event every minute; one not reported for this long has ended with its agent. */
 export const reportedWithinMs = 5 * 60_000;
 
-/** Events kept for a location; the oldest make room. */
+/** Limit of events per location; the oldest are dropped. */
 const maxEventsPerLocation = 1000;
 
-/** Times in which agents reported their location as unhealthy. */
+/** Periods in which agents reported their location as unhealthy. */
 export class LocationEvents extends Repository {
   async find(locationId: string, id: string): Promise<LocationEventRow | undefined> {
     return this.db
@@ -22,7 +19,7 @@ export class LocationEvents extends Repository {
       .executeTakeFirst();
   }
 
-  /** Events of a kind that last and were reported since an instant. */
+  /** Lasting events of a kind that were reported since an instant. */
   async lasting(locationId: string, kind: string, reportedSince: number): Promise<LocationEventRow[]> {
     return this.db
       .selectFrom('location_events')
@@ -34,7 +31,7 @@ export class LocationEvents extends Repository {
       .execute();
   }
 
-  /** Events of a kind of which agents have reported the end since an instant. */
+  /** Events of a kind whose end agents have reported since an instant. */
   async endedSince(locationId: string, kind: string, since: number): Promise<LocationEventRow[]> {
     return this.db
       .selectFrom('location_events')
@@ -46,7 +43,7 @@ export class LocationEvents extends Repository {
       .execute();
   }
 
-  /** Those of any kind that last, of several locations. */
+  /** Lasting events of any kind at the given locations. */
   async lastingAt(
     locationIds: readonly string[],
     reportedSince: number,
@@ -64,7 +61,7 @@ export class LocationEvents extends Repository {
     return Map.groupBy(rows, ({ location_id }) => location_id);
   }
 
-  /** Those of some locations that an agent reports as unhealthy now. */
+  /** The given locations that an agent currently reports as unhealthy. */
   async unhealthyAmong(locationIds: readonly string[], now: number): Promise<Set<string>> {
     if (locationIds.length === 0) return new Set();
     const rows = await this.db
@@ -78,7 +75,7 @@ export class LocationEvents extends Repository {
     return new Set(rows.map((row) => row.location_id));
   }
 
-  /** Stores an event, or what is new of one; that of another location with the same id stays as it is. */
+  /** Inserts or updates an event; an event of another location with the same id is left unchanged. */
   async store(row: LocationEventRow): Promise<void> {
     const { evidence, affected_runs, ended, told } = row;
     await this.db
@@ -105,7 +102,7 @@ export class LocationEvents extends Repository {
       .execute();
   }
 
-  /** The events of a location, newest first, and how many there are. */
+  /** Events of a location, newest first, and their total number. */
   async list(locationId: string, page: Page): Promise<{ rows: LocationEventRow[]; total: number }> {
     const ordered = this.db
       .selectFrom('location_events')

@@ -6,7 +6,7 @@ import { locationMetricsRoutes } from '@picket/protocol/locations/location-metri
 
 const longestAgoMs = 15 * 86_400_000;
 
-/** The route of a private location's metrics. */
+/** Route of a private location's metrics. */
 export function locationMetricsHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   return handlersById(locationMetricsRoutes, {
     async getPrivateLocationMetrics({ caller, params, query }) {

@@ -4,7 +4,7 @@ import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { LocationMinuteRow } from './tables.ts';
 
-/** What waits at a location, in one lane. */
+/** Queue of a location, in one lane. */
 export interface QueueState {
   readonly locationId: string;
   readonly accountId: string;
@@ -13,20 +13,20 @@ export interface QueueState {
   /** Runs that could be claimed now. */
   readonly queued: number;
   readonly inFlight: number;
-  /** Since when the run waits that waits longest, in epoch milliseconds; null when none does. */
+  /** When the longest-waiting run began to wait, in epoch milliseconds; null if no run waits. */
   readonly waitingSince: number | null;
 }
 
-/** A private location by the names people know. */
+/** A private location with its names. */
 export interface MeasuredLocation {
   readonly id: string;
   readonly accountId: string;
   readonly slugName: string;
 }
 
-/** The queues of private locations: as they are, and as they were at each minute. */
+/** Queues of private locations: the current ones, and their history per minute. */
 export class LocationMinutes extends Repository {
-  /** The private locations of one account, or of all. */
+  /** Private locations of one account, or of all. */
   async locations(accountId?: string): Promise<MeasuredLocation[]> {
     let query = this.db.selectFrom('private_locations');
     if (accountId !== undefined) query = query.where('account_id', '=', accountId);
@@ -37,7 +37,7 @@ export class LocationMinutes extends Repository {
       .execute();
   }
 
-  /** The queues that are not empty, by location and lane; of one account, or of all. */
+  /** Non-empty queues by location and lane, of one account or of all. */
   async queues(now: number, accountId?: string): Promise<QueueState[]> {
     let query = this.db
       .selectFrom('runs')
@@ -70,7 +70,7 @@ export class LocationMinutes extends Repository {
     );
   }
 
-  /** Notes how long every queue is. A minute that is there already stays as it is. */
+  /** Records the length of every queue. An existing minute is left unchanged. */
   async record(minute: number, now: number): Promise<void> {
     const locations = await this.locations();
     const queues = Map.groupBy(await this.queues(now), (queue) => queue.locationId);
@@ -93,7 +93,7 @@ export class LocationMinutes extends Repository {
     }
   }
 
-  /** The minutes of a location in [from, to), oldest first. */
+  /** Minutes of a location in [from, to), oldest first. */
   async list(locationId: string, from: number, to: number): Promise<LocationMinuteRow[]> {
     return this.db
       .selectFrom('location_minutes')

@@ -11,11 +11,11 @@ import { alertId } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
 
 /**
- * Outages of private locations. One begins with the first slot that is missed because no agent was seen there
- * lately, and ends with the next claim of an agent. Its beginning and its end are notified once each, to the
- * channels of the checks that run there: `no_agent_since` of the location changes in the transaction that
- * stores the alert, and one change is made by one transaction only. A location that has nothing to run has no
- * outage, however long it is without agents.
+ * Outages of private locations. An outage begins with the first slot that is missed because no agent was seen there
+ * recently, and ends with the next claim of an agent. The channels of the checks that run there are notified once of
+ * its start and once of its end: `no_agent_since` of the location changes in the transaction that stores the alert, and
+ * only one transaction makes each change. A location with nothing to run has no outage, however long it is without
+ * agents.
  */
 
 /**
@@ -36,7 +36,7 @@ export async function beginOutages(
     const since = leastOf((byLocation.get(locationId) ?? []).map((run) => run.slot_at));
     const location = await repositories.locations.beginOutage(locationId, since);
     if (!location) continue;
-    // The outage says it: what is too short for a gap must not become one when an agent is there again.
+    // The outage covers it: slots too short for a gap must not become one when an agent is back.
     await repositories.gaps.forgetShort(
       { accountId: location.account_id, location: location.slug_name },
       absenceReasons,
@@ -51,7 +51,7 @@ export async function beginOutages(
   return hasAlerts;
 }
 
-/** Ends the outage of a location where an agent asks for work. */
+/** Ends the outage of a location where an agent requests work. */
 export async function endOutage(store: Store, location: LocationCaller, now: number): Promise<void> {
   const since = location.no_agent_since;
   if (since === null) return;

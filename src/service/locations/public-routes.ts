@@ -7,7 +7,7 @@ import {
 import { type AnyHandler, handlersById } from '@picket/platform/feature/handler.ts';
 import { locationRoutes, staticIpRoutes } from '@picket/protocol/locations/location.ts';
 
-/** The routes of data-center locations. */
+/** Routes of data-center locations. */
 export function locationHandlers(): [string, AnyHandler][] {
   return handlersById(locationRoutes, {
     async listLocations() {
@@ -16,7 +16,7 @@ export function locationHandlers(): [string, AnyHandler][] {
   });
 }
 
-/** The routes of the addresses that check runs come from. */
+/** Routes of the source addresses of check runs. */
 export function staticIpHandlers(staticIps: StaticIps | undefined): [string, AnyHandler][] {
   const { v4 = {}, v6 = {} } = staticIps ?? {};
   return handlersById(staticIpRoutes, {

@@ -27,7 +27,7 @@ import type { LocationKeyRow, PrivateLocationRow } from './tables.ts';
 const maxKeys = 2;
 const namesInMessage = 3;
 
-/** The routes of private locations and their keys. */
+/** Routes of private locations and their keys. */
 export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock } = deps;
   const one = async (row: PrivateLocationRow): Promise<PrivateLocation> => {
@@ -151,7 +151,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         if (keys.length === 1 && agentCount > 0 && !query.force) throw lastKey(row.slug_name, agentCount);
         await repositories.locations.deleteKey(row.id, params.keyId);
       });
-      // Polls that wait with the revoked key must not lease anything more; the others just ask again.
+      // Waiting polls with the revoked key must not lease anything; the others simply poll again.
       store.signals.send([{ kind: 'dismiss', locationId: params.id }]);
     },
   });
@@ -239,7 +239,7 @@ function keyView(
   };
 }
 
-/** The agents of a location by version. */
+/** Agents of a location by version. */
 export function describeAgents(
   sessions: readonly AgentRow[],
 ): Pick<PrivateLocation, 'agentCount' | 'minAgentVersion' | 'runningAgents'> {
@@ -269,7 +269,7 @@ function ownFacts(agent: AgentRow) {
   return { backends, unavailable, runtimes, droppedResults };
 }
 
-/** Versions in order; one that is no version at all comes first. */
+/** Orders versions; invalid versions come first. */
 function compareVersions(left: string, right: string): number {
   const [leftVersion, rightVersion] = [semver.parse(left), semver.parse(right)];
   if (leftVersion && rightVersion) return leftVersion.compare(rightVersion);
@@ -286,7 +286,7 @@ function optionalIso(epochMs: number | undefined): string | null {
 }
 
 /**
- * Slugs that differ in case only would be taken for each other, by people and by agents' operators.
+ * Slugs that differ only in case would be confused by users and agent operators.
  *
  * @throws AppError CONFLICT
  */

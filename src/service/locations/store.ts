@@ -4,10 +4,10 @@ import { sql } from 'kysely';
 import type { AgentRow } from '../agent-presence/tables.ts';
 import type { LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
-/** Private locations, their keys, and the agents that were seen there. An account has each slug once. */
-/** Sessions that one answer looks at: those of all locations of an account, or of a service. */
+/** Limit of sessions that one query reads: those of all locations of an account, or of a service. */
 const maxSessionsRead = 50_000;
 
+/** Private locations, their keys, and the agents seen there. A slug is unique within an account. */
 export class Locations extends accountTable<PrivateLocationRow>()({ name: 'private_locations', key: 'id' }) {
   /** Locations of an account by slug, locked so that none is deleted before this transaction ends. */
   async findBySlugs(accountId: string, slugs: readonly string[]): Promise<Map<string, PrivateLocationRow>> {
@@ -23,7 +23,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
     return new Map(rows.map((row) => [row.slug_name, row]));
   }
 
-  /** Ids of the private locations of some accounts, for every slug of theirs: `accountId/slug` → id. */
+  /** Ids of the private locations of the given accounts: `accountId/slug` → id. */
   async idsBySlug(accountIds: readonly string[]): Promise<Map<string, string>> {
     if (accountIds.length === 0) return new Map();
     const rows = await this.db
@@ -58,7 +58,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .execute();
   }
 
-  /** Whether there was such a key. */
+  /** Returns whether the key existed. */
   async deleteKey(locationId: string, keyId: string): Promise<boolean> {
     const done = await this.db
       .deleteFrom('location_keys')
@@ -68,7 +68,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
     return done.numDeletedRows > 0n;
   }
 
-  /** The location a key belongs to. */
+  /** The location that a key belongs to. */
   async findByKey(keyHash: string): Promise<(PrivateLocationRow & { key_id: string }) | undefined> {
     return this.db
       .selectFrom('location_keys')
@@ -80,7 +80,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
   }
 
   /**
-   * Notes that a location misses slots for want of an agent. The location, or undefined when that was known.
+   * Records that a location misses slots for lack of an agent. Returns the location, or undefined if that was known.
    */
   async beginOutage(id: string, since: number): Promise<PrivateLocationRow | undefined> {
     return this.db
@@ -92,7 +92,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .executeTakeFirst();
   }
 
-  /** Those of some locations that are there. */
+  /** The given locations that exist. */
   async idsAmong(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
     const rows = await this.db
@@ -103,7 +103,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Those of some locations that miss slots for want of an agent. */
+  /** The given locations that miss slots for lack of an agent. */
   async awayAmong(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
     const rows = await this.db
@@ -115,7 +115,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Notes that a location has an agent again; whether it was `since` then that it had none. */
+  /** Records that a location has an agent again; returns whether its outage had begun at `since`. */
   async endOutage(id: string, since: number): Promise<boolean> {
     const done = await this.db
       .updateTable('private_locations')
@@ -126,7 +126,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
     return done.numUpdatedRows > 0n;
   }
 
-  /** Notes that a session was seen, with what it said about itself. */
+  /** Records that a session was seen, with its reported data. */
   async agentSeen(row: Omit<AgentRow, 'left_at'>): Promise<void> {
     await this.db
       .insertInto('agents')
@@ -145,7 +145,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .execute();
   }
 
-  /** Notes that a known session was seen. */
+  /** Records that a known session was seen. */
   async sessionSeen(locationId: string, agentId: string, sessionId: string, now: number): Promise<void> {
     await this.db
       .updateTable('agents')
@@ -156,7 +156,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .execute();
   }
 
-  /** Notes that a session said goodbye. */
+  /** Records that a session signed off. */
   async sessionLeft(locationId: string, agentId: string, sessionId: string, now: number): Promise<void> {
     await this.db
       .updateTable('agents')
@@ -167,7 +167,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .execute();
   }
 
-  /** Sessions seen at or after an instant that did not say goodbye, with a key that is still active, newest first. */
+  /** Sessions seen at or after an instant that have not signed off and whose key is still active, newest first. */
   async agents(locationIds: readonly string[], since: number): Promise<AgentRow[]> {
     if (locationIds.length === 0) return [];
     return this.db
@@ -184,7 +184,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .execute();
   }
 
-  /** When each location last heard from any agent. */
+  /** When any agent was last seen at each location. */
   async lastSeen(locationIds: readonly string[]): Promise<Map<string, number>> {
     if (locationIds.length === 0) return new Map();
     const rows = await this.db
@@ -196,7 +196,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
     return new Map(rows.map((row) => [row.location_id, row.at]));
   }
 
-  /** Keeps the sessions of a location that were seen last, up to a number. */
+  /** Limits the sessions of a location, keeping those last seen. */
   async boundAgents(locationId: string, most: number): Promise<void> {
     const last = await this.db
       .selectFrom('agents')
@@ -214,7 +214,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .execute();
   }
 
-  /** When each key of some locations was last used by an agent. */
+  /** When an agent last used each key of the given locations. */
   async keysLastUsed(locationIds: readonly string[]): Promise<Map<string, number>> {
     if (locationIds.length === 0) return new Map();
     const rows = await this.db
@@ -226,7 +226,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
     return new Map(rows.flatMap((row) => (row.key_id === null ? [] : [[row.key_id, row.at] as const])));
   }
 
-  /** Forgets sessions that were not seen since, except the last one of each key of a location. */
+  /** Deletes sessions that were not seen since, except the latest of each key of a location. */
   async forgetAgents(before: number): Promise<void> {
     await this.db
       .deleteFrom('agents')

@@ -7,10 +7,7 @@ export interface PrivateLocationRow {
   proxy_url: string | null;
   created: number;
   updated: number | null;
-  /**
-   * The first slot that was missed because the location had no agent; null while it has. See
-   * location-outages.ts.
-   */
+  /** First slot that was missed because the location had no agent; null while it has one. See outages.ts. */
   no_agent_since: number | null;
 }
 
@@ -23,7 +20,7 @@ export interface LocationKeyRow {
   updated: number | null;
 }
 
-/** Errors of one kind that agents of a location reported of themselves. */
+/** Errors of one kind that agents of a location reported about themselves. */
 export interface AgentErrorRow {
   id: string;
   location_id: string;
@@ -40,7 +37,7 @@ export interface AgentErrorRow {
   last_seen: number;
 }
 
-/** A time in which an agent reported its location as unhealthy. */
+/** A period in which an agent reported its location as unhealthy. */
 export interface LocationEventRow {
   id: string;
   location_id: string;
@@ -50,16 +47,16 @@ export interface LocationEventRow {
   affected_runs: number;
   started: number;
   ended: number | null;
-  /** When the agent last reported it: one that dies leaves its events open. */
+  /** When the agent last reported it: an agent that dies leaves its events open. */
   told: number;
 }
 
-/** How long the queue of a location was at the beginning of a minute. */
+/** Length of the queue of a location at the start of a minute. */
 export interface LocationMinuteRow {
   location_id: string;
   minute: number;
   queue_size: number;
-  /** How long the run had waited that waited longest, in seconds. */
+  /** Wait of the longest-waiting run, in seconds. */
   oldest_age: number;
 }
 

@@ -11,11 +11,11 @@ import { reportedWithinMs } from './event-store.ts';
 import type { LocationEventRow } from './tables.ts';
 
 /**
- * Unhealthy private locations, as their agents report them. Each agent reports its own events; they are
- * stored as they are. Channels are notified once of each kind, when the first event begins while none of that kind
- * lasts, and once that the location is healthy again: when no event of any kind has lasted for some minutes. What begins
- * before that is no news where it is of a kind that channels know of, so a location that flaps sends two messages. An
- * event that is over when it is first reported is stored without a notification.
+ * Unhealthy private locations, as reported by their agents. Each agent reports its own events, which are stored
+ * unchanged. Channels are notified once per kind, when an event begins while no other of that kind lasts, and once when
+ * the location is healthy again: when no event of any kind has lasted for some minutes. Events that begin before that
+ * are not news if channels already know their kind, so a flapping location causes two messages. An event that is
+ * already over when first reported is stored without a notification.
  */
 export async function recordLocationEvents(
   store: Pick<Store, 'signals' | 'transaction'>,
@@ -24,7 +24,7 @@ export async function recordLocationEvents(
   now: number,
 ): Promise<void> {
   const hasNews = await store.transaction(async (repositories) => {
-    // Two agents that become unhealthy together must not both be the first.
+    // Two agents that become unhealthy together must not both count as the first.
     await repositories.locations.findForUpdate(agent.location.account_id, agent.location.id);
     let isNotified = false;
     for (const event of events) {
@@ -35,10 +35,10 @@ export async function recordLocationEvents(
   if (hasNews) store.signals.send([{ kind: 'alerts' }]);
 }
 
-/** How long nothing may be wrong before the location counts as well: what flaps is notified of once. */
+/** How long a location must be without events to count as healthy, so that a flapping one is notified once. */
 const wellAfterMs = 5 * 60_000;
 
-/** When an event ended, as far as anybody can know. */
+/** When an event ended, as far as can be known. */
 export function endOf({ ended, told }: LocationEventRow, now: number): number | null {
   return ended ?? (now - told > reportedWithinMs ? told : null);
 }
@@ -100,7 +100,7 @@ async function begins(repositories: Repositories, change: HealthChange): Promise
   );
 }
 
-/** It does not matter which agent's event was notified when it began: this one is the last to end. */
+/** It does not matter which agent's event was notified at the start: this one is the last to end. */
 async function ends(repositories: Repositories, change: HealthChange): Promise<void> {
   const begin = sickId(change.location.id, change.event.eventId);
   const began = (await repositories.alerts.findMany([begin])).get(begin);

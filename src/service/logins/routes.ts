@@ -4,7 +4,7 @@ import type { AccountCaller } from '@picket/platform/ids/callers.ts';
 import { loginSessionRoutes } from '@picket/protocol/accounts/member.ts';
 import { actorOf } from './sessions.ts';
 
-/** The routes of browsers that are logged in. */
+/** Routes of browser login sessions. */
 export function loginSessionHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   const visible = async ({ accountId, actor, role }: AccountCaller) => {
     const all = await store.logins.list(accountId, clock.wallMs());

@@ -7,57 +7,57 @@ import { join } from '../members/members.ts';
 import type { InvitationRow, PersonRow } from '../members/tables.ts';
 import type { LoginSessionRow } from './tables.ts';
 
-/** Who looks at a page. */
+/** The user of a page. */
 export interface Viewer {
   readonly accountId: string;
   readonly role: KeyRole;
   /** The member, or the key they logged in with. */
   readonly actor: Actor;
   readonly sessionId: string;
-  /** What each of their forms must carry; another text in every page, of the same worth. */
+  /** Token that each of their forms must carry; its text differs on every page, but all are valid. */
   readonly csrfToken: string;
 }
 
 /**
- * Who is logged in, in a browser.
+ * Browser login sessions.
  *
- * Somebody shows an API key, opens a login link that was made with one, or logs in as a member: by a password
- * or by single sign-on. From then on the browser holds a random token in a cookie, and the database a row with
- * the token's hash: who reads the database cannot log in with what is there. A session may what its key or its
- * member may at that moment, and ends with them, and when a member's role shrinks. It also ends when it was not
- * used for a week, after a time that the settings say however much it was used, or when it is deleted. A role
- * that only groups at a provider give counts in sessions begun there. A link is a row of the same kind that lives for ten minutes and is deleted by its use, in which it
- * becomes a session with another token.
+ * A user enters an API key, opens a login link created with one, or logs in as a member: by password or single sign-on.
+ * From then on the browser holds a random token in a cookie, and the database a row with the hash of the token, so that
+ * read access to the database does not allow logging in. A session has the current permissions of its key or member,
+ * and ends with them, and when a member's role is reduced. It also ends after a week without use, after a configured
+ * maximum lifetime, or when it is deleted. A role given only by groups at a provider counts in sessions begun there. A
+ * link is a row of the same kind that lives for ten minutes; using it deletes it and creates a session with another
+ * token.
  *
- * CSRF tokens follow from the session's token and a random nonce by a keyed hash: they need no place of their
- * own, tell nothing about the token, and differ on every page, so that no compression gives them away.
+ * CSRF tokens are derived from the session's token and a random nonce by a keyed hash: they need no storage, reveal
+ * nothing about the token, and differ on every page, so that compression does not leak them.
  */
 
 const idleMs = 7 * 86_400_000;
 const defaultMaxMs = 30 * 86_400_000;
 const linkMs = 10 * 60_000;
-/** How exact the time of last use is: a row is not written for every page. */
+/** Resolution of the time of last use, so that a row is not written for every page. */
 const seenMs = 60_000;
 
 export interface NewSession {
   readonly token: string;
-  /** When it ends however much it is used: until then the browser keeps the token. */
+  /** When it ends regardless of use: until then the browser keeps the token. */
   readonly ends: number;
   readonly accountId: string;
   readonly actor: Actor;
 }
 
-/** Where a session is begun from. */
+/** Origin of a session. */
 export type Origin = Pick<LoginSessionRow, 'address' | 'browser'>;
 const unknownOrigin: Origin = { address: null, browser: null };
 
-/** Whose a session is. */
+/** Owner of a session. */
 type Owner = Pick<LoginSessionRow, 'account_id' | 'key_id' | 'person_id' | 'by_single_sign_on'>;
 
 export class Sessions {
   readonly #store: Store;
   readonly #clock: Clock;
-  /** After this time a session ends, however much it is used. */
+  /** Maximum lifetime of a session, regardless of use. */
   readonly #maxMs: number;
 
   constructor(store: Store, clock: Clock, maxMs = defaultMaxMs) {
@@ -66,12 +66,12 @@ export class Sessions {
     this.#maxMs = maxMs;
   }
 
-  /** Logs in with an API key: null when there is no such key. */
+  /** Logs in with an API key: null if the key does not exist. */
   async open(rawKey: string, origin = unknownOrigin): Promise<NewSession | null> {
     return this.#beginWithKey('session', rawKey, origin);
   }
 
-  /** Logs in as a member of an account: by single sign-on, or by a password. */
+  /** Logs in as a member of an account: by single sign-on, or by password. */
   async openAs(
     person: PersonRow,
     accountId: string,
@@ -87,7 +87,7 @@ export class Sessions {
     return this.#begin('session', owner, { origin, name: person.name ?? person.email });
   }
 
-  /** Makes a token with which somebody whom single sign-on has let in may take an invitation. */
+  /** Creates a token with which a user whom single sign-on has authenticated may accept an invitation. */
   async offer(person: PersonRow, { id, account_id }: InvitationRow): Promise<string> {
     const owner = { account_id, key_id: null, person_id: person.id, by_single_sign_on: 1 } as const;
     const by = { now: this.#clock.wallMs(), origin: unknownOrigin, name: person.email };
@@ -99,7 +99,7 @@ export class Sessions {
     return session.token;
   }
 
-  /** Takes an invitation that was offered: null when it was taken, taken back, or offered too long ago. */
+  /** Accepts an offered invitation: null if it was accepted, withdrawn, or offered too long ago. */
   async redeemOffer(token: string): Promise<{ person: PersonRow; accountId: string } | null> {
     const now = this.#clock.wallMs();
     return this.#store.transaction(async (repositories) => {
@@ -114,12 +114,12 @@ export class Sessions {
     });
   }
 
-  /** Makes a login link with an API key: null when there is no such key. */
+  /** Creates a login link with an API key: null if the key does not exist. */
   async makeLink(rawKey: string): Promise<NewSession | null> {
     return this.#beginWithKey('link', rawKey, unknownOrigin);
   }
 
-  /** Uses a login link: null when it was used, is too old, or never was. */
+  /** Uses a login link: null if it was used, has expired, or never existed. */
   async redeem(linkToken: string, origin = unknownOrigin): Promise<NewSession | null> {
     const now = this.#clock.wallMs();
     return this.#store.transaction(async ({ logins }) => {
@@ -131,14 +131,14 @@ export class Sessions {
     });
   }
 
-  /** Who a token belongs to; null when nobody is logged in with it. */
+  /** The user that a token belongs to; null if no session has it. */
   async find(token: string): Promise<Viewer | null> {
     const now = this.#clock.wallMs();
     const row = await this.#store.logins.find('session', hashKey(token), now);
     if (!row) return null;
     const ends = row.created + this.#maxMs;
     if (now >= ends) {
-      // Begun when sessions could last longer.
+      // Created when sessions could last longer.
       await this.#store.logins.delete(row.account_id, row.id);
       return null;
     }
@@ -216,7 +216,7 @@ export class Sessions {
   }
 }
 
-/** The member or the key a session is of. */
+/** The member or API key that a session belongs to. */
 export function actorOf(owner: Pick<Owner, 'key_id' | 'person_id'>, name: string): Actor {
   const { key_id: keyId, person_id: personId } = owner;
   if (personId !== null) return { kind: 'MEMBER', id: personId, name };
@@ -224,7 +224,7 @@ export function actorOf(owner: Pick<Owner, 'key_id' | 'person_id'>, name: string
   throw new Error('a session has no user');
 }
 
-/** Whether a form carries a CSRF token of the session; takes as long whatever it carries. */
+/** Whether a form carries a CSRF token of the session; takes constant time. */
 export function isCsrfToken(sessionToken: string, given: string): boolean {
   const [nonce = ''] = given.split('.');
   const [wanted, offered] = [Buffer.from(csrfToken(sessionToken, nonce)), Buffer.from(given)];

@@ -2,19 +2,19 @@ import type { KeyRole } from '@picket/platform/ids/keys.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { LoginSessionRow } from './tables.ts';
 
-/** A session with whose it is, and what they may do now. */
+/** A session with its owner's current role and name. */
 export interface KnownSession extends LoginSessionRow {
   readonly role: KeyRole;
   readonly name: string;
 }
 
-/** Browsers that are logged in. Their tokens are stored as hashes only. */
+/** Browser login sessions. Their tokens are stored only as hashes. */
 export class LoginSessions extends Repository {
   async insert(row: LoginSessionRow): Promise<void> {
     await this.db.insertInto('login_sessions').values(row).execute();
   }
 
-  /** Undefined once it expired, its key was deleted, or its member removed. */
+  /** Undefined once it has expired, its key was deleted, or its member removed. */
   async find(
     kind: LoginSessionRow['kind'],
     tokenHash: string,
@@ -27,7 +27,7 @@ export class LoginSessions extends Repository {
     return row && known(row)[0];
   }
 
-  /** Takes what a token of this kind stands for, once. */
+  /** Consumes a token of this kind and returns its row, once. */
   async take(
     kind: LoginSessionRow['kind'],
     tokenHash: string,
@@ -43,7 +43,7 @@ export class LoginSessions extends Repository {
     return row && (await this.delete(row.account_id, row.id)) ? row : undefined;
   }
 
-  /** A browser that is logged in, by the id of its session. */
+  /** A browser session by its id. */
   async findById(id: string, now: number): Promise<LoginSessionRow | undefined> {
     return this.db
       .selectFrom('login_sessions')
@@ -54,7 +54,7 @@ export class LoginSessions extends Repository {
       .executeTakeFirst();
   }
 
-  /** The sessions of an account, the one used last first. */
+  /** Sessions of an account, most recently used first. */
   async list(accountId: string, now: number): Promise<KnownSession[]> {
     const rows = await this.#known(now)
       .where('login_sessions.account_id', '=', accountId)
@@ -72,7 +72,7 @@ export class LoginSessions extends Repository {
       .execute();
   }
 
-  /** Whether it was there: of several that delete it at once, one learns that it did. */
+  /** Returns whether it existed: of several concurrent deletions only one returns true. */
   async delete(accountId: string, id: string): Promise<boolean> {
     const done = await this.db
       .deleteFrom('login_sessions')
@@ -82,7 +82,7 @@ export class LoginSessions extends Repository {
     return done.numDeletedRows > 0n;
   }
 
-  /** Lets a person's session go on in another of their accounts. */
+  /** Moves a person's session to another of their accounts. */
   async move(id: string, personId: string, accountId: string): Promise<void> {
     await this.db
       .updateTable('login_sessions')
@@ -92,7 +92,7 @@ export class LoginSessions extends Repository {
       .execute();
   }
 
-  /** Ends all sessions of a person, in every account, but for one. */
+  /** Ends all sessions of a person, in every account, except one. */
   async deleteOfPerson(personId: string, keptId = ''): Promise<void> {
     await this.db
       .deleteFrom('login_sessions')
@@ -139,7 +139,7 @@ interface Joined extends LoginSessionRow {
   readonly email: string | null;
 }
 
-/** Nothing of one whose key or membership is gone, or whose role is not one of this login. */
+/** Omits sessions whose key or membership is gone, or whose role does not apply to this kind of login. */
 function known(joined: Joined): KnownSession[] {
   const { key_role, key_name, member_role, given_role, group_role, person_name, email, ...row } = joined;
   const role = row.person_id === null ? key_role : roleIn(row, { role: member_role, given_role, group_role });
@@ -147,7 +147,7 @@ function known(joined: Joined): KnownSession[] {
   return role === null || name === null ? [] : [{ ...row, role, name }];
 }
 
-/** What a member may in a session: what groups give is for those who were let in by their provider. */
+/** Role of a member in a session: roles from groups apply only to logins through the provider. */
 export function roleIn<Role extends KeyRole | null>(
   { by_single_sign_on: isBySso }: Pick<LoginSessionRow, 'by_single_sign_on'>,
   member: { readonly role: Role; readonly given_role: KeyRole | null; readonly group_role: KeyRole | null },

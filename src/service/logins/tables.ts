@@ -1,18 +1,18 @@
-/** A browser that is logged in, or a link that logs one in; the story is in sessions.ts. */
+/** A browser session, or a link that creates one; the lifecycle is in sessions.ts. */
 export interface LoginSessionRow {
   id: string;
-  /** An invitation is one that a single sign-on found; its id is that of the invitation. */
+  /** An invitation is one offered after single sign-on; its id is that of the invitation. */
   kind: 'session' | 'link' | 'invitation';
   token_hash: string;
   account_id: string;
-  /** The API key it was begun with; null for a member's. */
+  /** API key that it was created with; null for a member's. */
   key_id: string | null;
-  /** The member it is of; null for one of an API key. */
+  /** Member that it belongs to; null for one of an API key. */
   person_id: string | null;
-  /** Roles by groups count in these only: a password says nothing of groups. */
+  /** Roles from groups apply only to these: a password proves nothing about groups. */
   by_single_sign_on: 0 | 1;
   address: string | null;
-  /** What the browser said it is. */
+  /** User agent that the browser sent. */
   browser: string | null;
   created: number;
   last_seen: number;

@@ -30,11 +30,11 @@ declare module '@picket/platform/store/repositories.ts' {
 
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
-    /** Undefined where no mail server is configured. */
+    /** Undefined if no mail server is configured. */
     readonly mailServer: MailServer | undefined;
-    /** Sends invitations and links for new passwords; undefined without a mail server. */
+    /** Sends invitations and password links; undefined without a mail server. */
     readonly mail: Pick<MailServer, 'send'> | undefined;
-    /** Whether subscribers of status pages can be mailed. */
+    /** Whether mails to subscribers of status pages can be sent. */
     readonly hasMailer: boolean;
   }
 }

@@ -2,7 +2,7 @@ import { toError } from '@picket/lib/errors.ts';
 import type { ServiceConfig } from '@picket/platform/config/config.ts';
 import { createTransport } from 'nodemailer';
 
-/** The settings that mails need. */
+/** Settings for mail. */
 export type MailConfig = Pick<ServiceConfig, 'SMTP_URL' | 'MAIL_FROM'>;
 
 export interface MailSettings {
@@ -14,8 +14,8 @@ export interface MailSettings {
 /** A mail to one address. */
 export interface Mail {
   /**
-   * The same at every try, and no other mail's, of other installations either: it becomes the Message-ID, by
-   * which mail boxes drop a repetition.
+   * Same for every attempt, and unique across all mails and installations: it becomes the Message-ID, by which
+   * mailboxes drop duplicates.
    */
   readonly id: string;
   readonly address: string;
@@ -25,7 +25,7 @@ export interface Mail {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** How handing a mail over went; `isRetryable` where another try may succeed. */
+/** Outcome of handing over a mail; `isRetryable` if another attempt may succeed. */
 export type MailDelivery =
   | { readonly isDelivered: true; readonly result: string }
   | { readonly isDelivered: false; readonly result: string; readonly isRetryable: boolean };
@@ -36,7 +36,7 @@ const maxResultLength = 500;
 /** The SMTP server that the service sends its mails through. */
 export class MailServer {
   readonly #from: string;
-  /** Of the sender: an id is unique below it (RFC 5322, 3.6.4). */
+  /** Domain of the sender, within which ids are unique (RFC 5322, 3.6.4). */
   readonly #domain: string;
   readonly #transport: ReturnType<typeof createTransport>;
 
@@ -46,12 +46,12 @@ export class MailServer {
     this.#transport = createTransport({ url: smtpUrl, ...timeouts });
   }
 
-  /** Hands a mail over. Never rejects: what goes wrong is the delivery's result. */
+  /** Hands over a mail. Never rejects: errors become the result of the delivery. */
   async send({ id, address, subject, text, html, headers }: Mail): Promise<MailDelivery> {
     try {
       const sent = await this.#transport.sendMail({
         from: this.#from,
-        // An object, not a text: an address must never be read as a list of them.
+        // An object rather than a string, so that an address is never parsed as a list of addresses.
         to: { name: '', address },
         subject,
         text,
@@ -65,7 +65,7 @@ export class MailServer {
     } catch (thrown) {
       const error = toError(thrown);
       const code = 'responseCode' in error && typeof error.responseCode === 'number' ? error.responseCode : 0;
-      // 5yz is final (RFC 5321, 4.2.1); everything else may pass.
+      // 5yz is permanent (RFC 5321, 4.2.1); all other failures may be temporary.
       return {
         isDelivered: false,
         result: error.message.slice(0, maxResultLength),
@@ -79,7 +79,7 @@ export class MailServer {
   }
 }
 
-/** The mail server that a configuration names, if it does. */
+/** The mail server of a configuration, if it names one. */
 export function configuredMailServer({
   SMTP_URL: smtpUrl,
   MAIL_FROM: from,

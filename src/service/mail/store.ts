@@ -5,7 +5,7 @@ import type { SubscriberMailRow } from './tables.ts';
 
 export type SubscriberMailItem = Selectable<SubscriberMailRow>;
 
-/** Mails to subscribers that wait to be sent. */
+/** Pending mails to subscribers. */
 export class SubscriberMails extends Repository {
   async insert(rows: readonly Insertable<SubscriberMailRow>[]): Promise<void> {
     for (const batch of batches(rows)) {
@@ -22,7 +22,7 @@ export class SubscriberMails extends Repository {
     return row?.at ?? null;
   }
 
-  /** The accounts with mails that are due. */
+  /** Accounts with due mails. */
   async dueAccounts(now: number): Promise<string[]> {
     const rows = await this.db
       .selectFrom('subscriber_mails')
@@ -33,7 +33,7 @@ export class SubscriberMails extends Repository {
     return rows.map(({ account_id: accountId }) => accountId);
   }
 
-  /** Takes due mails of an account, oldest first, within a transaction. Other processes leave them alone until `until`. */
+  /** Claims due mails of an account, oldest first, within a transaction. Other processes skip them until `until`. */
   async claim(accountId: string, now: number, limit: number, until: number): Promise<SubscriberMailItem[]> {
     const rows = await this.db
       .selectFrom('subscriber_mails')

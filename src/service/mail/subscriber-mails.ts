@@ -1,6 +1,6 @@
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 
-/** Stores one mail for each verified subscription of some pages, with the page's name before the subject. */
+/** Stores one mail for each verified subscription of the given pages, with the page's name before the subject. */
 export async function mailSubscribers(
   repositories: Pick<Repositories, 'subscriptions' | 'subscriberMails'>,
   pages: readonly { readonly id: string; readonly account_id: string; readonly name: string }[],
@@ -23,7 +23,7 @@ export async function mailSubscribers(
   );
 }
 
-/** Where a subscription is confirmed, and ended: the second takes a POST (RFC 8058). */
+/** Links to confirm and to end a subscription: the second takes a POST (RFC 8058). */
 export function subscriptionLinks(
   publicUrl: string | undefined,
   token: string,
@@ -36,14 +36,14 @@ export function subscriptionLinks(
 }
 
 /**
- * The page with a button that ends a subscription, from the address that mail programs send a POST to: people
- * follow links, which are GETs.
+ * Page with a button that ends a subscription, derived from the URL that mail programs POST to: users follow links with
+ * GET.
  */
 export function unsubscribePage(unsubscribeUrl: string): string {
   return unsubscribeUrl.replace('/v1/public/subscriptions/', '/subscriptions/');
 }
 
-/** Names are people's own words; a line break in a subject would be a header of its own. */
+/** Names are user input; a line break in a subject would start another header. */
 export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').slice(0, 300).toWellFormed();
 }

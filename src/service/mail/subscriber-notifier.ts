@@ -11,32 +11,31 @@ export interface SubscriberNotifierOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly mail: { send(mail: Mail): Promise<MailDelivery> };
-  /** Whether there are pages for browsers, which links of mails lead to. */
+  /** Whether browser pages exist, which links in mails lead to. */
   readonly hasPages?: boolean;
 }
 
 const mailsPerTurn = 10;
-/** Longer than any try takes: then the process that took the mail is gone, and another one may. */
+/** Longer than any attempt: after that the process that took the mail is gone, and another may take it. */
 const takenForMs = 120_000;
 const maxTries = 6;
 const firstRetryMs = 20_000;
 
-/** Positions begin at 1 in every installation; the token in the link is of this one. */
+/** Positions begin at 1 in every installation; the token in the link is unique to this one. */
 function idOf({ position, created, unsubscribe_url: link }: SubscriberMailItem): string {
   const digest = createHash('sha256').update(`${position} ${created} ${link}`).digest('hex');
   return `subscriber-${digest.slice(0, 32)}`;
 }
 
 /**
- * Sends the mails that incidents left for subscribers. Any process takes some, for a while; what is sent or
- * given up is removed, the rest is tried again, up to six times with growing pauses. Accounts take turns, so that an
- * account with thousands of subscribers does not delay the mails of others. A process that is killed
- * in the middle leaves its mails to be taken again, so a mail may come twice, with the same id, but is never
- * lost.
+ * Sends the mails that incidents queued for subscribers. Any process takes some, for a limited time; mails that are
+ * sent or given up are deleted, the others are retried, up to six times with increasing delays. Accounts take turns, so
+ * that an account with thousands of subscribers does not delay the mails of others. If a process is killed during this,
+ * its mails are taken again, so a mail may arrive twice, with the same id, but is never lost.
  */
 export class SubscriberNotifier {
   readonly #options: SubscriberNotifierOptions;
-  /** Accounts of the last turns, the one served last at the end; only those that still have mails. */
+  /** Accounts of the last turns, most recently served last; only those that still have mails. */
   #served: readonly string[] = [];
 
   constructor(options: SubscriberNotifierOptions) {
@@ -46,7 +45,7 @@ export class SubscriberNotifier {
   async turn(): Promise<number | null> {
     const { store, clock } = this.#options;
     const now = clock.wallMs();
-    // Read first: an idle service opens no write transactions.
+    // Reads first, so that an idle service opens no write transactions.
     const dueAt = await store.subscriberMails.nextDueAt();
     if (dueAt === null || dueAt > now) return dueAt;
     const accounts = this.#nextAccounts(await store.subscriberMails.dueAccounts(now));
@@ -62,7 +61,7 @@ export class SubscriberNotifier {
     return store.subscriberMails.nextDueAt();
   }
 
-  /** Those that were served longest ago, as many as there are mails in a turn. */
+  /** Accounts served longest ago, at most as many as there are mails in a turn. */
   #nextAccounts(due: readonly string[]): readonly string[] {
     const before = this.#served.filter((accountId) => due.includes(accountId));
     const next = [...due.filter((accountId) => !before.includes(accountId)), ...before].slice(
@@ -82,7 +81,7 @@ export class SubscriberNotifier {
       address: item.address,
       subject: item.subject,
       text: `${item.text}\n\n-- \nUnsubscribe: ${followed}\n`,
-      // Mail programs end the subscription with one click (RFC 8058).
+      // Lets mail programs end the subscription with one click (RFC 8058).
       headers: {
         'List-Unsubscribe': `<${unsubscribeUrl}>`,
         'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',

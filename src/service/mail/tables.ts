@@ -1,16 +1,16 @@
 import type { Generated } from 'kysely';
 
-/** A mail to a subscriber that waits to be sent. */
+/** A pending mail to a subscriber. */
 export interface SubscriberMailRow {
   position: Generated<number>;
-  /** Whose page it is of; empty in rows of older builds. */
+  /** Account of the page; empty in rows of older builds. */
   account_id: string;
   address: string;
   subject: string;
   text: string;
   unsubscribe_url: string;
   tries: number;
-  /** When it may be tried next; while one process is at it, when another one may. */
+  /** When it may be tried next; while a process holds it, when another may take it. */
   next_at: number;
   created: number;
 }

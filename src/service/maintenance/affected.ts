@@ -2,19 +2,19 @@ import type { WindowDefinition } from '@picket/protocol/pages/maintenance-window
 
 type Visibility = NonNullable<WindowDefinition['statusPageVisibility']>;
 
-/** A component of a status page, as far as its place on the page goes. */
+/** A component of a status page, with its position in the hierarchy. */
 export interface Placed {
   readonly id: string;
   readonly parent_id: string | null;
 }
 
-/** What a status page shows. */
+/** Services and components that a page shows. */
 export interface PageParts {
   readonly serviceIds: readonly string[];
   readonly components: readonly Placed[];
 }
 
-/** Of all components of a page, the ids of those that are chosen, and of what is in them. */
+/** Ids of the chosen components of a page and all components within them. */
 export function withParts<Component extends Placed>(
   components: readonly Component[],
   isChosen: (component: Component) => boolean,
@@ -25,14 +25,14 @@ export function withParts<Component extends Placed>(
   return new Set(components.filter(isWithin).map(({ id }) => id));
 }
 
-/** Of all components of a page, the ids of those that it leaves out: hidden ones, with what is in them. */
+/** Ids of the components that a page omits: hidden ones and all components within them. */
 export function hiddenAmong(
   components: readonly (Placed & { readonly hidden: 0 | 1 })[],
 ): ReadonlySet<string> {
   return withParts(components, ({ hidden }) => hidden === 1);
 }
 
-/** Those of some services that a maintenance concerns. */
+/** Those of the shown services that a maintenance affects. */
 export function affectedServices(
   { affectAllServices, serviceIds }: Visibility,
   shown: readonly string[],
@@ -41,7 +41,7 @@ export function affectedServices(
   return affectAllServices ? [...shown] : shown.filter((id) => named.has(id));
 }
 
-/** Those of the components of a page that a maintenance concerns: those that it names, with what is in them. */
+/** Those of the page's components that a maintenance affects: the ones that it names and all components within them. */
 export function affectedComponents(
   { affectAllServices, componentIds }: Visibility,
   shown: readonly Placed[],
@@ -51,8 +51,8 @@ export function affectedComponents(
 }
 
 /**
- * Whether a page shows a maintenance: the pages that it names, or without names every page of the account
- * that shows a service or a component it concerns.
+ * Whether a page shows a maintenance: it names the page, or, if it names no pages, affects a service or component that
+ * the page shows.
  */
 export function isShownOn(visibility: Visibility, pageId: string, parts: PageParts): boolean {
   if (visibility.statusPageIds.length > 0) return lowerCase(visibility.statusPageIds).has(pageId);

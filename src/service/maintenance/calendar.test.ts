@@ -25,7 +25,7 @@ const row = (occurrence: number, fields: Partial<MaintenanceRow> = {}): Maintena
   ...fields,
 });
 
-/** Any changes of a few of the occurrences: deleted, moved anywhere, begun or ended by hand. */
+/** Random changes of a few of the occurrences: deleted, moved anywhere, begun or ended by hand. */
 const changes = fc.uniqueArray(fc.integer({ min: 1, max: count }), { maxLength: 12 }).chain((ids) =>
   fc.tuple(
     ...ids.map((id) =>
@@ -42,7 +42,7 @@ const changes = fc.uniqueArray(fc.integer({ min: 1, max: count }), { maxLength: 
   ),
 );
 
-/** All that a calendar holds, found the slow way. */
+/** All maintenances of a calendar, found the slow way. */
 function all(calendar: MaintenanceCalendar): PlannedMaintenance[] {
   return Array.from({ length: count }, (_, index) => calendar.find(index + 1))
     .filter((one) => one !== null)

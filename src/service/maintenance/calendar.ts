@@ -12,40 +12,36 @@ import {
 import type { MaintenanceRow } from './tables.ts';
 
 /**
- * A maintenance: one occurrence of a window, as its rule has it or as people changed it. Its times are its
- * dates; an update that says IN_PROGRESS before the start begins it earlier, one that says COMPLETED or
- * CANCELLED ends it. What a window does to checks it does between those two instants, `effect`.
+ * A maintenance: one occurrence of a window, as its rule defines it or as users changed it. Its times are its scheduled
+ * dates; an IN_PROGRESS update before the start begins it earlier, a COMPLETED or CANCELLED update ends it. The window
+ * affects checks between the two instants in `effect`.
  */
 export interface PlannedMaintenance {
-  /** Which occurrence it is, from 1 on. */
+  /** Number of the occurrence, starting at 1. */
   readonly id: number;
   /** Epoch milliseconds. */
   readonly startsAt: number;
   readonly endsAt: number;
   readonly effect: { readonly from: number; readonly to: number };
-  /** When it was over: when updates said so, or else its end. */
+  /** When it was over: according to updates, otherwise its end. */
   readonly overAt: number;
-  /** What the last update that names a status says; null without one. */
+  /** Last status that an update set; null if none did. */
   readonly stated: MaintenanceStatus | null;
 }
 
-/** Whether the status of maintenances follows their dates; where it does not, updates say it. */
+/** Whether the status of maintenances follows their dates; otherwise updates set it. */
 export interface StatusRule {
   readonly autoStart: boolean;
   readonly autoEnd: boolean;
 }
 
-/**
- * How long a maintenance that does not end by itself stays open after its end when nobody says that it is
- * over.
- */
+/** How long a maintenance that does not end automatically stays open after its end without an update. */
 export const longestOverrunMs = 30 * 86_400_000;
 
 /**
- * The status of a maintenance at an instant. SCHEDULED, then IN_PROGRESS from its start on (or, without
- * `autoStart`, from an update that says so), then COMPLETED from its end on (without `autoEnd`, from such an
- * update). VERIFYING is said by updates only and is a way of being in progress. COMPLETED and CANCELLED, once
- * said, stay until an update says otherwise.
+ * Status of a maintenance at an instant: SCHEDULED, then IN_PROGRESS from its start (or, without `autoStart`, from an
+ * update that says so), then COMPLETED from its end (without `autoEnd`, from such an update). VERIFYING is set only by
+ * updates and counts as in progress. COMPLETED and CANCELLED, once set, stay until an update sets another status.
  */
 export function statusAt(
   { stated, startsAt, endsAt }: PlannedMaintenance,
@@ -58,11 +54,11 @@ export function statusAt(
   return autoStart && instant >= startsAt ? 'IN_PROGRESS' : 'SCHEDULED';
 }
 
-/** All maintenances of one window: those of its rule, with what was changed of single ones in their place. */
+/** All maintenances of one window: occurrences of its rule, replaced by their changed versions. */
 export class MaintenanceCalendar {
   readonly #rule: RepeatRule;
   readonly #changes: ReadonlyMap<number, MaintenanceRow>;
-  /** The changed ones that were not deleted, soonest first. */
+  /** Changed occurrences that were not deleted, soonest first. */
   readonly #changed: readonly PlannedMaintenance[];
 
   constructor(definition: Readonly<Record<string, unknown>>, changes: readonly MaintenanceRow[]) {
@@ -73,7 +69,7 @@ export class MaintenanceCalendar {
       .sort((left, right) => left.startsAt - right.startsAt || left.id - right.id);
   }
 
-  /** A maintenance by its number, or null when the window has none, or none any more. */
+  /** A maintenance by its number, or null if the window does not have it, or no longer has it. */
   find(id: number): PlannedMaintenance | null {
     const planned = occurrence(this.#rule, id - 1);
     const change = this.#changes.get(id);
@@ -88,17 +84,17 @@ export class MaintenanceCalendar {
     return { id, startsAt, endsAt, effect, overAt: change.ended ?? endsAt, stated: change.stated };
   }
 
-  /** Whether any maintenance is in effect at an instant, its end excluded. */
+  /** Whether any maintenance is in effect at an instant; ends are exclusive. */
   isInEffect(instant: number): boolean {
     return this.inEffectUntil(instant) !== null;
   }
 
-  /** When the maintenance ends that is in effect at an instant, the last one where several are; null without one. */
+  /** End of the maintenance in effect at an instant, the latest one if there are several; null if no maintenance is. */
   inEffectUntil(instant: number): number | null {
     return this.#lastEndWithin({ from: instant, to: instant });
   }
 
-  /** Whether any maintenance is in effect at any time of a span, its ends included. */
+  /** Whether any maintenance is in effect at any time in a span, including its ends. */
   isInEffectWithin(span: { readonly from: number; readonly to: number }): boolean {
     return this.#lastEndWithin(span) !== null;
   }
@@ -107,7 +103,7 @@ export class MaintenanceCalendar {
     const ends = this.#changed
       .filter(({ effect }) => effect.from <= to && from < effect.to)
       .map(({ effect }) => effect.to);
-    // Later ones end later. Long occurrences overlap, by the million where somebody wants it so.
+    // Later occurrences end later. Long occurrences can overlap by the million.
     for (let index = latestStarted(this.#rule, to) ?? -1; index >= 0; index -= 1) {
       const planned = occurrence(this.#rule, index);
       if (planned && planned.endsAt <= from) break;
@@ -119,13 +115,13 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Some of the maintenances whose end is later than an instant, soonest first. It takes no longer far behind
-   * than at the beginning: only the neighbourhood of the page is looked at.
+   * A page of the maintenances that end after an instant, soonest first. The cost does not grow with the offset: only
+   * the neighbourhood of the page is examined.
    */
   from(instant: number, page: { readonly limit: number; readonly offset: number }): PlannedMaintenance[] {
     const moved = this.#changed.filter(({ endsAt }) => endsAt > instant);
     const [first] = occurrencesFrom(this.#rule, instant);
-    // Whatever was moved between, this many places before the page begin with one of the rule's own.
+    // At least this many of the rule's own occurrences come before the page, wherever the moved ones lie.
     const skipped = Math.max(0, page.offset - moved.length);
     const own = this.#unchangedFrom(first?.index ?? Number.POSITIVE_INFINITY, skipped);
     let next = own.next().value;
@@ -146,9 +142,9 @@ export class MaintenanceCalendar {
     return shown;
   }
 
-  /** Those of the rule that nobody changed, from one of its occurrences on, without the first `skipped`. */
+  /** Unchanged occurrences of the rule, starting at an index, without the first `skipped`. */
   *#unchangedFrom(index: number, skipped: number): Generator<PlannedMaintenance, undefined> {
-    // The changed ones take no place: each that lies before the place moves it by one.
+    // Changed occurrences take no position: each one before the position shifts it by one.
     let start = index + skipped;
     const taken = [...this.#changes.keys()].map((id) => id - 1).sort((left, right) => left - right);
     for (const changed of taken) if (changed >= index && changed <= start) start += 1;
@@ -159,10 +155,7 @@ export class MaintenanceCalendar {
     }
   }
 
-  /**
-   * When the first begins and the last ends, for what is stored of the window; null when there is no last
-   * one.
-   */
+  /** Start of the first and end of the last occurrence, as stored with the window; null if there is no last one. */
   bounds(): { readonly startsAt: number; readonly lastEndsAt: number | null } {
     const last = lastEnd(this.#rule);
     return {

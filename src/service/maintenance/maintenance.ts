@@ -10,7 +10,7 @@ interface LoadedWindow {
   readonly definition: WindowDefinition;
 }
 
-/** What the windows of some accounts do to checks between two instants (check model 2.7). */
+/** Effects of the windows of the given accounts on checks between two instants (check model 2.7). */
 export class Maintenance {
   readonly #windows: ReadonlyMap<string, readonly LoadedWindow[]>;
 
@@ -28,21 +28,21 @@ export class Maintenance {
     );
   }
 
-  /** Whether scheduled runs of a check are left out. `tags` are the check's own and its group's. */
+  /** Whether scheduled runs of a check are skipped. `tags` are the check's own and its group's. */
   pauses(accountId: string, tags: readonly string[], instant: number): boolean {
     return (this.#windows.get(accountId) ?? []).some(
       ({ calendar, definition }) => pausesAny(definition, tags) && calendar.isInEffect(instant),
     );
   }
 
-  /** Whether scheduled runs of a check are left out at any time of a span, its ends included. */
+  /** Whether scheduled runs of a check are skipped at any time in a span, including its ends. */
   pausesWithin(accountId: string, tags: readonly string[], span: { from: number; to: number }): boolean {
     return (this.#windows.get(accountId) ?? []).some(
       ({ calendar, definition }) => pausesAny(definition, tags) && calendar.isInEffectWithin(span),
     );
   }
 
-  /** Until when alerts of a check are held back; null when no window holds them. */
+  /** Until when alerts of a check are held back; null if no window holds them back. */
   silencedUntil(accountId: string, tags: readonly string[], instant: number): number | null {
     const ends = (this.#windows.get(accountId) ?? []).flatMap(({ calendar, definition }) => {
       const { silenceAllAlerts, silenceAlertsTags } = definition;
@@ -52,7 +52,7 @@ export class Maintenance {
     return ends.length === 0 ? null : greatestOf(ends);
   }
 
-  /** The names of the windows in effect that concern a check, whatever they do to it. */
+  /** Names of the windows in effect that concern a check, whatever their effect. */
   namesInEffect(accountId: string, tags: readonly string[], instant: number): string[] {
     return (this.#windows.get(accountId) ?? []).flatMap(({ calendar, definition }) => {
       const { pauseAllChecks, silenceAllAlerts, silenceAlertsTags, tags: named, name } = definition;
@@ -67,7 +67,7 @@ function pausesAny({ pauseAllChecks, tags: named }: WindowDefinition, tags: read
   return pauseAllChecks || meet(named, tags);
 }
 
-/** Windows with what was changed of their occurrences. */
+/** Loads the changed occurrences of windows. */
 export async function withCalendars(
   repositories: Pick<Repositories, 'maintenances'>,
   windows: readonly StoredWindow[],

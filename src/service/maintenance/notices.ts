@@ -17,15 +17,12 @@ export interface MaintenanceNoticesOptions {
 }
 
 const minuteMs = 60_000;
-/** The longest reminder there is (check model 2.7), and a little more. */
+/** Slightly longer than the longest possible reminder (check model 2.7). */
 const aheadMs = 10_080 * minuteMs + minuteMs;
-/**
- * What happened longer ago is nobody's news any more: the service was away, or the notice was wished for
- * afterwards.
- */
+/** Older events are no longer news: the service was away, or the notice was enabled afterwards. */
 const newsMs = 60 * minuteMs;
 
-/** Kinds of notices that an update may send in the place of the window. */
+/** Kinds of notices that an update may send instead of the window. */
 export const startNotice = 'start';
 export const endNotice = 'end';
 
@@ -34,10 +31,10 @@ interface Notice extends Pick<MaintenanceMail, 'subject' | 'text'> {
 }
 
 /**
- * Mails subscribers of status pages that a maintenance lies ahead (`reminderMinutesBefore`), has begun
- * (`notifyOnStart`) and is over (`notifyOnEnd`). The leader looks every 20 seconds; that a notice was sent is
- * stored in the transaction that stores its mails, so it is sent once, whichever process does and whatever is
- * killed in between.
+ * Mails subscribers of status pages that a maintenance is upcoming (`reminderMinutesBefore`), has begun
+ * (`notifyOnStart`) or is over (`notifyOnEnd`). The leader checks every 20 seconds. That a notice was sent is stored in
+ * the transaction that stores its mails, so it is sent exactly once, whichever process does so and even if processes
+ * are killed in between.
  */
 export class MaintenanceNotices {
   readonly #options: MaintenanceNoticesOptions;
@@ -49,7 +46,7 @@ export class MaintenanceNotices {
   async turn(): Promise<number | null> {
     const { store, clock } = this.#options;
     const now = clock.wallMs();
-    // Read first: without a window that anybody sees, no write transaction is opened.
+    // Reads first, so that without visible windows no write transaction is opened.
     const due = (await visibleMaintenances(store, now, { pastMs: newsMs, aheadMs })).flatMap((maintenance) =>
       noticesOf(maintenance, now).map((notice) => ({ maintenance, notice })),
     );
@@ -78,7 +75,7 @@ export class MaintenanceNotices {
   }
 }
 
-/** The notices of a maintenance that are due at an instant, as far as its window wants them. */
+/** Notices of a maintenance that are due at an instant and enabled in its window. */
 function noticesOf({ visibility, planned, status, definition }: VisibleMaintenance, now: number): Notice[] {
   const { startsAt, endsAt, effect, overAt } = planned;
   const text = [
@@ -88,7 +85,7 @@ function noticesOf({ visibility, planned, status, definition }: VisibleMaintenan
     .filter((part) => part !== '')
     .join('\n\n');
   if (status === 'SCHEDULED' && startsAt > now) {
-    // The nearest only: of several that are due at once, the others are late.
+    // Only the nearest: if several are due at once, the others are late.
     const due = visibility.reminderMinutesBefore.filter((minutes) => startsAt - minutes * minuteMs <= now);
     if (due.length === 0) return [];
     const nearest = leastOf(due);

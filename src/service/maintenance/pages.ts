@@ -18,12 +18,12 @@ export interface VisibleMaintenance {
   readonly status: MaintenanceStatus;
 }
 
-/** Of one window, at once: nobody reads more of them. */
+/** Limit per window, more than readers need. */
 const maxPerWindow = 20;
 
 /**
- * The maintenances of windows with `statusPageVisibility`, of one account or of all, that are not over for
- * longer than `pastMs` and begin within `aheadMs`; soonest first.
+ * Maintenances of windows with `statusPageVisibility`, of one account or of all, that have been over for at most
+ * `pastMs` and begin within `aheadMs`; soonest first.
  */
 export async function visibleMaintenances(
   repositories: Pick<Repositories, 'windows' | 'maintenances'>,
@@ -31,7 +31,7 @@ export async function visibleMaintenances(
   time: { readonly pastMs: number; readonly aheadMs: number },
   accountId?: string,
 ): Promise<VisibleMaintenance[]> {
-  // One that does not end by itself may go on long after its end.
+  // One that does not end automatically may last long after its end.
   const from = now - Math.max(time.pastMs, longestOverrunMs);
   const windows = await repositories.windows.visible({ from, to: now + time.aheadMs }, accountId);
   const all = (await withCalendars(repositories, windows)).flatMap(
@@ -49,20 +49,20 @@ export async function visibleMaintenances(
   return all.sort((left, right) => left.planned.startsAt - right.planned.startsAt);
 }
 
-/** Whether a maintenance goes on. */
+/** Whether a maintenance is in progress. */
 export function isGoingOn({ status }: Pick<VisibleMaintenance, 'status'>): boolean {
   return status === 'IN_PROGRESS' || status === 'VERIFYING';
 }
 
 export interface MaintenanceMail {
-  /** What happens: the beginning of the subject. */
+  /** Event, as the start of the subject. */
   readonly subject: string;
   readonly text: string;
   /** Epoch milliseconds. */
   readonly at: number;
 }
 
-/** Stores the mails to subscribers about a maintenance, in the transaction that makes them necessary. */
+/** Stores the mails to subscribers about a maintenance, in the transaction that requires them. */
 export async function mailMaintenance(
   repositories: Pick<Repositories, 'statusPages' | 'components' | 'subscriptions' | 'subscriberMails'>,
   maintenance: { readonly accountId: string; readonly definition: WindowDefinition },
@@ -81,7 +81,7 @@ export async function mailMaintenance(
   });
 }
 
-/** What a page hides is not announced to its subscribers. */
+/** Maintenances that a page hides are not announced to its subscribers. */
 async function pagesOf(
   { statusPages, components }: Pick<Repositories, 'statusPages' | 'components'>,
   accountId: string,

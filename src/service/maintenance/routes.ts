@@ -25,7 +25,7 @@ interface MaintenanceIds {
   readonly maintenanceId: number;
 }
 
-/** The routes of single occurrences of maintenance windows. */
+/** Routes of single occurrences of maintenance windows. */
 export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock } = deps;
   const viewOf = async (accountId: string, ids: MaintenanceIds) => {
@@ -93,7 +93,7 @@ export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
             text: update.description,
             at: now,
           });
-          // Subscribers know now: the window's own notice of the same is not sent.
+          // Subscribers are notified by this update, so the window's own notice for the same event is not sent.
           const kind = body.status && noticeOf[body.status];
           if (kind)
             await repositories.maintenances.recordNotice({ ...occurrenceOf(update), kind, created: now });
@@ -122,7 +122,7 @@ export function maintenanceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   });
 }
 
-/** What mails say of a status. */
+/** Subject of mails by status. */
 const words = {
   SCHEDULED: 'Maintenance scheduled',
   IN_PROGRESS: 'Maintenance in progress',
@@ -177,7 +177,7 @@ function maintenanceView(
   };
 }
 
-/** An update about a maintenance as answers show it. */
+/** An update about a maintenance as responses show it. */
 export function updateView(row: MaintenanceUpdateRow) {
   const hasDates = row.starts_at !== null || row.ends_at !== null;
   return {

@@ -67,7 +67,7 @@ describe('occurrences', () => {
   ])('%s', (_name, startsAt, repeat, expected) => {
     const rule = ruleFrom(startsAt, repeat);
     expect(startsOf(rule, expected.length)).toEqual(expected);
-    // Each is found again from any instant inside it, and from none outside it.
+    // Each is found from any instant inside it, and from no instant outside of it.
     for (const [index, text] of expected.entries()) {
       const start = at(`${text}Z`);
       expect(occurrenceAt(rule, start)?.index).toBe(index);
@@ -108,7 +108,7 @@ describe('occurrences', () => {
     const rule = ruleFrom(startsAt, { interval: 1, unit: 'DAY' }, { endsAt: at('9998-01-01T00:00Z') });
     expect(occurrencesFrom(rule, at('9998-01-11T12:00Z')).next().value?.index).toBe(11);
     expect(occurrenceAt(rule, at('2026-01-01T00:00Z'))?.index).toBe(0);
-    // Later ones would end in a year of five digits.
+    // Later ones would end in a year with five digits.
     expect(occurrenceAt(rule, at('9999-12-31T12:00Z'))).toBeNull();
   });
 

@@ -2,38 +2,37 @@ import { instantOfLocal, localTime } from '@picket/lib/time-zone.ts';
 import type { repeatUnits } from '@picket/protocol/pages/maintenance-window.ts';
 
 /**
- * When maintenance windows recur (check model 2.7). Occurrences are computed from the first one and not
- * stored: the n-th of a monthly window is n months after the first, on its day or on the last one of a month
- * that is too short, so that a window of the 31st is back on the 31st after February. What people changed of
- * single occurrences is in calendar.ts.
+ * Recurrence of maintenance windows (check model 2.7). Occurrences are computed from the first one and not stored: the
+ * n-th of a monthly window is n months after the first, on its day, or on the last day of a month that is too short, so
+ * that a window on the 31st is back on the 31st after February. Changes of single occurrences are in calendar.ts.
  *
- * They are counted on the calendar and the clocks of the window's time zone: start and end keep their local
- * time across daylight saving, so an occurrence may be an hour longer or shorter. What local times mean that
- * clocks skip or show twice: see `instantOfLocal`; an occurrence that would end before it starts that way
- * lasts as long as the first. In UTC all last equally long, and arithmetic is enough.
+ * Occurrences follow the calendar and clocks of the window's time zone: start and end keep their local time across
+ * daylight saving changes, so an occurrence may be an hour longer or shorter. For local times that clocks skip or
+ * repeat, see `instantOfLocal`; an occurrence that would thereby end before it starts lasts as long as the first. In
+ * UTC all have the same length, so plain arithmetic suffices.
  */
 export interface RepeatRule {
   /** Epoch milliseconds. */
   readonly startsAt: number;
   readonly endsAt: number;
   readonly repeat: { readonly interval: number; readonly unit: (typeof repeatUnits)[number] } | null;
-  /** No occurrence starts after it. */
+  /** No occurrence starts later. */
   readonly repeatEndsAt: number | null;
   readonly timeZone: string;
 }
 
 export interface Occurrence {
-  /** 0 for the first one. */
+  /** 0 for the first occurrence. */
   readonly index: number;
   readonly startsAt: number;
   readonly endsAt: number;
 }
 
 const dayMs = 86_400_000;
-/** The last time that ISO 8601 writes with a year of four digits: answers can show no later one. */
+/** Last instant that ISO 8601 can write with a four-digit year: responses cannot show a later one. */
 const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** The n-th occurrence of a rule, or null when there is none. */
+/** The n-th occurrence of a rule, or null if it does not exist. */
 export function occurrence(rule: RepeatRule, index: number): Occurrence | null {
   if (!Number.isSafeInteger(index) || index < 0 || (rule.repeat === null && index > 0)) return null;
   if (daysAhead(rule, index) > lastInstant / dayMs) return null;
@@ -43,19 +42,15 @@ export function occurrence(rule: RepeatRule, index: number): Occurrence | null {
   return isOver || !(endsAt <= lastInstant) ? null : { index, startsAt, endsAt };
 }
 
-/**
- * The occurrence that an instant lies in (its end excluded), the one that began first where several overlap,
- * or null.
- */
+/** The occurrence that contains an instant (its end excluded), the earliest one if several overlap, or null. */
 export function occurrenceAt(rule: RepeatRule, instant: number): Occurrence | null {
   const [first] = occurrencesFrom(rule, instant);
   return first && first.startsAt <= instant ? first : null;
 }
 
-/** The occurrences that are not over at an instant, soonest first. */
+/** Occurrences that are not over at an instant, soonest first. */
 export function* occurrencesFrom(rule: RepeatRule, instant: number): Generator<Occurrence> {
-  // Long occurrences overlap: ones before the latest may still go on. Looked for by halves, as there can be
-  // millions.
+  // Long occurrences overlap, so earlier ones may still last. Binary search, as there can be millions.
   const latest = latestStarted(rule, instant) ?? -1;
   let [first, end] = [Math.max(0, latest - mostAtOnce(rule)), latest + 1];
   while (first < end) {
@@ -66,18 +61,18 @@ export function* occurrencesFrom(rule: RepeatRule, instant: number): Generator<O
   for (let next = occurrence(rule, first); next; next = occurrence(rule, next.index + 1)) yield next;
 }
 
-/** At least how many days an occurrence begins after the first. */
+/** Minimum number of days between the first occurrence and the given one. */
 function daysAhead({ repeat }: RepeatRule, index: number): number {
   return repeat === null ? 0 : index * repeat.interval * shortestDays[repeat.unit];
 }
 
-/** How many occurrences may go on at once, and one more for hours that clocks skip or repeat. */
+/** Maximum number of simultaneous occurrences, plus one for hours that clocks skip or repeat. */
 function mostAtOnce({ startsAt, endsAt, repeat }: RepeatRule): number {
   const shortestMs = repeat === null ? 1 : repeat.interval * shortestDays[repeat.unit] * dayMs;
   return Math.ceil((endsAt - startsAt + dayMs) / shortestMs) + 1;
 }
 
-/** When the last occurrence ends; null when there is no last one. */
+/** End of the last occurrence; null if there is no last one. */
 export function lastEnd(rule: RepeatRule): number | null {
   if (rule.repeat === null) return rule.endsAt;
   if (rule.repeatEndsAt === null) return null;
@@ -85,7 +80,7 @@ export function lastEnd(rule: RepeatRule): number | null {
   return endOf(rule, index);
 }
 
-/** The index of the occurrence that started last by an instant, or null before the first one. */
+/** Index of the latest occurrence that has started by an instant, or null before the first one. */
 export function latestStarted(rule: RepeatRule, instant: number): number | null {
   if (instant < rule.startsAt) return null;
   const until = rule.repeatEndsAt === null ? instant : Math.min(instant, rule.repeatEndsAt);
@@ -94,11 +89,11 @@ export function latestStarted(rule: RepeatRule, instant: number): number | null 
   return index;
 }
 
-/** The index of the occurrence that starts last before an instant, or a few more than that. */
+/** Index of the latest occurrence that starts before an instant, or slightly more. */
 function indexNear(rule: RepeatRule, instant: number): number {
   if (rule.repeat === null) return 0;
   const { interval, unit } = rule.repeat;
-  // Clocks of one zone are never more than a day apart.
+  // Clocks of one zone never differ by more than a day.
   const ahead = rule.timeZone === 'UTC' ? 0 : dayMs;
   if (unit !== 'MONTH') {
     return Math.floor((instant + ahead - rule.startsAt) / (interval * shortestDays[unit] * dayMs));
@@ -133,7 +128,7 @@ function endOf(rule: RepeatRule, index: number): number {
   return endsAt > startsAt ? endsAt : startsAt + lengthMs;
 }
 
-/** What the clocks show when an occurrence starts, if they do not skip it. */
+/** Local time at which an occurrence starts, unless clocks skip it. */
 function localStart({ repeat, startsAt, timeZone }: RepeatRule, index: number) {
   const first = localTime(startsAt, timeZone);
   return repeat === null ? first : first.add({ [stepOf[repeat.unit]]: index * repeat.interval });
@@ -149,7 +144,7 @@ interface RuleFields {
   readonly timezone?: string;
 }
 
-/** The rule of a window as it is written. One whose times cannot be read lasts for no time. */
+/** Rule of a window as written. If its times cannot be read, it has no duration. */
 export function ruleOf(window: Readonly<Record<string, unknown>>): RepeatRule {
   const fields = window as unknown as RuleFields;
   const { repeatInterval: interval, repeatUnit: unit, repeatEndsAt } = fields;
@@ -162,7 +157,7 @@ export function ruleOf(window: Readonly<Record<string, unknown>>): RepeatRule {
   };
 }
 
-/** The first of some times that can be read; 0 without one. */
+/** The first readable one of several times; 0 if none can be read. */
 function firstTime(...times: readonly string[]): number {
   return times.map((time) => Date.parse(time)).find(Number.isFinite) ?? 0;
 }

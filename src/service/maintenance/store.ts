@@ -2,9 +2,9 @@ import { batches } from '@picket/platform/store/engine/queries.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { MaintenanceNoticeRow, MaintenanceRow, MaintenanceUpdateRow } from './tables.ts';
 
-/** Single occurrences of maintenance windows: what was changed of them, and the updates about them. */
+/** Single occurrences of maintenance windows: their changes, and the updates about them. */
 export class Maintenances extends Repository {
-  /** What was changed of the occurrences of some windows, by window. */
+  /** Changed occurrences of the given windows, by window. */
   async changes(windowIds: readonly number[]): Promise<Map<number, MaintenanceRow[]>> {
     const rows: MaintenanceRow[] = [];
     for (const batch of batches(windowIds)) {
@@ -15,7 +15,7 @@ export class Maintenances extends Repository {
     return Map.groupBy(rows, (row) => row.window_id);
   }
 
-  /** Writes what was changed of an occurrence, within a transaction that has locked its window. */
+  /** Stores the changes of an occurrence, within a transaction that has locked its window. */
   async change(row: MaintenanceRow): Promise<void> {
     const { window_id, occurrence, ...changed } = row;
     await this.db
@@ -25,14 +25,14 @@ export class Maintenances extends Repository {
       .execute();
   }
 
-  /** Forgets all of a window's occurrences: its rule has others now. */
+  /** Deletes everything stored about a window's occurrences, because its rule now has others. */
   async forget(windowId: number): Promise<void> {
     for (const table of ['maintenances', 'maintenance_updates', 'maintenance_notices'] as const) {
       await this.db.deleteFrom(table).where('window_id', '=', windowId).execute();
     }
   }
 
-  /** The updates about some occurrences of a window, newest first. */
+  /** Updates about the given occurrences of a window, newest first. */
   async updates(windowId: number, occurrences: readonly number[]): Promise<MaintenanceUpdateRow[]> {
     if (occurrences.length === 0) return [];
     return this.db
@@ -57,7 +57,7 @@ export class Maintenances extends Repository {
     await this.db.deleteFrom('maintenance_updates').where('id', '=', id).execute();
   }
 
-  /** Notes that a notice is sent. Returns false when it was before. */
+  /** Records that a notice is sent. Returns false if it was sent before. */
   async recordNotice(row: MaintenanceNoticeRow): Promise<boolean> {
     const done = await this.db
       .insertInto('maintenance_notices')

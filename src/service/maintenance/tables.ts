@@ -7,7 +7,7 @@ export interface MaintenanceWindowRow {
   id: Generated<number>;
   account_id: string;
   starts_at: number;
-  /** When its last occurrence ends; null when it repeats for ever. */
+  /** When its last occurrence ends; null if it repeats forever. */
   last_ends_at: number | null;
   /** The window as its schema returned it. */
   definition: string;
@@ -17,29 +17,27 @@ export interface MaintenanceWindowRow {
   updated: number | null;
 }
 
-/** What was changed of one occurrence of a maintenance window. Times are epoch milliseconds. */
+/** Changes of one occurrence of a maintenance window. Times are epoch milliseconds. */
 export interface MaintenanceRow {
   window_id: number;
-  /** Which occurrence, from 1 on. */
+  /** Number of the occurrence, starting at 1. */
   occurrence: number;
-  /** null: as the window's rule has it. */
+  /** null: according to the window's rule. */
   starts_at: number | null;
   ends_at: number | null;
   is_deleted: Flag;
-  /**
-   * What follows from its updates: the last status that was said, and when they said that it began and ended.
-   */
+  /** Derived from its updates: the last status, and when it began and ended. */
   stated: MaintenanceStatus | null;
   begun: number | null;
   ended: number | null;
 }
 
-/** What was announced about a maintenance. */
+/** An announcement about a maintenance. */
 export interface MaintenanceUpdateRow {
   id: string;
   window_id: number;
   occurrence: number;
-  /** The status it was shown with, and whether it said so itself. */
+  /** Status that it was shown with, and whether the update set it itself. */
   status: MaintenanceStatus;
   is_stated: Flag;
   description: string;
@@ -47,13 +45,13 @@ export interface MaintenanceUpdateRow {
   previous_status: MaintenanceStatus;
   previous_starts_at: number;
   previous_ends_at: number;
-  /** The dates it gave the maintenance; null where it left them. */
+  /** Dates that it gave the maintenance; null if unchanged. */
   starts_at: number | null;
   ends_at: number | null;
   created: number;
 }
 
-/** That subscribers were mailed of a maintenance, so that they are once. */
+/** Records that subscribers were mailed about a maintenance, to prevent duplicates. */
 export interface MaintenanceNoticeRow {
   window_id: number;
   occurrence: number;

@@ -11,7 +11,7 @@ const years = { from: Date.UTC(2026, 0, 1), to: Date.UTC(2036, 0, 1) };
 const zones = [...Intl.supportedValuesOf('timeZone'), 'UTC', 'US/Eastern'];
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-/** What clocks show, as the runtime's own formatter has it: `HH:mm`. */
+/** Local time according to the runtime's own formatter: `HH:mm`. */
 function clock(epochMs: number, timeZone: string): string {
   let format = formats.get(timeZone);
   if (!format) {
@@ -22,14 +22,14 @@ function clock(epochMs: number, timeZone: string): string {
   return format.format(epochMs);
 }
 
-/** One zone of all those whose clocks show the same in every month of the ten years. */
+/** One zone of each group of zones whose clocks agree in every month of the ten years. */
 function differentZones(): string[] {
   const months = Array.from({ length: 120 }, (_, month) => Date.UTC(2026, month, 1));
   const byTimes = new Map(zones.map((zone) => [months.map((at) => clock(at, zone)).join(), zone]));
   return [...byTimes.values()];
 }
 
-/** When the clocks of a zone are changed within the ten years. */
+/** When the clocks of a zone change within the ten years. */
 function changesOf(timeZone: string): number[] {
   const found: number[] = [];
   let at: Temporal.ZonedDateTime | null = Temporal.Instant.fromEpochMilliseconds(
@@ -59,10 +59,10 @@ describe('a window of a time zone', () => {
     // Spring forward: 02:30 is skipped, and counts as 03:30; the length in hours follows the clocks.
     ['2026-03-27T22:00', '2026-03-28T06:00', '2026-03-28T21:00Z', '2026-03-29T04:00Z'],
     ['2026-03-28T02:30', '2026-03-28T04:30', '2026-03-29T01:30Z', '2026-03-29T02:30Z'],
-    // It would end before it starts: it lasts as long as ever.
+    // It would end before it starts, so it lasts as long as usual.
     ['2026-03-28T02:30', '2026-03-28T03:15', '2026-03-29T01:30Z', '2026-03-29T02:15Z'],
     ['2026-03-28T02:15', '2026-03-28T02:45', '2026-03-29T01:15Z', '2026-03-29T01:45Z'],
-    // Back: 02:30 comes twice, and the first counts.
+    // Autumn: 02:30 occurs twice, and the first one counts.
     ['2026-10-24T02:30', '2026-10-24T03:00', '2026-10-25T00:30Z', '2026-10-25T02:00Z'],
     ['2026-10-24T01:30', '2026-10-24T02:30', '2026-10-24T23:30Z', '2026-10-25T00:30Z'],
     ['2026-10-23T22:00', '2026-10-24T06:00', '2026-10-24T20:00Z', '2026-10-25T05:00Z'],
@@ -115,7 +115,7 @@ describe('a window of a time zone', () => {
           const one = occurrence(rule, Math.max(0, day));
           if (!one) throw new Error(`${timeZone} ${day}`);
           const { startsAt, endsAt } = one;
-          // Only where clocks were just put on may they show another time.
+          // Another time is possible only where the clocks were just moved forward.
           const isSkipped = (at: number) => changes.some((change) => change <= at && at < change + dayMs);
           if (!isSkipped(startsAt)) expect(clock(startsAt, timeZone), timeZone).toBe(time);
           if (!isSkipped(endsAt)) expect(clock(endsAt, timeZone), timeZone).toBe('06:15');

@@ -18,7 +18,7 @@ export interface StoredWindow {
   readonly updated: number | null;
 }
 
-/** Windows that may be in effect within a time, in epoch milliseconds. */
+/** Period in which windows may be in effect, in epoch milliseconds. */
 export interface WindowFilter {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
@@ -26,7 +26,7 @@ export interface WindowFilter {
 
 type WindowQuery = SelectQueryBuilder<Tables, 'maintenance_windows', object>;
 
-/** Due whatever the time is. */
+/** Always due. */
 const atOnce = 0;
 
 const WindowTable = accountTable<MaintenanceWindowRow, StoredWindow>(read)({
@@ -35,12 +35,12 @@ const WindowTable = accountTable<MaintenanceWindowRow, StoredWindow>(read)({
 });
 
 export class MaintenanceWindows extends WindowTable {
-  /** What was changed of single occurrences. */
+  /** Changes of single occurrences. */
   get maintenances(): Maintenances {
     return new Maintenances(this.db, this.dialect);
   }
 
-  /** When the first occurrence begins and the last one ends, as they were changed. */
+  /** Sets the start of the first and the end of the last occurrence, including changes. */
   async setBounds(
     id: number,
     bounds: { readonly startsAt: number; readonly lastEndsAt: number | null },
@@ -66,7 +66,7 @@ export class MaintenanceWindows extends WindowTable {
     return super.delete(accountId, id);
   }
 
-  /** Has what windows hold back looked at now: it may end earlier than was planned. */
+  /** Marks everything that windows hold back for immediate re-evaluation: it may end earlier than planned. */
   async #lookAgain(accountId: string): Promise<void> {
     for (const table of ['alert_states', 'monitoring_gaps'] as const) {
       await this.db
@@ -78,7 +78,7 @@ export class MaintenanceWindows extends WindowTable {
     }
   }
 
-  /** A page of an account's windows within a time, the one that began (or begins) last first. */
+  /** A page of an account's windows within a period, latest start first. */
   async listWithin(
     accountId: string,
     filter: WindowFilter,
@@ -93,7 +93,7 @@ export class MaintenanceWindows extends WindowTable {
     return { total, rows: rows.map(read) };
   }
 
-  /** The windows of some accounts that have begun by `to` and may not be over for good at `from`. */
+  /** Windows of the given accounts that have begun by `to` and may not have ended for good by `from`. */
   async ofAccountsWithin(
     accountIds: readonly string[],
     filter: { readonly from: number; readonly to: number },
@@ -106,7 +106,7 @@ export class MaintenanceWindows extends WindowTable {
     return rows.map(read);
   }
 
-  /** The same of all accounts, or of one, as far as status pages may show them. */
+  /** Same for all accounts, or one, if status pages may show them. */
   async visible(
     filter: { readonly from: number; readonly to: number },
     accountId?: string,
@@ -140,7 +140,7 @@ function read(row: Selectable<MaintenanceWindowRow>): StoredWindow {
   };
 }
 
-/** What is stored of a window whose occurrences were changed so. */
+/** Columns of a window with the given changes of occurrences. */
 export function windowColumns(definition: WindowDefinition, changes: readonly MaintenanceRow[] = []) {
   const { startsAt, lastEndsAt } = new MaintenanceCalendar(definition, changes).bounds();
   return {

@@ -9,7 +9,7 @@ import { MaintenanceCalendar, type PlannedMaintenance, statusAt } from './calend
 import type { MaintenanceRow, MaintenanceUpdateRow } from './tables.ts';
 import type { StoredWindow } from './window-store.ts';
 
-/** How many occurrences of a window may differ from its rule: all are looked at whenever the window is. */
+/** Limit of occurrences per window that may differ from its rule: all of them are loaded with the window. */
 const maxChanged = 1000;
 const maxUpdates = 200;
 
@@ -19,12 +19,12 @@ export interface OpenMaintenance {
   readonly definition: WindowDefinition;
   readonly calendar: MaintenanceCalendar;
   readonly planned: PlannedMaintenance;
-  /** What was changed of it so far. */
+  /** Changes of it so far. */
   readonly change: MaintenanceRow;
   readonly changes: readonly MaintenanceRow[];
 }
 
-/** New dates of an occurrence, in epoch milliseconds; those that stay are missing. */
+/** New dates of an occurrence, in epoch milliseconds; absent ones stay unchanged. */
 export interface NewDates {
   readonly startsAt?: number | undefined;
   readonly endsAt?: number | undefined;
@@ -37,7 +37,7 @@ export interface NewMaintenanceUpdate {
   readonly dates: NewDates;
 }
 
-/** The status of a maintenance as its window has it shown. */
+/** Status of a maintenance by the settings of its window. */
 export function statusIn(
   definition: WindowDefinition,
   planned: PlannedMaintenance,
@@ -47,9 +47,9 @@ export function statusIn(
 }
 
 /**
- * An occurrence that a transaction is going to change.
+ * Loads an occurrence that a transaction is going to change.
  *
- * @throws AppError NOT_FOUND when the window is not the account's, or has no such occurrence any more.
+ * @throws AppError NOT_FOUND if the account does not have the window, or the window does not have the occurrence.
  */
 export async function openMaintenance(
   repositories: Pick<Repositories, 'windows' | 'maintenances'>,
@@ -92,9 +92,9 @@ export function noMaintenance(ids: { readonly id: number; readonly maintenanceId
 }
 
 /**
- * Gives an occurrence other dates.
+ * Changes the dates of an occurrence.
  *
- * @throws AppError VALIDATION_FAILED when it would end before it starts.
+ * @throws AppError VALIDATION_FAILED if it would end before it starts.
  */
 export async function moveMaintenance(
   repositories: Pick<Repositories, 'windows' | 'maintenances'>,
@@ -109,7 +109,7 @@ export async function moveMaintenance(
   return writeChange(repositories, opened, { starts_at: startsAt, ends_at: endsAt });
 }
 
-/** Leaves an occurrence out of its window. */
+/** Removes an occurrence from its window. */
 export async function removeMaintenance(
   repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   opened: OpenMaintenance,
@@ -117,7 +117,7 @@ export async function removeMaintenance(
   await writeChange(repositories, opened, { is_deleted: 1 });
 }
 
-/** Adds an update about an occurrence and lets the occurrence follow it. */
+/** Adds an update about an occurrence and changes the occurrence accordingly. */
 export async function addMaintenanceUpdate(
   repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   opened: OpenMaintenance,
@@ -147,7 +147,7 @@ export async function addMaintenanceUpdate(
     previous_ends_at: planned.endsAt,
     starts_at: update.dates.startsAt ?? null,
     ends_at: update.dates.endsAt ?? null,
-    // Two of one millisecond keep their order.
+    // Keeps two updates in one millisecond in order.
     created: Math.max(now, (updates[0]?.created ?? 0) + 1),
   };
   await repositories.maintenances.insertUpdate(row);
@@ -156,9 +156,8 @@ export async function addMaintenanceUpdate(
 }
 
 /**
- * Lets an occurrence follow its updates as they are now: its status is the last that was said, it began with
- * the first that said IN_PROGRESS or VERIFYING, and ended with the first of the unbroken row at the end that
- * says it is over.
+ * Recomputes an occurrence from its updates: its status is the last one set, it began with the first IN_PROGRESS or
+ * VERIFYING, and ended with the first of the unbroken series at the end that says it is over.
  */
 export async function followUpdates(
   repositories: Pick<Repositories, 'windows' | 'maintenances'>,

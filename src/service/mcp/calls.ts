@@ -10,15 +10,15 @@ import { Operations } from '@picket/platform/operations/operations.ts';
 import type { Route } from '@picket/protocol/http/route.ts';
 import type { FastifyRequest } from 'fastify';
 
-/** What an operation answered, as bytes. */
+/** Response of an operation, as bytes. */
 export interface Answer {
   readonly contentType: string;
-  /** `Content-Range` of a part of a file. */
+  /** `Content-Range` of part of a file. */
   readonly range: string | undefined;
   readonly bytes: Buffer;
 }
 
-/** Calls an operation as one caller. @throws AppError as the API answers it */
+/** Calls an operation as one caller. @throws AppError as the API returns it */
 export type CallApi = (
   route: Route,
   input: OperationInput,
@@ -26,8 +26,7 @@ export type CallApi = (
 ) => Promise<Answer>;
 
 /**
- * Calls operations as the caller of a request: limits, validation, the log and the audit log are those of calls over
- * HTTP.
+ * Calls operations as the caller of a request, with the same limits, validation, log and audit log as calls over HTTP.
  */
 export function callsAs(request: FastifyRequest, caller: AccountCaller, signal: AbortSignal): CallApi {
   const { handlers, limits, logger, onOddAnswer } = request.server.inside;

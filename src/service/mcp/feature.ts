@@ -11,7 +11,7 @@ export const mcp: Feature = {
 
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
-    /** Whether programs with a language model may use the API; on when undefined. */
+    /** Whether programs with a language model may use the API; undefined: on. */
     readonly mcp: McpMode | undefined;
   }
 }

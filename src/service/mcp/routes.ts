@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServiceMetrics } from '../metrics/metrics.ts';
 import { callsAs } from './calls.ts';
 
-/** on: tools that change something are offered to clients that ask for them; read-only: to nobody. */
+/** on: clients that request write tools get them; read-only: no client does. */
 export type McpMode = 'on' | 'read-only' | 'off';
 
 export interface McpDeps {
@@ -17,14 +17,14 @@ export interface McpDeps {
   readonly logger: Logger;
   readonly metrics: ServiceMetrics;
   readonly publicUrl?: string | undefined;
-  /** on when absent. */
+  /** Absent: on. */
   readonly mcp?: McpMode | undefined;
 }
 
-/** The route by which programs with a language model use the API. */
+/** Route by which programs with a language model use the API. */
 export function mcpHandlers(deps: McpDeps): [string, AnyHandler][] {
   const { mcp = 'on', logger, metrics } = deps;
-  // The library and the tools are not loaded where nobody uses them.
+  // The library and the tools are loaded on first use.
   let parts: ReturnType<typeof load> | undefined;
   return handlersById(mcpRoutes, {
     async callMcp({ caller, query, body, request, reply }) {
@@ -61,8 +61,8 @@ async function load(routes: readonly Route[]) {
 }
 
 /**
- * Pages of other sites must not reach the service through a browser, not even under a name that leads here (DNS
- * rebinding). Browsers say which page a request is from; programs send no such header.
+ * Rejects requests from pages of other sites through a browser, even under a name that resolves to this service (DNS
+ * rebinding). Browsers send the origin of a page; other programs send no such header.
  *
  * @throws AppError FOREIGN_ORIGIN
  */
@@ -79,7 +79,7 @@ function webRequest(request: FastifyRequest, publicUrl: string | undefined, sign
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined && name !== 'authorization') headers.set(name, String(value));
   }
-  // It is answered with JSON, whatever else a client would take.
+  // The response is JSON, whatever else the client accepts.
   headers.set('accept', 'application/json, text/event-stream');
   return new Request(new URL('/mcp', `${baseUrlOf(request, publicUrl)}/`), {
     method: 'POST',

@@ -24,7 +24,7 @@ declare module '@picket/platform/store/repositories.ts' {
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly singleSignOn: SingleSignOn | undefined;
-    /** After this time a session ends, however much it is used; undefined: the default. */
+    /** Maximum lifetime of a session, regardless of use; undefined: the default. */
     readonly sessionMaxMs: number | undefined;
   }
 }

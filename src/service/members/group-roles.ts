@@ -5,14 +5,14 @@ import { storedChanges } from '../audit/changes.ts';
 import { record } from '../audit/record.ts';
 import type { MemberRow, PersonRow } from './tables.ts';
 
-/** What a login by single sign-on gives in the account that people come into. */
+/** Role that a login by single sign-on gives in the default account. */
 export interface RoleOfLogin {
-  /** Undefined where no rule names the person. */
+  /** Undefined if no rule matches the person. */
   readonly accountId: string | undefined;
   readonly role: KeyRole | null;
-  /** Whether a group or the domain lets them in; otherwise the role is only for those who are members. */
+  /** Whether a group or the domain admits them; otherwise the role only applies to existing members. */
   readonly isWelcome: boolean;
-  /** Whether somebody who is no member yet becomes one: their address is proven. */
+  /** Whether a person who is not a member yet becomes one: their address is proven. */
   readonly mayJoin: boolean;
 }
 
@@ -27,10 +27,9 @@ export interface RoleChange {
 type Parts = Pick<Repositories, 'accounts' | 'members' | 'audit'>;
 
 /**
- * Lets memberships follow the groups of somebody who logs in, up and down. A role that an admin, an invitation
- * or the operator gave stays; the higher one of the two holds. Without either the membership ends, also of the
- * last member with the role ADMIN: an account keeps an API key with that role, and the operator has
- * `picket service members`.
+ * Updates memberships to match the groups of a person who logs in, up and down. A role given by an admin, an invitation
+ * or the operator stays; the higher of the two applies. Without either, the membership ends, even for the last member
+ * with the role ADMIN: the account keeps an API key with that role, and the operator has `picket service members`.
  */
 export async function followGroups(
   repositories: Parts,
@@ -77,8 +76,8 @@ async function apply(
 }
 
 /**
- * The role that somebody gave a member. For those who were members before origins were stored the audit log
- * says whether they were invited, added or changed; without an entry only groups let them in.
+ * Role that a member was given. For members from before origins were stored, the audit log shows whether they were
+ * invited, added or changed; without an entry, only groups admitted them.
  */
 async function givenRole(
   { audit }: Pick<Repositories, 'audit'>,
@@ -104,7 +103,7 @@ async function givenRole(
   return null;
 }
 
-/** Only once for each member of an older version. */
+/** Needed only once for each member of an older version. */
 const searchedEntries = 10_000;
 
 async function recordChange(

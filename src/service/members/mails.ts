@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto';
 import type { Mail, MailServer } from '../mail/mail-server.ts';
 import { inviteDays } from './members.ts';
 
-/** How mails with links go out. */
+/** Settings for mails with links. */
 export interface Mailing {
-  /** Absent where no mail server is configured. */
+  /** Absent if no mail server is configured. */
   readonly mail?: Pick<MailServer, 'send'> | undefined;
-  /** Links without it could not be opened from a mail. */
+  /** Without it, links in a mail could not be opened. */
   readonly publicUrl?: string | undefined;
 }
 
-/** Whether people can be sent links. */
+/** Whether links can be mailed. */
 export function canMail({ mail, publicUrl }: Mailing): boolean {
   return mail !== undefined && publicUrl !== undefined;
 }
 
-/** A link to a page of this service; a path where nobody said where the service is. */
+/** A link to a page of this service; only a path if the public URL is unknown. */
 export function linkTo(path: string, publicUrl: string | undefined): string {
   return `${publicUrl?.replace(/\/+$/, '') ?? ''}${path}`;
 }
@@ -51,7 +51,7 @@ If it was not you, ignore this mail: the password does not change.
   };
 }
 
-/** Names are people's own words; a line break in a subject would be a header of its own. */
+/** Names are user input; a line break in a subject would start another header. */
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').slice(0, 200).toWellFormed();
 }

@@ -8,14 +8,13 @@ import type { Store } from '@picket/platform/store/store.ts';
 import type { InvitationRow, MemberRow, PersonRow } from './tables.ts';
 
 /**
- * People come into an account by an invitation, and there is one person for each mail address, whatever
- * accounts they are a member of.
+ * Members join an account by invitation, and each mail address is one person, whatever accounts they are a member of.
  *
- * The token of an invitation shows that somebody was invited. Whether it shows that the address is theirs
- * depends on its way: mailed to the address it does, printed for somebody to pass on it does not. So a person
- * is *proven* by a mailed token, or by a provider of single sign-on that says the address is verified. What
- * anybody did in the name of an address before it was proven is worth nothing then: the password goes, and
- * the sessions end. Otherwise somebody could invite another's address, choose a password, and wait.
+ * The token of an invitation shows that a person was invited. Whether it also proves that the address is theirs depends
+ * on how it was delivered: a mailed token does, one that was printed to be passed on does not. So a person is *proven*
+ * by a mailed token, or by a single sign-on provider that reports the address as verified. At that moment, anything
+ * done under the address before loses its effect: the password is removed, and sessions end. Otherwise an attacker
+ * could invite another person's address, choose a password, and wait.
  */
 
 export interface MemberDeps {
@@ -32,9 +31,9 @@ export interface NewInvitation {
 }
 
 /**
- * Invites an address in place of an earlier invitation of it.
+ * Invites an address, replacing an earlier invitation.
  *
- * @throws AppError CONFLICT when it is a member's.
+ * @throws AppError CONFLICT if it belongs to a member.
  */
 export async function invite(
   { store, clock }: MemberDeps,
@@ -68,9 +67,9 @@ export async function invite(
 }
 
 /**
- * Makes somebody a member who is to log in by single sign-on, or sets a password by a link.
+ * Adds a member who will log in by single sign-on, or set a password by a link.
  *
- * @throws AppError CONFLICT when they are one.
+ * @throws AppError CONFLICT if they already are one.
  */
 export async function addMember(
   { store, clock }: MemberDeps,
@@ -91,7 +90,7 @@ export async function addMember(
 }
 
 /**
- * Gives a member another role. It takes the place of one by groups, too, until their next login.
+ * Changes the role of a member. It also overrides a role from groups until their next login.
  *
  * @throws AppError NOT_FOUND, or CONFLICT for the last member with the role ADMIN.
  */
@@ -107,7 +106,7 @@ export async function setRole(
 }
 
 /**
- * Ends a membership, and the sessions with it.
+ * Ends a membership and its sessions.
  *
  * @throws AppError NOT_FOUND, or CONFLICT for the last member with the role ADMIN.
  */
@@ -127,7 +126,7 @@ async function findForChange(
   userId: string,
   staysAdmin: boolean,
 ): Promise<MemberRow> {
-  // Of two admins who demote each other at once, one comes second.
+  // Serializes two admins who demote each other at once.
   await accounts.lockAccount(accountId);
   const all = await members.ofAccount(accountId);
   const member = all.find(({ person_id: id }) => id === userId);
@@ -140,7 +139,7 @@ async function findForChange(
   );
 }
 
-/** What an invitation makes of somebody: a member, once. */
+/** Turns an invited person into a member, once. */
 export async function join(
   { members }: Pick<Repositories, 'members'>,
   invitation: Pick<InvitationRow, 'account_id' | 'role' | 'email'>,
@@ -153,7 +152,7 @@ export async function join(
     const roles = { role, given_role: role, group_role: null };
     await members.insertMember({ account_id, person_id: personId, ...roles, created: now, updated: now });
   } else if (member.given_role === null && member.group_role !== null) {
-    // Let in by a group meanwhile.
+    // Admitted by a group in the meantime.
     const roles = { given_role: role, group_role: member.group_role };
     await members.setRoles(member, { ...roles, role: higherRole(role, member.group_role) ?? role }, now);
   }
@@ -179,7 +178,7 @@ export async function newPerson(
   return person;
 }
 
-/** Somebody has shown that an address is theirs: what others did in its name before ends. */
+/** Records that a person has proven their address: what others did under it before ends. */
 export async function prove(
   { members, logins }: Pick<Repositories, 'members' | 'logins'>,
   person: PersonRow,

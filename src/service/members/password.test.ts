@@ -9,7 +9,7 @@ it('knows a password again, and takes as long for somebody who has none', async 
     isPassword('four words are enough', stored),
     isPassword('four words are enough.', stored),
     isPassword('four words are enough', null),
-    // Both are ways to write the same letter.
+    // Two representations of the same letter.
     isPassword('\u0041\u030a', await hashPassword('\u00c5')),
   ]);
   expect(answers).toEqual([true, false, false, true]);

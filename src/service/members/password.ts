@@ -1,10 +1,10 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 
 /**
- * Passwords are kept as scrypt hashes that carry their parameters, so that those can grow without anybody
- * losing their password: `scrypt$15$8$3$SALT$HASH` with the binary logarithm of N, then r and p. One takes 32
- * MiB of memory and about a tenth of a second; no more than two are worked out at a time, so that a flood of
- * logins takes neither the memory nor all threads of the process.
+ * Passwords are stored as scrypt hashes that include their parameters, so that these can be raised without invalidating
+ * passwords: `scrypt$15$8$3$SALT$HASH` with the binary logarithm of N, then r and p. One hash takes 32 MiB of memory
+ * and about a tenth of a second; at most two are computed at a time, so that a flood of logins exhausts neither the
+ * memory nor the threads of the process.
  */
 const current = { logN: 15, r: 8, p: 3 } as const;
 const saltBytes = 16;
@@ -13,7 +13,7 @@ const mostAtOnce = 2;
 
 export const passwordLength = { min: 12, max: 256 } as const;
 
-/** What is wrong with a new password; undefined when nothing is. */
+/** Problem with a new password; undefined if it is acceptable. */
 export function passwordProblem(password: string, email: string): string | undefined {
   const { min, max } = passwordLength;
   if (password.length < min || password.length > max) return `must have ${min} to ${max} characters`;
@@ -29,13 +29,13 @@ export async function hashPassword(password: string): Promise<string> {
   return ['scrypt', logN, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 }
 
-/** A hash that no password has, so that a login of nobody takes as long as one of somebody. */
+/** A hash that no password matches, so that logins with unknown addresses take as long as others. */
 const nobody = `scrypt$${current.logN}$${current.r}$${current.p}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /**
- * Whether a password is the one of a hash.
+ * Whether a password matches a hash.
  *
- * @param stored null for somebody without a password, or nobody: never true, and as slow.
+ * @param stored null for a person without a password, or no person: never matches, and takes as long.
  */
 export async function isPassword(password: string, stored: string | null): Promise<boolean> {
   const [kind, logN, r, p, salt = '', hash = ''] = (stored ?? nobody).split('$');
@@ -68,7 +68,7 @@ async function derived(
       ),
     );
   } finally {
-    // The next one that waits takes the place over.
+    // Hands the place over to the next waiter.
     const next = waiting.shift();
     if (next) next();
     else running -= 1;

@@ -8,7 +8,7 @@ import type { InvitationRow, PersonRow } from './tables.ts';
 
 const resetMs = 60 * 60_000;
 
-/** Who somebody is that knows a password; null for anybody else, and as slowly. */
+/** The person with this address and password; null otherwise, in the same time. */
 export async function personWith(
   { store }: Pick<MemberDeps, 'store'>,
   email: string,
@@ -19,13 +19,13 @@ export async function personWith(
   return person && isRight ? person : null;
 }
 
-/** What somebody has to give to take an invitation. */
+/** Proof that a person must provide to accept an invitation. */
 export type Proof =
-  /** A password that they choose. */
+  /** A new password. */
   | 'new-password'
-  /** The one they have. */
+  /** Their existing password. */
   | 'password'
-  /** They have none, and log in by single sign-on. */
+  /** They have no password, and log in by single sign-on. */
   | 'single-sign-on';
 
 export interface OpenInvitation {
@@ -35,7 +35,7 @@ export interface OpenInvitation {
   readonly proof: Proof;
 }
 
-/** An invitation by its token; null when it was taken, taken back or expired. */
+/** An invitation by its token; null if it was accepted, withdrawn or has expired. */
 export async function openInvitation(
   { store, clock }: MemberDeps,
   token: string,
@@ -54,9 +54,9 @@ function proofOf({ is_mailed: isMailed }: InvitationRow, person: PersonRow | und
 }
 
 /**
- * Takes an invitation: null when it is not open any more, or the password is not theirs.
+ * Accepts an invitation: null if it is no longer open, or the password is wrong.
  *
- * @throws AppError VALIDATION_FAILED for a new password that is none.
+ * @throws AppError VALIDATION_FAILED for an unacceptable new password.
  */
 export async function acceptInvitation(
   deps: MemberDeps,
@@ -79,7 +79,7 @@ export async function acceptInvitation(
     if (!person) {
       person = await newPerson(members, invitation.email, now, { name, password, email_proven: isMailed });
     } else if (password !== null) {
-      // Somebody else may have become that person meanwhile.
+      // Another request may have proven that person in the meantime.
       if (proofOf(invitation, person) !== 'new-password') return null;
       person = await prove(repositories, person);
       await members.updatePerson(person.id, { password, ...(name === null ? {} : { name }) });
@@ -89,7 +89,7 @@ export async function acceptInvitation(
   });
 }
 
-/** Makes a token that sets a password, in place of earlier ones. */
+/** Creates a token that sets a password, replacing earlier ones. */
 export async function startReset(
   { store, clock }: MemberDeps,
   person: PersonRow,
@@ -107,16 +107,16 @@ export async function startReset(
   return token;
 }
 
-/** Whose password a token sets; null when it was used or is older than an hour. */
+/** The person whose password a token sets; null if it was used or is older than an hour. */
 export async function personOfReset({ store, clock }: MemberDeps, token: string): Promise<PersonRow | null> {
   const reset = await store.members.reset(hashKey(token), clock.wallMs());
   return reset ? ((await store.members.person(reset.person_id)) ?? null) : null;
 }
 
 /**
- * Sets a password by a token, once; sessions of that person end. Null when the token is not good any more.
+ * Sets a password by a token, once; sessions of that person end. Null if the token is no longer valid.
  *
- * @throws AppError VALIDATION_FAILED for a password that is none.
+ * @throws AppError VALIDATION_FAILED for an unacceptable password.
  */
 export async function resetPassword(
   deps: MemberDeps,
@@ -138,10 +138,10 @@ export async function resetPassword(
 }
 
 /**
- * Changes somebody's own password; their other sessions end.
+ * Changes a person's own password; their other sessions end.
  *
  * @returns whether the old one was right.
- * @throws AppError VALIDATION_FAILED for a new one that is none.
+ * @throws AppError VALIDATION_FAILED for an unacceptable new password.
  */
 export async function changePassword(
   { store }: Pick<MemberDeps, 'store'>,

@@ -19,7 +19,7 @@ interface ListQuery {
   readonly nextId?: string | undefined;
 }
 
-/** The routes of members and invitations. */
+/** Routes of members and invitations. */
 export function memberHandlers(deps: HandlerDeps & Pick<Mailing, 'mail'>): [string, AnyHandler][] {
   const { store, clock, publicUrl } = deps;
   const list = async (accountId: string, query: ListQuery) => {
@@ -52,13 +52,13 @@ export function memberHandlers(deps: HandlerDeps & Pick<Mailing, 'mail'>): [stri
       if (!deps.mail) return { ...view, link, mailResult: null };
       if (!canMail(deps)) return { ...view, link, mailResult: 'not mailed: PUBLIC_URL is not set' };
       const account = found(await store.accounts.find(caller.accountId), 'account');
-      // Before the mail leaves: who has it must find what it promises.
+      // Before the mail is sent, so that the invitation already counts as mailed when the recipient opens it.
       await store.members.recordMailed(row.id);
       const sent = await deps.mail.send(
         invitationMail({ address: row.email, account: account.name, by, link }),
       );
       if (sent.isDelivered) return { ...view, link: null, mailResult: sent.result };
-      // An admin who passes it on knows the token: it would prove nothing.
+      // An admin who passes the link on knows the token, so it would prove nothing.
       await store.members.uninvite(caller.accountId, row.email);
       throw new AppError('CONFLICT', `The mail server rejected the invitation: ${sent.result}`);
     },
@@ -78,7 +78,7 @@ export function memberHandlers(deps: HandlerDeps & Pick<Mailing, 'mail'>): [stri
   }
 }
 
-/** A member as answers show one. */
+/** A member as responses show it. */
 function memberView(row: KnownMember): Member {
   return {
     type: 'member',
@@ -113,7 +113,7 @@ function inviteView(row: InvitationRow, now: number): Invite {
   };
 }
 
-/** What fits of an account's people, newest first. */
+/** A page of an account's members and invitations that match, newest first. */
 function pageOfPeople(all: readonly (Member | Invite)[], query: ListQuery) {
   const { search = '', type, role, status, limit = all.length, nextId } = query;
   const cursor = parseCursor(nextId);

@@ -8,22 +8,22 @@ import { followGroups, type RoleChange, type RoleOfLogin } from './group-roles.t
 import { type MemberDeps, newPerson, prove } from './members.ts';
 import type { InvitationRow, PersonRow } from './tables.ts';
 
-/** How people log in by a provider of OpenID Connect. */
+/** Settings for login by an OpenID Connect provider. */
 export interface SingleSignOn {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string | undefined;
-  /** What the provider is called on the login page. */
+  /** Name of the provider on the login page. */
   readonly name: string;
   readonly scopes: string;
   readonly emailClaim: string;
   readonly groupsClaim: string;
-  /** Roles by group, in the order that decides; `*` is everybody. */
+  /** Roles by group, in order of precedence; `*` matches everyone. */
   readonly roles: readonly (readonly [group: string, role: KeyRole])[];
-  /** People with an address of one of these are let in without an invitation. */
+  /** People with an address in one of these domains are admitted without an invitation. */
   readonly domains: readonly string[];
   readonly needsVerifiedEmail: boolean;
-  /** The account people come into without an invitation; the first one when absent. */
+  /** Account that people join without an invitation; the first one if absent. */
   readonly accountId: string | undefined;
 }
 
@@ -44,9 +44,9 @@ type SsoConfig = Pick<
 >;
 
 /**
- * The single sign-on that a configuration names, if it does.
+ * Single sign-on settings of a configuration, if any.
  *
- * @throws AppError CONFIG_INVALID for half of one.
+ * @throws AppError CONFIG_INVALID for incomplete settings.
  */
 export function configuredSingleSignOn(config: SsoConfig): SingleSignOn | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
@@ -78,27 +78,27 @@ export function configuredSingleSignOn(config: SsoConfig): SingleSignOn | undefi
   };
 }
 
-/** What a provider says of somebody, after its signature, nonce and times were found right. */
+/** Claims of a provider about a person, after its signature, nonce and times were verified. */
 export type Claims = Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string };
 
-/** Whom single sign-on lets in, or why not; in words for the person. */
+/** The person that single sign-on admits, or the reason for rejection, in words for that person. */
 export type Admission = { readonly changes: readonly RoleChange[] } & (
   | {
       readonly person: PersonRow;
-      /** Undefined for somebody who is invited only. */
+      /** Undefined for a person who is only invited. */
       readonly accountId: string | undefined;
-      /** To be taken or left: an invitation of a stranger makes nobody a member. */
+      /** Invitations to accept or decline: an unsolicited invitation alone does not create a membership. */
       readonly invitations: readonly InvitationRow[];
     }
   | { readonly refusal: string; readonly email: string }
 );
 
 /**
- * Lets somebody in whom a provider knows. Who they are follows from the provider's subject; the first time
- * from the mail address, which the provider must have verified. They are let into the accounts they are
- * members of, and one more if their domain or a group of theirs is named in the settings. Invitations of
- * their address are for them to take. What follows from groups and domain holds anew at each login, up and
- * down; a claim that is missing names no groups, as providers leave out empty ones.
+ * Admits a person that a provider has authenticated. They are identified by the provider's subject; the first time by
+ * the mail address, which the provider must have verified. They are admitted to the accounts they are members of, and
+ * to one more if the settings name their domain or a group of theirs. Invitations to their address are offered to them.
+ * Roles from groups and domain are reassessed at each login, up and down; a missing claim means no groups, as providers
+ * omit empty ones.
  */
 export async function admit(deps: MemberDeps, sso: SingleSignOn, claims: Claims): Promise<Admission> {
   const email = emailOf(sso, claims);
@@ -111,7 +111,7 @@ export async function admit(deps: MemberDeps, sso: SingleSignOn, claims: Claims)
       const known = await knownPerson(repositories, claims, provenEmail);
       const role = roleBy(sso, claims, provenEmail);
       const invitations = provenEmail === undefined ? [] : await members.invitationsFor(provenEmail, now);
-      // A subject that is known and whose address is not proven keeps what it has, and gets nothing new.
+      // A known subject with an unproven address keeps what it has, and gets nothing new.
       if (!known && (provenEmail === undefined || !(role.isWelcome || invitations.length > 0))) {
         return { changes: [] };
       }
@@ -181,7 +181,7 @@ function emailOf({ emailClaim }: SingleSignOn, claims: Claims): string | undefin
   return Email.safeParse(claims[emailClaim]).data;
 }
 
-/** What groups and domain give at this login; the domain of a proven address only. */
+/** Role that groups and domain give at this login; only the domain of a proven address counts. */
 function roleBy(
   { roles, groupsClaim, domains }: SingleSignOn,
   claims: Claims,

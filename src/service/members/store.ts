@@ -3,17 +3,17 @@ import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { IdentityRow, InvitationRow, MemberRow, PasswordResetRow, PersonRow } from './tables.ts';
 
-/** A member with who they are. */
+/** A member with their personal data. */
 export interface KnownMember extends MemberRow {
   readonly email: string;
   readonly name: string | null;
-  /** How many subjects of providers they have logged in as. */
+  /** Number of provider subjects they have logged in with. */
   readonly identities: number;
 }
 
 type Roles = Pick<MemberRow, 'role' | 'given_role' | 'group_role'>;
 
-/** People, the accounts they are members of, and who is invited. Tokens are stored as hashes only. */
+/** People, their memberships, and invitations. Tokens are stored only as hashes. */
 export class Members extends Repository {
   async insertPerson(row: PersonRow): Promise<void> {
     await this.db.insertInto('people').values(row).execute();
@@ -27,7 +27,7 @@ export class Members extends Repository {
     return this.db.selectFrom('people').selectAll().where('email', '=', email).executeTakeFirst();
   }
 
-  /** Whether anybody can log in with a password. */
+  /** Whether any person can log in with a password. */
   async hasPasswords(): Promise<boolean> {
     const one = this.db.selectFrom('people').select('id').where('password', 'is not', null).limit(1);
     return (await one.executeTakeFirst()) !== undefined;
@@ -51,7 +51,7 @@ export class Members extends Repository {
       .executeTakeFirst();
   }
 
-  /** The members of an account, newest first. */
+  /** Members of an account, newest first. */
   async ofAccount(accountId: string): Promise<KnownMember[]> {
     return this.#known()
       .where('members.account_id', '=', accountId)
@@ -60,7 +60,7 @@ export class Members extends Repository {
       .execute();
   }
 
-  /** The accounts somebody is a member of, the first one first. */
+  /** Accounts that a person is a member of, earliest first. */
   async accountsOf(
     personId: string,
   ): Promise<({ id: string; name: string } & Pick<MemberRow, 'role' | 'given_role' | 'group_role'>)[]> {
@@ -75,7 +75,7 @@ export class Members extends Repository {
       .execute();
   }
 
-  /** Changes what a member may; a role that shrinks ends their sessions in that account. */
+  /** Changes the roles of a member; a reduced role ends their sessions in that account. */
   async setRoles(member: MemberRow, roles: Roles, now: number): Promise<void> {
     const { account_id: accountId, person_id: personId } = member;
     await this.db
@@ -105,7 +105,7 @@ export class Members extends Repository {
       .execute();
   }
 
-  /** Stores an invitation in place of an earlier one of the same address. */
+  /** Stores an invitation, replacing an earlier one for the same address. */
   async invite(row: InvitationRow): Promise<void> {
     await this.uninvite(row.account_id, row.email);
     await this.db.insertInto('invitations').values(row).execute();
@@ -132,7 +132,7 @@ export class Members extends Repository {
     await this.db.updateTable('invitations').set({ is_mailed: 1 }).where('id', '=', id).execute();
   }
 
-  /** Undefined when it was used, taken back or expired. */
+  /** Undefined if it was used, withdrawn or has expired. */
   async invitationByToken(tokenHash: string, now: number): Promise<InvitationRow | undefined> {
     const all = this.db.selectFrom('invitations').selectAll().where('token_hash', '=', tokenHash);
     return all.where('expires', '>', now).executeTakeFirst();
@@ -143,13 +143,13 @@ export class Members extends Repository {
     return all.where('expires', '>', now).orderBy('created').execute();
   }
 
-  /** Whether it was there: of several that take it at once, one learns that it did. */
+  /** Returns whether it existed: of several concurrent calls only one returns true. */
   async redeemInvitation(id: string): Promise<boolean> {
     const done = await this.db.deleteFrom('invitations').where('id', '=', id).executeTakeFirst();
     return done.numDeletedRows > 0n;
   }
 
-  /** Stores the token of a reset; earlier ones of the same person, and old ones, go. */
+  /** Stores the token of a reset, deleting earlier ones of the same person, and expired ones. */
   async addReset(row: PasswordResetRow, now: number): Promise<void> {
     await this.db
       .deleteFrom('password_resets')
@@ -163,7 +163,7 @@ export class Members extends Repository {
     return all.where('expires', '>', now).executeTakeFirst();
   }
 
-  /** Whether it was there. */
+  /** Returns whether it existed. */
   async redeemReset(tokenHash: string): Promise<boolean> {
     const all = this.db.deleteFrom('password_resets').where('token_hash', '=', tokenHash);
     return (await all.executeTakeFirst()).numDeletedRows > 0n;

@@ -1,14 +1,14 @@
 import type { KeyRole } from '@picket/platform/ids/keys.ts';
 
-/** Somebody, in whatever accounts they are a member. */
+/** A person, regardless of the accounts they are a member of. */
 export interface PersonRow {
   id: string;
   /** In lower case. */
   email: string;
-  /** Whether they have shown that the address is theirs. */
+  /** Whether they have proven that the address is theirs. */
   email_proven: 0 | 1;
   name: string | null;
-  /** A hash, as password.ts makes it; null: they log in by single sign-on, or not yet. */
+  /** A hash in the format of password.ts; null: they use single sign-on, or have not set one yet. */
   password: string | null;
   created: number;
 }
@@ -16,11 +16,11 @@ export interface PersonRow {
 export interface MemberRow {
   account_id: string;
   person_id: string;
-  /** What they may: the higher one of the two below. */
+  /** Effective role: the higher of the two below. */
   role: KeyRole;
-  /** By an admin, an invitation or the operator; null for those whom only single sign-on lets in. */
+  /** From an admin, an invitation or the operator; null for those whom only single sign-on admits. */
   given_role: KeyRole | null;
-  /** By the groups or the domain at their last login by single sign-on. Both null: not known yet. */
+  /** From the groups or the domain at their last single sign-on. Both null: not known yet. */
   group_role: KeyRole | null;
   created: number;
   updated: number;
@@ -32,7 +32,7 @@ export interface InvitationRow {
   email: string;
   role: KeyRole;
   token_hash: string;
-  /** Whether the token went to the address and to nobody else. */
+  /** Whether the token was sent to the address, and only there. */
   is_mailed: 0 | 1;
   invited_by: string;
   created: number;
@@ -46,7 +46,7 @@ export interface PasswordResetRow {
   expires: number;
 }
 
-/** Whom a provider of single sign-on means by a subject. */
+/** The person that a subject of a single sign-on provider identifies. */
 export interface IdentityRow {
   issuer: string;
   subject: string;

@@ -18,7 +18,7 @@ export const metrics: Feature = {
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly metrics: ServiceMetrics;
-    /** Bearer token that sees every account; undefined: there is none. */
+    /** Bearer token with access to every account; undefined: no such token. */
     readonly metricsToken: string | undefined;
   }
 }

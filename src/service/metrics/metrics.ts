@@ -26,8 +26,8 @@ interface MissedRun {
 }
 
 /**
- * Numbers of the service for Prometheus. What comes from the database (`stored-metrics.ts`) is the same at every
- * process. What was taken and what was missed is counted since the process started: add up the processes.
+ * Metrics of the service for Prometheus. Values from the database (`stored-metrics.ts`) are the same in every process.
+ * Counters of results and missed slots start with the process: sum them over the processes.
  */
 export class ServiceMetrics {
   readonly #results = new Map<string, number>();
@@ -44,91 +44,91 @@ export class ServiceMetrics {
   readonly #oddStored = new Map<string, number>();
   readonly #mcpCalls = new Map<string, number>();
   readonly #readings = new StoredReadings();
-  /** Absent where no ClickHouse is configured. */
+  /** Absent if no ClickHouse is configured. */
   clickHouse: ClickHouseFigures | undefined;
-  /** Queues that accounts share at this process. */
+  /** Queues of this process that accounts share. */
   readonly queues: MeasuredQueue[] = [];
-  /** Whose disk is measured. */
+  /** Artifact store whose disk is measured. */
   artifactStore: ArtifactStore | undefined;
-  /** What reports and charts are made by. */
+  /** Thread that computes reports and charts. */
   analytics: Pick<AnalyticsThread, 'problem'> | undefined;
-  /** What says in which state the custom domains of pages are. */
+  /** Source of the states of custom domains. */
   domainProof: DomainProof | undefined;
-  /** Connections for live results that are open at this process. */
+  /** Open connections for live results in this process. */
   liveConnections = 0;
 
-  /** Counts results that were stored. */
+  /** Counts stored results. */
   countResults(rows: readonly CountedResult[]): void {
     for (const row of rows) {
       add(this.#results, [row.account_id, row.run_location, verdictOf(row)], 1);
     }
   }
 
-  /** Counts slots that were missed. */
+  /** Counts missed slots. */
   countMissed(runs: readonly MissedRun[], reason: string): void {
     for (const run of runs) add(this.#missed, [run.account_id, run.slot_location, reason], run.slot_count);
   }
 
-  /** Counts failures that were notified with others of the same cause. */
+  /** Counts failures that were notified together with others of the same cause. */
   countGrouped(accountId: string, kind: string, count: number): void {
     add(this.#grouped, [accountId, kind], count);
   }
 
-  /** Counts analyses of the causes of errors by how certain they are. */
+  /** Counts analyses of errors by certainty. */
   countAnalysis(accountId: string, certainty: string): void {
     add(this.#analyses, [accountId, certainty.toLowerCase()], 1);
   }
 
-  /** Counts what a model was asked about an account's errors, and what that took. */
+  /** Counts calls of a model about an account's errors, and their cost. */
   countModelCall(accountId: string, outcome: ModelOutcome): void {
     this.#model.add(outcome, accountId);
   }
 
-  /** Counts notifications of channels by how they ended. */
+  /** Counts notifications of channels by outcome. */
   countNotification(accountId: string, channelType: string, outcome: string): void {
     add(this.#notifications, [accountId, channelType, outcome], 1);
   }
 
-  /** Counts deployments of projects by how they ended. */
+  /** Counts deployments of projects by outcome. */
   countDeployment(accountId: string, outcome: 'succeeded' | 'failed' | 'cancelled'): void {
     add(this.#deployments, [accountId, outcome], 1);
   }
 
-  /** Counts logins at the pages, by their way. */
+  /** Counts logins at the pages by method. */
   countLogin(way: string, outcome: 'done' | 'refused'): void {
     add(this.#logins, [way, outcome], 1);
   }
 
-  /** Counts samples that were to be written to a receiver, by what came of them. */
+  /** Counts samples for a remote-write receiver by outcome. */
   countRemoteWrite(outcome: 'sent' | 'refused' | 'dropped', samples: number): void {
     add(this.#remoteWrites, [outcome], samples);
   }
 
-  /** Counts runs whose trace was to be sent, by what came of it. */
+  /** Counts runs with a trace to export by outcome. */
   countTraces(outcome: 'sent' | 'refused' | 'dropped', count: number): void {
     add(this.#traces, [outcome], count);
   }
 
-  /** Counts tools that were called over MCP. */
+  /** Counts tool calls over MCP. */
   countMcpCall(accountId: string, tool: string, outcome: 'done' | 'refused' | 'failed'): void {
     add(this.#mcpCalls, [accountId, tool, outcome], 1);
   }
 
-  /** Counts stored values that cannot be read, and answers that hold something else than promised. */
+  /** Counts unreadable stored values, and responses that differ from their schema. */
   countOddStored(kind: 'value' | 'answer', where: string): void {
     add(this.#oddStored, [kind, where], 1);
   }
 
-  /** Counts what connections for live results were refused, by why. */
+  /** Counts rejections of connections for live results by reason. */
   countLiveRefusal(reason: string): void {
     add(this.#liveRefusals, [reason], 1);
   }
 
   /**
-   * The numbers of one account, or of all, as Prometheus text. Those of all are for the operator, who needs them most
-   * while the database does not answer: then there is what this process knows by itself.
+   * Metrics of one account, or of all, as Prometheus text. The operator needs the metrics of all most when the database
+   * does not respond: in that case they contain what this process knows by itself.
    *
-   * @throws AppError STORE_UNAVAILABLE or STORAGE_FULL for one account while the database does not answer.
+   * @throws AppError STORE_UNAVAILABLE or STORAGE_FULL for one account while the database does not respond.
    */
   async text(store: MeasuredStore, now: number, accountId?: string): Promise<string> {
     const read = async () => {
@@ -146,7 +146,7 @@ export class ServiceMetrics {
     return stored === undefined ? own : `${own}\n${stored}`;
   }
 
-  /** What this process knows without the database. */
+  /** Metrics that this process knows without the database. */
   async #own(
     store: MeasuredStore,
     accountId: string | undefined,
@@ -194,7 +194,7 @@ export class ServiceMetrics {
     return await registry.metrics();
   }
 
-  /** Of no account. */
+  /** Metrics that belong to no account. */
   async #setOperators(registers: Registry[], store: MeasuredStore, isStoreAvailable: boolean): Promise<void> {
     const available = new Gauge({
       name: 'picket_store_available',
@@ -257,7 +257,7 @@ export class ServiceMetrics {
     });
   }
 
-  /** Of no account: whose a login was that failed, nobody knows. */
+  /** Belongs to no account, because the user of a failed login is unknown. */
   #setLogins(registers: Registry[]): void {
     setCounter({ registers }, this.#logins, {
       name: 'picket_logins_total',
@@ -267,7 +267,7 @@ export class ServiceMetrics {
   }
 }
 
-/** What `add` has counted, by the labels in their order; of one account where one is named, which is the first label then. */
+/** Exports the counts of `add`, with labels in order; if an account, the first label, is given, only its counts. */
 function setCounter(
   { registers, accountId }: { readonly registers: Registry[]; readonly accountId?: string | undefined },
   counts: ReadonlyMap<string, number>,

@@ -1,12 +1,12 @@
 import type { QueueFigures } from '@picket/lib/turns/fair-queue.ts';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** A queue that accounts share at a process. */
+/** A queue of a process that accounts share. */
 export interface MeasuredQueue {
   figures(): QueueFigures;
 }
 
-/** How much waits in the queues that accounts share, and for how long: of a process, not of an account. */
+/** Registers length and waiting time of the queues that accounts share, per process rather than per account. */
 export function registerQueues(registers: Registry[], queues: readonly MeasuredQueue[]): void {
   const labelNames = ['queue'] as const;
   const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames, registers });

@@ -14,15 +14,15 @@ export interface MetricsRouteDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly metrics: ServiceMetrics;
-  /** Bearer token that sees every account; none when absent. */
+  /** Bearer token with access to every account; absent: no such token. */
   readonly metricsToken?: string | undefined;
-  /** Shared with what else needs the totals of checks; absent: one of its own. */
+  /** Shared with other users of check totals; absent: creates its own. */
   readonly checkMetrics?: CheckMetrics | undefined;
 }
 
 /**
- * `GET /metrics` and `GET /metrics/checks`, next to the operators' probes: they belong to the process, not to the API. The metrics token
- * sees all accounts, an API key of any role its own.
+ * `GET /metrics` and `GET /metrics/checks`, beside the operators' probes: they belong to the process, not to the API.
+ * The metrics token sees all accounts, an API key of any role its own.
  *
  * @throws AppError BAD_TOKEN, FOREIGN_ACCOUNT or VALIDATION_FAILED.
  */
@@ -48,6 +48,6 @@ export function addMetricsRoute(app: FastifyInstance, deps: MetricsRouteDeps): v
 }
 
 function isSame(key: string, token: string | undefined): boolean {
-  // Hashes have one length, which is what the comparison needs.
+  // Hashes have equal lengths, which the comparison requires.
   return token !== undefined && timingSafeEqual(Buffer.from(hashKey(key)), Buffer.from(hashKey(token)));
 }

@@ -7,7 +7,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 export type MeasuredStore = Repositories &
   Pick<Store, 'unheldScheduleParts' | 'isReplicaUsed' | 'isNatsConnected' | 'storage'>;
 
-/** Figures of no account that a process has without its database: its disks, and what it uses in addition to the database. */
+/** Metrics without account, available without the database: disks, and the use of optional services. */
 export async function registerProcess(
   registers: Registry[],
   store: MeasuredStore,
@@ -17,7 +17,7 @@ export async function registerProcess(
   setBesides(registers, store);
 }
 
-/** Figures of no account that the database has: the schedule, and the partitions of results and runs. */
+/** Metrics without account from the database: the schedule, and the partitions of results and runs. */
 export async function registerSchedule(
   registers: Registry[],
   store: MeasuredStore,
@@ -27,7 +27,7 @@ export async function registerSchedule(
   await setDays(registers, store, now);
 }
 
-/** The disks of this process; those of a server or a bucket are somebody else's to watch. */
+/** Disks of this process; those of a server or a bucket are monitored elsewhere. */
 async function setStorage(
   registers: Registry[],
   store: MeasuredStore,
@@ -55,7 +55,7 @@ async function setStorage(
   }
 }
 
-/** Of no account: where the schedule stands still, it does for all. */
+/** Without account: a stalled schedule affects all accounts. */
 async function setSchedule(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
   const lag = new Gauge({
     name: 'picket_schedule_lag_seconds',
@@ -72,7 +72,7 @@ async function setSchedule(registers: Registry[], store: MeasuredStore, now: num
   unheld.set(await store.unheldScheduleParts());
 }
 
-/** Of no account. Absent where they are one table. */
+/** Without account. Absent if the tables are not partitioned. */
 async function setDays(registers: Registry[], store: MeasuredStore, now: number): Promise<void> {
   for (const { name, what, days } of [
     { name: 'picket_result_days_ahead', what: 'results', days: store.resultDays },
@@ -89,7 +89,7 @@ async function setDays(registers: Registry[], store: MeasuredStore, now: number)
   }
 }
 
-/** Whether what a process may use besides its database is there: 1 or 0, and nothing where none is configured. */
+/** Whether the optional services beside the database are available: 1 or 0, and absent if not configured. */
 function setBesides(registers: Registry[], store: MeasuredStore): void {
   const states = [
     {

@@ -6,17 +6,17 @@ import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { Gauge, type Registry } from 'prom-client';
 import { agentSeenWindowMs, runningSessions } from '../agent-presence/presence.ts';
 
-/** How long a scrape waits for the database: Prometheus gives up after ten seconds, unless it is set up otherwise. */
+/** How long a scrape waits for the database: Prometheus gives up after ten seconds by default. */
 const waitMs = 5_000;
 
 /**
- * Reads the operator's metrics from the database while it answers. Scrapes at the same time share a reading. One that is
- * too late is waited for by no scrape, and until it has ended no other one begins: the database has enough to do.
+ * Reads the operator's metrics from the database while it responds. Concurrent scrapes share a reading. No scrape waits
+ * for a late reading, and no other reading starts until it has ended, because the database is busy enough.
  */
 export class StoredReadings {
   #reading: Promise<string | undefined> | undefined;
 
-  /** @returns undefined when the database does not answer in time. */
+  /** @returns undefined if the database does not respond in time. */
   async read(work: () => Promise<string>): Promise<string | undefined> {
     this.#reading ??= this.#begin(work);
     return await this.#reading;
@@ -44,7 +44,7 @@ export class StoredReadings {
   }
 }
 
-/** What the database knows of one account, or of all: made for autoscalers of agents, and for alerts. */
+/** Metrics from the database for one account, or for all: intended for autoscalers of agents, and for alerts. */
 export async function registerStored(
   registers: Registry[],
   {
@@ -100,7 +100,7 @@ export async function registerStored(
     open.set({ account }, causes);
 }
 
-/** What waits at each location and lane, what is under way, how long the oldest run has waited, how many agents there are. */
+/** Per location and lane: waiting runs, runs in progress, age of the oldest waiting run, and number of agents. */
 async function setQueues(
   registers: Registry[],
   store: Pick<Repositories, 'locationMinutes' | 'locations'>,
@@ -111,7 +111,7 @@ async function setQueues(
     new Gauge({ name, help, labelNames: ['account', 'location', 'lane'] as const, registers });
   const queued = perLane('picket_location_queued_runs', 'Runs that wait for an agent of the location');
   const inFlight = perLane('picket_location_in_flight_runs', 'Runs in progress at agents of the location');
-  // What autoscalers need as one number: they take the largest of several triggers, not their sum.
+  // Autoscalers need this as one number: they use the largest of several triggers, not their sum.
   const unfinished = perLane(
     'picket_location_unfinished_runs',
     'Runs of the location that wait for an agent or are in progress: queued plus in flight',

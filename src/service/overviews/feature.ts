@@ -3,7 +3,7 @@ import { Overviews } from './store.ts';
 
 const repositories = { overviews: Overviews };
 
-/** What pages show of many checks at once. */
+/** Data for pages that show many checks at once. */
 export const overviews: Feature = { name: 'overviews', repositories };
 
 declare module '@picket/platform/store/repositories.ts' {

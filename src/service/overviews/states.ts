@@ -1,6 +1,6 @@
 import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
 
-/** The states of checks, as addresses and styles of pages name them. */
+/** Names of check states in URLs and styles of pages. */
 export const shownStates = {
   failing: 'failed',
   'not-judged': 'error',
@@ -11,6 +11,6 @@ export const shownStates = {
   paused: 'off',
 } as const satisfies Record<CheckState, string>;
 
-/** In which state a check is, the worst first: the words of pages for `checkStates`. */
+/** States of checks, worst first: the page's names for `checkStates`. */
 export const overviewStates = checkStates.map((state) => shownStates[state]);
 export type OverviewState = (typeof shownStates)[CheckState];

@@ -31,12 +31,12 @@ export interface OverviewRow {
   readonly groupId: number | null;
   readonly tags: readonly string[];
   readonly locations: readonly string[];
-  /** As alerts stored it; null for a check that just passes. */
+  /** As stored by alerts; null for a check that simply passes. */
   readonly alertState: string | null;
   readonly lastSlotAt: number | null;
 }
 
-/** The tags, groups and places there are, to choose from. */
+/** Tags, groups, locations and types available as filters. */
 export interface OverviewChoices {
   readonly tags: readonly string[];
   readonly groups: readonly { readonly id: number; readonly name: string }[];
@@ -44,7 +44,7 @@ export interface OverviewChoices {
   readonly types: readonly string[];
 }
 
-/** One of the newest slots of a check, with what the result says of it. */
+/** A recent slot of a check, with its result. */
 export interface RecentSlot {
   readonly id: string;
   readonly check_id: string;
@@ -61,7 +61,7 @@ export interface RecentSlot {
   readonly owner: string | null;
   readonly code: string | null;
   readonly message: string | null;
-  /** Somebody asked for it: it is drawn, and is no part of the schedule. */
+  /** Whether a user requested it: it is shown, but is not part of the schedule. */
   readonly isOnDemand: boolean;
 }
 
@@ -71,9 +71,9 @@ const newestRunColumns = [
 ] as const;
 type NewestRun = Pick<RunRow, (typeof newestRunColumns)[number]> & { readonly isOnDemand?: true };
 
-/** What the overview shows, in few statements however many checks there are. */
+/** Queries of the overview, few statements however many checks there are. */
 export class Overviews extends Repository {
-  /** How many checks of an account stand how. */
+  /** Number of checks of an account in each state. */
   async counts(accountId: string, now: number): Promise<Map<OverviewState, number>> {
     const rank = await this.#rank(accountId, now);
     const rows = await this.#of(accountId, {}, rank)
@@ -84,7 +84,7 @@ export class Overviews extends Repository {
     return stateCounts(rows);
   }
 
-  /** How many checks fit. */
+  /** Number of matching checks. */
   async total(accountId: string, filter: OverviewFilter, now: number): Promise<number> {
     const { total } = await this.#of(accountId, filter, await this.#rank(accountId, now))
       .select((eb) => eb.fn.countAll<number>().as('total'))
@@ -92,7 +92,7 @@ export class Overviews extends Repository {
     return Number(total);
   }
 
-  /** The same by group, of those that fit; null: of none. */
+  /** Number of matching checks in each state, by group; null: without a group. */
   async groupCounts(
     accountId: string,
     filter: OverviewFilter,
@@ -109,7 +109,7 @@ export class Overviews extends Repository {
     return new Map([...groups].map(([id, own]) => [id, stateCounts(own)]));
   }
 
-  /** A page of the checks that fit: the worst first, then by name; by group before that, if wanted. */
+  /** A page of the matching checks: worst first, then by name; optionally by group before that. */
   async list(
     accountId: string,
     filter: OverviewFilter,
@@ -160,7 +160,7 @@ export class Overviews extends Repository {
     }));
   }
 
-  /** The newest slots of some checks, and the runs on demand among them, newest first. */
+  /** Newest slots of the given checks, including on-demand runs, newest first. */
   async recentSlots(
     checkIds: readonly string[],
     perCheck: number,
@@ -168,7 +168,7 @@ export class Overviews extends Repository {
   ): Promise<Map<string, RecentSlot[]>> {
     const newest = await this.#newestRuns(checkIds, perCheck, isSince(now - dayMs));
     const counts = Map.groupBy(newest, (run) => run.check_id);
-    // Checks that seldom run, and new ones, are looked for in all days.
+    // Checks that run seldom, and new ones, are searched in all days.
     const seldom = new Set(checkIds.filter((id) => (counts.get(id)?.length ?? 0) < perCheck));
     const scheduled = [
       ...newest.filter((run) => !seldom.has(run.check_id)),
@@ -185,7 +185,7 @@ export class Overviews extends Repository {
     return Map.groupBy(await this.#withResults(runs), (slot) => slot.check_id);
   }
 
-  /** Runs of a check that somebody asked for in a span, newest first. */
+  /** On-demand runs of a check in a span, newest first. */
   async onDemandIn(checkId: string, { from, to }: { from: number; to: number }): Promise<RecentSlot[]> {
     const runs = await onDemandRuns(this.db, this.dialect, [checkId], from - dayMs);
     const within = runs.filter((run) => run.slot_at >= from && run.slot_at < to);
@@ -309,7 +309,7 @@ export class Overviews extends Repository {
     return listsOf(rows.map(({ check_id: id, tag }) => [id, tag]));
   }
 
-  /** Joined above, they would be looked up for every check, not for those that are shown. */
+  /** Joining this above would look it up for every check, not only for those shown. */
   async #alertStates(ids: readonly string[]): Promise<Map<string, string>> {
     const rows = await this.db
       .selectFrom('alert_states')

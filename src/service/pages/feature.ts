@@ -72,9 +72,9 @@ declare module '@picket/platform/store/repositories.ts' {
 
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
-    /** Whether there are pages for browsers. */
+    /** Whether pages for browsers are enabled. */
     readonly hasPages: boolean;
-    /** Another host name of the service, at which files of runs open. */
+    /** A separate host name of the service that serves files of runs. */
     readonly artifactsUrl: string | undefined;
   }
 }

@@ -7,16 +7,16 @@ import type { PageKeyRow } from './tables.ts';
 
 type Privacy = { readonly is_private: 0 | 1 };
 
-/** Where the keys of one kind of pages are. */
+/** Storage of the keys of one kind of page. */
 interface KeyStore<Id> {
   insertKey(id: Id, keyHash: string, masked: string, now: number): Promise<unknown>;
   deleteKeys(id: Id): Promise<void>;
 }
 
 /**
- * A page that becomes private gets a key, one that becomes public loses its keys. Returns the new key.
+ * Creates a key for a page that becomes private, and deletes the keys of one that becomes public. Returns the new key.
  *
- * @param before undefined for a page that is new.
+ * @param before undefined for a new page.
  */
 export async function changeKeys<Id>(
   keys: KeyStore<Id>,
@@ -39,7 +39,7 @@ export async function changeKeys<Id>(
   return key.rawKey;
 }
 
-/** The key that a request brings: as bearer token, or else in its address. */
+/** Key of a request: the bearer token, or else the one in its URL. */
 export function keyOf(
   { headers }: Pick<CallRequest, 'headers'>,
   inAddress: string | undefined,
@@ -47,7 +47,7 @@ export function keyOf(
   return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? inAddress;
 }
 
-/** @throws AppError BAD_TOKEN where none of the hashes is that of the key. */
+/** @throws AppError BAD_TOKEN if the key matches none of the hashes. */
 export function requireKey(
   noun: 'dashboard' | 'status page',
   hashes: readonly string[],
@@ -60,7 +60,7 @@ export function requireKey(
   );
 }
 
-/** `rawKey` is given where the page's key was just made: it is never shown again. */
+/** Keys as responses show them. `rawKey` is given if the key was just created: it is never shown again. */
 export function keyViews(keys: readonly PageKeyRow[], rawKey?: string): PageKey[] {
   return keys.map(({ id, masked, created }) => ({
     id,

@@ -7,8 +7,8 @@ import type { StandingCheck } from '../checks/state/states.ts';
 type Part = Pick<StatusPageData['components'][number], 'measuredNow'>;
 
 /**
- * Whether the checks that open the incidents of a part are measured now: by how each of them stands, as every other
- * surface says it. Those that are paused count where nothing else does. null where no check opens them.
+ * Whether the checks that open the incidents of a part are measured now, based on the same check states as all other
+ * views. Paused checks are ignored, unless all are paused. null if no check opens its incidents.
  */
 export function measuredNow(
   standing: ReadonlyMap<string, StandingCheck>,
@@ -22,7 +22,7 @@ export function measuredNow(
   return count === active.length ? 'FULL' : 'PARTIAL';
 }
 
-/** A page as it is shown while its present state is not known: nothing of it is measured. */
+/** A page as it is shown while its current state is unknown: none of it is measured. */
 export function unmeasured(data: StatusPageData): StatusPageData {
   const blind = <One extends Part>(one: One): One =>
     one.measuredNow === null ? one : { ...one, measuredNow: 'NONE' };
@@ -33,12 +33,12 @@ export function unmeasured(data: StatusPageData): StatusPageData {
   };
 }
 
-/** Whether a part without an incident is still not known to be well. */
+/** Whether a part without an incident is still not known to be operational. */
 export function isBlind({ measuredNow: now }: Part): boolean {
   return now === 'NONE' || now === 'PARTIAL';
 }
 
-/** Parts without an incident in a few words: `3 of 5 services not measured now`. */
+/** Describes unmeasured parts in a few words: `3 of 5 services not measured now`. */
 export function blindWords(parts: readonly Part[], count: (several: number) => string): string {
   const none = parts.filter(({ measuredNow: now }) => now === 'NONE').length;
   const blind = none > 0 ? none : parts.filter(isBlind).length;

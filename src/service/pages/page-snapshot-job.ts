@@ -20,9 +20,9 @@ export interface PageSnapshotJobOptions {
   readonly logger: Logger;
 }
 
-/** Days are counted anew at midnight, and what was measured grows: a copy is not older than this. */
+/** Daily figures change at midnight and as more is measured: a copy is never older than this. */
 const longestMs = 15 * 60_000;
-/** A page takes as long as a reader's request; agents and readers come first. */
+/** A page takes as long as a reader's request; agents and readers have priority. */
 const pagesPerTurn = 10;
 
 interface Kept {
@@ -31,14 +31,14 @@ interface Kept {
 }
 
 /**
- * Keeps the copies of status pages: after each change of a page, its incidents or its maintenance, and every
- * quarter of an hour. The leader looks every ten seconds, by a few sums over what pages show, so that pages
- * that do not change cost nothing. Copies of pages that are gone are removed.
+ * Updates the copies of status pages: after each change of a page, its incidents or its maintenance, and every quarter
+ * of an hour. The leader checks every ten seconds, using a few sums over the pages' data, so that unchanged pages cost
+ * nothing. Copies of deleted pages are deleted.
  */
 export class PageSnapshotJob {
   readonly #options: PageSnapshotJobOptions;
   readonly #copies: PublicCopies;
-  /** By page. What another leader kept is kept once more. */
+  /** By page. Copies stored by another leader are stored again. */
   readonly #kept = new Map<string, Kept>();
   #list: readonly CopiedPage[] | undefined;
 
@@ -82,7 +82,7 @@ export class PageSnapshotJob {
     );
   }
 
-  /** The domains at which pages answer: a copy answers at no other. */
+  /** Domains at which pages are available: a copy is served at no other domain. */
   async #servingHosts(): Promise<ReadonlySet<string>> {
     const { store, proof, clock } = this.#options;
     const now = clock.wallMs();

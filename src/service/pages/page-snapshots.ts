@@ -1,22 +1,22 @@
 import type { Clock } from '@picket/lib/clock.ts';
 import { LruMap } from '@picket/lib/lru.ts';
 
-/** How long a costly answer is given again; dashboards ask again every minute at most. */
+/** How long an expensive response is reused; dashboards poll at most every minute. */
 const keptMs = 10_000;
 const maxKept = 200;
 
 interface Snapshot {
   readonly made: Promise<unknown>;
-  /** On the monotonic clock; while it is being made, it is everybody's. */
+  /** On the monotonic clock; while it is being made, all requests share it. */
   untilMs: number;
-  /** Others asked for it while it was being made. */
+  /** Whether other requests arrived while it was being made. */
   isShared: boolean;
 }
 
 /**
- * What anybody may ask for, as often as they like, is made once: requests at the same time share an answer,
- * and one that took much work, or that several asked for at once, is given again for some seconds. So a crowd at one
- * page takes no turns from the readers of others, and who reads alone sees what is new.
+ * Shares public responses, which anyone may request as often as they like: concurrent requests share one, and an
+ * expensive one, or one that several requested at once, is reused for some seconds. So a crowd at one page takes no
+ * turns from readers of others, and a single reader sees fresh content.
  */
 export class PageSnapshots {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -26,7 +26,7 @@ export class PageSnapshots {
     this.#clock = clock;
   }
 
-  /** @param isCostly whether what was made took much work. */
+  /** @param isCostly whether the response was expensive. */
   async get<T>(key: string, make: () => Promise<T>, isCostly: (made: T) => boolean): Promise<T> {
     const known = this.#snapshots.get(key);
     if (known && known.untilMs > this.#clock.monotonicMs()) {

@@ -11,7 +11,7 @@ import type { Dashboard } from './dashboards/store.ts';
 import { type StatusPageLayout, statusPageData } from './status-page-data.ts';
 import type { StatusPageRow } from './tables.ts';
 
-/** The routes that show pages as somebody is about to save them. */
+/** Routes that show pages as they would look with unsaved changes. */
 export function previewHandlers({
   store,
   clock,
@@ -70,7 +70,7 @@ export function previewHandlers({
       const now = clock.wallMs();
       const options = DashboardOptions.parse(body);
       const dashboard: Dashboard = {
-        // No stored dashboard has it: a preview shows no incidents.
+        // Id of no stored dashboard: a preview shows no incidents.
         id: 0,
         account_id: caller.accountId,
         dashboard_id: '',

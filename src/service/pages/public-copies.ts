@@ -6,24 +6,24 @@ import { StatusPageData } from '@picket/protocol/pages/public-page.ts';
 import { z } from 'zod';
 import { requireKey } from './keys.ts';
 
-/** A status page of which there is a copy. */
+/** A status page that has a copy. */
 const Copied = z.object({
   address: z.string(),
-  /** The host name of its own, if it has one. */
+  /** Custom domain, if any. */
   host: z.string().nullable(),
 });
 export type CopiedPage = z.output<typeof Copied>;
 
-/** Who may see a copy: those who have a key with one of these hashes; everybody where there are none. */
+/** Restricts a copy to holders of a key with one of these hashes; public without any. */
 const Keys = z.object({ keyHashes: z.array(z.string()).optional() });
 const Index = z.array(Copied);
 const folder = 'public-pages';
 const indexKey = `${folder}/index`;
 
 /**
- * Copies of status pages in the artifact store, for when the database does not answer: what each showed last,
- * and a list of all of them. They hold what the API answers of a page, not its markup, so that a newer build
- * shows them in its own way.
+ * Copies of status pages in the artifact store, used while the database does not respond: the latest data of each page,
+ * and a list of all copies. They contain the API response for a page, not its markup, so that a newer build renders
+ * them itself.
  */
 export class PublicCopies {
   readonly #artifactStore: ArtifactStore;
@@ -33,7 +33,7 @@ export class PublicCopies {
   }
 
   /**
-   * What a page showed last, by its address in lower case; undefined without a copy that can be read.
+   * Latest data of a page, by its address in lower case; undefined if no copy can be read.
    *
    * @throws AppError BAD_TOKEN for a private page without its key.
    */
@@ -46,7 +46,7 @@ export class PublicCopies {
     return parsed.data;
   }
 
-  /** @param keyHashes of a private page. */
+  /** @param keyHashes for a private page. */
   async keep(address: string, data: StatusPageData, keyHashes?: readonly string[]): Promise<void> {
     await this.#write(keyOf(address), { ...StatusPageData.encode(data), keyHashes });
   }
@@ -55,7 +55,7 @@ export class PublicCopies {
     await this.#artifactStore.remove(keyOf(address));
   }
 
-  /** The pages that there are copies of. */
+  /** Pages that have copies. */
   async list(): Promise<CopiedPage[]> {
     const parsed = Index.safeParse(await this.#read(indexKey));
     return parsed.success ? parsed.data : [];
@@ -77,7 +77,7 @@ export class PublicCopies {
   }
 }
 
-/** Addresses hold dots, keys do not. */
+/** Addresses contain dots, which keys cannot. */
 function keyOf(address: string): string {
   return `${folder}/${createHash('sha256').update(address).digest('hex')}`;
 }

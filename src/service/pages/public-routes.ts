@@ -14,20 +14,20 @@ import { statusPageData } from './status-page-data.ts';
 import { askToSubscribe, confirmableMs } from './subscriptions/subscribing.ts';
 import type { PageKeyRow, StatusPageRow } from './tables.ts';
 
-/** A page of a dashboard that shows more checks is made once for all who ask for some seconds. */
+/** A dashboard page with more checks is shared between requests for some seconds. */
 const manyChecks = 50;
-/** So is a status page that shows more services, or components. */
+/** Likewise for a status page with more services or components. */
 const manyServices = 20;
 const hashOf = ({ key_hash }: PageKeyRow): string => key_hash;
 
-/** When a page was made is no news: what it says else is. */
+/** The creation time is ignored: only other changes count. */
 const withoutTime = (data: { readonly generatedAt: string }) =>
   etagOf(JSON.stringify({ ...data, generatedAt: '' }));
 
 const servicesOn = ({ cards, components }: StatusPageData) =>
   components.length + cards.reduce((sum, { services }) => sum + services.length, 0);
 
-/** The routes of what anybody may read: pages, not the account behind them. */
+/** Routes of public content: pages, but not the account behind them. */
 export function publicPageHandlers(
   deps: AnalyticsDeps & { readonly hasPages?: boolean },
 ): [string, AnyHandler][] {

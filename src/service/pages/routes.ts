@@ -32,7 +32,7 @@ import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 
 const storedOptions = storedJson('status_pages.definition', StatusPageOptions);
 
-/** The routes of status pages and their services. */
+/** Routes of status pages and their services. */
 export function statusPageHandlers(
   deps: HandlerDeps & { readonly domainProof: DomainProof },
 ): [string, AnyHandler][] {
@@ -68,7 +68,7 @@ export function statusPageHandlers(
         store.transaction(async (repositories) => {
           await claimDomain(repositories, domainProof, claimOf(row, now));
           await repositories.statusPages.insert(row);
-          // The ids of new cards are the service's to give.
+          // Ids of new cards are assigned by the service.
           const cards = (body.cards ?? []).map(({ id: _, ...card }) => card);
           await writeCards(repositories, row, cards, now);
           return changeKeys(repositories.statusPages, 'sp_', { before: undefined, after: row, now });
@@ -166,7 +166,7 @@ export function statusPageHandlers(
   });
 }
 
-/** @throws AppError VALIDATION_FAILED where a change makes another kind of page of one. */
+/** @throws AppError VALIDATION_FAILED if a change would make it another kind of page. */
 function requireVersion(
   stored: 2 | 3,
   change: { readonly version?: 2 | 3 | undefined; readonly cards?: readonly CardInput[] | undefined },
@@ -180,12 +180,12 @@ function requireVersion(
   }
 }
 
-/** The options of a stored page; those a newer build added have their defaults. */
+/** Options of a stored page, with defaults for those that a newer build added. */
 export function statusPageOptions(row: StatusPageRow): StatusPageOptions {
   return storedOptions(row.definition);
 }
 
-/** Colors in upper case (check model 4.7). */
+/** Converts colors to upper case (check model 4.7). */
 function normalised(options: StatusPageOptions): StatusPageOptions {
   if (!options.themeColors) return options;
   return {
@@ -197,7 +197,7 @@ function normalised(options: StatusPageOptions): StatusPageOptions {
 const colorText = /"#[0-9A-Fa-f]+"/g;
 const upper = (text: string) => text.toUpperCase();
 
-/** Puts cards in place of those a page has. Cards it has keep their id and age. */
+/** Replaces the cards of a page. Existing cards keep their id and creation time. */
 async function writeCards(
   repositories: Pick<Repositories, 'services' | 'statusPages'>,
   page: StatusPageRow,
@@ -218,7 +218,7 @@ async function writeCards(
         { key: `cards.${position}.id`, message: 'is not a card of this page, or is listed twice' },
       ]);
     }
-    // Two cards with one id would be one card.
+    // An id can be used only once, or two cards would become one.
     if (id !== undefined) present.delete(id);
     return {
       id: id ?? randomUUID(),

@@ -1,9 +1,9 @@
 import { accountTable } from '@picket/platform/store/engine/account-table.ts';
 import type { ServiceRow } from '../incidents/tables.ts';
 
-/** The services that status pages show and incidents are about. */
+/** Services that status pages show and incidents concern. */
 export class Services extends accountTable<ServiceRow>()({ name: 'services', key: 'id' }) {
-  /** Of some ids, the services of the account, locked so that none is deleted before this transaction ends. */
+  /** Services of the account among the given ids, locked so that none is deleted before this transaction ends. */
   async findMany(accountId: string, ids: readonly string[]): Promise<Map<string, ServiceRow>> {
     if (ids.length === 0) return new Map();
     const rows = await this.db

@@ -29,13 +29,13 @@ import type { StatusPageCardRow, StatusPageRow } from './tables.ts';
 
 const dayMs = 86_400_000;
 
-/** The cards of a page with their services, in order. */
+/** Cards of a page with their services, in order. */
 export interface StatusPageLayout {
   readonly cards: readonly StatusPageCardRow[];
   readonly services: readonly (ServiceRow & { readonly card_id: string })[];
 }
 
-/** What a status page is made of. */
+/** Repositories that status pages read. */
 export type PageSources = Pick<
   Repositories,
   | 'statusPages'
@@ -57,10 +57,10 @@ async function storedLayout(
 }
 
 /**
- * Everything a status page shows at an instant. Updates that are to be shown later do not count yet: the
- * incidents are as they were announced until now.
+ * Data of a status page at an instant. Updates to be published later do not count: incidents appear as announced so
+ * far.
  *
- * @param layout in place of the stored cards.
+ * @param layout used instead of the stored cards.
  */
 export async function statusPageData(
   repositories: PageSources,
@@ -73,7 +73,7 @@ export async function statusPageData(
   const { cards, services } = layout ?? (await storedLayout(repositories, page.id));
   const serviceNames = new Map(services.map(({ id, name }) => [id, name]));
   const created = new Map(services.map((service) => [service.id, service.created]));
-  // A day more: the first of the days shown begins at midnight.
+  // One day more: the first day shown begins at midnight.
   const since = now - (uptimeDays + 1) * dayMs;
   const rows = await repositories.incidents.ofServices([...serviceNames.keys()], since);
   const incidents = await publishedIncidents(repositories, rows, now);
@@ -139,7 +139,7 @@ export async function statusPageData(
     cards: cardViews,
     incidents: incidents.slice(0, incidentsShown).map((incident) => ({
       ...shownIncident(incident),
-      // Only those that this page shows: others are nobody's business here.
+      // Only services that this page shows.
       services: (serviceIdsOf.get(incident.id) ?? []).map((id) => ({ id, name: serviceNames.get(id) ?? '' })),
       components: [],
     })),
@@ -148,7 +148,7 @@ export async function statusPageData(
   };
 }
 
-/** Of the services that have one. */
+/** Combined coverage of the services that have one. */
 function coverageOfCard(parts: readonly (Coverage | null)[]): Coverage | null {
   const known = parts.filter((part) => part !== null);
   return known.length === 0 ? null : addedCoverage(known);

@@ -9,9 +9,9 @@ import type {
   StatusPageRow,
 } from './tables.ts';
 
-/** Status pages and their cards. No two pages have one URL or domain. */
+/** Status pages and their cards. URLs and domains are unique. */
 export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_pages', key: 'id' }) {
-  /** Of any account: the page with this URL, or else with this domain, in lower case. */
+  /** The page, of any account, with this URL, or else with this domain, in lower case. */
   async findByAddress(address: string): Promise<StatusPageRow | undefined> {
     const rows = await this.db
       .selectFrom('status_pages')
@@ -21,19 +21,19 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
     return rows.find((row) => row.url === address) ?? rows[0];
   }
 
-  /** Some of an account's pages, or all of them. */
+  /** Pages of an account, all or those with the given ids. */
   async findMany(accountId: string, ids?: readonly string[]): Promise<StatusPageRow[]> {
     let query = this.db.selectFrom('status_pages').selectAll().where('account_id', '=', accountId);
     if (ids) query = query.where(this.dialect.inList('id', ids));
     return query.orderBy('id').execute();
   }
 
-  /** The pages of all accounts. */
+  /** Pages of all accounts. */
   async all(): Promise<StatusPageRow[]> {
     return this.db.selectFrom('status_pages').selectAll().orderBy('id').execute();
   }
 
-  /** The pages of all accounts that have a host name of their own. */
+  /** Pages of all accounts with a custom domain. */
   async withOwnHost(): Promise<{ url: string; custom_domain: string | null }[]> {
     return this.db
       .selectFrom('status_pages')
@@ -43,8 +43,8 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
   }
 
   /**
-   * A text for each account with pages that is another one after what its pages show was changed: services,
-   * components, incidents, maintenance windows and their updates.
+   * A text per account with pages that changes whenever data shown by its pages changes: services, components,
+   * incidents, maintenance windows and their updates.
    */
   async changeSums(): Promise<Map<string, string>> {
     const parts = await Promise.all(
@@ -81,7 +81,7 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
       .execute();
   }
 
-  /** The pages that show any of some services. */
+  /** Pages that show any of the given services. */
   async showing(serviceIds: readonly string[]): Promise<StatusPageRow[]> {
     if (serviceIds.length === 0) return [];
     return this.db
@@ -107,7 +107,7 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
     await this.db.deleteFrom('status_page_keys').where('status_page_id', '=', id).execute();
   }
 
-  /** The keys of some private pages. */
+  /** Keys of the given private pages. */
   async keys(ids: readonly string[]): Promise<StatusPageKeyRow[]> {
     if (ids.length === 0) return [];
     return this.db
@@ -119,7 +119,7 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
       .execute();
   }
 
-  /** The cards of some pages, in order. */
+  /** Cards of the given pages, in order. */
   async cards(pageIds: readonly string[]): Promise<StatusPageCardRow[]> {
     if (pageIds.length === 0) return [];
     return this.db
@@ -130,7 +130,7 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
       .execute();
   }
 
-  /** The services of some cards, in order. */
+  /** Services of the given cards, in order. */
   async cardServices(cardIds: readonly string[]): Promise<(ServiceRow & { card_id: string })[]> {
     if (cardIds.length === 0) return [];
     return this.db
@@ -143,7 +143,7 @@ export class StatusPages extends accountTable<StatusPageRow>()({ name: 'status_p
       .execute();
   }
 
-  /** Puts other cards in place of those of a page. */
+  /** Replaces the cards of a page. */
   async replaceCards(
     pageId: string,
     cards: readonly StatusPageCardRow[],

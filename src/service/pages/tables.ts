@@ -3,11 +3,11 @@ import type { IncidentStatus } from '../incidents/tables.ts';
 
 type Flag = 0 | 1;
 
-/** A page that shows checks by their tags. */
+/** A page that shows checks selected by tags. */
 export interface DashboardRow {
   id: Generated<number>;
   account_id: string;
-  /** The id in paths of the API. */
+  /** Id in API paths. */
   dashboard_id: string;
   custom_url: string;
   custom_domain: string | null;
@@ -61,14 +61,14 @@ export interface StatusPageRow {
   url: string;
   custom_domain: string | null;
   is_private: Flag;
-  /** 2: of cards; 3: of components. */
+  /** 2: cards; 3: components. */
   version: 2 | 3;
   definition: string;
   created: number;
   updated: number | null;
 }
 
-/** A part of a page of components; parts of a GROUP have it as parent. */
+/** A part of a page of components; parts of a GROUP have it as their parent. */
 export interface ComponentRow {
   id: string;
   account_id: string;
@@ -106,7 +106,7 @@ export interface SubscriptionRow {
   type: 'EMAIL';
   address: string;
   status: 'PENDING' | 'VERIFIED';
-  /** Ends the subscription without an API key; random. */
+  /** Random; ends the subscription without an API key. */
   token: string;
   created: number;
   updated: number | null;

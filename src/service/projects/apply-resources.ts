@@ -26,9 +26,9 @@ import { vacated } from './vacating.ts';
 
 export interface AppliedResources {
   readonly changes: readonly Change[];
-  /** What stands for the resources of the project now. */
+  /** Rows that now map the project's resources. */
   readonly rows: readonly Omit<ProjectResourceRow, 'project_id'>[];
-  /** Checks that are new and run. */
+  /** New, activated checks. */
   readonly createdCheckIds: readonly string[];
 }
 
@@ -37,23 +37,23 @@ interface Work {
   readonly operations: Operations;
   readonly accountId: string;
   readonly desired: DesiredProject;
-  /** What the project has so far. */
+  /** Rows that map the project's resources so far. */
   readonly rows: readonly ProjectResourceRow[];
   readonly preserve: boolean;
-  /** Nothing is written: ids of what would be created are made up. */
+  /** Nothing is written: ids of resources to be created are placeholders. */
   readonly isDry: boolean;
-  /** Called after each resource with the part that is done, from 0 to 1; may throw to end the work. */
+  /** Called after each resource with the completed share, from 0 to 1; may throw to abort the work. */
   readonly onProgress?: (done: number) => Promise<void>;
 }
 
 const mostProblems = 20;
 
 /**
- * Makes what an account has of a project as its code wishes it, resource by resource, each by the operation that
- * everybody uses. What is as it should be is left alone. Within a transaction it is all or nothing; dry, it finds
- * out what would change and judges every payload.
+ * Makes the resources of a project match its code, one by one, through the same operations that users call. Resources
+ * that already match are left unchanged. Within a transaction it is all or nothing; a dry run determines the changes
+ * and validates every payload.
  *
- * @throws AppError naming the resources, and the fields, that are refused.
+ * @throws AppError naming the resources and fields that are rejected.
  */
 export async function applyResources(work: Work): Promise<AppliedResources> {
   return new Apply(work).run();
@@ -68,7 +68,7 @@ class Apply {
   readonly #written: Omit<ProjectResourceRow, 'project_id'>[] = [];
   readonly #created: string[] = [];
   readonly #problems: AppError[] = [];
-  /** What the project wishes, as far as it was read, by ids. */
+  /** Desired bodies of the project read so far, by id. */
   readonly #bodies = new Map<unknown, Body>();
   #madeUp = 0;
 
@@ -96,7 +96,7 @@ class Apply {
     return { changes: this.#changes, rows: this.#written, createdCheckIds: this.#created };
   }
 
-  /** Has pages give up the addresses that others of the project get. */
+  /** Makes pages release addresses that other pages of the project take over. */
   async #vacate(gone: readonly Departure[]): Promise<void> {
     const { desired, rows, operations } = this.#work;
     const written = new Set(desired.resources.map(keyOf));
@@ -109,7 +109,7 @@ class Apply {
     }
   }
 
-  /** Dry, all problems are found; otherwise the first one ends the transaction. */
+  /** A dry run collects all problems; otherwise the first one aborts the transaction. */
   async #collect(take: () => Promise<void>): Promise<void> {
     try {
       await take();
@@ -120,7 +120,7 @@ class Apply {
     }
   }
 
-  /** A resource of the account that the project names has to be there. */
+  /** A resource of the account that the project names must exist. */
   async #name({ type, logicalId, index, physicalId }: Named): Promise<void> {
     if (!isKind(type)) throw problemOf({ type, logicalId }, index)('physicalId', 'names nothing by itself');
     this.#ids.set(keyOf({ type, logicalId }), physicalId);
@@ -152,7 +152,7 @@ class Apply {
     const row = this.#rowsByKey.get(keyOf(desired));
     const id = row && physicalIdOf(type, row.physical_id);
     const present = id === undefined ? undefined : await this.#stored(kind, id);
-    // Ids of what is there already are known even where its payload is refused.
+    // Ids of existing resources are known even if their payload is rejected.
     this.#ids.set(keyOf(desired), (present && id) ?? this.#placeholder(kind));
     const payload = withIds(desired, this.#work.desired.names, (key) => this.#idOf(key));
     const assigned = this.#assigned((kind.bodyOf ?? same)(payload), desired);
@@ -161,7 +161,7 @@ class Apply {
     const body = withoutEmpty(route, kept ?? assigned);
     const parsed = { ...(validatedBody(route, body) as Body), ...pick(body, 'checkType') };
     if (type === 'private-location') this.#slugs.set(logicalId, String(body.slugName));
-    // Whom a check alerts is said by subscriptions, where its payload does not say it.
+    // Subscriptions define which channels a check alerts, unless its payload does.
     const { alertChannelSubscriptions, ...others } = parsed as Body & { alertChannelSubscriptions?: unknown };
     const whole =
       body.alertChannelSubscriptions === undefined ? others : { ...others, alertChannelSubscriptions };
@@ -202,7 +202,7 @@ class Apply {
     if (type === 'check' && answer.activated === true) this.#created.push(String(physicalId));
   }
 
-  /** A body with the private locations that its resource is assigned to. */
+  /** Adds the private locations that a resource is assigned to. */
   #assigned(body: Body, { locations, type }: DesiredResource): Body {
     if (type !== 'check' && type !== 'check-group') return body;
     const own = Array.isArray(body.privateLocations) ? (body.privateLocations as unknown[]) : [];
@@ -266,12 +266,12 @@ class Apply {
     try {
       await this.#work.operations.callAny(kind.routes.delete, { params: { [kind.key]: change.physicalId } });
     } catch (thrown) {
-      // Somebody deleted it already.
+      // Already deleted by someone else.
       if (!(thrown instanceof AppError) || thrown.code !== 'NOT_FOUND') throw thrown;
     }
   }
 
-  /** Takes checks that are not of the project out of a group that goes. */
+  /** Removes checks outside the project from a group that is to be deleted. */
   async #emptyGroup(groupId: number): Promise<void> {
     const { repositories, operations } = this.#work;
     for (;;) {
@@ -296,7 +296,7 @@ class Apply {
     if (present) await alertChannels.setSubscriptions(subscriber, kept);
   }
 
-  /** What is stored of a resource of the account, as it is written; undefined when it is not there. */
+  /** The stored resource of the account as its author wrote it; undefined if it does not exist. */
   async #stored(kind: ResourceKind, id: PhysicalId): Promise<Body | undefined> {
     const { repositories, operations, accountId } = this.#work;
     if (kind.stored) return kind.stored(repositories, accountId, id);
@@ -334,7 +334,7 @@ class Apply {
     this.#written.push({ type, logical_id: logicalId, physical_id: String(id), member, import_id: importId });
   }
 
-  /** An id of the right form for what there is not yet. */
+  /** A placeholder id in the right format for a resource that does not exist yet. */
   #placeholder(kind: ResourceKind): PhysicalId {
     this.#madeUp += 1;
     if (kind.isNumbered) return Number.MAX_SAFE_INTEGER - this.#madeUp;
@@ -358,7 +358,7 @@ function pick(body: Body, field: string): Body {
   return body[field] === undefined ? {} : { [field]: body[field] };
 }
 
-/** What is wrong with one resource says which one it is. */
+/** Adds the name of the resource to its errors. */
 async function naming<T>(
   { type, logicalId, ...at }: Pick<Change, 'type' | 'logicalId'> & { readonly index?: number },
   work: () => Promise<T>,

@@ -11,16 +11,16 @@ import { type AppliedResources, applyResources } from './apply-resources.ts';
 import { parseDesiredState } from './desired-state.ts';
 import type { ProjectRow } from './tables.ts';
 
-/** What a deployment is to do, as it is stored until it is done. */
+/** The task of a deployment, stored until it is done. */
 export interface DeploymentRequest {
-  /** Absent: the project is deleted, with what is of it. */
+  /** Absent: the project is deleted together with its resources. */
   readonly input?: DeploymentInput;
   readonly preserve: boolean;
-  /** Whether what is new runs at once. */
+  /** Whether new checks run at once. */
   readonly schedule: boolean;
 }
 
-/** Who deploys, and what had them do it. */
+/** The user who deploys, and the request. */
 export type Deployer = Pick<OperationsOptions, 'caller' | 'request'>;
 
 /** Deploys or deletes a project, within a transaction. */
@@ -68,10 +68,10 @@ export async function applyProject(work: {
 class RolledBack extends Error {}
 
 /**
- * Carries a deployment out and takes all of it back: what its operations would refuse, because of what they name
- * or what there is already, they refuse here. Nobody sees anything of it.
+ * Carries out a deployment and rolls it back, so that its operations can reject conflicts with referenced or existing
+ * resources. The changes are never visible to others.
  *
- * @throws AppError as the deployment would end.
+ * @throws AppError with the error that the deployment would end with.
  */
 export async function rehearse(
   {

@@ -24,12 +24,12 @@ interface DeployingDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly handlersOn: HandlersOn;
-  /** How far deployments of this process are, in percent, by id. */
+  /** Progress of this process's deployments in percent, by id. */
   readonly progress: Map<string, number>;
   readonly metrics: DeploymentCounter;
 }
 
-/** Counts how deployments ended. */
+/** Counts deployments by outcome. */
 export interface DeploymentCounter {
   countDeployment(accountId: string, outcome: 'succeeded' | 'failed' | 'cancelled'): void;
 }
@@ -47,26 +47,26 @@ const storedCaller = storedValue<{ readonly caller?: AccountCaller; readonly add
   {},
 );
 
-/** How long a process may be silent about a deployment before another one begins it anew. */
+/** How long a process may go without renewing its claim before another restarts the deployment. */
 const leaseMs = 15_000;
 const renewMs = 1_000;
-/** Deployments under way at a process, each of another account. */
+/** Limit of deployments in progress per process, each of a different account. */
 const mostAtOnce = 4;
-/** The part of the connections to PostgreSQL that they may have: each has one from its beginning to its end. */
+/** Share of the PostgreSQL connections that they may use: each holds one until it ends. */
 const partOfConnections = 0.4;
-/** Longer than any deployment takes: what ends the process each time would otherwise be tried for ever. */
+/** Longer than any deployment takes: otherwise one that kills its process each time would be retried forever. */
 const oldestMs = 3_600_000;
 
 class Cancelled extends Error {}
 
 /**
- * Works on deployments. One is PENDING until a process takes it, and RUNNING while that process renews its claim
- * every second. All it changes is one transaction, and the last thing in it is that the deployment SUCCEEDED, by
- * the process that has the claim: a process that dies, or that is overtaken, leaves nothing behind, and another
- * one begins anew when the claim has run out. What is refused ends as FAILED. A wish to cancel it is seen between
- * two resources: the transaction is rolled back, and it ends as CANCELLED. On SQLite the transaction pauses between
- * resources, so that other accounts do not wait for it. Each account has one under way at a process, so that a small
- * one does not wait for a large one of another account.
+ * Carries out deployments. A deployment is PENDING until a process takes it, and RUNNING while that process renews its
+ * claim every second. All of its changes form one transaction, which ends by marking it as SUCCEEDED, provided that the
+ * process still holds the claim: a process that dies or loses its claim leaves nothing behind, and another one restarts
+ * the deployment once the claim has expired. A rejected deployment ends as FAILED. Cancellation is checked between two
+ * resources: the transaction is rolled back, and the deployment ends as CANCELLED. On SQLite the transaction pauses
+ * between resources, so that other accounts do not wait for it. Each account has at most one in progress per process,
+ * so that a small one does not wait for a large one of another account.
  */
 export class Deploying {
   readonly #deps: DeployingDeps;
@@ -80,7 +80,7 @@ export class Deploying {
     this.#deps = deps;
   }
 
-  /** Takes what waits, one of each account at a time, and leaves it under way. */
+  /** Starts pending deployments, one per account at a time, without waiting for them. */
   async turn(wake: () => void): Promise<number | null> {
     const { store } = this.#deps;
     const failure = this.#failure;
@@ -108,12 +108,12 @@ export class Deploying {
     return Math.min(mostAtOnce, Math.max(1, Math.floor(turns.figures().atOnce * partOfConnections)));
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no deployment is in progress. */
   async close(): Promise<void> {
     await Promise.all(this.#underWay.values());
   }
 
-  /** Accounts that have had one come after those that wait for theirs. */
+  /** Accounts that have already had a turn come after accounts that still wait for theirs. */
   async #claimNext(): Promise<DeploymentRow | undefined> {
     const { store, clock } = this.#deps;
     const now = clock.wallMs();
@@ -160,7 +160,7 @@ export class Deploying {
         return;
       }
       const error = toError(thrown);
-      // It is begun again when the database is back.
+      // It is restarted when the database is back.
       if (isStoreFailure(error)) throw error;
       const code = error instanceof AppError ? error.code : 'INTERNAL';
       if (code === 'INTERNAL') logger.error({ ...about, err: error }, 'a deployment failed');
@@ -175,7 +175,7 @@ export class Deploying {
     }
   }
 
-  /** Renews the claim on a deployment; `lost` aborts when it is cancelled, or is another process's. */
+  /** Renews the claim on a deployment; `lost` aborts when it is cancelled or taken over by another process. */
   #keepClaim(id: string): { readonly lost: AbortSignal; stop(): void } {
     const { store, clock, logger, progress } = this.#deps;
     const lost = new AbortController();
@@ -232,7 +232,7 @@ export class Deploying {
     return store.longTransaction(work, ({ audit }) => audit.countSince(row.account_id, startedAt));
   }
 
-  /** What is new runs once at once: nobody waits a day for the first result of a daily check. */
+  /** New checks run once immediately, so that the first result of a daily check does not take a day. */
   async #runOnce(row: DeploymentRow, checkIds: readonly string[]): Promise<void> {
     const { store, logger, handlersOn } = this.#deps;
     if (checkIds.length === 0) return;
@@ -243,7 +243,7 @@ export class Deploying {
         await operations.call(checkSessionRoutes.triggerCheckSessions, { body: { target: { checkId } } });
       }
     } catch (thrown) {
-      // They run by their schedule in any case.
+      // They run on their schedule in any case.
       logger.info(
         { deploymentId: row.id, reason: toError(thrown).message },
         'new checks do not run immediately',
@@ -258,7 +258,7 @@ function deployerOf({ caller }: DeploymentRow): Deployer {
   return { caller: by, request: requestOfJob(address ?? '') };
 }
 
-/** An empty request would delete the project, so one that cannot be read is none. */
+/** An empty request would delete the project, so an unreadable one must be rejected. */
 function requestOf({ request }: Pick<DeploymentRow, 'request'>): DeploymentRequest {
   const { input, preserve, schedule = true } = storedRequest(request ?? '');
   if (preserve === undefined) throw unreadable();

@@ -2,7 +2,7 @@ import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { DeploymentRow } from './tables.ts';
 
-/** A deployment without what it is to do, which may be megabytes. */
+/** A deployment without its request, which may be megabytes. */
 export type DeploymentState = Omit<DeploymentRow, 'request'>;
 
 const stateColumns = [
@@ -23,12 +23,12 @@ const stateColumns = [
   'cancel_requested',
 ] as const;
 
-/** How many deployments of a project are kept. */
+/** Number of deployments kept per project. */
 const kept = 50;
 
-/** Deployments: what is to be done, who works on it, and how it ended. */
+/** Deployments: their requests, current workers, and outcomes. */
 export class Deployments extends Repository {
-  /** Fails with a unique violation while another deployment of the project goes on. */
+  /** Fails with a unique violation while another deployment of the project is in progress. */
   async insert(row: DeploymentRow): Promise<void> {
     await this.db.insertInto('deployments').values(row).execute();
   }
@@ -53,7 +53,7 @@ export class Deployments extends Repository {
       .executeTakeFirst();
   }
 
-  /** How many deployments wait or are worked on, of one account or of all. */
+  /** Number of pending and running deployments, of one account or of all. */
   async countLive(accountId?: string): Promise<{ account: string; status: string; count: number }[]> {
     let query = this.db
       .selectFrom('deployments')
@@ -64,7 +64,7 @@ export class Deployments extends Repository {
     return rows.map((row) => ({ ...row, count: Number(row.count) }));
   }
 
-  /** The last deployments of an account, of one project or of all, newest first. */
+  /** Latest deployments of an account, of one project or of all, newest first. */
   async last(
     accountId: string,
     limit: number,
@@ -82,7 +82,7 @@ export class Deployments extends Repository {
     ).execute();
   }
 
-  /** The last deployment of each project of an account, by the project's logical id. */
+  /** Latest deployment of each project of an account, by the logical id of the project. */
   async lastOfEach(accountId: string): Promise<Map<string, Omit<DeploymentState, 'result'>>> {
     const rows = await this.db
       .selectFrom('deployments')
@@ -98,8 +98,7 @@ export class Deployments extends Repository {
   }
 
   /**
-   * The oldest one that nobody works on, of an account that is not left out, with what it is to do; from now on the
-   * worker does.
+   * Claims the oldest available deployment, except those of accounts that are left out; returns it with its request.
    */
   async claim(
     worker: string,
@@ -127,7 +126,7 @@ export class Deployments extends Repository {
     return { ...row, ...taken };
   }
 
-  /** When the work that a lost process has left may be taken over; null when there is none. */
+  /** When the next claim of a running deployment expires, so that it can be taken over; null if none is running. */
   async nextTakeoverAt(): Promise<number | null> {
     const row = await this.db
       .selectFrom('deployments')
@@ -138,9 +137,9 @@ export class Deployments extends Repository {
   }
 
   /**
-   * Says that a worker is still at it.
+   * Renews the claim of a worker.
    *
-   * @returns whether it is to go on: false when it was cancelled, or another worker has it.
+   * @returns whether it may continue: false if the deployment was cancelled, or another worker has it.
    */
   async renew(id: string, worker: string, untilMs: number, progress: number): Promise<boolean> {
     const row = await this.db
@@ -155,7 +154,7 @@ export class Deployments extends Repository {
     return row !== undefined;
   }
 
-  /** Ends a deployment that a worker works on; false, and nothing changed, where it is not its any more. */
+  /** Ends a deployment that a worker holds; returns false and changes nothing if the worker no longer holds it. */
   async end(
     id: string,
     worker: string,
@@ -179,7 +178,7 @@ export class Deployments extends Repository {
     return row !== undefined;
   }
 
-  /** Asks for the end of a deployment; one that has not begun has ended with it. */
+  /** Requests cancellation of a deployment; a pending one ends at once. */
   async cancel(accountId: string, id: string, now: number): Promise<void> {
     const live = this.db.updateTable('deployments').where('account_id', '=', accountId).where('id', '=', id);
     await live
@@ -193,7 +192,7 @@ export class Deployments extends Repository {
       .execute();
   }
 
-  /** Forgets the oldest deployments of a project. */
+  /** Deletes the oldest deployments of a project. */
   async forgetOld(accountId: string, projectLogicalId: string): Promise<void> {
     const newest = this.db
       .selectFrom('deployments')

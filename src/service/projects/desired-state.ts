@@ -14,18 +14,18 @@ import { typeNamedBy } from './kinds/named-types.ts';
 
 type Payload = Readonly<Record<string, unknown>>;
 
-/** A resource as the code wishes it. Its payload names others by `{ref}` still; files are in it. */
+/** A resource as the code defines it. Its payload still names others by `{ref}`; files are inlined. */
 export interface DesiredResource {
   readonly type: ProjectResourceType;
   readonly logicalId: string;
-  /** Where it stands in the request, for what is said of it. */
+  /** Position in the request, for error messages. */
   readonly index: number;
   readonly payload: Payload;
-  /** Names of the private locations it is assigned to, besides those that its payload names. */
+  /** Names of the private locations it is assigned to, besides those in its payload. */
   readonly locations: readonly string[];
 }
 
-/** A resource of the account that a project names without having it. */
+/** A resource of the account that a project references without owning it. */
 export interface Named {
   readonly type: ProjectResourceType;
   readonly logicalId: string;
@@ -33,7 +33,7 @@ export interface Named {
   readonly physicalId: PhysicalId;
 }
 
-/** A project as its code wishes it: every resource behind those that it names. */
+/** A project as its code defines it: every resource after those that it references. */
 export interface DesiredProject {
   readonly resources: readonly DesiredResource[];
   readonly named: readonly Named[];
@@ -41,14 +41,14 @@ export interface DesiredProject {
 }
 
 const fileLists = ['dependencies', 'setupScriptDependencies', 'tearDownScriptDependencies'] as const;
-/** One file may be named by thousands of checks, each of which has it as its own. */
+/** One file may be named by thousands of checks, each with its own copy. */
 const mostCharacters = 64 * 1024 * 1024;
 const deepestLevels = 64;
 
 /**
- * Reads what a request wishes, without looking at what there is.
+ * Parses the desired state of a request, without reading existing resources.
  *
- * @throws AppError VALIDATION_FAILED: names that stand twice, refs to nothing or in a circle, indexes of no file.
+ * @throws AppError VALIDATION_FAILED for duplicate names, unresolved or circular refs, and invalid file indexes.
  */
 export function parseDesiredState({
   resources,
@@ -75,7 +75,7 @@ export function parseDesiredState({
       );
     }
     const payload = withFiles(resource.payload ?? {}, sharedFiles, wrong);
-    refsIn(payload, wrong); // Its depth is judged here, before anything goes through it again.
+    refsIn(payload, wrong); // Its depth is checked here, before anything else traverses it.
     if (isAssignment(type)) {
       const [owner, location] = assignmentOf(type, payload, names, wrong);
       assigned.set(owner, [...(assigned.get(owner) ?? []), location]);
@@ -91,7 +91,7 @@ export function parseDesiredState({
   return { resources: inOrder(whole, names, resources), named, names };
 }
 
-/** What a resource is called among all of its project. */
+/** Unique key of a resource within its project. */
 export function keyOf({
   type,
   logicalId,
@@ -103,7 +103,7 @@ export function keyOf({
 }
 
 /**
- * A payload with the ids of resources in the place of their names.
+ * Replaces names of resources in a payload by their ids.
  *
  * @param idOf the id of a resource by its key.
  */
@@ -128,7 +128,7 @@ export function withIds(
   return walk(payload, '', '') as Payload;
 }
 
-/** The names in a project, and which resource a ref means. */
+/** Names in a project, and the resources that refs resolve to. */
 export class Names {
   readonly #byLogicalId: ReadonlyMap<string, readonly ProjectResourceType[]>;
 
@@ -137,7 +137,7 @@ export class Names {
     this.#byLogicalId = new Map([...groups].map(([id, some]) => [id, some.map(({ type }) => type)]));
   }
 
-  /** The key of what a ref in a field means. */
+  /** Key of the resource that a ref in a field resolves to. */
   find(
     ref: string,
     { type: owner, field }: { readonly type: ProjectResourceType; readonly field: string },
@@ -154,10 +154,10 @@ export class Names {
   }
 }
 
-/** An error whose message names the resource that it is about. */
+/** An error whose message names the resource that it concerns. */
 export class ResourceError extends AppError {}
 
-/** How what is wrong with a resource is said: by its name, and by the field. */
+/** Formats problems of a resource, with its name and the field. */
 export function problemOf(
   { type, logicalId }: Pick<ProjectResource, 'type' | 'logicalId'>,
   index: number,
@@ -190,7 +190,7 @@ function requireOwnNames(resources: readonly ProjectResource[]): void {
 
 type Wrong = (field: string, message: string) => Error;
 
-/** Files that are named by their index, as the files themselves. */
+/** Replaces file indexes by the files themselves. */
 function withFiles(payload: Payload, files: readonly SharedFile[], wrong: Wrong): Payload {
   const lists = fileLists.flatMap((field) => {
     const list = payload[field];
@@ -210,7 +210,7 @@ function isAssignment(type: ProjectResourceType): boolean {
   return type === 'private-location-check-assignment' || type === 'private-location-group-assignment';
 }
 
-/** The key of what is assigned, and the logicalId of the location. */
+/** Key of the assigned resource, and logicalId of the location. */
 function assignmentOf(
   type: ProjectResourceType,
   payload: Payload,
@@ -226,7 +226,7 @@ function assignmentOf(
   return [find(field).key, find('privateLocationId').ref];
 }
 
-/** Each behind those that it names: the order in which they can be created. */
+/** Sorts resources after those that they reference: a valid order of creation. */
 function inOrder(
   desired: readonly DesiredResource[],
   names: Names,
@@ -243,7 +243,7 @@ function inOrder(
   const done = new Set<string>();
   const ordered: DesiredResource[] = [];
   for (const first of byKey.keys()) {
-    // Depth first, without recursion: a chain may be as long as the project.
+    // Iterative depth-first search: a chain may be as long as the project.
     const open: { readonly key: string; readonly left: string[] }[] = [];
     const isOpen = new Set<string>();
     const enter = (key: string) => {
@@ -286,7 +286,7 @@ interface FoundRef {
   readonly path: string;
 }
 
-/** Every ref in a payload. */
+/** All refs in a payload. */
 function refsIn(payload: Payload, wrong: Wrong): FoundRef[] {
   const found: FoundRef[] = [];
   const walk = (value: unknown, field: string, path: string, level: number): void => {
@@ -316,10 +316,7 @@ function charactersIn(payload: Payload): number {
   return walk(payload);
 }
 
-/**
- * A body without fields that its operation does not know and that say nothing: clients send empty lists and nulls
- * of whatever they know of.
- */
+/** Removes empty fields unknown to the operation: clients send empty lists and nulls for all fields that they know. */
 export function withoutEmpty(route: Route, body: Payload): Payload {
   const unknown = unknownFieldIssues(route, body).filter(({ path }) => path.length === 1);
   const empty = new Set(unknown.map(({ path }) => String(path[0])).filter((field) => isEmpty(body[field])));

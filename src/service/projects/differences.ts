@@ -10,10 +10,10 @@ export interface Departure {
 }
 
 /**
- * What a project had and its code does not name any more: to be deleted, or kept without the project. What came
- * with an import that is not committed stays.
+ * Resources of a project that its code no longer names: to be deleted, or kept outside the project. Resources of an
+ * uncommitted import stay.
  *
- * @returns first what goes before anything is written, then what others may be using until then.
+ * @returns first those to delete before anything is written, then those that others may use until then.
  */
 export function departures(
   desired: DesiredProject,
@@ -33,7 +33,7 @@ export function departures(
   };
 }
 
-/** Subscriptions go first. Negative: at the end, groups before the locations and channels that they may be the last to use. */
+/** Subscriptions go first. Negative: at the end, groups before locations and channels that only they may still use. */
 function order({ type }: ProjectResourceRow): number {
   const at = kinds.findIndex((one) => one.type === type);
   return kinds[at] ? (kinds[at].deletedFirst ?? -1 - at) : 0;

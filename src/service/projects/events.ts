@@ -6,25 +6,25 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 
 const lookMs = 300;
-/** A line that keeps proxies from ending a connection on which nothing happens. */
+/** Interval of lines that keep proxies from closing an idle connection. */
 const keepAliveMs = 15_000;
 
 interface Watched {
-  /** The deployment as it is now. */
+  /** Reads the current state of the deployment. */
   readonly look: () => Promise<Deployment>;
-  /** How far it is in percent, where it is this process that works on it. */
+  /** Progress in percent, if this process is working on it. */
   readonly progress: () => number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The reader went away, or the service stops. */
+  /** Aborts when the reader disconnects or the service stops. */
   readonly stop: AbortSignal;
 }
 
 /**
- * Answers with the events of a deployment until it is over, or until it cannot be looked at, as when the database
- * is away. A reader whose connection ends asks again, and goes on with what holds then.
+ * Streams the events of a deployment until it ends, or until it cannot be read, for example without the database. A
+ * reader whose connection ends reconnects and continues with the state at that time.
  *
- * @throws AppError NOT_FOUND, before anything is answered.
+ * @throws AppError NOT_FOUND, before any response is sent.
  */
 export async function sendEvents(
   reply: FastifyReply,
@@ -55,14 +55,14 @@ export async function sendEvents(
     while (state.endedAt === null && !stop.aborted) {
       tell(state.progress);
       await clock.sleep(lookMs, stop);
-      // On SQLite no question is answered during the transaction of the deployment itself.
+      // On SQLite no query is served during the transaction of the deployment itself.
       const asked = look();
       for (let seen: Deployment | undefined; seen === undefined && !stop.aborted; ) {
         seen = await Promise.race([asked, clock.sleep(lookMs, stop).then(() => undefined)]);
         if (seen) state = seen;
         else tell(progress() ?? 0);
       }
-      // Where it is not waited for any more, the reader is gone and misses nothing.
+      // If no longer awaited, the reader has disconnected and misses nothing.
       asked.catch((thrown: unknown) =>
         logger.debug({ deploymentId: state.id, err: toError(thrown) }, 'failed to read a deployment'),
       );

@@ -34,7 +34,7 @@ declare module '@picket/platform/store/repositories.ts' {
 
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
-    /** How far deployments of this process are, in percent, by id. */
+    /** Progress of this process's deployments in percent, by id. */
     readonly deploymentProgress: Map<string, number>;
   }
 }

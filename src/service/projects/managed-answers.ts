@@ -5,8 +5,8 @@ import { kinds } from '@picket/protocol/projects/kinds.ts';
 import type { Body } from './kinds/kind.ts';
 
 /**
- * The handlers of all operations; those that show or change what projects manage say the project of each and
- * the name that it has there. Nothing else of an answer differs, so no noun has to know projects.
+ * Wraps the handlers of all operations: responses about resources that projects manage include the project and the
+ * resource's name in it. Nothing else of a response changes, so the resources themselves need not know about projects.
  */
 export function namingProjects(
   handlers: ReadonlyMap<string, AnyHandler>,

@@ -29,13 +29,13 @@ import { deploymentView, projectOf, projectView } from './views.ts';
 export interface ProjectDeps extends HandlerDeps {
   readonly ledger: Pick<Ledger, 'draining'>;
   readonly handlersOn: HandlersOn;
-  /** How far deployments of this process are, in percent, by id. */
+  /** Progress of this process's deployments in percent, by id. */
   readonly progress: ReadonlyMap<string, number>;
 }
 
 type Placed = { readonly logicalId: string; readonly deploymentId: string };
 
-/** How long payloads are judged before other requests have their turn. */
+/** How long payloads are validated before other requests get a turn. */
 const judgedMs = 10;
 
 function lettingOthersIn(): () => Promise<void> {
@@ -47,11 +47,11 @@ function lettingOthersIn(): () => Promise<void> {
   };
 }
 
-/** The routes of projects and their deployments. */
+/** Routes of projects and their deployments. */
 export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
   const { store, clock, logger, handlersOn, progress } = deps;
 
-  /** What a deployment would change; refuses what can be seen to be wrong without writing, all of it at once. */
+  /** Determines the changes of a deployment; rejects all errors at once that can be detected without writing. */
   const preview = async (
     deployer: Deployer,
     given: { logicalId: string; input: DeploymentRequest['input']; preserve: boolean },
@@ -67,7 +67,7 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
     return { stored, diff: [...changes] };
   };
 
-  /** The same where nothing is to be changed: what the deployment itself would refuse is refused, too. */
+  /** Same for a dry run: also rejects what the deployment itself would reject. */
   const dryRun = async (
     deployer: Deployer,
     given: { logicalId: string; input: DeploymentRequest['input']; preserve: boolean },
@@ -210,7 +210,7 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
   });
 }
 
-/** @throws AppError CONFLICT, naming it, while a deployment of the project goes on. */
+/** @throws AppError CONFLICT, naming it, while a deployment of the project is in progress. */
 export async function refuseBusy(
   { store }: { readonly store: Pick<Repositories, 'deployments'> },
   accountId: string,

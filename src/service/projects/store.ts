@@ -2,7 +2,7 @@ import { batches } from '@picket/platform/store/engine/queries.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { ProjectImportRow, ProjectResourceRow, ProjectRow } from './tables.ts';
 
-/** Projects, which resources are of them, and imports. */
+/** Projects, their resources, and imports. */
 export class Projects extends Repository {
   async find(accountId: string, logicalId: string): Promise<ProjectRow | undefined> {
     return this.db
@@ -23,7 +23,7 @@ export class Projects extends Repository {
       .execute();
   }
 
-  /** How many resources each project of an account has, by its id. */
+  /** Number of resources of each project of an account, by project id. */
   async resourceCounts(accountId: string): Promise<Map<string, number>> {
     const rows = await this.db
       .selectFrom('project_resources')
@@ -36,7 +36,7 @@ export class Projects extends Repository {
     return new Map(rows.map((row) => [row.project_id, Number(row.count)]));
   }
 
-  /** Fails with a unique violation when the account has a project of that logical id. */
+  /** Fails with a unique violation if the account has a project with that logical id. */
   async insert(row: ProjectRow): Promise<void> {
     await this.db.insertInto('projects').values(row).execute();
   }
@@ -62,7 +62,7 @@ export class Projects extends Repository {
       .execute();
   }
 
-  /** Every resource of an account that is of a project, with the project. */
+  /** All resources of an account that belong to a project, with the project. */
   async managed(accountId: string): Promise<(ProjectResourceRow & { project_logical_id: string })[]> {
     return this.db
       .selectFrom('project_resources')
@@ -74,7 +74,7 @@ export class Projects extends Repository {
       .execute();
   }
 
-  /** Which of these are of a project, by their ids: the project, and their names there. */
+  /** The given resources that belong to a project, by id: the project, and their names in it. */
   async managedAmong(
     accountId: string,
     type: string,
@@ -102,7 +102,7 @@ export class Projects extends Repository {
     );
   }
 
-  /** Puts these in the place of what a project has under their names. */
+  /** Inserts or replaces resources of a project by their names. */
   async put(projectId: string, rows: readonly Omit<ProjectResourceRow, 'project_id'>[]): Promise<void> {
     for (const batch of batches(rows)) {
       await this.db
@@ -119,7 +119,7 @@ export class Projects extends Repository {
     }
   }
 
-  /** Gives a project exactly these; what an import that is not committed brought stays with it. */
+  /** Replaces the resources of a project; those of an uncommitted import stay. */
   async replaceResources(
     projectId: string,
     rows: readonly Omit<ProjectResourceRow, 'project_id'>[],
@@ -145,7 +145,7 @@ export class Projects extends Repository {
     await this.db.insertInto('project_imports').values(row).execute();
   }
 
-  /** The imports of an account, of one project or of all, newest first. */
+  /** Imports of an account, of one project or of all, newest first. */
   async imports(accountId: string, projectId?: string): Promise<ProjectImportRow[]> {
     const query = this.db
       .selectFrom('project_imports')
@@ -174,7 +174,7 @@ export class Projects extends Repository {
     await this.db.updateTable('project_imports').set(stamp).where('id', '=', id).execute();
   }
 
-  /** Makes the resources of an import like any other of their project. */
+  /** Makes the resources of an import regular resources of their project. */
   async keepImported(importId: string): Promise<void> {
     await this.db
       .updateTable('project_resources')
@@ -183,7 +183,7 @@ export class Projects extends Repository {
       .execute();
   }
 
-  /** Takes an import back, with what it made of the project. */
+  /** Deletes an import and the resources it added to the project. */
   async deleteImport(id: string): Promise<void> {
     await this.db.deleteFrom('project_resources').where('import_id', '=', id).execute();
     await this.db.deleteFrom('project_imports').where('id', '=', id).execute();

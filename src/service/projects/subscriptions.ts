@@ -2,8 +2,8 @@ import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Subscriber } from '../checks/store.ts';
 
 /**
- * A subscription by what it is of: the rows of subscriptions are written anew whenever somebody changes the
- * channels of a check, and their numbers with them.
+ * Id of a subscription, derived from what it connects: rows of subscriptions are rewritten whenever the channels of a
+ * check change, and their numbers with them.
  */
 export function subscriptionId(subscription: {
   readonly alertChannelId: number;
@@ -14,7 +14,7 @@ export function subscriptionId(subscription: {
   return checkId === null ? `${alertChannelId}/group/${groupId}` : `${alertChannelId}/check/${checkId}`;
 }
 
-/** Who is subscribed to which channel. */
+/** Channel and subscriber of a subscription id. */
 export function ownerOf(id: string): { readonly alertChannelId: number; readonly subscriber: Subscriber } {
   const [channel, kind, owner = ''] = id.split('/');
   return {
@@ -23,7 +23,7 @@ export function ownerOf(id: string): { readonly alertChannelId: number; readonly
   };
 }
 
-/** The stored subscription of that id. */
+/** The stored subscription with that id. */
 export async function subscriptionIn(
   { alertChannels }: Pick<Repositories, 'alertChannels'>,
   id: string,

@@ -1,4 +1,4 @@
-/** What an account keeps as code: resources that are written by deployments. */
+/** A project: resources of an account that are kept as code and written by deployments. */
 export interface ProjectRow {
   id: string;
   account_id: string;
@@ -9,35 +9,35 @@ export interface ProjectRow {
   updated: number | null;
 }
 
-/** Which resource of the account stands for one of a project. */
+/** Maps a resource of a project to a resource of the account. */
 export interface ProjectResourceRow {
   project_id: string;
   type: string;
   logical_id: string;
-  /** The id of the resource as text. */
+  /** Id of the resource as text. */
   physical_id: string;
-  /** 0: the project only names it. */
+  /** 0: the project only references it. */
   member: 0 | 1;
-  /** The import that it came with, until that is committed: so long no deployment deletes it. */
+  /** Import that added it, until that is committed: until then no deployment deletes it. */
   import_id: string | null;
 }
 
-/** A deployment, or the deletion of a project, which is worked on in the background. */
+/** A deployment or deletion of a project, carried out in the background. */
 export interface DeploymentRow {
   id: string;
   account_id: string;
   project_logical_id: string;
   status: string;
-  /** JSON: what is to be done; null when it has ended. */
+  /** JSON: the request; null once it has ended. */
   request: string | null;
-  /** JSON: who asked for it. */
+  /** JSON: the user who requested it. */
   caller: string;
   progress: number;
   error_code: string | null;
   error_message: string | null;
-  /** JSON: the project and what was changed. */
+  /** JSON: the project and its changes. */
   result: string | null;
-  /** The process that works on it, and until when that counts. */
+  /** Process that works on it, and when its claim expires. */
   worker: string | null;
   worker_until: number | null;
   created: number;
@@ -46,11 +46,11 @@ export interface DeploymentRow {
   cancel_requested: number | null;
 }
 
-/** Resources of the account that are to become those of a project. */
+/** Resources of the account that are to be added to a project. */
 export interface ProjectImportRow {
   id: string;
   project_id: string;
-  /** JSON: the resources with the names they get. */
+  /** JSON: the resources with their new names. */
   changes: string;
   created: number;
   applied: number | null;

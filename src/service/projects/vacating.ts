@@ -3,7 +3,7 @@ import { isKind, kinds, physicalIdOf } from './kinds/index.ts';
 import type { Body, ResourceKind } from './kinds/kind.ts';
 import type { ProjectResourceRow } from './tables.ts';
 
-/** A change that is to be made first. */
+/** A change that must be made first. */
 export interface Vacated {
   readonly kind: ResourceKind;
   readonly id: string | number;
@@ -11,8 +11,8 @@ export interface Vacated {
 }
 
 /**
- * Addresses that pass from one page of a project to another: an address belongs to one page at any time, so those that
- * have it give it up before any page is written. The order of the resources does not matter then, nor do swaps.
+ * Addresses that pass from one page of a project to another: an address belongs to one page at any time, so owners
+ * release it before any page is written. The order of resources then does not matter, and pages can swap addresses.
  *
  * @param rows pages that are to be written or deleted.
  */

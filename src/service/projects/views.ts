@@ -20,7 +20,7 @@ export function projectOf(row: ProjectRow): DeploymentResult['project'] {
   };
 }
 
-/** A deployment; `progress` where this process knows it better than the store. */
+/** A deployment; `progress` if this process knows it more precisely than the store. */
 export function deploymentView(row: DeploymentState, progress?: number): Deployment {
   return {
     ...withoutResult(row, progress),
@@ -47,7 +47,7 @@ function withoutResult(
   };
 }
 
-/** A project with its last deployment. */
+/** A project with its latest deployment. */
 export function projectView(
   row: ProjectRow,
   resourceCount: number,

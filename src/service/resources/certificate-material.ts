@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
-/** A client certificate with its key, as its author wrote them. */
+/** A client certificate with its key, as written by its author. */
 export interface CertificateMaterial {
   readonly cert: string;
   readonly key: string;
@@ -14,8 +14,8 @@ interface Problem {
 }
 
 /**
- * What is wrong with a client certificate, by field. An expired one is nothing wrong: a check that presents
- * it fails and says so. Messages never repeat what was written.
+ * Problems of a client certificate, by field. Expiry is not a problem here: a check that presents an expired one fails
+ * and says so. Messages never repeat the input.
  */
 export function certificateProblems({ cert, key, ca, passphrase }: CertificateMaterial): Problem[] {
   const chain = certificatesOf(cert);
@@ -34,21 +34,21 @@ export function certificateProblems({ cert, key, ca, passphrase }: CertificateMa
 
 const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** The certificates of a PEM text in order; null when there is none, or one of them cannot be read. */
+/** Certificates in a PEM text, in order; null if it has none, or one of them cannot be read. */
 function certificatesOf(pem: string): X509Certificate[] | null {
   const blocks = pem.match(pemCertificate) ?? [];
-  // Blocks of another kind, or cut ones, would be left out by TLS without a word.
+  // TLS would silently ignore blocks of other kinds or truncated ones.
   const begun = pem.match(/-----BEGIN /g)?.length ?? 0;
   if (blocks.length === 0 || blocks.length !== begun) return null;
   try {
     return blocks.map((block) => new X509Certificate(block));
   } catch {
-    // What OpenSSL cannot read is the answer to the question.
+    // If OpenSSL cannot read it, it is invalid.
     return null;
   }
 }
 
-/** Whom a certificate names, and when it ends: of several the first, which is the one that is presented. */
+/** Subject and expiry of a certificate; of several the first, which is the one presented. */
 export function describedCertificate(pem: string): { subject: string; expiresAt: string | null } {
   const [first] = certificatesOf(pem) ?? [];
   if (!first) return { subject: '', expiresAt: null };
@@ -65,7 +65,7 @@ function privateKeyOf(pem: string, passphrase: string | null): Problem | { reado
       }),
     };
   } catch {
-    // What OpenSSL cannot read is the answer to the question.
+    // If OpenSSL cannot read it, it is invalid.
     if (!/-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED/.test(pem)) {
       return { key: 'key', message: 'must be a private key as PEM' };
     }

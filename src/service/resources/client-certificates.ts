@@ -17,8 +17,8 @@ export interface ClientCertificateRow {
 }
 
 /**
- * Client certificates. Private keys and their passphrases are taken and never answered. Their table is made
- * by `0005-account-resources`.
+ * Client certificates. Private keys and their passphrases are accepted and never returned. Their table is created by
+ * `0005-account-resources`.
  */
 export const certificates = defineResource(
   clientCertificateApi,

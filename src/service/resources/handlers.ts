@@ -31,7 +31,7 @@ interface AnyRow extends AccountRow {
 }
 type AnyTable = AccountTable<string, AnyRow, 'key', Stored>;
 
-/** Any resource: what the types of its declaration tie together is not tied again here. */
+/** Any resource, without the type relations of its declaration. */
 interface AnyResource {
   readonly api: ResourceApi;
   readonly newKey?: () => string;
@@ -56,9 +56,9 @@ type ResourceCall = Pick<Call, 'request' | 'reply'> & {
 type ResourceHandler = (call: ResourceCall) => Promise<unknown>;
 
 /**
- * Refuses a change by its caller, in the transaction of the change.
+ * Rejects a change by its caller, in the transaction of the change.
  *
- * @param columns null where the object is deleted.
+ * @param columns null if the object is deleted.
  */
 type Refusal = (
   repositories: Repositories,
@@ -72,7 +72,7 @@ const refusals: Partial<Record<keyof typeof resources, Refusal>> = {
     refuseMovedByVariable(repositories, caller, key, columns && String(columns.value)),
 };
 
-/** The handlers of all plain resources, by operationId. */
+/** Handlers of all plain resources, by operationId. */
 export function resourceHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   return Object.entries(resources).flatMap(([name, resource]) => {
     const handlers = handlersOf(name as keyof typeof resources, resource as unknown as AnyResource, deps);
@@ -168,9 +168,9 @@ function handlersOf(
 }
 
 /**
- * A change put into a resource as it is shown, as a whole valid one.
+ * Merges a change into a resource as responses show it, and validates the result as a whole.
  *
- * @throws AppError VALIDATION_FAILED when what results is none.
+ * @throws AppError VALIDATION_FAILED if the result is invalid.
  */
 function mergedIntoShown({ input, mergedFields = [] }: ResourceApi, shown: Json, patch: Json): Json {
   const merged: Record<string, unknown> = { ...shown, ...patch };

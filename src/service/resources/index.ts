@@ -8,12 +8,12 @@ import { snippets } from './snippets.ts';
 import { variables } from './variables.ts';
 
 /**
- * The plain account resources, by the name of their repository in the store. The table of routes, the
- * handlers, the store, the schema and the conformance suites follow from this list, in its order.
+ * Plain account resources, by the name of their repository in the store. The route table, the handlers, the store, the
+ * schema and the conformance suites are derived from this list, in its order.
  */
 export const resources = { windows, variables, snippets, certificates, slos };
 
-/** What every resource tells, whatever its types. */
+/** Common properties of every resource, whatever its types. */
 interface AnyResource {
   readonly api: { readonly routes: object };
   readonly table: TableClass<object>;

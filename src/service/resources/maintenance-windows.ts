@@ -6,7 +6,7 @@ import { lastEnd, ruleOf } from '../maintenance/rule.ts';
 import { MaintenanceWindows, windowColumns } from '../maintenance/window-store.ts';
 import { type Change, defineResource } from './resource.ts';
 
-/** Maintenance windows. Their table is made by `0005-account-resources`. */
+/** Maintenance windows. Their table is created by `0005-account-resources`. */
 export const windows = defineResource(
   maintenanceWindowApi,
   MaintenanceWindows,
@@ -18,7 +18,7 @@ export const windows = defineResource(
   view: ({ id, definition }) => ({ ...definition, timezone: definition.timezone ?? 'UTC', id }),
 });
 
-/** What was changed of occurrences stays, unless the window's occurrences are others now. */
+/** Changes of occurrences are kept, unless the window now has other occurrences. */
 async function columns(
   definition: WindowDefinition,
   now: number,
@@ -36,7 +36,7 @@ async function columns(
   return windowColumns(definition, changes.get(stored.id));
 }
 
-/** Whether the n-th occurrence of one window is not the n-th of another. */
+/** Whether occurrence numbers of the two windows do not correspond. */
 function hasOtherOccurrences(before: WindowDefinition, after: WindowDefinition): boolean {
   return (
     Date.parse(before.startsAt) !== Date.parse(after.startsAt) ||

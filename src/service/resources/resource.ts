@@ -6,7 +6,7 @@ import type { Route } from '@picket/protocol/http/route.ts';
 import type { Insertable } from 'kysely';
 import type { z } from 'zod';
 
-/** A repository, as far as its types go. */
+/** A repository at the type level. */
 interface Shaped<Name extends string, Row, Key extends keyof Row & string, Stored> {
   readonly shape: AccountTableShape<Name, Row, Key, Stored>;
 }
@@ -18,7 +18,7 @@ type FilterOf<Api> = Api extends { readonly filter: infer Filter extends z.ZodRa
   ? z.output<z.ZodObject<Filter>>
   : object;
 
-/** The columns that a resource fills itself; those of every resource are filled for it. */
+/** Columns that a resource fills itself; common columns are filled automatically. */
 type Columns<Row, Key extends PropertyKey> = Omit<
   Insertable<Row>,
   Key | 'account_id' | 'created' | 'updated'
@@ -26,42 +26,40 @@ type Columns<Row, Key extends PropertyKey> = Omit<
   [Own in keyof Insertable<Row> as Own & Key]?: Insertable<Row>[Own];
 };
 
-/** What a change starts from, inside its transaction. */
+/** State that a change starts from, inside its transaction. */
 export interface Change<Table> {
   readonly stored: StoredOf<Table>;
   readonly table: Table;
 }
 
-/** What is particular to one resource. */
+/** The specifics of one resource. */
 export interface Declaration<Api extends ResourceApi, Table> {
-  /** What makes its table. A migration that was released is frozen, and later changes follow it. */
+  /** Migrations that create its table. A released migration is frozen; later changes are new migrations. */
   readonly migrations?: readonly Migration[];
-  /** The key of a new one, where neither the database nor the account gives it. */
+  /** Generates the key of a new object, unless the database or the account does. */
   readonly newKey?: () => string;
-  /** What is stored of one, new or changed. May refuse it with a `fieldError`. */
+  /** Columns of a new or changed object. May reject it with a `fieldError`. */
   readonly columns: (
     input: z.output<Api['input']>,
     now: number,
     change?: Change<Table>,
   ) => Columns<RowOf<Table>, KeyOf<Table>> | Promise<Columns<RowOf<Table>, KeyOf<Table>>>;
-  /** What is shown of one; when it was created and updated is added. */
+  /** The object as responses show it; creation and update times are added. */
   readonly view: (stored: StoredOf<Table>) => Omit<z.input<Api['shown']>, 'created_at' | 'updated_at'>;
-  /** Puts a change into what is stored; absent: into what is shown. */
+  /** Merges a change into the stored object; absent: into the shown one. */
   readonly merge?: (stored: StoredOf<Table>, patch: PatchOf<Api>) => z.output<Api['input']>;
-  /** A page of its list, where the query takes more than paging. */
+  /** A page of its list, if the query has more parameters than paging. */
   readonly list?: (
     table: Table,
     accountId: string,
     query: FilterOf<Api>,
     page: Page,
   ) => Promise<{ total: number; rows: StoredOf<Table>[] }>;
-  /**
-   * Operations on parts of it, which follow its own in the reference. Their handlers are listed in routes.ts.
-   */
+  /** Operations on parts of it, which follow its own in the reference. Their handlers are in routes.ts. */
   readonly parts?: Readonly<Record<string, Route>>;
 }
 
-/** A plain account resource: its API, its repository and what ties them together. */
+/** A plain account resource: its API, its repository and how they are connected. */
 export interface Resource<Api extends ResourceApi = ResourceApi, Table = unknown>
   extends Declaration<Api, Table> {
   readonly api: Api;

@@ -14,7 +14,7 @@ interface SnippetRow {
 
 export type Snippet = Selectable<SnippetRow>;
 
-/** Pieces of script that an account's checks share. Their table is made by `0005-account-resources`. */
+/** Scripts that an account's checks share. Their table is created by `0005-account-resources`. */
 export const snippets = defineResource(
   snippetApi,
   accountTable<SnippetRow>()({ name: 'snippets', key: 'id' }),

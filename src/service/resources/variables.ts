@@ -16,8 +16,8 @@ export interface VariableRow {
 }
 
 /**
- * An account's variables. Values that are locked or secret are taken and never answered. Their table is made
- * by `0005-account-resources`.
+ * Variables of an account. Locked or secret values are accepted and never returned. Their table is created by
+ * `0005-account-resources`.
  */
 export const variables = defineResource(
   variableApi,
@@ -41,10 +41,9 @@ export const variables = defineResource(
 });
 
 /**
- * No change shows a value that was hidden: a secret stays one, and a locked value is left behind when it is
- * unlocked.
+ * No change reveals a hidden value: a secret stays secret, and unlocking a variable requires a new value.
  *
- * @throws AppError VALIDATION_FAILED, naming each field that cannot change so.
+ * @throws AppError VALIDATION_FAILED, naming each field that cannot change this way.
  */
 function merge(stored: VariableRow, change: z.output<typeof VariablePatch>): z.output<typeof VariableInput> {
   const problems: { key: string; message: string }[] = [];
@@ -56,7 +55,7 @@ function merge(stored: VariableRow, change: z.output<typeof VariablePatch>): z.o
   }
   const secret = change.secret ?? stored.secret === 1;
   const locked = change.locked ?? stored.locked === 1;
-  // "" is what answers show of a hidden value: written back it keeps the value.
+  // Responses show a hidden value as "": writing that back keeps the value.
   const isValueKept = change.value === undefined || (change.value === '' && isHidden(stored));
   if (isHidden(stored) && !secret && !locked && isValueKept) {
     problems.push({ key: 'value', message: 'is required when a locked variable is unlocked' });

@@ -105,11 +105,11 @@ declare module '@picket/platform/store/repositories.ts' {
 
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
-    /** Most bytes of code bundles of an account; undefined: the default. */
+    /** Limit of bytes for code bundles of an account; undefined: the default. */
     readonly codeBundleQuotaBytes: number | undefined;
-    /** Undefined where no ClickHouse is configured. */
+    /** Undefined if no ClickHouse is configured. */
     readonly clickHouse: ReturnType<typeof configuredClickHouse> | undefined;
-    /** What reports and charts are made by. */
+    /** Thread that computes reports and charts. */
     readonly analytics: AnalyticsThread;
     readonly ingest: Ingest;
   }

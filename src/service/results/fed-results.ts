@@ -1,28 +1,28 @@
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 
-/** Up to where the sealed results of a check are in ClickHouse. */
+/** How far the sealed results of a check have been copied to ClickHouse. */
 export interface Fed {
-  /** Which feed, and so which table, they are in. */
+  /** Feed, and thus table, that they are in. */
   readonly feed: string;
   readonly until: number;
 }
 
-/** A check whose sealed results may be ahead of what was fed. */
+/** A check whose sealed results may be ahead of the feed. */
 export interface FeedState {
   readonly checkId: string;
   readonly fedUntil: number | null;
   readonly sealedUntil: number;
 }
 
-/** What the database remembers of the feed of ClickHouse: which one it is, and a cursor for each check. */
+/** State of the ClickHouse feed in the database: its name, and a cursor for each check. */
 export class FedResults extends Repository {
-  /** The present feed, and when everything that was sealed had been fed. */
+  /** The current feed, and when everything sealed had last been fed. */
   async feed(): Promise<{ readonly name: string; readonly levelAt: number } | undefined> {
     const row = await this.db.selectFrom('result_feeds').selectAll().executeTakeFirst();
     return row && { name: row.name, levelAt: row.level_at };
   }
 
-  /** Begins another feed with the oldest chunk of every check, within a transaction. */
+  /** Starts a new feed from the oldest chunk of every check, within a transaction. */
   async begin(name: string, now: number): Promise<void> {
     const before = await this.feed();
     await this.db.deleteFrom('fed_results').execute();
@@ -44,7 +44,7 @@ export class FedResults extends Repository {
     return row && { feed: row.feed, until: row.fed_until };
   }
 
-  /** Some checks in the order of their ids. */
+  /** A batch of checks after an id, ordered by id. */
   async statesAfter(checkId: string, limit: number): Promise<FeedState[]> {
     const rows = await this.db
       .selectFrom('checks')
@@ -67,7 +67,7 @@ export class FedResults extends Repository {
     return rows.map(({ id, fed, sealed }) => ({ checkId: id, fedUntil: fed, sealedUntil: sealed ?? 0 }));
   }
 
-  /** Remembers, before anything of them is inserted, that checks may have rows. */
+  /** Records that checks may have rows, before any of their rows are inserted. */
   async register(feed: string, checkIds: readonly string[]): Promise<void> {
     if (checkIds.length === 0) return;
     await this.db
@@ -77,7 +77,7 @@ export class FedResults extends Repository {
       .execute();
   }
 
-  /** Moves cursors on after an insert, never back. */
+  /** Advances cursors after an insert, never moving them back. */
   async advance(feed: string, untilOf: ReadonlyMap<string, number>): Promise<void> {
     for (const [checkId, until] of untilOf) {
       await this.db
@@ -90,12 +90,12 @@ export class FedResults extends Repository {
     }
   }
 
-  /** Has all of a check fed again. */
+  /** Resets the cursor of a check, so that all its chunks are fed again. */
   async feedAgain(checkId: string): Promise<void> {
     await this.db.updateTable('fed_results').set({ fed_until: 0 }).where('check_id', '=', checkId).execute();
   }
 
-  /** Checks that may have rows and are gone. */
+  /** Checks that may have rows and have been deleted. */
   async gone(limit: number): Promise<string[]> {
     const rows = await this.db
       .selectFrom('fed_results')

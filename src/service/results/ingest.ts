@@ -27,13 +27,13 @@ export interface IngestOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly metrics: { countResults(rows: readonly CountedResultRow[]): void };
-  /** How many passes keep their details; absent: all. */
+  /** How often passes keep their details; absent: always. */
   readonly everyNthPass?: EveryNthPass | undefined;
-  /** Hears of results once they are stored; absent where nobody wants to. */
+  /** Called with results once they are stored; absent if unused. */
   readonly onStored?: ((stored: readonly StoredResult[]) => void) | undefined;
 }
 
-/** A result that was stored, with the run it is of and the detail as it was reported. */
+/** A stored result, with its run and the detail as reported. */
 export interface StoredResult {
   readonly run: RunRow;
   readonly row: CountedResultRow;
@@ -48,16 +48,16 @@ export interface Reporter {
 const resultsPerTransaction = 100;
 const resultsPerStep = 10;
 
-/** A report that is well-formed, with its place in the request. */
+/** A well-formed report, with its position in the request. */
 interface Entry {
   readonly index: number;
   readonly report: ResultReport;
 }
 
 /**
- * Takes the results agents report. Each report is judged by itself and gets its receipt; one bad report never
- * fails the batch. A hundred of them are one transaction: results, the ends (or next attempts) of their runs and the
- * statuses of their checks are stored together or not at all, and an agent that gets no answer sends the same
+ * Accepts the results that agents report. Each report is judged individually and gets its receipt; one bad report never
+ * fails the batch. Up to a hundred of them form one transaction: results, the ends (or next attempts) of their runs and
+ * the statuses of their checks are stored together or not at all, and an agent that gets no response sends the same
  * batch again.
  */
 export class Ingest {
@@ -84,7 +84,7 @@ export class Ingest {
     for (let start = 0; start < items.length; start += resultsPerTransaction) {
       const entries: Entry[] = [];
       for (const [offset, item] of items.slice(start, start + resultsPerTransaction).entries()) {
-        // Others are served in between: reports may be large.
+        // Yields to other requests: reports may be large.
         if (offset % resultsPerStep === resultsPerStep - 1) await setImmediate();
         const index = start + offset;
         const parsed = ResultReport.safeParse(item);
@@ -116,7 +116,7 @@ export class Ingest {
   }
 }
 
-/** A report that counts: the run it ends or that is retried, and the row it is stored as. */
+/** An accepted report: the run it ends or that is retried, and its row. */
 interface AcceptedResult {
   readonly run: RunRow;
   readonly row: CountedResultRow;
@@ -134,7 +134,7 @@ interface Decided {
   readonly retried: readonly RetriedResult[];
 }
 
-/** What a test session sets for its runs. */
+/** Settings of a test session for its runs. */
 interface SessionSettings {
   readonly project_id: string | null;
   readonly environment: string | null;
@@ -165,7 +165,7 @@ class Batch {
   async judge(entries: readonly Entry[], receipts: ResultReceipt[]): Promise<void> {
     const ended = await this.#endPassed(entries);
     const others = entries.filter(({ report }) => !ended.has(report.runId));
-    // The runs are locked first: what another batch has stored meanwhile is seen below.
+    // Runs are locked first, so that the reads below see what another batch has stored meanwhile.
     const runs = await this.#repositories.runs.lockMany([
       ...new Set(others.map(({ report }) => report.runId)),
     ]);
@@ -181,8 +181,8 @@ class Batch {
   }
 
   /**
-   * Ends the runs that passed, as nearly all do: no run is tried again after that, so whether its lease lasts is
-   * all there is to judge. Returns those that were ended.
+   * Ends the runs that passed, as nearly all do: they are never retried, so only the validity of the lease matters.
+   * Returns the runs that were ended.
    */
   async #endPassed(entries: readonly Entry[]): Promise<Map<string, RunRow>> {
     const byRun = Map.groupBy(entries, ({ report }) => report.runId);
@@ -194,7 +194,7 @@ class Batch {
     return this.#repositories.leases.finish(this.#location.id, leases, this.#now);
   }
 
-  /** The ids of the results that are stored already. Storing one ends its lease: of a lease that lasts there is none. */
+  /** Ids of the results already stored. Storing a result ends its lease, so those under a valid lease are new. */
   async #storedAmong(entries: readonly Entry[], runs: ReadonlyMap<string, RunRow>): Promise<Set<string>> {
     const ids = entries.flatMap(({ report }) => {
       const run = runs.get(report.runId);
@@ -210,7 +210,7 @@ class Batch {
 
   #judgeOne(report: ResultReport, run: RunRow | undefined, stored: ReadonlySet<string>): ResultReceipt {
     const { resultId } = report;
-    // A run that was retried elsewhere belongs to both locations: each may repeat what it reported.
+    // A run that was retried elsewhere belongs to both locations: each may repeat its report.
     if (stored.has(resultId)) return { resultId, status: 'duplicate', reason: null };
     if (!run) return rejected(resultId, 'there is no such run');
     if (resultIdOf(report.runId, report.leaseNumber) !== resultId) {
@@ -232,7 +232,7 @@ class Batch {
   }
 
   #fence(report: ResultReport, run: RunRow): ResultReceipt {
-    // A deleted check leaves nothing behind, no evidence either.
+    // A deleted check leaves nothing behind, not even evidence.
     if (run.reason !== 'deleted') this.#stale.push(staleRow(report, run, this.#origin));
     return {
       resultId: report.resultId,
@@ -241,9 +241,7 @@ class Batch {
     };
   }
 
-  /**
-   * Stores what was accepted and fenced; returns the signals for alerts and for runs that were queued again.
-   */
+  /** Stores accepted and fenced reports; returns the signals for alerts and for requeued runs. */
   async store(everyNthPass: EveryNthPass): Promise<Signal[]> {
     const repositories = this.#repositories;
     await repositories.results.insertStale(this.#stale);
@@ -265,7 +263,7 @@ class Batch {
     ];
   }
 
-  /** What was accepted, with the groups that its errors fall into. */
+  /** Accepted reports, with the groups that their errors belong to. */
   async #withErrorGroups(
     { final, retried }: Decided,
     sessions: ReadonlyMap<string, SessionSettings>,
@@ -286,7 +284,7 @@ class Batch {
     return { final: final.map(grouped), retried: retried.map(grouped) };
   }
 
-  /** Which results are final, and which runs get another attempt, when and where. */
+  /** Decides which results are final, and when and where other runs get another attempt. */
   async #decideRetries(sessions: ReadonlyMap<string, SessionSettings>): Promise<Decided> {
     const accepted = this.#accepted;
     const failed = accepted.filter(({ report }) => report.failure !== null);
@@ -320,7 +318,7 @@ class Batch {
     return { final, retried };
   }
 
-  /** What runs that passed left for later ones. */
+  /** Stores the plans that passing runs left for later ones. */
   async #keepPlans(final: readonly AcceptedResult[]): Promise<void> {
     for (const { run, row, report } of final) {
       const isLeft = report.failure === null && run.test_session_id === null;
@@ -346,7 +344,7 @@ class Batch {
   }
 }
 
-/** All polls of a location are woken for a run that waits for its back-off: each has to know when to look. */
+/** Wakes all polls of a location for a run in back-off, because each has to know when to poll the database. */
 function retrySignals(retried: readonly RetriedResult[]): Signal[] {
   const requeued = retried.map(
     ({ run, locationId }): RunRow => ({ ...run, state: 'queued', location_id: locationId }),
@@ -372,9 +370,9 @@ function decide(
   },
 ): Retry | null {
   if (!report.failure || !check || findCheckType(check.checkType)?.isRetried === false) return null;
-  // A check that was switched off meanwhile is not tried again; test sessions take what is switched off too.
+  // A check that was deactivated meanwhile is not retried; test sessions also run deactivated checks.
   if (!check.activated && !session) return null;
-  // A test session stays where it was sent.
+  // A test session stays at its location.
   const locations = session ? [] : locationsOf(check.definition);
   const own = session?.retry_strategy ?? null;
   return decideRetry({

@@ -5,10 +5,10 @@ import { measuredOnDemand, wasMeasured } from './analytics/measured-values.ts';
 import { asJson, type RunTarget, storedDetail } from './stored-detail.ts';
 import type { ArtifactRow, CountedResultRow, StaleResultRow } from './tables.ts';
 
-/** What the column holds. */
+/** Limit of the column. */
 const largestLeaseNumber = 2 ** 31 - 1;
 
-/** Where and when a report came in. */
+/** Origin and time of a report. */
 export interface ReportOrigin {
   readonly locationId: string;
   readonly agentId: string;
@@ -16,7 +16,7 @@ export interface ReportOrigin {
   readonly now: number;
 }
 
-/** The row of a report that counts, as a final result, and where the run went. */
+/** Row of a counted report as a final result, and the target of the run. */
 export function resultRow(
   report: ResultReport,
   run: RunRow,
@@ -73,7 +73,7 @@ export function resultRow(
   return { row, target };
 }
 
-/** The row of a report that came after its lease was lost: evidence, which never counts. */
+/** Row of a report that arrived after its lease was lost: evidence that never counts. */
 export function staleRow(report: ResultReport, run: RunRow, origin: ReportOrigin): StaleResultRow {
   return {
     id: report.resultId,
@@ -89,7 +89,7 @@ export function staleRow(report: ResultReport, run: RunRow, origin: ReportOrigin
   };
 }
 
-/** The rows of the artifacts that a report names. */
+/** Rows of the artifacts that a report names. */
 export function artifactRows(
   report: ResultReport,
   run: RunRow,
@@ -117,7 +117,7 @@ function flagOrNull(value: boolean | null): 0 | 1 | null {
   return value ? 1 : 0;
 }
 
-/** Text that both engines can store: PostgreSQL has no NUL in texts. */
+/** Text that both engines can store: PostgreSQL does not allow NUL in text. */
 function storableText(text: string): string {
   return text.replaceAll('\u0000', '\uFFFD').toWellFormed();
 }

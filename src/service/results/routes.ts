@@ -26,7 +26,7 @@ const groupIds = storedValue<readonly string[]>('results.error_group_ids', []);
 
 const windowMs = 6 * 3_600_000;
 
-/** The routes of check results. */
+/** Routes of check results. */
 export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const checkOf = async (accountId: string, checkId: string): Promise<Check> => {
     const check = await deps.store.checks.find(accountId, checkId);
@@ -74,9 +74,9 @@ export function checkResultHandlers(deps: HandlerDeps): [string, AnyHandler][] {
 
 const inQuery = { source: 'query', key: 'location' } as const;
 
-/** @throws AppError VALIDATION_FAILED when the window ends before it begins. */
+/** @throws AppError VALIDATION_FAILED if the window ends before it begins. */
 function filterOf(check: Check, query: Omit<CheckResultQuery, 'page'>, now: number): ResultFilter {
-  // Without either the window ends a moment ahead of now, so that nothing is cut off.
+  // Without either, the window ends slightly after now, so that nothing is cut off.
   const end = instant(query.to) ?? now + 1;
   const from = instant(query.from) ?? end - windowMs - (query.to === undefined ? 1 : 0);
   const to = query.from === undefined ? end : (instant(query.to) ?? from + windowMs);
@@ -98,7 +98,7 @@ function instant(text: string | undefined): number | null {
   return text === undefined ? null : parseTimestamp(text);
 }
 
-/** A result as answers show it (check model 3.4). */
+/** A result as responses show it (check model 3.4). */
 export function resultView(
   row: ResultRow,
   checkName: string,

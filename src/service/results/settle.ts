@@ -10,11 +10,11 @@ import type { StatusChange } from './status-store.ts';
 import type { RunTarget } from './stored-detail.ts';
 import type { CountedResultRow, ResultRow } from './tables.ts';
 
-/** A final result and the run it ends. */
+/** A final result and the run that it ends. */
 export interface FinalResult {
   readonly run: RunRow;
   readonly row: ResultRow;
-  /** Where the run went, where that is at hand. */
+  /** Target of the run, if already known. */
   readonly target?: RunTarget;
 }
 
@@ -24,17 +24,16 @@ interface NewResult {
   readonly row: CountedResultRow;
 }
 
-/** What is to be stored: the results that end their runs, and those of attempts that others follow. */
+/** Results to be stored: those that end their runs, and those of attempts that are followed by others. */
 interface Outcome {
   readonly final: readonly (NewResult & FinalResult)[];
   readonly attempts: readonly NewResult[];
 }
 
 /**
- * Stores results, those of test sessions apart from those that count, ends the runs of the final ones, and
- * makes these count.
+ * Stores results, those of test sessions separately; ends the runs of final results, and makes the results count.
  *
- * @param everyNthPass how many passes of the schedule keep their details.
+ * @param everyNthPass how often scheduled passes keep their details.
  * @returns whether there are notifications to send.
  */
 export async function storeOutcome(
@@ -58,7 +57,7 @@ export async function storeOutcome(
       ),
     ),
     ...repositories.runs.finishing(
-      // Those that passed, and those of heartbeats, have ended already.
+      // Runs that passed, and those of heartbeats, have already ended.
       final.flatMap(({ run }) => (run.state === 'final' ? [] : [run.id])),
       now,
     ),
@@ -66,7 +65,7 @@ export async function storeOutcome(
   return updateStatusesAndRaiseAlerts(repositories, final, now, stored);
 }
 
-/** The rows as they are stored, some without their details. Runs that somebody asked for keep theirs. */
+/** The rows to be stored, some without their details. On-demand runs keep theirs. */
 async function withKeptDetails(
   { detailCounts }: Pick<Repositories, 'detailCounts'>,
   results: readonly NewResult[],
@@ -82,10 +81,10 @@ async function withKeptDetails(
 }
 
 /**
- * Makes final results count, in the transaction that stored them: the statuses of their checks follow, and
- * alerts are raised. Results of test sessions never count.
+ * Makes final results count, in the transaction that stored them: updates the statuses of their checks and raises
+ * alerts. Results of test sessions never count.
  *
- * @param stored what stores them.
+ * @param stored the statements that store them.
  * @returns whether there are notifications to send.
  */
 async function updateStatusesAndRaiseAlerts(
@@ -97,7 +96,7 @@ async function updateStatusesAndRaiseAlerts(
   const results = all.filter(({ run }) => run.test_session_id === null);
   const checkIds = results.map(({ row }) => row.check_id);
   const lastSlots = await repositories.statuses.lockLastSlots(checkIds);
-  // Read behind the lock: what other transactions said of these checks is there.
+  // Read after locking, to include what other transactions wrote about these checks.
   const { parallel, alerted, unmeasured } = await repositories.statuses.followed(checkIds);
   await repositories.statuses.apply(results.map(statusChange), parallel, now, stored);
   const counted = results.map(({ run, row }) => ({ row, slotLocation: run.slot_location }));
@@ -105,7 +104,7 @@ async function updateStatusesAndRaiseAlerts(
   return (await recordGaps(repositories, results, unmeasured, now)) || hasAlerts;
 }
 
-/** What was measured ends gaps; an error of ours measured nothing. */
+/** A measurement ends gaps; an error on our side measured nothing. */
 async function recordGaps(
   repositories: Repositories,
   results: readonly FinalResult[],
@@ -148,10 +147,7 @@ function statusChange({ run, row: result, target }: FinalResult): StatusChange {
   };
 }
 
-/**
- * Ends runs whose next attempt will not happen: the result of the last attempt becomes the final one (check
- * model 2.1).
- */
+/** Ends runs without a next attempt: the result of the last attempt becomes the final one (check model 2.1). */
 export async function promoteLastAttempts(
   repositories: Repositories,
   runs: readonly RunRow[],

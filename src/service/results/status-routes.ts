@@ -10,7 +10,7 @@ import { type CoverageSource, windowCoverage } from '../coverage/coverage-query.
 import { namedWindow } from './reports/window.ts';
 import type { StatusRow } from './tables.ts';
 
-/** The routes of check statuses. */
+/** Routes of check statuses. */
 export function checkStatusHandlers(
   deps: HandlerDeps & { readonly analytics: CoverageSource },
 ): [string, AnyHandler][] {
@@ -59,7 +59,7 @@ export function checkStatusHandlers(
 
 const checksAtOnce = 500;
 
-/** The warnings of all checks of an account, and the checks that have not run yet. */
+/** Warnings of all checks of an account, and the checks that have not run yet. */
 async function allWarnings(
   { store, clock }: HandlerDeps,
   accountId: string,
@@ -78,11 +78,11 @@ async function allWarnings(
   }
 }
 
-/** What a status says of runs, and why there are none. */
+/** The part of a status that results determine, and the reasons for missing results. */
 type RunFacts = Omit<CheckStatus, 'coverage' | 'state' | 'notMeasuredAt'>;
 type ShownCheck = Pick<Check, 'id' | 'name' | 'created'>;
 
-/** A check that has not run. */
+/** Status of a check that has not run. */
 function unrunView({ id, name, created }: ShownCheck, warnings: readonly Warning[]): RunFacts {
   return {
     name,
@@ -101,7 +101,7 @@ function unrunView({ id, name, created }: ShownCheck, warnings: readonly Warning
   };
 }
 
-/** A check that was deleted a moment ago is not measured any more. */
+/** A check that has just been deleted is no longer measured. */
 function standing(known: StandingCheck | undefined): Pick<CheckStatus, 'state' | 'notMeasuredAt'> {
   return { state: known?.state ?? 'not-measured', notMeasuredAt: [...(known?.notMeasuredAt ?? [])] };
 }

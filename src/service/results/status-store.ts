@@ -4,47 +4,46 @@ import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import type { LocationStatusRow, StatusRow } from './tables.ts';
 
-/** What a final result says about the state of its check. */
+/** Change of a check's state by a final result. */
 export interface StatusChange {
   readonly checkId: string;
   readonly accountId: string;
   readonly hasFailures: boolean;
   readonly hasErrors: boolean;
   readonly isDegraded: boolean;
-  /** The response time, or null when the target gave no answer to time. */
+  /** Response time, or null if the target gave no response to time. */
   readonly measuredMs: number | null;
-  /** When the certificate of the target expires; null when the run saw none. */
+  /** When the certificate of the target expires; null if the run saw none. */
   readonly certificateExpiresAt: number | null;
-  /** Where the run went; null where it does not say. */
+  /** Target of the run; null if unknown. */
   readonly targetHost: string | null;
   readonly targetAddress: string | null;
   readonly location: string;
-  /** The location the slot was for; a retry may have run elsewhere. */
+  /** Location of the slot; a retry may run elsewhere. */
   readonly slotLocation: string;
   readonly checkRunId: number;
   readonly slotAt: number;
 }
 
-/** Checks whose results bear on more than their status. */
+/** Checks whose results affect more than their status. */
 export interface FollowedChecks {
   /** They run in all of their locations at once. */
   readonly parallel: ReadonlySet<string>;
-  /** They have a state of alerts. */
+  /** They have an alert state. */
   readonly alerted: ReadonlySet<string>;
   /** They have a gap: slots that were not measured. */
   readonly unmeasured: ReadonlySet<string>;
 }
 
-/** The present state of every check that has run. */
+/** Current state of every check that has run. */
 export class Statuses extends Repository {
   /**
-   * Applies final results, within a transaction. The newest slot decides; an older one that is reported late
-   * changes nothing but the longest and shortest run. A check that runs in several locations at once is
-   * failing as long as the newest result of any of its locations is: what each of them last said is kept, and
-   * adds up.
+   * Applies final results, within a transaction. The newest slot decides; a late report of an older slot only updates
+   * the longest and shortest run. A check that runs in several locations at once fails as long as the newest result of
+   * any location is a failure: the latest result of each location is stored, and their flags are combined.
    *
-   * @param parallel the checks among them that run in parallel.
-   * @param stored what stores the results, and ends their runs: carried out with it.
+   * @param parallel those of the checks that run in parallel.
+   * @param stored the statements that store the results and end their runs: executed together with it.
    */
   async apply(
     changes: readonly StatusChange[],
@@ -59,7 +58,7 @@ export class Statuses extends Repository {
     const [first = [], ...others] = roundsOf(changes, ({ checkId }) => checkId);
     await this.dialect.together(this.db, [...stored, ...this.#upserting(first, now)]);
     for (const round of others) await this.dialect.together(this.db, this.#upserting(round, now));
-    // Now that the statuses are locked, all that other transactions said of these locations is visible.
+    // With the statuses locked, all writes of other transactions for these locations are visible.
     await this.#addUp([...new Set(byLocation.map(({ checkId }) => checkId))].sort());
   }
 
@@ -88,7 +87,7 @@ export class Statuses extends Repository {
       .execute();
   }
 
-  /** Sets the flags of checks to what their present locations said last, taken together. */
+  /** Sets the flags of checks to the combined latest results of their current locations. */
   async #addUp(checkIds: readonly string[]): Promise<void> {
     if (checkIds.length === 0) return;
     const worst = (column: string) => sql<0 | 1>`coalesce(
@@ -108,7 +107,7 @@ export class Statuses extends Repository {
       .execute();
   }
 
-  /** Forgets what locations said of a check, all but those to keep. */
+  /** Deletes the location statuses of a check, except for the locations to keep. */
   async forgetLocations(checkId: string, keep: readonly string[]): Promise<void> {
     await this.db
       .deleteFrom('location_statuses')
@@ -159,8 +158,8 @@ export class Statuses extends Repository {
   }
 
   /**
-   * The newest slot that each of some checks has a status of. Locks the statuses in one order: what other
-   * transactions say of these checks comes after this one.
+   * Newest slot in the status of each of the given checks. Locks the statuses in a fixed order: other transactions that
+   * write to these checks wait for this one.
    */
   async lockLastSlots(checkIds: readonly string[]): Promise<Map<string, number>> {
     if (checkIds.length === 0) return new Map();
@@ -174,7 +173,7 @@ export class Statuses extends Repository {
     return new Map(rows.map((row) => [row.check_id, row.last_slot_at]));
   }
 
-  /** What else results of some checks may bear on. Mostly nothing, so it is asked at once. */
+  /** Other state that results of the given checks may affect. Mostly none, so one query covers all of it. */
   async followed(checkIds: readonly string[]): Promise<FollowedChecks> {
     const followed = {
       parallel: new Set<string>(),
@@ -205,7 +204,7 @@ export class Statuses extends Repository {
     return followed;
   }
 
-  /** What the locations of some checks said last. */
+  /** Latest status per location of the given checks. */
   async ofLocations(checkIds: readonly string[]): Promise<LocationStatusRow[]> {
     if (checkIds.length === 0) return [];
     return this.db
@@ -224,7 +223,7 @@ export class Statuses extends Repository {
       .executeTakeFirst();
   }
 
-  /** The statuses of an account with the names of their checks. */
+  /** Statuses of an account with the names of their checks. */
   async list(accountId: string): Promise<(StatusRow & { name: string })[]> {
     return this.db
       .selectFrom('statuses')
@@ -237,7 +236,7 @@ export class Statuses extends Repository {
       .execute();
   }
 
-  /** When a status of an account changed last; 0 before there is one. */
+  /** When a status of an account last changed; 0 before there is one. */
   async lastChange(accountId: string): Promise<number> {
     const row = await this.db
       .selectFrom('statuses')
@@ -247,14 +246,14 @@ export class Statuses extends Repository {
     return Math.max(Number(row?.updated ?? 0), Number(row?.created ?? 0));
   }
 
-  /** When the statuses of some checks changed last, by check; those of other accounts are left out. */
+  /** When the statuses of the given checks last changed, by check; omits those of other accounts. */
   async changesOf(accountId: string, checkIds: readonly string[]): Promise<Map<string, number>> {
     const rows = await this.db
       .selectFrom('statuses')
       .select(['check_id', 'account_id', 'updated', 'created'])
       .where(this.dialect.inList('check_id', checkIds))
       .execute();
-    // Asked of the account here: SQLite would rather read all of its statuses.
+    // The account is filtered here: otherwise SQLite would read all of its statuses.
     return new Map(
       rows.flatMap(({ check_id: id, account_id: of, updated, created }) =>
         of === accountId ? [[id, updated ?? created]] : [],
@@ -269,8 +268,8 @@ export class Statuses extends Repository {
 }
 
 /**
- * Changes in rounds of at most one for each row, because one statement cannot change a row twice. Each round
- * is in the order of the rows' keys, so that two transactions cannot wait for each other.
+ * Splits changes into rounds with at most one change per row, because a statement cannot change a row twice. Each round
+ * is ordered by row key, so that two transactions cannot deadlock.
  */
 function roundsOf(
   changes: readonly StatusChange[],
@@ -292,8 +291,8 @@ function roundsOf(
 const flag = (value: boolean) => (value ? (1 as const) : (0 as const));
 
 /**
- * The new value when its slot is as new as the stored one. A stored slot that lies in the future is the trace
- * of a clock that was ahead, and counts as older than any other.
+ * Takes the new value if its slot is at least as new as the stored one. A stored slot in the future results from a
+ * clock that was ahead, and counts as older than any other.
  */
 function newer<Value>(
   table: string,
@@ -310,8 +309,8 @@ function newer<Value>(
 }
 
 /**
- * What is known of the certificate. A run that failed before it saw one says nothing about it; one that
- * passed without shows that there is none any more.
+ * Known expiry of the certificate. A run that failed before it saw one says nothing about it; one that passed without a
+ * certificate shows that there no longer is one.
  */
 function keptCertificate(now: number) {
   const known = sql<number | null>`case
@@ -320,7 +319,7 @@ function keptCertificate(now: number) {
   return newer<number | null>('statuses', 'certificate_expires', 'last_slot_at', now, known);
 }
 
-/** Where the check went last, as far as a run said. */
+/** Latest known target of the check. */
 function keptTarget(column: 'target_host' | 'target_address', now: number) {
   const known = sql<
     string | null
@@ -335,7 +334,7 @@ function extreme(column: string, comparison: '>' | '<') {
   return sql<number | null>`case when ${stored} is null or ${better} then ${offered} else ${stored} end`;
 }
 
-/** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */
+/** Columns of the table and their PostgreSQL types, for inserts of many rows at a time. */
 export const statusColumnTypes: ColumnTypes<StatusRow> = {
   check_id: 'text',
   account_id: 'text',

@@ -23,20 +23,20 @@ export interface ResultFilter {
   readonly resultType: 'FINAL' | 'ATTEMPT' | 'ALL';
 }
 
-/** Results of runs, and the evidence of those that came too late. */
+/** Results of runs, and evidence of late results. */
 export class Results extends Repository {
   async insert(rows: readonly CountedResultRow[]): Promise<void> {
     for (const change of this.inserting(rows)) await change.execute();
   }
 
-  /** The statements that store results. */
+  /** Statements that store results. */
   inserting(rows: readonly CountedResultRow[]): Change[] {
     return Array.from(this.dialect.portions(rows.map(packRow)), (portion) =>
       this.dialect.rows(this.db.insertInto('results'), resultColumnTypes, portion),
     );
   }
 
-  /** Keeps late results; one that is kept already stays as it was. */
+  /** Stores late results; existing ones are left unchanged. */
   async insertStale(rows: readonly StaleResultRow[]): Promise<void> {
     for (const batch of batches(rows)) {
       await this.db
@@ -47,7 +47,7 @@ export class Results extends Repository {
     }
   }
 
-  /** Of some result ids, those that are stored. */
+  /** The given result ids that are already stored. */
   async existing(ids: readonly string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
     const rows = await this.db
@@ -84,7 +84,7 @@ export class Results extends Repository {
     return row && unpackRow<CountedResultRow>(row);
   }
 
-  /** The last pass at a location between two instants whose detail was kept. */
+  /** Last pass at a location between two instants whose detail was kept. */
   async lastWholePass(
     checkId: string,
     location: string,
@@ -112,7 +112,7 @@ export class Results extends Repository {
     return { total, results: rows.map((row) => unpackRow<CountedResultRow>(row)) };
   }
 
-  /** How many runs ended in a span by each error, by its group; of the newest 5,000 failed runs. */
+  /** Number of runs in a period that ended by each error, by group; covers the newest 5,000 failed runs. */
   async runsByErrorGroup(
     checkId: string,
     { from, to }: { readonly from: number; readonly to: number },
@@ -135,7 +135,7 @@ export class Results extends Repository {
     return counts;
   }
 
-  /** Results from behind a cursor, newest first. */
+  /** Results after a cursor, newest first. */
   async behind(filter: ResultFilter, cursor: Cursor | undefined, limit: number): Promise<ResultRow[]> {
     const query = this.#filtered(filter);
     const rows = await (cursor ? query.where(isBehind(cursor)) : query).limit(limit).execute();
@@ -156,7 +156,7 @@ export class Results extends Repository {
     return query.selectAll().orderBy('created', 'desc').orderBy('id', 'desc');
   }
 
-  /** Notes that the results of a deleted check are to be removed. */
+  /** Schedules the results of a deleted check for deletion. */
   async purgeLater(checkId: string, now: number): Promise<void> {
     await this.db
       .insertInto('purges')
@@ -166,8 +166,7 @@ export class Results extends Repository {
   }
 
   /**
-   * The deleted check whose results are to be removed next. Read first: idle sweepers open no write
-   * transactions.
+   * The deleted check whose results are deleted next. Reads first, so that idle sweepers open no write transactions.
    */
   async nextPurge(): Promise<string | undefined> {
     const purge = await this.db
@@ -180,9 +179,9 @@ export class Results extends Repository {
   }
 
   /**
-   * Removes up to `limit` results of a deleted check, and as many fenced ones and heartbeat events, its chunks
-   * and artifacts' rows, within a transaction. Results of test sessions stay with their session, whose outcome
-   * they are. Does nothing while another process is at it.
+   * Deletes up to `limit` results of a deleted check, and as many fenced ones and heartbeat events, its chunks and the
+   * rows of its artifacts, within a transaction. Results of test sessions stay with their session, whose outcome they
+   * are. Does nothing while another process is working on it.
    */
   async purgeSome(checkId: string, limit: number): Promise<void> {
     const purge = await this.db
@@ -204,7 +203,7 @@ export class Results extends Repository {
       await this.db.deleteFrom(table).where('check_id', '=', purge.check_id).execute();
     }
     const removed = [];
-    // With their time, so that each is looked for on its day only.
+    // Includes the timestamp, so that each is searched only in its day.
     const { numAffectedRows: removedResults } = await sql`delete from results where (id, created) in
       (select id, created from results where check_id = ${purge.check_id} limit ${limit})`.execute(this.db);
     removed.push(Number(removedResults));
@@ -219,7 +218,7 @@ export class Results extends Repository {
   }
 }
 
-/** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */
+/** Columns of the table and their PostgreSQL types, for inserts of many rows at a time. */
 export const resultColumnTypes: ColumnTypes<PackedRow<CountedResultRow>> = {
   id: 'text',
   run_id: 'text',

@@ -8,21 +8,21 @@ import { measuredValues } from './analytics/measured-values.ts';
 
 const parsedDetail = storedValue<object>('results.detail', {});
 
-/** Where a run went, as far as its detail says. */
+/** Target of a run, if its detail contains it. */
 export type RunTarget = Pick<RunFacts, 'host' | 'address'>;
 
-/** What becomes of a reported detail. */
+/** Result of processing a reported detail. */
 export interface StoredDetail {
   readonly detail: string | null;
   readonly problem: string | null;
   readonly target: RunTarget;
-  /** What analytics follow of it, as JSON. */
+  /** Values of it that analytics tracks, as JSON. */
   measure(responseTimeMs: number | null): string | null;
 }
 
 /**
- * What is stored of a detail: nothing when it does not fit the schema of its type. The verdict counts without
- * it; a newer agent may know of things that this service does not.
+ * Prepares a detail for storage: nothing is stored if it does not match the schema of its type. The verdict counts
+ * without it; a newer agent may report things that this service does not know.
  */
 export function storedDetail(checkType: string, reported: unknown): StoredDetail {
   const type = findCheckType(checkType);
@@ -39,19 +39,19 @@ export function storedDetail(checkType: string, reported: unknown): StoredDetail
   return { detail, problem: null, target, measure: measureOf(parsed.data) };
 }
 
-/** The tests in which errors of a stored detail occurred. */
+/** Tests in which errors of a stored detail occurred. */
 export function failedTests(checkType: string, detail: string | null): readonly FailedTest[] {
   const type = findCheckType(checkType);
   return detail === null || !type?.failedTests ? [] : type.failedTests(parsedDetail(detail));
 }
 
-/** What the run of a stored detail left for later runs of its check; null where it left nothing. */
+/** Plan that the run of a stored detail left for later runs of its check; null if it left none. */
 export function leftPlan(checkType: string, detail: string | null) {
   const type = findCheckType(checkType);
   return detail === null || !type?.planOf ? null : type.planOf(parsedDetail(detail));
 }
 
-/** JSON of a value from outside, or null when it is nested so deeply that the stack does not hold it. */
+/** JSON of an external value, or null if it is nested too deeply for the stack. */
 export function asJson(value: unknown): string | null {
   try {
     return JSON.stringify(value);

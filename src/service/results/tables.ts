@@ -17,7 +17,7 @@ export interface ResultRow {
   owner: string | null;
   code: string | null;
   message: string | null;
-  /** `FailureDetails` as JSON; null for passes, and where the agent reported none. */
+  /** `FailureDetails` as JSON; null for passes, and if the agent reported none. */
   failure_details: string | null;
   response_time: number;
   started: number;
@@ -30,26 +30,23 @@ export interface ResultRow {
   start_delay: number;
   agent_lag: number;
   agent_overhead: number;
-  /**
-   * The start by the clock of the agent's host, uncorrected; null in results of older agents and where
-   * nothing ran.
-   */
+  /** Start by the clock of the agent's host, uncorrected; null in results of older agents and if nothing ran. */
   host_started: number | null;
   timing_doubtful: Flag;
-  /** When the certificate of the target expires; null where none was seen. */
+  /** When the certificate of the target expires; null if none was seen. */
   certificate_expires: number | null;
   agent_id: string;
   error_messages: string;
-  /** JSON: the error groups its messages fell into. */
+  /** JSON: the error groups of its messages. */
   error_group_ids: string;
   detail: string | null;
-  /** There was a detail, and the service is set up to leave those of such runs out. */
+  /** Whether a detail existed, but the service is configured to drop those of such runs. */
   is_detail_left_out?: boolean;
 }
 
-/** A result that counts, with what analytics follow of it. */
+/** A counted result, with the values that analytics tracks. */
 export interface CountedResultRow extends ResultRow {
-  /** `MeasuredValues` as JSON; null where an older build stored the result. */
+  /** `MeasuredValues` as JSON; null if an older build stored the result. */
   measured: string | null;
 }
 
@@ -69,13 +66,13 @@ export interface ResultColumnRow {
   content: Uint8Array;
 }
 
-/** The feed of ClickHouse: its name, and when everything that was sealed had been fed. */
+/** The ClickHouse feed: its name, and when everything sealed had last been fed. */
 export interface ResultFeedRow {
   name: string;
   level_at: number;
 }
 
-/** Up to where the sealed results of a check were fed. */
+/** How far the sealed results of a check have been fed. */
 export interface FedResultRow {
   check_id: string;
   feed: string;
@@ -87,7 +84,7 @@ export interface TestResultRow extends ResultRow {
   test_session_id: string;
 }
 
-/** A result that came after its lease was lost: kept as evidence, never counted. */
+/** A result that arrived after its lease was lost: kept as evidence, never counted. */
 export interface StaleResultRow {
   id: string;
   run_id: string;
@@ -100,13 +97,13 @@ export interface StaleResultRow {
   report: string;
 }
 
-/** Where an artifact is on its way; the story is in artifacts/intake.ts. */
+/** State of an artifact; its lifecycle is in artifacts/intake.ts. */
 export type ArtifactState = 'awaited' | 'stored' | 'refused' | 'withheld' | 'lost';
 
 /** An artifact that a result names. */
 export interface ArtifactRow {
   result_id: string;
-  /** Its place in the list of the result. */
+  /** Position in the list of the result. */
   position: number;
   name: string;
   check_id: string;
@@ -115,14 +112,14 @@ export interface ArtifactRow {
   size_bytes: number | null;
   sha256: string | null;
   state: ArtifactState;
-  /** Why it was left out, in part or wholly, or was lost. */
+  /** Why it was omitted, in part or entirely, or was lost. */
   reason: string | null;
-  /** Why the artifact store did not take it at the last try. */
+  /** Why the artifact store did not accept it at the last attempt. */
   trouble: string | null;
-  /** What was done to remove secrets, as JSON. */
+  /** How secrets were removed, as JSON. */
   scrub: string | null;
   created: number;
-  /** When it was there in whole. */
+  /** When it was stored completely. */
   stored: number | null;
 }
 
@@ -140,12 +137,12 @@ export interface StatusRow {
   certificate_expires: number | null;
   created: number;
   updated: number | null;
-  /** Where its last run that says so went. */
+  /** Target of the last run that reported one. */
   target_host: string | null;
   target_address: string | null;
 }
 
-/** The newest final result of a check that runs in parallel, at each location its slots were for. */
+/** Newest final result of a check that runs in parallel, per location of its slots. */
 export interface LocationStatusRow {
   check_id: string;
   slot_location: string;
@@ -155,15 +152,12 @@ export interface LocationStatusRow {
   is_degraded: Flag;
 }
 
-/** Errors that are alike: of one check, or of the test sessions of one project. */
+/** Similar errors: of one check, or of the test sessions of one project. */
 export interface ErrorGroupRow {
   id: string;
   account_id: string;
   kind: 'check' | 'test-session';
-  /**
-   * What the group belongs to: the id of the check, or of the project; '' for test sessions without a
-   * project.
-   */
+  /** Owner of the group: the id of the check or the project; '' for test sessions without a project. */
   owner_id: string;
   error_hash: string;
   raw_message: string | null;
@@ -172,20 +166,20 @@ export interface ErrorGroupRow {
   last_seen: number;
   count: number;
   is_archived: Flag;
-  /** Archived for good: errors that come back leave it so. */
+  /** Archived permanently: recurring errors do not reopen it. */
   is_archived_for_ever: Flag;
-  /** JSON: the environments of the test sessions where the error was seen. */
+  /** JSON: environments of the test sessions where the error was seen. */
   environments: string;
-  /** JSON: the tests it occurred in, newest first; null for errors of other things than tests. */
+  /** JSON: tests in which it occurred, newest first; null for errors outside of tests. */
   tests: string | null;
 }
 
-/** Passes of a check at a location since the last one whose detail was kept; the story is in kept-details.ts. */
+/** Passes of a check at a location since the last one whose detail was kept; see kept-details.ts. */
 export interface DetailCountRow {
   check_id: string;
   location: string;
   passes: number;
-  /** When that was. */
+  /** Time of that pass. */
   kept: number;
 }
 

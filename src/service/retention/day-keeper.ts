@@ -11,15 +11,15 @@ import type pg from 'pg';
 const lookEveryMs = 60_000;
 const againMs = 2_000;
 const progressEveryMs = 10_000;
-/** Rows that are kept longer have a partition for each week: every statement without a time looks into all. */
+/** With longer retention, partitions cover a week: every statement without a time range searches all of them. */
 const mostDailyDays = 62;
 
-/** Which table is kept divided. */
+/** A table to be partitioned. */
 export interface Divided {
   readonly daysOf: (repositories: Pick<Repositories, 'resultDays' | 'runDays'>) => Days;
-  /** Converts a table that has rows; false: to be tried again. */
+  /** Converts a table that has rows; false: retry later. */
   readonly divide: (client: pg.Client, now: number, logger: Logger, isFirstTry: boolean) => Promise<boolean>;
-  /** How far a statement of it is that takes long. */
+  /** Progress of its long-running statement. */
   readonly progress?: (store: Pick<Store, 'resultDays'>) => ReturnType<Store['resultDays']['buildProgress']>;
 }
 
@@ -35,22 +35,22 @@ export interface DayKeeperOptions extends Divided {
   readonly store: Pick<Store, 'resultDays' | 'runDays' | 'transaction' | 'withOwnConnection'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** For how long rows are kept. */
+  /** How long rows are kept. */
   readonly keptMs: number;
 }
 
 /**
- * Work of the leader on PostgreSQL: makes partitions of a table of an older store, and partitions ahead of time,
- * so that no row finds none. Both go on while rows come; where others hold the table, it is tried again.
+ * Job of the leader on PostgreSQL: partitions the table of an older store, and creates partitions ahead of time, so
+ * that every row has one. Both run while rows arrive; if others lock the table, they are retried.
  */
 export class DayKeeper {
   readonly #options: DayKeeperOptions;
   readonly #lengthDays: number;
-  /** What a conversion uses. */
+  /** Connection of a running conversion. */
   #client: pg.Client | undefined;
   #isStopping = false;
   #tries = 0;
-  /** Days whose rows are outside. */
+  /** Days with rows outside of partitions. */
   readonly #left = new Set<string>();
 
   constructor(options: DayKeeperOptions) {
@@ -83,7 +83,7 @@ export class DayKeeper {
     return now + lookEveryMs;
   }
 
-  /** Ends a conversion under way, which the next leader goes on with. */
+  /** Stops a running conversion, which the next leader continues. */
   stop(): void {
     this.#isStopping = true;
     void this.#client?.end();
@@ -119,7 +119,7 @@ export class DayKeeper {
   }
 }
 
-/** Whether the database did not get to a table in the time it was given. */
+/** Whether the database could not lock a table in the given time. */
 export function isLockTimeout(thrown: unknown): boolean {
   return thrown instanceof Error && [thrown, thrown.cause].some((error) => errorCodeOf(error) === '55P03');
 }

@@ -32,20 +32,20 @@ const maxDeaths = 2;
 const takeBackEveryMs = 5_000;
 const shortestFreshnessMs = 10_000;
 
-/** The longest sleep between two sweeps: nothing that begins meanwhile ends sooner. */
+/** Longest sleep between two sweeps: nothing that begins meanwhile ends sooner. */
 export function leaseSweepLongestMs(leaseTtlMs: number): number {
   return Math.min(leaseTtlMs, shortestFreshnessMs);
 }
 
 /**
- * Ends what nobody else will end: leases that ran out and runs that waited too long. It looks at the earliest
- * such instant. A lease or queue entry made after it fell asleep cannot end before its longest sleep is over,
- * so it needs no waking.
+ * Ends what no other code ends: expired leases and runs that waited too long. It sleeps until the earliest such
+ * instant. A lease or queue entry created after it fell asleep cannot end before its longest sleep is over, so no
+ * wake-up is needed.
  *
- * The results of deleted checks are removed here too, some at each turn, so that nothing else waits for long.
+ * It also deletes the results of deleted checks, some on each turn, so that nothing else waits for long.
  *
- * Leases are spared for one TTL after the service started or stood still: agents could not renew meanwhile,
- * and taking their work away would only repeat it.
+ * Leases are spared for one TTL after the service started or stalled: agents could not renew meanwhile, and revoking
+ * their work would only repeat it.
  */
 export class LeaseSweep {
   readonly #store: Store;
@@ -90,7 +90,7 @@ export class LeaseSweep {
 
   async #withdrawFutureRuns(): Promise<void> {
     this.#takesBackAtMs = this.#clock.monotonicMs() + takeBackEveryMs;
-    // The clock is read once there is a connection: after a wait for it, new runs would seem to be in the future.
+    // The clock is read once connected: after waiting for a connection, new runs would appear to be in the future.
     const runs = await this.#store.transaction((repositories) =>
       repositories.runs.withdrawFutureRuns(this.#clock.wallMs(), this.#leaseTtlMs),
     );
@@ -115,7 +115,7 @@ export class LeaseSweep {
     });
     if (hasGaps) this.#store.signals.send([{ kind: 'alerts' }]);
     this.#count(missed);
-    // First the silent agents, then the news: else they would be given what they just lost.
+    // First the silent agents, then the news: otherwise they would be given the runs that they just lost.
     this.#store.signals.send([...silentSessions(ended), ...queuedSignals(queued), ...testedSignals(ended)]);
     return ended.length;
   }
@@ -132,7 +132,7 @@ export class LeaseSweep {
       const busy = await repositories.runs.sessionsAtWork(locationIds, now);
       const reason = (run: RunRow) => reasonOf(run, { agents, busy, now });
       const missed = await this.#giveUp(repositories, outlived, reason, now);
-      // An agent that restarts is no outage: a location is without agents after two minutes only.
+      // The restart of an agent is not an outage: a location counts as without agents only after two minutes.
       const served = new Set(agents.map((agent) => agent.location_id));
       const unserved = outlived.filter(
         (run) => run.last_result_id === null && !(run.location_id !== null && served.has(run.location_id)),
@@ -147,12 +147,11 @@ export class LeaseSweep {
     return seen;
   }
 
-  /** Whether there may be more to remove. */
+  /** Returns whether there may be more to delete. */
   async #purge(): Promise<boolean> {
     const checkId = await this.#store.results.nextPurge();
     if (checkId === undefined) return false;
-    // The bytes first: the rows are what remembers them. An upload that ends later finds no row and removes
-    // its bytes.
+    // The bytes first, because the rows refer to them. An upload that ends later finds no row and deletes its bytes.
     await this.#artifactStore.removeFolder(checkId);
     await this.#store.transaction((repositories) => repositories.results.purgeSome(checkId, resultsPerTurn));
     return (await this.#store.results.nextPurge()) !== undefined;
@@ -182,13 +181,13 @@ export class LeaseSweep {
     return byReason;
   }
 
-  /** Once the transaction that made them missed has ended. */
+  /** Called once the transaction that ended them has been committed. */
   #count(missed: ReadonlyMap<MissedReason, readonly RunRow[]>): void {
     for (const [reason, runs] of missed) this.#metrics.countMissed(runs, reason);
   }
 }
 
-/** Missed slots of the schedule that may make gaps. */
+/** Missed scheduled slots that may cause gaps. */
 function missesOf(missed: ReadonlyMap<MissedReason, readonly RunRow[]>): Miss[] {
   return [...missed].flatMap(([reason, runs]) => {
     if (!isGapReason(reason)) return [];
@@ -197,7 +196,7 @@ function missesOf(missed: ReadonlyMap<MissedReason, readonly RunRow[]>): Miss[] 
   });
 }
 
-/** The sessions that let leases run out: whatever polls they left open are not to be trusted with more. */
+/** Sessions that let leases expire: polls they left open must not get more runs. */
 function silentSessions(ended: readonly RunRow[]): Signal[] {
   const byId = new Map<string, Signal>();
   for (const { location_id: locationId, session_id: sessionId } of ended) {
@@ -208,8 +207,8 @@ function silentSessions(ended: readonly RunRow[]): Signal[] {
 }
 
 /**
- * Why nobody took a run in time. Agents that are gone count as seen for a while; so one was too busy only if
- * it has work in hand, or called while the run waited. An idle one would have taken it.
+ * Why no agent took a run in time. Agents that are gone count as present for a while, so an agent was too busy only if
+ * it has runs in progress, or called while the run waited. An idle one would have taken it.
  */
 function reasonOf(
   run: RunRow,

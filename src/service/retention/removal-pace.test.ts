@@ -2,7 +2,7 @@ import type { Clock } from '@picket/lib/clock.ts';
 import { describe, expect, it } from 'vitest';
 import { RemovalPace } from './removal-pace.ts';
 
-/** A table of rows, a clock that goes on by what removing costs, and what was done. */
+/** A table of rows, a clock that advances by the cost of deleting, and a record of the work. */
 function stage(rows: number, { startMs = 2, usPerRow = 100 } = {}) {
   let nowMs = 1_000;
   let left = rows;
@@ -32,7 +32,7 @@ describe('RemovalPace', () => {
     const { done, run, left } = stage(10_000);
     expect(await run(60_000)).toBe(false);
     expect(left()).toBe(0);
-    // 52 ms for the first 500, then 20 ms less the 2 ms that a statement takes by itself.
+    // 52 ms for the first 500, then 20 ms minus the 2 ms that each statement takes on its own.
     expect(done.portions[0]).toBe(500);
     expect(done.portions.at(-1)).toBeGreaterThan(170);
     expect(done.portions.at(-1)).toBeLessThan(200);

@@ -5,8 +5,8 @@ const fewestRows = 100;
 const mostRows = 50_000;
 
 /**
- * Removes rows of one kind in portions that take about as long as one statement may: as many rows as that
- * allows today, on this disk and next to that load. After each it pauses, so that others come in between.
+ * Deletes rows of one kind in portions that take about as long as one statement may, adapting the number of rows to the
+ * current disk and load. It pauses after each portion, so that other statements run in between.
  */
 export class RemovalPace {
   readonly #clock: Clock;
@@ -19,15 +19,15 @@ export class RemovalPace {
     this.#rows = firstRows;
   }
 
-  /** How many rows the next statement removes at most. */
+  /** Maximum number of rows that the next statement deletes. */
   get rows(): number {
     return this.#rows;
   }
 
   /**
-   * Removes portions until one is not full, or until an instant of the monotonic clock.
+   * Deletes portions until one is not full, or until an instant of the monotonic clock.
    *
-   * @param remove removes up to `limit` rows and returns how many there were.
+   * @param remove deletes up to `limit` rows and returns the number deleted.
    * @returns whether there may be more.
    */
   async run(remove: (limit: number) => Promise<number>, untilMs: number): Promise<boolean> {
@@ -46,7 +46,7 @@ export class RemovalPace {
 
   #adapt(tookMs: number, isFull: boolean): void {
     const fitting = this.#removal.statementMs / Math.max(tookMs, 1);
-    // A portion that was not full says only that up to that many are not too many.
+    // A portion that was not full only shows that up to this number of rows is acceptable.
     const factor = Math.max(0.5, isFull ? Math.min(2, fitting) : Math.min(1, fitting));
     this.#rows = Math.min(mostRows, Math.max(fewestRows, Math.round(this.#rows * factor)));
   }

@@ -5,31 +5,30 @@ import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { ArtifactRow } from '../results/tables.ts';
 
-/** Checks, and up to when their results are due. */
+/** Checks with the instant before which their results are due. */
 type DueResults = readonly (readonly [checkId: string, before: number])[];
 
 const trustedMark = 'retention';
 const doubtMark = 'retention-doubt';
 
 /**
- * Removal of what is too old, in batches: each call is one short statement, so that claims and results never
- * wait for long. Nothing here is on its way: results are final or attempts of runs that ended long ago, runs
- * are terminal.
+ * Deletes old data in batches: each call is one short statement, so that claims and results never wait for long. None
+ * of it is in progress: results are final or attempts of runs that ended long ago, and runs are terminal.
  */
 export class Retired extends Repository {
-  /** How many rows one call removes at most. */
+  /** Maximum number of rows that one call deletes. */
   get rowsPerRemoval(): number {
     return this.dialect.rowsPerRemoval;
   }
 
-  /** Gives space of removed rows back, a little at a time; whether there may be more. */
+  /** Releases space of deleted rows, a little at a time; returns whether there may be more. */
   async giveBackSpace(): Promise<boolean> {
     return this.dialect.giveBackSpace(this.db);
   }
 
   /**
-   * Up to when time is known to have passed: where retention was last, or, before its first turn, when the
-   * newest run ended. Null in a database without either.
+   * Latest instant that is known to have passed: that of the last retention turn, or, before the first one, the end of
+   * the newest run. Null in a database with neither.
    */
   async trustedUntil(): Promise<number | null> {
     const mark = await this.db
@@ -69,12 +68,12 @@ export class Retired extends Repository {
     }
   }
 
-  /** How removal goes on this engine. */
+  /** Deletion parameters for this engine. */
   get removal(): Removal {
     return removals[this.dialect.name];
   }
 
-  /** Up to `limit` results that are due, as `removeDue` has them. */
+  /** Up to `limit` due results, with the same selection as `removeDue`. */
   async dueResults(due: DueResults, limit: number, table = 'results'): Promise<string[]> {
     const rows = await sql<{ id: string }>`
       select results.id ${dueOf(this.dialect, due, table)} limit ${limit}`.execute(this.db);
@@ -82,10 +81,10 @@ export class Retired extends Repository {
   }
 
   /**
-   * Removes up to `limit` results of some checks, those of each from before an instant of its own, oldest first,
-   * without their artifacts: of checks that have none. Returns how many.
+   * Deletes up to `limit` results of the given checks, each from before its own instant, oldest first. Only for checks
+   * without artifacts, which it does not delete. Returns the number deleted.
    *
-   * @param table where results are partitions: one of them, as an address is that of a row in each.
+   * @param table if results are partitioned, one partition, because row addresses are only unique within one.
    */
   async removeDue(due: DueResults, limit: number, table = 'results'): Promise<number> {
     const rows = atAddresses(
@@ -96,7 +95,7 @@ export class Retired extends Repository {
     return Number(done.numAffectedRows);
   }
 
-  /** Of some checks, those with artifacts. */
+  /** The given checks that have artifacts. */
   async withArtifacts(checkIds: readonly string[]): Promise<Set<string>> {
     if (checkIds.length === 0) return new Set();
     const rows = await this.db
@@ -113,9 +112,9 @@ export class Retired extends Repository {
   }
 
   /**
-   * Removes up to `limit` runs that ended before an instant, those that ended first; returns how many.
+   * Deletes up to `limit` runs that ended before an instant, earliest first; returns the number deleted.
    *
-   * @param table where runs are partitions: one of them, as an address is that of a row in each.
+   * @param table if runs are partitioned, one partition, because row addresses are only unique within one.
    */
   async removeRuns(before: number, limit: number, table = 'runs'): Promise<number> {
     const rows = atAddresses(
@@ -128,8 +127,7 @@ export class Retired extends Repository {
   }
 
   /**
-   * Removes results and what is known of their artifacts. The bytes have to be gone before: the rows remember
-   * them.
+   * Deletes results and the rows of their artifacts. The bytes must be deleted before, because the rows refer to them.
    *
    * @param table `results`, one of its partitions, or `test_results`.
    */
@@ -138,7 +136,7 @@ export class Retired extends Repository {
     await sql`delete from ${sql.table(table)} where ${this.dialect.inList('id', ids)}`.execute(this.db);
   }
 
-  /** Artifacts that are kept and were announced before an instant. */
+  /** Stored artifacts that were announced before an instant. */
   async artifacts(before: number, limit: number): Promise<ArtifactRow[]> {
     return this.db
       .selectFrom('artifacts')
@@ -150,7 +148,7 @@ export class Retired extends Repository {
       .execute();
   }
 
-  /** Marks an artifact whose bytes were removed. */
+  /** Marks an artifact whose bytes were deleted. */
   async forgetArtifact(row: ArtifactRow, reason: string): Promise<void> {
     await this.db
       .updateTable('artifacts')
@@ -161,11 +159,10 @@ export class Retired extends Repository {
   }
 
   /**
-   * Removes up to `limit` each of: fenced results, check sessions, alerts with their
-   * notifications, groups of errors that were not seen since, notices of maintenance, silences that are over,
-   * and what people did about alerts, all from before an instant. Alerts about certificates stay: they keep a
-   * certificate from being notified twice. So do groups that were archived for good: without them their
-   * errors would come back as new ones.
+   * Deletes up to `limit` each of: fenced results, check sessions, alerts with their notifications, error groups that
+   * were not seen since, maintenance notices, expired silences, and actions on alerts, all from before an instant.
+   * Certificate alerts are kept, because they prevent duplicate notifications of a certificate. Permanently archived
+   * groups are kept, too: without them their errors would come back as new ones.
    *
    * @returns whether there may be more.
    */
@@ -201,7 +198,7 @@ export class Retired extends Repository {
     const removedGroups = await this.db
       .deleteFrom('error_groups')
       .where('id', 'in', groups)
-      // Seen again meanwhile: it stays.
+      // Kept if seen again meanwhile.
       .where('last_seen', '<', before)
       .executeTakeFirst();
     await this.db.deleteFrom('alert_causes').where('closed', '<', before).execute();
@@ -226,16 +223,13 @@ export class Retired extends Repository {
       .execute();
     const ids = alerts.map(({ id }) => id);
     if (ids.length === 0) return 0;
-    // The notifications first: an alert without them is not found again by what removes the rest.
+    // Notifications first: once their alert is deleted, the deletion would no longer find them.
     await this.db.deleteFrom('alert_notifications').where(this.dialect.inList('alert_id', ids)).execute();
     await this.db.deleteFrom('alerts').where(this.dialect.inList('id', ids)).execute();
     return ids.length;
   }
 
-  /**
-   * The ids of up to `limit` results of test sessions that started before an instant, and of the sessions
-   * without any.
-   */
+  /** Ids of up to `limit` results of test sessions that started before an instant, and of the sessions without any. */
   async testSessions(
     before: number,
     limit: number,
@@ -260,12 +254,12 @@ export class Retired extends Repository {
     return { resultIds: results.map(({ id }) => id), emptyIds };
   }
 
-  /** Removes test sessions whose results are gone. */
+  /** Deletes test sessions whose results are gone. */
   async removeTestSessions(ids: readonly string[]): Promise<void> {
     await this.db.deleteFrom('test_sessions').where(this.dialect.inList('id', ids)).execute();
   }
 
-  /** Removes up to `limit` events of heartbeats from before an instant; returns how many. */
+  /** Deletes up to `limit` heartbeat events from before an instant; returns the number deleted. */
   async removeHeartbeatEvents(checkIds: readonly string[], before: number, limit: number): Promise<number> {
     const some = this.db
       .selectFrom('heartbeat_events')
@@ -292,7 +286,7 @@ export class Retired extends Repository {
 
 function dueOf(dialect: Dialect, due: DueResults, table: string) {
   const latest = greatestOf(due.map(([, before]) => before));
-  // The latest instant is said apart: PostgreSQL knows nothing of those in pairs and may read all results.
+  // The latest instant is a separate condition, because PostgreSQL has no statistics on those in pairs.
   return sql`from ${dialect.pairRows(['check_id', 'before'], due)} as due cross join ${sql.table(table)} as results
     where results.check_id = due.check_id and results.created < due.before and results.created < ${latest}`;
 }

@@ -10,18 +10,15 @@ import { isLockTimeout } from './day-keeper.ts';
 import { RemovalPace } from './removal-pace.ts';
 import { TrustedTime } from './trusted-time.ts';
 
-/** How long things are kept, in milliseconds. */
+/** Retention periods, in milliseconds. */
 export interface RetentionTimes {
-  /**
-   * Results with their details, fenced results, events of heartbeats, and the records of runs, sessions and
-   * alerts.
-   */
+  /** Results with their details, fenced results, heartbeat events, and the records of runs, sessions and alerts. */
   readonly resultsMs: number;
-  /** The files that runs left behind. */
+  /** Files of runs. */
   readonly artifactsMs: number;
-  /** The numbers analytics work with, and nothing else of a result. */
+  /** Numbers used by analytics, without the rest of a result. */
   readonly analyticsMs: number;
-  /** Who changed what. */
+  /** The audit log. */
   readonly auditMs: number;
 }
 
@@ -35,36 +32,34 @@ export interface RetentionOptions {
 
 const checksPerTurn = 20;
 const chunksPerTurn = 500;
-/** How long a turn removes rows of one kind. */
+/** How long a turn deletes rows of one kind. */
 const turnMs = 500;
 const artifactsPerTurn = 50;
-/** From the end of one round over all checks to the start of the next. */
+/** Pause between two rounds over all checks. */
 const restMs = 60_000;
-/** Results removed in a round after which the next one begins at once. */
+/** Number of results deleted in a round from which the next one begins at once. */
 const busyRound = 5_000;
-/** Queue lengths are kept for as long as they can be asked for (spec.md, Limits), and a day more. */
+/** Queue lengths are kept as long as they can be queried (spec.md, Limits), plus one day. */
 const locationMinutesMs = 16 * 86_400_000;
 const minuteMs = 60_000;
 
 /**
- * Work of the leader that nobody waits for: results are sealed into columns (result-columns.ts), what is too
- * old is removed, and the queues are looked at once a minute. It goes over all checks, a few at each turn, in
- * statements that take milliseconds, so that claims and results are never held up; between two rounds it
- * rests.
+ * Background work of the leader: seals results into columns (result-columns.ts), deletes old data, and records queue
+ * lengths once a minute. It covers all checks, a few on each turn, in statements that take milliseconds, so that claims
+ * and results are never held up; it pauses between two rounds.
  *
- * Results are removed only once they are sealed, and the records of slots likewise (slot-days.ts): what
- * analytics know of them outlives them. How old something
- * is follows from the time that is known to have passed (trusted-time.ts), not from a clock alone.
+ * Results are deleted only once they are sealed, as are ledger records (slot-days.ts): the data for analytics outlives
+ * them. The age of data is based on the time that is known to have passed (trusted-time.ts), not on a clock alone.
  *
- * Where results and runs are partitions by day, a day goes in whole, after its last row would; only what came before
- * there were days, or is outside of them, goes row by row.
+ * If results and runs are partitioned by day, a day is dropped as a whole once its last row is due; only rows from
+ * before partitioning, or outside of partitions, are deleted individually.
  */
 export class Retention {
   readonly #store: Store;
   readonly #artifactStore: ArtifactStore;
   readonly #clock: Clock;
   readonly #retention: RetentionTimes;
-  /** The check the next turn begins after. */
+  /** The next turn starts after this check. */
   #cursor = '';
   #recordedMinute = 0;
   #restsUntilMs = 0;
@@ -72,7 +67,7 @@ export class Retention {
   readonly #logger: Logger;
   readonly #resultPace: RemovalPace;
   readonly #runPace: RemovalPace;
-  /** The last day that was found to be nobody's any more. */
+  /** Latest day found to be no longer needed. */
   #unneeded: string | undefined;
   #removedResults = 0;
   #removedFiles = 0;
@@ -101,7 +96,7 @@ export class Retention {
     if (isOldLeft || (await this.#dropDays(now)) || (await this.#store.retired.giveBackSpace()))
       return this.#clock.wallMs();
     this.#cursor = '';
-    // Where much goes, much more is due already: no rest.
+    // If much was deleted, much more is already due: no pause.
     const isBusy = this.#removedResults >= busyRound;
     this.#logRemoved();
     if (isBusy) return this.#clock.wallMs();
@@ -116,10 +111,7 @@ export class Retention {
     this.#recordedMinute = minute;
   }
 
-  /**
-   * Seals and removes results of the next few checks. Returns false when there are no more checks in this
-   * round.
-   */
+  /** Seals and deletes results of the next few checks. Returns false if no more checks are left in this round. */
   async #lookAtChecks(now: number): Promise<boolean> {
     const ids = await this.#store.retired.checkIdsAfter(this.#cursor, checksPerTurn);
     let isLeft = false;
@@ -127,13 +119,13 @@ export class Retention {
     for (const id of ids) isLeft = (await this.#sealSome(id, oldest.get(id), now)) || isLeft;
     isLeft = (await this.#removeResults(ids, now)) || isLeft;
     isLeft = (await this.#prune(ids, now)) || isLeft;
-    // Checks with much to do are gone on with at the next turn.
+    // Checks with much work left are continued on the next turn.
     if (isLeft) return true;
     this.#cursor = ids.at(-1) ?? this.#cursor;
     return ids.length === checksPerTurn;
   }
 
-  /** Seals one chunk of results and one of slots; whether there may be more. */
+  /** Seals one chunk of results and one of slots; returns whether there may be more. */
   async #sealSome(checkId: string, oldest: number | undefined, now: number): Promise<boolean> {
     const store = this.#store;
     let isSealing =
@@ -152,7 +144,7 @@ export class Retention {
     return isSealing || isSealingSlots;
   }
 
-  /** Removes results that are sealed and too old, and events of heartbeats; whether there may be more. */
+  /** Deletes old sealed results, and heartbeat events; returns whether there may be more. */
   async #removeResults(checkIds: readonly string[], now: number): Promise<boolean> {
     const { retired, resultColumns } = this.#store;
     const keptSince = now - this.#retention.resultsMs;
@@ -184,7 +176,7 @@ export class Retention {
     return areLeft || events === retired.rowsPerRemoval;
   }
 
-  /** Drops days whose last row is older than it is kept; whether there may be more. */
+  /** Drops days whose last row exceeds the retention period; returns whether there may be more. */
   async #dropDays(now: number): Promise<boolean> {
     const { resultDays, runDays } = this.#store;
     const keptSince = now - this.#retention.resultsMs;
@@ -192,7 +184,7 @@ export class Retention {
     const due = (await resultDays.parts()).filter((part) => !part.isOutside && part.to <= keptSince);
     for (const part of due) {
       if (this.#unneeded !== part.name && (await resultDays.isNeeded(part))) continue;
-      // It stays so: nothing is stored there any more.
+      // This stays true, because nothing more is stored there.
       this.#unneeded = part.name;
       const withArtifacts = await resultDays.withArtifacts(part, artifactsPerTurn);
       await this.#removeWithArtifacts(part.name, withArtifacts);
@@ -213,7 +205,7 @@ export class Retention {
     this.#logger.info({ table: part.name }, 'dropped an expired day');
   }
 
-  /** Removes numbers of analytics and coverage that are too old; whether there may be more. */
+  /** Deletes old analytics and coverage data; returns whether there may be more. */
   async #prune(checkIds: readonly string[], now: number): Promise<boolean> {
     const before = now - this.#retention.analyticsMs;
     const chunks = await this.#store.resultColumns.chunksBefore(checkIds, before, chunksPerTurn);
@@ -226,7 +218,7 @@ export class Retention {
 
   async #removeWithArtifacts(table: string, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    // The bytes first: the rows are what remembers them.
+    // The bytes first, because the rows refer to them.
     const artifacts = await this.#store.artifacts.ofResults(ids);
     for (const row of [...artifacts.values()].flat()) {
       if (row.state === 'stored' || row.state === 'awaited')
@@ -243,7 +235,7 @@ export class Retention {
     if (results + files > 0) this.#logger.info({ results, files }, 'removed expired data');
   }
 
-  /** Returns whether there may be more of what belongs to no check in particular. */
+  /** Deletes old data that belongs to no particular check; returns whether there may be more. */
   async #removeOld(now: number): Promise<boolean> {
     const { retired, locationMinutes, audit, subscriptions, runDays, storedAnswers, spentLimits } =
       this.#store;
@@ -267,7 +259,7 @@ export class Retention {
     await this.#removeWithArtifacts('test_results', resultIds);
     await retired.removeTestSessions(emptyIds);
     const files = await this.#removeArtifacts(now - this.#retention.artifactsMs);
-    // Sessions that had results are removed at the next turn, without them.
+    // Sessions that had results are deleted on the next turn, when those are gone.
     return (
       areRunsLeft ||
       areRecordsLeft ||

@@ -4,9 +4,9 @@ import type { Store } from '@picket/platform/store/store.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
-/** A clock that is further ahead of the time that is known to have passed is not believed at once. */
+/** A clock further ahead of the time known to have passed is not trusted at once. */
 const plausibleMs = dayMs;
-/** How long such a clock has to go on, while the service runs, before it is believed. */
+/** How long such a clock must continue, while the service runs, before it is trusted. */
 const provenAfterMs = dayMs;
 const writeEveryMs = hourMs;
 
@@ -17,17 +17,17 @@ export interface TrustedTimeOptions {
 }
 
 /**
- * The time that is safe to delete by. A clock that is wrong must not delete history: the instant up to which
- * time has passed is stored, and a clock that is more than a day ahead of it (of the service's last hours, and
- * of its running since) is not believed for a day. Until then time goes on from where it was. A service that
- * was off for a month deletes a day later than it might.
+ * The time that is safe to base deletion on. A wrong clock must not delete history: the latest instant known to have
+ * passed is stored, and a clock more than a day ahead of it (of the service's last hours, and of its uptime since) is
+ * not trusted for a day. Until then, time continues from the stored instant. A service that was off for a month thus
+ * deletes a day later than it could.
  */
 export class TrustedTime {
   readonly #store: Pick<Store, 'retired'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #known: { readonly at: number; readonly readAtMs: number } | undefined;
-  /** How long the present doubt has lasted while a service ran; undefined when there is none. */
+  /** How long the current doubt has lasted while a service ran; undefined without a doubt. */
   #doubtedMs: number | undefined;
   #writtenAt = Number.NEGATIVE_INFINITY;
 

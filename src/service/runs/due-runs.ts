@@ -7,14 +7,14 @@ import { freshnessMs, gridOf, locationsOf, locationsOfSlot, slotIndex } from '..
 import type { RunRow } from './tables.ts';
 
 /**
- * Numbers of runs (`checkRunId`): they grow with time, as epoch microseconds do, and are unique in a process.
- * They start at a random microsecond, so that two processes in the same millisecond hardly ever meet. Those that
- * schedule do so at the same instants, many runs at a time: each has numbers with a remainder of its own.
+ * Numbers of runs (`checkRunId`): they increase with time, like epoch microseconds, and are unique within a process.
+ * They start at a random microsecond, so that two processes in the same millisecond rarely collide. Schedulers run at
+ * the same instants with many runs each, so each uses numbers with a remainder of its own.
  */
 export class RunNumbers {
   #last = 0;
 
-  /** @param part of the schedule that only this process has now. */
+  /** @param part of the schedule that only this process currently holds. */
   next(now: number, part?: number): number {
     const least = Math.max(now * 1000 + randomInt(1000), this.#last + 1);
     const missing = part === undefined ? 0 : (part - least) % schedulePartCount;
@@ -23,7 +23,7 @@ export class RunNumbers {
   }
 }
 
-/** Where and when a run is due. */
+/** Location and time at which a run is due. */
 export interface RunPlace {
   readonly location: string;
   /** Null for data-center regions. */
@@ -35,7 +35,7 @@ export interface RunPlace {
   readonly now: number;
 }
 
-/** A run as it enters the ledger. */
+/** A run as it is inserted into the ledger. */
 export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
   const id = randomUUID();
   const type = findCheckType(check.checkType);
@@ -77,10 +77,9 @@ export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
 }
 
 /**
- * The runs of a check's slots that are due and were not turned into runs yet. After a gap (the service was
- * away) only the newest slot is run, and only while it is fresh; the older ones become one terminal record
- * each gap, which says for how many slots it stands. A slot in which the check is paused becomes a terminal
- * record too.
+ * Runs for the due slots of a check that have no runs yet. After a gap (the service was away) only the newest slot is
+ * run, and only while it is fresh; the older ones become one terminal record per gap, with the number of slots it
+ * covers. A slot in which the check is paused becomes a terminal record, too.
  *
  * @param check with the settings of its group applied.
  * @param locationIds private locations by `accountId/slug`.

@@ -27,11 +27,11 @@ export const runs: Feature = {
     ...Object.values(agentRoutes),
   ],
   handlers: (parts) => [...slotHandlers(parts), ...agentHandlers(parts)],
-  // Polls that wait are answered before connections are closed.
+  // Waiting polls get a response before connections are closed.
   serve: (app, { ledger }) => void app.addHook('preClose', async () => ledger.drain()),
   jobs: (parts) => [
     {
-      // Each process does its parts of the schedule.
+      // Each process handles its own parts of the schedule.
       ...{ name: 'scheduler', leaderOnly: false, wakesOn: ['schedule'], longestMs: 30_000 },
       work: new Scheduler(parts),
     },
@@ -45,7 +45,7 @@ declare module '@picket/platform/store/repositories.ts' {
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
     readonly ledger: Ledger;
-    /** Makes what follows for runs when a check changes; one for each set of handlers. */
+    /** Creates the rescheduler that updates runs when a check changes; one for each set of handlers. */
     readonly newRescheduler: typeof rescheduler;
   }
 }

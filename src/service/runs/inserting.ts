@@ -4,7 +4,7 @@ import type { ColumnTypes } from '@picket/platform/store/engine/dialect.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { RunRow } from './tables.ts';
 
-/** The columns of the table and their types on PostgreSQL: it is filled many rows at a time. */
+/** Columns of the table and their PostgreSQL types, for inserts of many rows at a time. */
 export const runColumnTypes: ColumnTypes<RunRow> = {
   id: 'text',
   account_id: 'text',
@@ -42,10 +42,10 @@ export const runColumnTypes: ColumnTypes<RunRow> = {
 };
 
 /**
- * Whether the slot of a row to be inserted has a run already. Where runs are partitions, each knows only its own: a run that ended is
- * in another than the one that is inserted. A query of its own for each row, which nothing can turn into a join over whole partitions.
+ * Whether the slot of a row to be inserted already has a run. If the table is partitioned, each partition knows only
+ * its own rows: a finished run is in another one. A subquery per row, which cannot become a join over whole partitions.
  *
- * @param rows those that are inserted; they are called `fresh` where the condition is used.
+ * @param rows the rows to insert; the condition refers to them as `fresh`.
  */
 export function isSlotTaken(rows: readonly RunRow[]): RawBuilder<boolean> {
   const earliest = leastOf(rows.map(({ slot_at: slotAt }) => slotAt));

@@ -6,11 +6,11 @@ import { sql } from 'kysely';
 import { changingRuns, isNowOneOf, lockedRuns, unfinishedRuns } from './store.ts';
 import type { RunRow } from './tables.ts';
 
-// As in store.ts: SQLite uses a partial index only when it sees its states.
+// As in store.ts: SQLite uses a partial index only if it sees its states as literals.
 const queued = sql.lit('queued' as const);
 const leased = sql.lit('leased' as const);
 
-/** From when on a wait counts as renewed: more than clocks and crowded slots explain. */
+/** A wait counts as renewed above this difference, which clocks and crowded slots do not explain. */
 const renewedByMs = 60_000;
 
 export interface ClaimFilter {
@@ -34,11 +34,11 @@ export interface SessionLeases {
   readonly leases: readonly (readonly [string, number])[];
 }
 
-/** What agents do to the rows of the run ledger: they claim runs, renew their leases and give them back. */
+/** Changes to ledger rows on behalf of agents: claims, renewals and releases of leases. */
 export class Leases extends Repository {
   /**
-   * Leases due runs up to the limit of each lane: the oldest slot first, runs whose wait was renewed last. One
-   * statement, which writes nothing where nothing is due.
+   * Leases due runs up to the limit of each lane: oldest slot first, runs with a renewed wait last. A single statement,
+   * which writes nothing if nothing is due.
    */
   async claim(filter: ClaimFilter): Promise<RunRow[]> {
     if (filter.lanes.length === 0) return [];
@@ -71,14 +71,14 @@ export class Leases extends Repository {
       .where((eb) =>
         eb.or([eb('runtime_id', 'is', null), this.dialect.inList('runtime_id', filter.runtimes)]),
       )
-      // What has outlived its first wait lets others go first: a long session must not blind the schedule.
+      // Runs that have outlived their first wait yield to others: a long session must not starve the schedule.
       .orderBy(sql`expires_at - freshness_ms > ready_at + ${renewedByMs}`)
       .orderBy('slot_at')
       .limit(limit);
     return this.dialect.inLocked('id', ids.modifyEnd(this.dialect.forUpdateSkipLocked));
   }
 
-  /** Location and lane, `location lane`, where runs are in hand, or have ended since an instant. */
+  /** Location and lane, as `location lane`, with leased runs, or with runs that ended since an instant. */
   async lanesAtWork(
     locationIds: readonly string[],
     { now, since }: { readonly now: number; readonly since: number },
@@ -87,7 +87,7 @@ export class Leases extends Repository {
     const inHand = await unfinishedRuns(this.db)
       .select(['location_id', 'lane'])
       .distinct()
-      // The index of runs on their way has both states.
+      // The index of unfinished runs contains both states.
       .where('state', 'in', [queued, leased])
       .where('state', '=', leased)
       .where('lease_until', '>', now)
@@ -105,7 +105,7 @@ export class Leases extends Repository {
     return new Set([...inHand, ...ended].map(({ location_id: id, lane }) => `${id} ${lane}`));
   }
 
-  /** Lets queued runs wait anew for as long as they are fresh. */
+  /** Restarts the wait of queued runs for as long as they are fresh. */
   async renewWaits(ids: readonly string[], now: number): Promise<void> {
     if (ids.length === 0) return;
     await changingRuns(this.db)
@@ -115,7 +115,7 @@ export class Leases extends Repository {
       .execute();
   }
 
-  /** When the earliest run that waits for its time may be claimed at a location, or null. */
+  /** When the earliest delayed run at a location may be claimed, or null. */
   async nextReadyAt(locationId: string, now: number): Promise<number | null> {
     const row = await unfinishedRuns(this.db)
       .select((eb) => eb.fn.min('ready_at').as('at'))
@@ -126,7 +126,7 @@ export class Leases extends Repository {
     return row?.at ?? null;
   }
 
-  /** Renews the leases that are still this session's; returns their run ids. */
+  /** Renews the leases that this session still holds; returns their run ids. */
   async renew(held: SessionLeases, leaseUntil: number): Promise<string[]> {
     if (held.leases.length === 0) return [];
     const rows = await changingRuns(this.db)
@@ -139,8 +139,8 @@ export class Leases extends Repository {
   }
 
   /**
-   * Ends runs as measured that are leased to a location under these fencing tokens; returns them, ended. It takes
-   * a lock, a look and a change at once.
+   * Ends runs as measured if they are leased to a location under these fencing tokens; returns them as ended. It locks,
+   * reads and updates in one step.
    */
   async finish(
     locationId: string,
@@ -164,7 +164,7 @@ export class Leases extends Repository {
     return new Map(rows.map((row) => [row.id, row]));
   }
 
-  /** Of some runs of a location, those that were cancelled, not longer ago than a day or two. */
+  /** The given runs of a location that were cancelled, at most a day or two ago. */
   async cancelledAmong(locationId: string, ids: readonly string[], now: number): Promise<string[]> {
     if (ids.length === 0) return [];
     const rows = await this.db
@@ -178,13 +178,13 @@ export class Leases extends Repository {
     return rows.map((row) => row.id);
   }
 
-  /** Puts leased runs of a session back into the queue. */
+  /** Returns leased runs of a session to the queue. */
   async release(held: SessionLeases, now: number): Promise<RunRow[]> {
     if (held.leases.length === 0) return [];
     return this.#release(this.#heldBy(held), now);
   }
 
-  /** Puts what was leased for some claims of a session back into the queue. */
+  /** Returns the runs leased for certain claims of a session to the queue. */
   async releaseClaims(
     session: { readonly locationId: string; readonly agentId: string; readonly sessionId: string },
     claimNumbers: readonly number[],
@@ -194,7 +194,7 @@ export class Leases extends Repository {
     const ofTheClaims = lockedRuns(this.db, this.dialect, (runs) =>
       runs
         .where('location_id', '=', session.locationId)
-        // Said twice: SQLite uses the index of live runs only when it sees the very condition of it.
+        // Stated twice: SQLite uses the index of live runs only if it sees its exact condition.
         .where('state', 'in', [queued, leased])
         .where('state', '=', leased)
         .where('agent_id', '=', session.agentId)
@@ -218,13 +218,13 @@ export class Leases extends Repository {
       .execute();
   }
 
-  /** The runs of these leases. The ids are said twice: of pairs, PostgreSQL may look through the whole table. */
+  /** Runs of these leases. The ids are repeated on their own, because PostgreSQL may scan the whole table for pairs. */
   #holds(leases: SessionLeases['leases']): RawBuilder<boolean> {
     const ids = leases.map(([id]) => id);
     return sql<boolean>`${this.dialect.inList('id', ids)} and ${this.dialect.inPairs(['id', 'lease_number'], leases)}`;
   }
 
-  /** The leases that are still a session's; locked. */
+  /** Leases that a session still holds; locked. */
   #heldBy(held: SessionLeases): RawBuilder<boolean> {
     return lockedRuns(this.db, this.dialect, (runs) =>
       runs
@@ -238,12 +238,12 @@ export class Leases extends Repository {
 }
 
 /**
- * The id the result of a lease will have. It follows from run and fencing token, so that the same report
- * always carries the same id, and the service knows it without storing it.
+ * Id of the result of a lease. It is derived from run and fencing token, so that the same report always carries the
+ * same id, which the service knows without storing it.
  */
 export function resultIdOf(runId: string, leaseNumber: number): string {
   const hex = createHash('sha256').update(`${runId}/${leaseNumber}`).digest('hex');
-  // Laid out as a version 8 UUID (RFC 9562): free-form bits but for version and variant.
+  // Formatted as a version 8 UUID (RFC 9562): custom bits except for version and variant.
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`;
 }

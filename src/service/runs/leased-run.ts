@@ -21,17 +21,14 @@ type OfAccount<Name extends 'variables' | 'snippets' | 'certificates'> = Awaited
   ReturnType<Repositories[Name]['ofAccounts']>
 >[number];
 
-/** What an account gives to the runs of its checks. */
+/** Resources of an account that runs of its checks use. */
 interface AccountResources {
   readonly variables: readonly OfAccount<'variables'>[];
   readonly snippets: readonly OfAccount<'snippets'>[];
   readonly certificates: readonly OfAccount<'certificates'>[];
 }
 
-/**
- * What the agent needs to run what it leased: each check with the settings of its group, and what it refers
- * to.
- */
+/** Everything an agent needs to run its leases: checks with the settings of their groups, and what they refer to. */
 export async function leasedRuns(
   repositories: Repositories,
   location: LocationCaller,
@@ -52,7 +49,7 @@ export async function leasedRuns(
   const { slug_name: name, proxy_url: proxyUrl } =
     (await repositories.locations.find(location.account_id, location.id)) ?? location;
   return runs.flatMap((run) => {
-    // A check that was deleted in between has cancelled its runs; the agent never hears of them.
+    // If a check was deleted in between, its runs are cancelled, and the agent never receives them.
     const definition = tried.get(run.check_id);
     const check = checks.get(run.check_id) ?? definition?.check;
     if (!check) return [];
@@ -137,7 +134,7 @@ function leasedRun(
   };
 }
 
-/** A run of a test session has the session's variables, which win over the check's. */
+/** Adds the variables of a test session to its run; they override those of the check. */
 function withSession(
   run: LeasedRun,
   session: { readonly environment_variables: string } | undefined,
@@ -162,10 +159,7 @@ function withSession(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Variables of the account, the group and the check: of those with one name the last one holds, and says if
- * it is secret.
- */
+/** Variables of the account, the group and the check; of those with one name the last wins, with its secrecy. */
 function variablesOf(
   account: readonly OfAccount<'variables'>[],
   fromGroup: Readonly<Record<string, string>>,
@@ -177,7 +171,7 @@ function variablesOf(
       ({ key, value, secret, locked }) => [key, { value, isHidden: secret === 1 || locked === 1 }] as const,
     ),
     ...Object.entries(fromGroup).map(([key, value]) => [key, { value, isHidden: false }] as const),
-    // What the API does not show, results do not show either.
+    // Values that the API hides are hidden in results, too.
     ...own.map(
       ({ key, value, secret, locked }) => [key, { value: value ?? '', isHidden: secret || locked }] as const,
     ),

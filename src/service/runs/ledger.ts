@@ -16,47 +16,47 @@ export interface LedgerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly leaseTtlMs: number;
-  /** Called when an agent asks for runs at a location that had none. */
+  /** Called when an agent requests runs at a location that had no agents. */
   readonly onAgentsBack: (location: LocationCaller) => Promise<void>;
 }
 
-/** What a poll is answered. */
+/** Response to a poll. */
 export interface Claim {
   readonly runs: readonly RunRow[];
   /** Runs of the session that were cancelled while the poll waited. */
   readonly cancelledRunIds: readonly string[];
 }
 
-/** Polls look by themselves this often, in case a signal of another process was lost; of many, each less often. */
+/** How often polls query the database, in case another process's signal was lost; less often if there are many. */
 const lookAgainMs = 5_000;
 const pollsThatLookOften = 20;
-/** How many polls of one location wait at a process, far more than a location has agents. */
+/** Limit of waiting polls of one location per process, far more than a location has agents. */
 const pollsOfLocation = 1_000;
 const comeBackSeconds = 5;
-/** How many claims ask the database at once: locations take turns. */
+/** Number of claims that query the database at once: locations take turns. */
 const claimsAtOnce = 4;
 
 /**
- * The run ledger. The story of a run:
+ * The run ledger. Lifecycle of a run:
  *
- * The scheduler inserts it `queued`. An agent of its location claims it: `leased`, with a fencing token that
- * grows with every lease of the run, and an end. From there:
- * - the agent renews the lease as long as it works: still `leased`, the end moves;
- * - the agent gives it back, was gone before it got the answer, or says with a later claim that the answer
- *   never came: `queued` again, nothing is held against it;
- * - the lease ends without a word: `queued` again and a death is counted; after the second one the run is
- *   `missed`, agent-lost, because a run that kills its agents must not go round for ever;
- * - a result with the present fencing token comes: `final`, or `queued` for another attempt (attempt + 1,
+ * The scheduler inserts it as `queued`. An agent of its location claims it: `leased`, with a fencing token that
+ * increases with every lease of the run, and an expiry. From there:
+ * - the agent renews the lease while it works: still `leased`, the expiry moves;
+ * - the agent releases it, disconnected before it got the response, or reports with a later claim that the
+ *   response never arrived: `queued` again, nothing is held against it;
+ * - the lease expires without a report: `queued` again and a death is counted; after the second one the run is
+ *   `missed`, agent-lost, because a run that kills its agents must not circulate forever;
+ * - a result with the current fencing token arrives: `final`, or `queued` for another attempt (attempt + 1,
  *   deaths 0, perhaps at another location, not before its back-off is over).
  *
- * A run that waits in the queue longer than its slot is fresh is `missed`, with the reason. Where an attempt
- * had been stored before, that one becomes the final result instead: what was measured is not thrown away. A
- * check that is switched off (itself or with its group) or deleted makes its runs `cancelled`. A slot within
- * a maintenance window that pauses its check is inserted `missed` from the start.
+ * A run that waits in the queue longer than its slot is fresh is `missed`, with the reason. If an attempt had been
+ * stored before, that one becomes the final result instead, so that no measurement is lost. If a check is deactivated
+ * (itself or with its group) or deleted, its runs become `cancelled`. A slot within a maintenance window that pauses
+ * its check is inserted as `missed` from the start.
  *
- * `final`, `missed` and `cancelled` are terminal. Every change names the state (and fencing token) it leaves,
- * in the transaction that stores its result, so each run gets exactly one terminal record whatever races. A
- * result with an old fencing token is fenced: kept as evidence, never counted.
+ * `final`, `missed` and `cancelled` are terminal. Every change names the state (and fencing token) that it leaves, in
+ * the transaction that stores its result, so each run gets exactly one terminal record regardless of races. A result
+ * with an old fencing token is fenced: kept as evidence, never counted.
  */
 export class Ledger {
   readonly leaseTtlMs: number;
@@ -68,7 +68,7 @@ export class Ledger {
   readonly #queue = new FairQueue({
     name: 'claims',
     atOnce: claimsAtOnce,
-    // One is there for locations that come later.
+    // One place stays free for other locations.
     atOnceOfKey: (all) => all - 1,
     waitingPerKey: pollsOfLocation,
   });
@@ -84,12 +84,11 @@ export class Ledger {
   }
 
   /**
-   * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run.
-   * With nothing to lease it waits up to `waitMs`, or until a run of the session is cancelled: a poll that
-   * waits brings that news at once, where the next renewal would. When `gone` aborts (the agent hung up),
-   * nothing stays leased.
+   * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run. If nothing is
+   * due, it waits up to `waitMs`, or until a run of the session is cancelled: a waiting poll delivers that news at
+   * once, before the next renewal would. If `gone` aborts (the agent disconnected), nothing stays leased.
    *
-   * @throws AppError RATE_LIMITED when far more polls of the location wait than it can have agents.
+   * @throws AppError RATE_LIMITED if far more polls of the location wait than it can have agents.
    */
   async claim(location: LocationCaller, request: ClaimRequest, gone: AbortSignal): Promise<Claim> {
     if (this.#polls.countOf(location.id) >= pollsOfLocation) throw tooManyPolls();
@@ -134,14 +133,14 @@ export class Ledger {
     }
   }
 
-  /** What follows from it that an agent asks: it is seen, and what it never heard of is queued again. */
+  /** Handles the arrival of a claim: records the agent's presence, and requeues runs whose leases it never received. */
   async #arrive(location: LocationCaller, request: ClaimRequest): Promise<void> {
     await this.presence.recordClaim(location, request, this.#clock.wallMs());
     if (location.no_agent_since !== null) await this.#onAgentsBack(location);
     await this.#requeueUnheard(location.id, request);
   }
 
-  /** How much waits for its turn to ask for runs. */
+  /** Figures of the queue of claims. */
   figures(): QueueFigures {
     return this.#queue.figures();
   }
@@ -163,16 +162,16 @@ export class Ledger {
       now,
       leaseUntil: now + this.leaseTtlMs,
     };
-    // A run that ends at that very moment is moved to another table, which a statement may not follow.
+    // A run that ends at this moment is moved to another partition, which a statement may be unable to follow.
     return this.#store.retrying(({ leases }) => leases.claim(filter));
   }
 
-  /** What the agent needs to run what it leased. */
+  /** Everything an agent needs to run its leases. */
   async leasedRuns(location: LocationCaller, runs: readonly RunRow[]): Promise<LeasedRun[]> {
     return leasedRuns(this.#store, location, runs);
   }
 
-  /** Queues again what was leased for claims whose answers the agent says it never got. */
+  /** Requeues runs that were leased for claims whose responses the agent reports as lost. */
   async #requeueUnheard(locationId: string, request: ClaimRequest): Promise<void> {
     const { agentId, sessionId, lostClaims } = request;
     if (lostClaims.length === 0) return;
@@ -184,7 +183,7 @@ export class Ledger {
     this.#store.signals.send(queuedSignals(released));
   }
 
-  /** Returns leases whose answer was never received. */
+  /** Requeues runs whose lease response was never received. */
   async requeue(runs: readonly RunRow[]): Promise<void> {
     const [first] = runs;
     if (!first?.location_id || first.agent_id === null || first.session_id === null) return;
@@ -196,7 +195,7 @@ export class Ledger {
     });
   }
 
-  /** Renews the leases an agent still holds; returns which of those it names are lost or cancelled. */
+  /** Renews the leases an agent still holds; returns which of the runs it names are lost or cancelled. */
   async renew(
     location: LocationCaller,
     request: RenewRequest,
@@ -215,7 +214,7 @@ export class Ledger {
     };
   }
 
-  /** Puts leases an agent gives back into the queue; returns how many were still its own. */
+  /** Requeues the runs of leases that an agent releases; returns how many it still held. */
   async release(location: LocationCaller, request: ReleaseRequest): Promise<number> {
     const now = this.#clock.wallMs();
     if (request.isLeaving) await this.presence.recordDeparture(location.id, request, now);
@@ -230,12 +229,12 @@ export class Ledger {
     return released.length;
   }
 
-  /** Aborts when nothing more is to be waited for, because the service stops. */
+  /** Aborts when waits must end because the service is stopping. */
   get draining(): AbortSignal {
     return this.#draining.signal;
   }
 
-  /** Answers waiting polls empty and leases nothing more. */
+  /** Ends waiting polls with empty responses, and stops leasing. */
   drain(): void {
     this.#draining.abort();
     this.#polls.close();

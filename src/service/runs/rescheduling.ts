@@ -8,9 +8,9 @@ import { Maintenance } from '../maintenance/maintenance.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
 
 /**
- * What follows for the runs of a check when it, or its group, changes. Slots that are due already belong to
- * the check as it was; queued runs of one that is switched off, or at a location it left, are cancelled. The
- * caller holds the check's row and writes the next slot.
+ * Updates the runs of a check when it or its group changes. Slots that are already due belong to the check as it was;
+ * queued runs of a deactivated check, or at a location it left, are cancelled. The caller holds the check's row and
+ * writes the next slot.
  */
 export function rescheduler(numbers = new RunNumbers()): Reschedule {
   return async (repositories, before, after, now) => {
@@ -33,7 +33,7 @@ export function rescheduler(numbers = new RunNumbers()): Reschedule {
     const locations = locationsOf(after.definition);
     if (!after.activated) await repositories.runs.cancelQueued(after.id, 'deactivated', [], now);
     else await repositories.runs.cancelQueued(after.id, 'location-removed', locations, now);
-    // After the runs: what stores results locks them first too.
+    // After the runs: transactions that store results lock runs first, too.
     await repositories.statuses.forgetLocations(
       after.id,
       after.definition.runParallel === true ? locations : [],

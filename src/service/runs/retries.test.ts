@@ -19,7 +19,7 @@ const first: FailedAttempt = {
   otherLocations: ['there', 'elsewhere'],
 };
 const strategy = (fields: object) => RetryStrategy.parse(fields);
-/** Waits in seconds before each retry, for runs that take no time, until there is none. */
+/** Delay in seconds before each retry, for runs that take no time, until no further retry is made. */
 function waits(fields: object, extra: Partial<FailedAttempt> = {}): number[] {
   const seconds: number[] = [];
   let nowMs = first.nowMs;

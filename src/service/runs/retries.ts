@@ -2,13 +2,13 @@ import { RetryStrategy } from '@picket/checks/contract/definition/common-fields.
 import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
 
-/** The strategy of a test session as any build stored it; null, which one that cannot be read counts as: no retries. */
+/** Retry strategy of a test session as any build stored it; null means no retries, as does an unreadable value. */
 export const storedRetryStrategy = storedJson('test_sessions.retry_strategy', RetryStrategy.nullable());
 
-/** What decides whether a run is repeated. */
+/** Inputs of the decision whether a run is retried. */
 export interface FailedAttempt {
   readonly failure: { readonly code: string };
-  /** 0 for the first try. */
+  /** 0 for the first attempt. */
   readonly attempt: number;
   /** Epoch milliseconds at which the first attempt was leased. */
   readonly firstStartMs: number;
@@ -16,7 +16,7 @@ export interface FailedAttempt {
   readonly retryStrategy: RetryStrategy | null;
   readonly doubleCheck: boolean;
   readonly runParallel: boolean;
-  /** Where the attempt ran. */
+  /** Location of the attempt. */
   readonly location: string;
   /** Other locations of the check whose agents can take a run now. */
   readonly otherLocations: readonly string[];
@@ -47,9 +47,9 @@ const doubleCheckRules: Rules = {
 };
 
 /**
- * When and where a failed attempt is repeated, or null when its result is final (check model 2.1). A retry
- * that could not start before the first start plus maxDurationSeconds is not made. `doubleCheck` is one
- * immediate retry elsewhere, and only counts where there is no strategy.
+ * When and where a failed attempt is retried, or null if its result is final (check model 2.1). A retry that could not
+ * start within maxDurationSeconds of the first start is not made. `doubleCheck` is one immediate retry elsewhere, and
+ * applies only without a strategy.
  */
 export function decideRetry(failed: FailedAttempt, random: () => number = Math.random): Retry | null {
   const rules = retryRules(failed);
@@ -62,23 +62,23 @@ export function decideRetry(failed: FailedAttempt, random: () => number = Math.r
   return { readyAtMs, location: staysHere || other === undefined ? failed.location : other };
 }
 
-/** Whether a failure of that attempt may be followed by another one. */
+/** Whether a failure of this attempt may be followed by another attempt. */
 export function mayBeRetried(run: Pick<FailedAttempt, 'attempt' | 'retryStrategy' | 'doubleCheck'>): boolean {
   const rules = retryRules(run);
   return rules !== null && run.attempt < rules.maxRetries;
 }
 
-/** A code of a newer agent that this build does not know is not taken for one. */
+/** An unknown code of a newer agent does not count as a network error. */
 function isNetworkError(code: string): boolean {
   return isFailureCode(code) && failureCatalogue[code].isNetworkError;
 }
 
-/** Another agent would be the next that the run harms. */
+/** Such a run would harm the next agent, too. */
 function isFinal(code: string): boolean {
   return isFailureCode(code) && failureCatalogue[code].isFinal === true;
 }
 
-/** How a failed attempt is repeated; null: not at all. */
+/** Retry rules of a failed attempt; null: no retries. */
 export function retryRules(failed: Pick<FailedAttempt, 'retryStrategy' | 'doubleCheck'>): Rules | null {
   const strategy = failed.retryStrategy;
   if (!strategy) return failed.doubleCheck ? doubleCheckRules : null;
@@ -93,7 +93,7 @@ export function retryRules(failed: Pick<FailedAttempt, 'retryStrategy' | 'double
   };
 }
 
-/** The wait before the n-th retry: FIXED base; LINEAR base × n; EXPONENTIAL base to the power of n. */
+/** Delay before the n-th retry: FIXED base; LINEAR base × n; EXPONENTIAL base to the power of n. */
 function waitSeconds(rules: Rules, retry: number): number {
   if (rules.type === 'LINEAR') return rules.baseSeconds * retry;
   if (rules.type === 'EXPONENTIAL') return rules.baseSeconds ** retry;

@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import type { Ledger } from './ledger.ts';
 import type { RunRow } from './tables.ts';
 
-/** Takes the results of a batch and answers each with a receipt. */
+/** Accepts the results of a batch and returns a receipt for each. */
 interface ResultIntake {
   ingest(
     location: LocationCaller,
@@ -14,7 +14,7 @@ interface ResultIntake {
   ): Promise<ResultReceipt[]>;
 }
 
-/** The routes agents call. */
+/** Routes that agents call. */
 export function agentHandlers(
   deps: HandlerDeps & { readonly ledger: Ledger; readonly ingest: ResultIntake },
 ): [string, AnyHandler][] {
@@ -54,13 +54,13 @@ export function agentHandlers(
 }
 
 interface WatchedConnection {
-  /** Aborts when the caller hung up before the answer was handed to the network. */
+  /** Aborts if the caller disconnects before the response was handed to the network. */
   readonly gone: AbortSignal;
-  /** Calls back with the runs when that happens after they were leased. */
+  /** Calls `requeue` with the runs if that happens after they were leased. */
   onLost(runs: readonly RunRow[], requeue: (runs: readonly RunRow[]) => Promise<void>): void;
 }
 
-/** Notices a caller that hangs up while its poll waits, or before its answer is written. */
+/** Detects a caller that disconnects while its poll waits, or before its response is written. */
 function watchConnection(reply: FastifyReply): WatchedConnection {
   const gone = new AbortController();
   let isWritten = false;

@@ -15,7 +15,7 @@ export interface SchedulerOptions {
   readonly logger: Logger;
   readonly metrics: { countMissed(runs: readonly RunRow[], reason: string): void };
   /**
-   * Hears of slots that passed while the service was away, in the transaction that records them; returns whether
+   * Called with slots that passed while the service was away, in the transaction that records them; returns whether
    * there are notifications to send.
    */
   readonly recordAgentless: (
@@ -27,17 +27,17 @@ export interface SchedulerOptions {
 
 const checksPerTurn = 500;
 const compareEveryMs = 30_000;
-/** A clock that is this much behind what it was going to be was set back. */
+/** A clock this far behind its expected time was set back. */
 const setBackMs = 500;
-/** How soon a process that has no part of the schedule looks again. It is woken when it gets one. */
+/** How soon a process without a part of the schedule retries. It is woken when it gets one. */
 const withoutPartMs = 2_000;
 
 /**
- * Turns due slots into runs. The next slot of each check stands in its row; a turn takes the due rows,
- * inserts their runs and moves them on in one transaction, so that a crash or a second scheduler neither
- * loses nor doubles a slot. Several processes divide the checks by a hash; what a turn writes of a part is written
- * only while it is this process's. After a gap (the service was away) only the newest slot is run, and only while it is fresh; the
- * older ones become one terminal record each gap, which says for how many slots it stands.
+ * Turns due slots into runs. The next slot of each check is stored in its row; a turn takes the due rows, inserts their
+ * runs and advances them in one transaction, so that a crash or a second scheduler neither loses nor duplicates a slot.
+ * Several processes divide the checks by a hash; a turn writes to a part only while this process holds it. After a gap
+ * (the service was away) only the newest slot is run, and only while it is fresh; the older ones become one terminal
+ * record per gap, with the number of slots it covers.
  */
 export class Scheduler {
   readonly #store: Store;
@@ -47,7 +47,7 @@ export class Scheduler {
   readonly #recordAgentless: SchedulerOptions['recordAgentless'];
   readonly #numbers = new RunNumbers();
   #comparedAtMs: number | undefined;
-  /** How far the clock was ahead of the monotonic one at the last turn. */
+  /** Difference between wall clock and monotonic clock at the last turn. */
   #aheadMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SchedulerOptions) {
@@ -97,9 +97,9 @@ export class Scheduler {
   }
 
   /**
-   * A clock that was ahead and was set right leaves next slots that lie further off than one interval: their
-   * checks would stand still until then. At the first turn, when the clock was set back, and now and then, such rows are given the next
-   * slot after now, and slots that were recorded as missed before their time come due after all.
+   * Repairs rows after a clock that was ahead has been corrected: their next slots are more than one interval away, so
+   * their checks would not run until then. On the first turn, after the clock was set back, and periodically, such rows
+   * get the next slot after now, and slots that were recorded as missed too early become due after all.
    */
   async #repairFutureSlots(now: number): Promise<void> {
     const nowMs = this.#clock.monotonicMs();

@@ -8,38 +8,37 @@ import { sql } from 'kysely';
 import { isSlotTaken, runColumnTypes } from './inserting.ts';
 import type { MissedReason, RunRow } from './tables.ts';
 
-// Written into the statements, not handed over as parameters: SQLite uses a partial index only when it sees
-// its states.
+// Inlined into the statements instead of passed as parameters: SQLite uses a partial index only if it sees its states.
 const queued = sql.lit('queued' as const);
 const leased = sql.lit('leased' as const);
 const onTheirWay = [queued, leased];
 
-/** By how much two readings of the one clock may differ. */
+/** Maximum difference between two readings of the same clock. */
 const clockSlackMs = 2_000;
-/** The longest a retry may have to wait (check model 2.1). */
+/** Longest wait of a retry (check model 2.1). */
 const longestBackoffMs = 600_000 + clockSlackMs;
 
 export type RunIds = SelectQueryBuilder<Tables, 'runs', { id: string }>;
 
 /**
- * The states of runs that are named by their ids. Written so that no index of a state is used: those are full
- * of what has left it, and PostgreSQL may prefer one of them to the ids.
+ * State condition for runs selected by id. Written so that no index on the state is used: those indexes are full of
+ * rows that have left the state, and PostgreSQL may prefer one of them to the ids.
  */
 export function isNowOneOf(states: readonly RawBuilder<unknown>[]): RawBuilder<boolean> {
   return sql<boolean>`coalesce(state, '') in (${sql.join(states)})`;
 }
 
-/** The runs on their way, to be read. */
+/** Selects from unfinished runs. */
 export function unfinishedRuns(db: Kysely<Tables>) {
   return db.selectFrom('runs').where(isUnfinished);
 }
 
-/** The same, to be changed. */
+/** Same, for updates. */
 export function changingRuns(db: Kysely<Tables>) {
   return db.updateTable('runs').where(isUnfinished);
 }
 
-/** Some runs on their way, locked in the order of their ids, as every statement on many runs does. */
+/** Condition for unfinished runs, locked in order of id, as in every statement on many runs. */
 export function lockedRuns(
   db: Kysely<Tables>,
   dialect: Dialect,
@@ -51,12 +50,11 @@ export function lockedRuns(
 }
 
 /**
- * The rows of the run ledger. Each statement names the state it leaves, so that of two racing transitions
- * exactly one happens; what the transitions mean is in ledger.ts. Those that agents make of their leases are
- * in leases.ts.
+ * Rows of the run ledger. Each statement names the state it leaves, so that of two racing transitions exactly one
+ * happens; the meaning of the transitions is in ledger.ts. Transitions of leases by agents are in lease-store.ts.
  */
 export class Runs extends Repository {
-  /** Inserts runs; one for a slot that has a run already is left out. Returns those inserted. */
+  /** Inserts runs, skipping slots that already have one. Returns those inserted. */
   async insert(rows: readonly RunRow[]): Promise<RunRow[]> {
     const inserted: RunRow[] = [];
     for (const portion of this.dialect.portions(rows)) {
@@ -74,7 +72,7 @@ export class Runs extends Repository {
     return lockedRuns(this.db, this.dialect, restrict);
   }
 
-  /** The sessions that hold leases of runs at some locations. */
+  /** Sessions that hold leases of runs at the given locations. */
   async sessionsAtWork(locationIds: readonly string[], now: number): Promise<Set<string>> {
     if (locationIds.length === 0) return new Set();
     const rows = await unfinishedRuns(this.db)
@@ -87,7 +85,7 @@ export class Runs extends Repository {
     return new Set(rows.flatMap(({ session_id: id }) => id ?? []));
   }
 
-  /** Runs whose lease ended; locked until the end of the transaction. */
+  /** Runs with an expired lease; locked until the end of the transaction. */
   async leasesEnded(now: number, limit: number): Promise<RunRow[]> {
     return unfinishedRuns(this.db)
       .selectAll()
@@ -100,8 +98,8 @@ export class Runs extends Repository {
   }
 
   /**
-   * Takes back what a clock that was ahead promised: leases that end later than one made now would, and queue
-   * entries that may be claimed only after the longest back-off. Without it they would stand still until then.
+   * Withdraws what a clock that was ahead has granted: leases that end later than a new one would, and queue entries
+   * that become ready only after the longest back-off. Otherwise they would be stuck until then.
    *
    * @returns how many there were.
    */
@@ -137,10 +135,7 @@ export class Runs extends Repository {
     return Number(leases.numUpdatedRows + entries.numUpdatedRows);
   }
 
-  /**
-   * Cuts off slots that a clock that was ahead recorded as missed before their time, of one check: they come
-   * due, and get records of their own.
-   */
+  /** Removes slots of a check that a clock that was ahead recorded as missed: they become due and get own records. */
   async cutFutureMissed(checkId: string, intervalMs: number, now: number): Promise<void> {
     const rows = await this.db
       .selectFrom('runs')
@@ -175,7 +170,7 @@ export class Runs extends Repository {
       .execute();
   }
 
-  /** When the next lease ends or the next queued run has waited too long, or null. */
+  /** When the next lease expires or the next queued run has waited too long, or null. */
   async nextDeadline(): Promise<number | null> {
     const nextLease = await unfinishedRuns(this.db)
       .select((eb) => eb.fn.min('lease_until').as('at'))
@@ -189,7 +184,7 @@ export class Runs extends Repository {
     return instants.length === 0 ? null : leastOf(instants);
   }
 
-  /** Puts a run whose lease ended back into the queue, counting the death. */
+  /** Requeues runs with an expired lease, counting the death. */
   async requeueAfterDeath(ids: readonly string[], now: number): Promise<void> {
     if (ids.length === 0) return;
     await changingRuns(this.db)
@@ -205,7 +200,7 @@ export class Runs extends Repository {
       .execute();
   }
 
-  /** Queues the next attempt of a run whose last one was stored as `lastResultId`. */
+  /** Queues the next attempt of a run whose last attempt was stored as `lastResultId`. */
   async requeueForRetry(
     id: string,
     next: {
@@ -233,7 +228,7 @@ export class Runs extends Repository {
       .execute();
   }
 
-  /** The statement that ends runs as measured. */
+  /** Statement that ends runs as measured. */
   finishing(ids: readonly string[], now: number): Change[] {
     if (ids.length === 0) return [];
     return [
@@ -255,8 +250,8 @@ export class Runs extends Repository {
   }
 
   /**
-   * Ends the queued runs of a check as cancelled, but for those at the locations to keep. Test sessions go
-   * on: where they run, and whether the check is activated, is their own affair.
+   * Cancels the queued runs of a check, except those at the locations to keep. Test sessions are not affected: their
+   * locations, and whether the check is activated, are independent.
    */
   async cancelQueued(
     checkId: string,
@@ -270,7 +265,7 @@ export class Runs extends Repository {
         this.#locked((runs) =>
           runs
             .where('check_id', '=', checkId)
-            // Said twice: SQLite uses the index of live runs only when it sees the very condition of it.
+            // Stated twice: SQLite uses the index of live runs only if it sees its exact condition.
             .where('state', 'in', onTheirWay)
             .where('state', '=', queued)
             .where('test_session_id', 'is', null)
@@ -281,20 +276,17 @@ export class Runs extends Repository {
       .execute();
   }
 
-  /** Ends all runs of a check that are on their way as cancelled; returns them. */
+  /** Cancels all unfinished runs of a check; returns them. */
   async cancelAll(checkId: string, reason: string, now: number): Promise<RunRow[]> {
     return this.#cancel((runs) => runs.where('check_id', '=', checkId), reason, now);
   }
 
-  /** Ends all runs at a location that are on their way as cancelled; returns them. */
+  /** Cancels all unfinished runs at a location; returns them. */
   async cancelAtLocation(locationId: string, reason: string, now: number): Promise<RunRow[]> {
     return this.#cancel((runs) => runs.where('location_id', '=', locationId), reason, now);
   }
 
-  /**
-   * Ends the runs of a session that are on their way as cancelled, all or those of some sequences; returns
-   * them.
-   */
+  /** Cancels the unfinished runs of a session, all or those of the given sequences; returns them. */
   async cancelSession(
     session: { readonly kind: 'check_session_id' | 'test_session_id'; readonly id: string },
     sequenceIds: readonly string[] | undefined,
@@ -320,8 +312,8 @@ export class Runs extends Repository {
   }
 
   /**
-   * Runs by id; those on their way are locked, in one order, so that two batches cannot wait for each other. Those
-   * that ended change no more. They are looked for in all days, which is for reports that come twice or too late.
+   * Runs by id; unfinished ones are locked, in a fixed order, so that two batches cannot deadlock. Finished runs never
+   * change. They are searched in all days, for reports that arrive twice or too late.
    */
   async lockMany(ids: readonly string[]): Promise<Map<string, RunRow>> {
     if (ids.length === 0) return new Map();
@@ -354,7 +346,7 @@ export class Runs extends Repository {
       .execute();
   }
 
-  /** How many slots each terminal record, and each run on its way, stands for. */
+  /** Number of slots covered by terminal records and unfinished runs, by state. */
   async countSlots(checkId: string): Promise<Record<string, number>> {
     const rows = await this.db
       .selectFrom('runs')

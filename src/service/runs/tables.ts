@@ -1,4 +1,4 @@
-/** `queued` and `leased` are on their way; the others are terminal. The story is in ledger.ts. */
+/** `queued` and `leased` runs are unfinished; the other states are terminal. The lifecycle is in ledger.ts. */
 export type RunState = 'queued' | 'leased' | 'final' | 'missed' | 'cancelled';
 
 /** Why a slot was missed. */
@@ -17,15 +17,15 @@ export interface RunRow {
   check_id: string;
   check_type: string;
   lane: string;
-  /** The private location whose agents take the run; null for data-center regions. */
+  /** Private location whose agents take the run; null for data-center regions. */
   location_id: string | null;
   location: string;
-  /** The location the slot was for; a retry may run elsewhere. */
+  /** Location of the slot; a retry may run elsewhere. */
   slot_location: string;
   slot_at: number;
-  /** How many slots the record stands for: 1, or more when the service was away for several. */
+  /** Number of slots that the record covers: 1, or more if the service was away for several. */
   slot_count: number;
-  /** Milliseconds from one of these slots to the next; null where there is one, and in records of older builds. */
+  /** Milliseconds between two of these slots; null if there is only one, and in records of older builds. */
   slot_interval_ms: number | null;
   state: RunState;
   reason: string | null;
@@ -38,28 +38,28 @@ export interface RunRow {
   lease_until: number | null;
   agent_id: string | null;
   session_id: string | null;
-  /** The claim of that session the lease was granted to, where the agent numbers its claims. */
+  /** Claim of the session that the lease was granted to, if the agent numbers its claims. */
   claim_number: number | null;
-  /** Leases that ended without a word from the agent, in this attempt. */
+  /** Leases of this attempt that expired without a report from the agent. */
   deaths: number;
-  /** Start of the first lease of the first attempt: where maxDurationSeconds counts from. */
+  /** Start of the first lease of the first attempt: maxDurationSeconds counts from here. */
   first_leased_at: number | null;
-  /** The stored result of the last attempt, when there was one. */
+  /** Stored result of the last attempt, if any. */
   last_result_id: string | null;
-  /** The runtime an agent must have to take the run; null for types that use none. */
+  /** Runtime that an agent needs to take the run; null for types that use none. */
   runtime_id: string | null;
   sequence_id: string;
   check_run_id: number;
   created: number;
   ended: number | null;
-  /** The day of its end, 0 before it; see store/days/ended-day.ts. */
+  /** Day on which it ended, 0 before; see store/days/ended-day.ts. */
   ended_day: number;
-  /** The check session or test session the run belongs to; null for runs of the schedule. */
+  /** Check session or test session of the run; null for scheduled runs. */
   check_session_id: string | null;
   test_session_id: string | null;
 }
 
-/** An instant to remember, by name. */
+/** A named instant to remember. */
 interface ClockMarkRow {
   name: string;
   at: number;

@@ -1,14 +1,11 @@
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Signal, Signals } from '@picket/platform/store/engine/signals.ts';
 
-/** One long poll that waits for work. */
+/** A long poll that waits for work. */
 export interface WaitingPoll {
-  /**
-   * Sleeps until there may be work for this poll, the time is over, the signal aborts or the poll is
-   * dismissed.
-   */
+  /** Sleeps until there may be work for this poll, the time is over, the signal aborts or the poll is dismissed. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** True once the poll should answer empty: its key was revoked, or its agent let a lease run out. */
+  /** True once the poll should return empty: its key was revoked, or its agent let a lease expire. */
   readonly isDismissed: boolean;
   /** Runs of its session that were cancelled while it waited. */
   readonly cancelledRunIds: readonly string[];
@@ -55,9 +52,9 @@ class Waiter implements WaitingPoll {
 }
 
 /**
- * The long polls that wait, by location. New runs wake as many of the polls that can take them as there are
- * runs, those that wait longest first: a hundred idle agents don't all ask the database about one run. A poll
- * joins before it looks for work, so nothing that comes in between is missed.
+ * Waiting long polls, by location. New runs wake as many matching polls as there are runs, those that have waited
+ * longest first, so that a hundred idle agents do not all query the database for one run. A poll joins before it
+ * queries for work, so nothing that arrives in between is missed.
  */
 export class WaitingPolls {
   readonly #clock: Clock;
@@ -82,7 +79,7 @@ export class WaitingPolls {
     return waiter;
   }
 
-  /** How many polls of a location there are. */
+  /** Number of polls of a location. */
   countOf(locationId: string): number {
     return this.#byLocation.get(locationId)?.size ?? 0;
   }
@@ -101,7 +98,7 @@ export class WaitingPolls {
         waiter.wake();
       }
     } else if (signal.kind === 'cancelled') {
-      // One poll of the session is enough to bring the news.
+      // One poll of the session is enough to deliver the news.
       for (const waiter of this.#byLocation.get(signal.locationId) ?? []) {
         if (waiter.interest.sessionId !== signal.sessionId) continue;
         waiter.cancelledRunIds.push(signal.runId);

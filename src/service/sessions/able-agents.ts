@@ -11,7 +11,7 @@ import { canRun, isRegion, type Need, typeWithRuntime } from '../checks/warnings
 import { presentSessions } from '../locations/health.ts';
 import type { MissedReason, RunRow } from '../runs/tables.ts';
 
-/** The private locations of an account, and the agents that are there now. */
+/** Private locations of an account, and the agents present now. */
 export interface AgentsNow {
   /** Location id by slug. */
   readonly ids: ReadonlyMap<string, string>;
@@ -30,10 +30,7 @@ export async function agentsNow(
   return { ids, at: (location) => byLocation.get(ids.get(location) ?? '') ?? [] };
 }
 
-/**
- * Where a check runs when somebody asks: at all its locations when it runs in parallel, else at the first with
- * an agent that can run it.
- */
+/** Locations of an on-demand run: all if the check runs in parallel, else the first with an agent that can run it. */
 export function locationsNow(check: EffectiveCheck, agents: AgentsNow): string[] {
   const locations = locationsOf(check.definition);
   if (check.definition.runParallel === true) return locations;
@@ -44,10 +41,9 @@ export function locationsNow(check: EffectiveCheck, agents: AgentsNow): string[]
 }
 
 /**
- * Runs as they are to be stored: those that no agent can take now have ended already, so that nobody waits for
- * what cannot come.
+ * Ends runs that no agent can take now before they are stored, so that callers do not wait in vain.
  *
- * @throws AppError CANNOT_RUN_NOW when no agent can take any of them.
+ * @throws AppError CANNOT_RUN_NOW if no agent can take any of them.
  */
 export function withUnableEnded(runs: readonly RunRow[], agents: AgentsNow, now: number): RunRow[] {
   const problems = new Set<string>();
@@ -67,7 +63,7 @@ export function withUnableEnded(runs: readonly RunRow[], agents: AgentsNow, now:
   throw new AppError('CANNOT_RUN_NOW', `No agent can run ${what} now. ${shown.join(' ')}${more}`);
 }
 
-/** Why a run has no result, in words; null where it has one, or is on its way. */
+/** Why a run has no result, in words; null if it has one, or is unfinished. */
 export function whyUnmeasured(run: RunRow): string | null {
   if (run.state !== 'missed') return null;
   const { location, reason } = run;
@@ -93,7 +89,7 @@ function needOfRun(check: EffectiveCheck<Pick<Check, 'checkType'>>): Need {
   return { checkType: check.checkType, runtimeId: check.neededRuntimeId };
 }
 
-/** What is missing at a location for a run. */
+/** Missing prerequisite of a run at a location. */
 function problemAt(location: string, need: Need, here: readonly AgentRow[]): string {
   if (here.length === 0) {
     return isRegion(location)

@@ -5,11 +5,11 @@ const firstPauseMs = 100;
 const longestPauseMs = 1000;
 
 /**
- * Waits until something is done: looks again and again, more slowly with time. Any process may end a run, so
- * the store is the one place to ask.
+ * Waits until something is done, polling with increasing intervals. Any process may end a run, so the store is the only
+ * place to check.
  *
- * @param stop ends the waiting early: the caller went away, or the service stops.
- * @throws AppError NOT_FINISHED when the time is over.
+ * @param stop ends the wait early: the caller disconnected, or the service is stopping.
+ * @throws AppError NOT_FINISHED if the time is over.
  */
 export async function waitUntilDone<T>(
   look: () => Promise<{ readonly isDone: boolean; readonly value: T }>,
@@ -17,7 +17,7 @@ export async function waitUntilDone<T>(
     readonly clock: Clock;
     readonly maxWaitMs: number;
     readonly stop: AbortSignal;
-    /** What is waited for. */
+    /** Subject of the wait, for error messages. */
     readonly what?: string;
   },
 ): Promise<T> {

@@ -18,7 +18,7 @@ import type { TestDefinitionRow } from './stored/tables.ts';
 
 type Job = DefinitionRun['checkRunJobs'][number];
 
-/** The routes that run definitions which are no checks. */
+/** Routes that run definitions which are not stored checks. */
 export function definitionRunHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const sessions = new Sessions(deps);
   return handlersById(definitionRunRoutes, {
@@ -42,7 +42,7 @@ export function definitionRunHandlers(deps: HandlerDeps): [string, AnyHandler][]
       const { session, runs } = await sessions.startDefinitions(accountId, definitions, {
         ...followedPlan({ ...body, place, suiteId }),
         project_id: body.project?.logicalId ?? null,
-        // Of definitions: their own strategy is null unless one was asked for.
+        // For definitions, their own strategy is null unless one was requested.
         retry_strategy: null,
         streams_logs: body.streamLogs ? 1 : 0,
       });
@@ -68,8 +68,8 @@ export function definitionRunHandlers(deps: HandlerDeps): [string, AnyHandler][]
 export type Definition = Omit<TestDefinitionRow, 'test_session_id' | 'created'>;
 
 /**
- * A definition as it will run: validated as a check is, with the files it names, the hidden values of the check
- * it is of, and no retries but those that were asked for.
+ * Prepares a definition for running: validates it like a check, adds the files it names and the hidden values of its
+ * check, and removes retries that were not requested.
  */
 async function definitionOf(
   { store }: HandlerDeps,
@@ -132,7 +132,7 @@ async function definitionOf(
       doubleCheck: false,
       updatesSnapshots: sourceInfo?.updateSnapshots === true,
     }),
-    // The retries of a group are not asked for either.
+    // Retries of a group were not requested either.
     group_definition: ofGroup
       ? JSON.stringify({ ...ofGroup, retryStrategy: 'FALLBACK', doubleCheck: null })
       : null,
@@ -152,8 +152,8 @@ async function groupNamed(
 }
 
 /**
- * What a project names by reference stands in the project, not here: the group comes with the definition, and
- * a run of a test session opens no incident.
+ * References of a project are resolved there, not here: the group comes with the definition, and runs of test sessions
+ * open no incidents.
  */
 function withoutReferences({ groupId }: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return { triggerIncident: null, ...(typeof groupId === 'object' ? { groupId: null } : {}) };
@@ -161,7 +161,7 @@ function withoutReferences({ groupId }: Readonly<Record<string, unknown>>): Reco
 
 const fileLists = ['dependencies', 'setupScriptDependencies', 'tearDownScriptDependencies'] as const;
 
-/** Files that are named by their index, as the files themselves. */
+/** Replaces file indexes by the files themselves. */
 function withFiles(
   fields: Readonly<Record<string, unknown>>,
   files: DefinitionRun['sharedFiles'],
@@ -182,7 +182,7 @@ function withFiles(
   );
 }
 
-/** Runs that are asked for together are followed together. */
+/** Runs that are requested together are followed together. */
 function suiteOf(jobs: readonly Job[]): string | null {
   const [first = null, ...others] = new Set(
     jobs.map(({ sourceInfo }) => sourceInfo?.checkRunSuiteId ?? null),
@@ -193,7 +193,7 @@ function suiteOf(jobs: readonly Job[]): string | null {
   ]);
 }
 
-/** The answer tells runs apart by these names. */
+/** The response identifies runs by these names. */
 function requireOwnNames(jobs: readonly Job[]): void {
   const seen = new Set<string>();
   const twice = jobs.flatMap(({ logicalId }, index) => {

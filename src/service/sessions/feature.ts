@@ -13,7 +13,7 @@ import { TestSessions } from './stored/test-session-store.ts';
 import { triggerHandlers } from './triggers/routes.ts';
 import { Triggers } from './triggers/store.ts';
 
-/** Whether a request wants to become a connection for live results. */
+/** Whether a request is an upgrade to a connection for live results. */
 function isForLiveResults({ headers, url = '' }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket' && /^\/(?:mqtt\/?)?(?:\?|$)/.test(url);
 }
@@ -56,7 +56,7 @@ declare module '@picket/platform/store/repositories.ts' {
 
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
-    /** Runs checks once more when the cause of their failures may be gone. */
+    /** Runs checks again when the cause of their failures may be gone. */
     readonly runAfterCause: (
       accountId: string,
       checkIds: readonly string[],

@@ -7,7 +7,7 @@ import type { TestSessionPlan } from './sessions.ts';
 
 type Commit = Readonly<Record<string, unknown>> | null | undefined;
 
-/** What clients of the field say of a session they start, as it is stored. */
+/** Parameters of a session from existing clients, in stored form. */
 export function followedPlan(given: {
   readonly name: string;
   readonly suiteId: string | null;
@@ -48,23 +48,23 @@ export function followedPlan(given: {
   };
 }
 
-/** Where all runs of a session go. */
+/** Location of all runs of a session. */
 export interface SessionPlace {
   readonly location: string;
-  /** What the client asked for, where that is another place. */
+  /** Location that the client requested, if different. */
   readonly asked: string | null;
 }
 
-/** What clients send when neither a flag nor their configuration names a location. */
+/** Default that clients send if neither a flag nor their configuration names a location. */
 const unsaidRegion = 'eu-central-1';
 const namesInMessage = 5;
 
 /**
- * Where all runs of a session go. Nothing runs at a region by itself; a private location may have the name of
- * one, so that projects which name regions need no change. The region of clients that were given no location is
- * the one private location where the account's agents are.
+ * Location of all runs of a session. Regions have no agents of their own; a private location may be named like one, so
+ * that projects that name regions work unchanged. The default region of clients without a configured location stands
+ * for the only private location with agents of the account.
  *
- * @throws AppError VALIDATION_FAILED, with the locations that there are.
+ * @throws AppError VALIDATION_FAILED, with the available locations.
  */
 export async function placeOf(
   { store, clock }: Pick<HandlerDeps, 'store' | 'clock'>,

@@ -12,7 +12,7 @@ import { followedPlan, placeOf } from './followed-plan.ts';
 import { checkRunData, logFile } from './result-files.ts';
 import { noSession, Sessions } from './sessions.ts';
 
-/** The routes of clients that start test sessions, follow them, and fetch what they found. */
+/** Routes for clients that start test sessions, follow them, and fetch their results. */
 export function followedSessionHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock } = deps;
   const sessions = new Sessions(deps);

@@ -5,13 +5,13 @@ import type { AgentRow } from '../agent-presence/tables.ts';
 import { canRun } from '../checks/warnings/warnings.ts';
 import type { RunRow } from '../runs/tables.ts';
 
-/** The longest wait of a run on demand, however busy the agents are. */
+/** Longest wait of an on-demand run, however busy the agents are. */
 export const longestWaitMs = 6 * 3_600_000;
 
 /**
- * Renews the waits of runs on demand while agents work through the runs before them, so that the last runs of a long
- * session have results too. A run goes on waiting while an agent that can take it is present, and runs of its lane
- * are in hand at the location or have ended there since the last look. Runs of the schedule go first from then on:
+ * Renews the waits of on-demand runs while agents work through the runs before them, so that the last runs of a long
+ * session get results, too. A run keeps waiting while an agent that can take it is present, and runs of its lane are in
+ * progress at the location or have ended there since the last evaluation. From then on scheduled runs have priority:
  * see `claim` in lease-store.ts.
  *
  * @param outlived runs whose wait is over, locked.

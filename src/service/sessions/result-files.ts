@@ -15,14 +15,14 @@ type Stored = Pick<ResultRow, 'check_type' | 'detail'>;
 
 type Stage = 'setup' | 'request' | 'teardown';
 
-/** What a run wrote, stage after stage. */
+/** Log lines of a run, stage after stage. */
 export function logLines(row: Stored): LogLine[] {
   return logOf(row).map(withoutStage);
 }
 
 /**
- * The log of a result as clients of the field read it: by stage for requests that scripts may stand around,
- * line by line for everything else. It is never null.
+ * Log of a result in the format of existing clients: by stage for requests that scripts may surround, as lines for
+ * everything else. Never null.
  */
 export function logFile(row: Stored): LogLine[] | Record<Stage, LogLine[]> {
   if (findCheckType(row.check_type)?.detail !== HttpDetail) return logLines(row);
@@ -32,8 +32,8 @@ export function logFile(row: Stored): LogLine[] | Record<Stage, LogLine[]> {
 }
 
 /**
- * What was found out, as clients of the field read it. An answer without what they compute with is left out:
- * they would fail on it, and `requestError` says what was wrong.
+ * Detail of a result in the format of existing clients. A response without the values that they compute with is
+ * omitted, because they would fail on it; `requestError` then gives the reason.
  */
 export function checkRunData(row: Stored & Pick<ResultRow, 'message'>): Fields {
   const detail = detailOf(row);
@@ -47,13 +47,13 @@ export function checkRunData(row: Stored & Pick<ResultRow, 'message'>): Fields {
   };
 }
 
-/** A picture to compare with that a run made anew: where it belongs, and the key it is downloaded by. */
+/** A reference picture that a run recreated: its path, and its download key. */
 export interface SnapshotFile {
   readonly path: string;
   readonly key: string;
 }
 
-/** Those of a result that are stored; 'awaited' while some are on their way. */
+/** Stored reference pictures of a result; 'awaited' while some are pending. */
 export function snapshotFiles(
   row: Stored & Pick<ResultRow, 'id'>,
   files: readonly ArtifactRow[],
@@ -67,7 +67,7 @@ export function snapshotFiles(
     .map(({ path, artifact }) => ({ path, key: snapshotKey(row.id, artifact) }));
 }
 
-/** The message of a result with the keys of its pictures. */
+/** The message of a result, with the keys of its pictures. */
 export function withSnapshots(payload: unknown, snapshots: readonly SnapshotFile[]): unknown {
   const { result, ...rest } = payload as { readonly result: { readonly assets: Fields } };
   return { ...rest, result: { ...result, assets: { ...result.assets, snapshots } } };

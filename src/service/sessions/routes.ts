@@ -34,7 +34,7 @@ import type { ResultVerdict, TestSession as StoredTestSession } from './stored/t
 const groupIds = storedValue<readonly string[]>('test_results.error_group_ids', []);
 const metadataOf = storedValue<z.output<typeof Metadata>>('test_sessions.metadata', {});
 
-/** The routes of check sessions and test sessions. */
+/** Routes of check sessions and test sessions. */
 export function sessionHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
   const sessions = new Sessions(deps);
   const views = new SessionViews(deps);
@@ -156,7 +156,7 @@ function planOf(body: TestSessionTrigger): TestSessionPlan {
   };
 }
 
-/** What checks, and definitions that are none, are called. */
+/** Names of checks, and of definitions that are not checks. */
 async function namesOf({ store }: HandlerDeps, ids: readonly string[]): Promise<Map<string, string>> {
   const [checks, definitions] = await Promise.all([
     store.checks.findMany(ids),
@@ -166,7 +166,7 @@ async function namesOf({ store }: HandlerDeps, ids: readonly string[]): Promise<
   return new Map(all.map(({ id, name }) => [id, name]));
 }
 
-/** Sessions as answers show them. */
+/** Sessions as responses show them. */
 export class SessionViews {
   readonly #deps: HandlerDeps;
   readonly #base: string;
@@ -192,7 +192,7 @@ export class SessionViews {
   /**
    * A check session with its results, and whether it has ended.
    *
-   * @throws AppError NOT_FOUND when the account has no such session.
+   * @throws AppError NOT_FOUND if the account has no such session.
    */
   async checkSession(accountId: string, id: string): Promise<{ isDone: boolean; value: CheckSession }> {
     const { store } = this.#deps;
@@ -245,7 +245,7 @@ export class SessionViews {
   /**
    * A test session with its results, and whether it has ended.
    *
-   * @throws AppError NOT_FOUND when the account has no such session.
+   * @throws AppError NOT_FOUND if the account has no such session.
    */
   async testSession(accountId: string, id: string): Promise<{ isDone: boolean; value: TestSession }> {
     const { store } = this.#deps;
@@ -331,7 +331,7 @@ export class SessionViews {
   }
 }
 
-/** Runs that have no final result: they wait, run, or ended without one. */
+/** Runs without a final result: waiting, running, or ended without one. */
 function unmeasuredRuns(runs: readonly RunRow[], results: readonly ResultRow[]): RunRow[] {
   const measured = new Set(
     results.filter((row) => row.result_type === 'FINAL').map(({ run_id: runId }) => runId),

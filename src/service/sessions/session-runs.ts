@@ -6,12 +6,12 @@ import { queuedRun, type RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 
 /**
- * How long a run on demand waits for an agent. While agents work through the runs before it, the wait is renewed: see
+ * How long an on-demand run waits for an agent. While agents work through the runs before it, the wait is renewed: see
  * longer-waits.ts.
  */
 const freshMs = 6 * 60_000;
 
-/** A run of a check on demand. */
+/** An on-demand run of a check. */
 export function requestedRun(
   check: EffectiveCheck,
   at: {
@@ -34,17 +34,14 @@ export function requestedRun(
   };
 }
 
-/**
- * An instant that is none of the check's own slots: the scheduler finds those free, whenever it comes to
- * them.
- */
+/** An instant outside of the check's own slots, which stay free for the scheduler. */
 function offGrid(check: Check, at: number): number {
   return nextSlotAfter(gridOf(check), at - 1) === at ? at + 1 : at;
 }
 
 /**
- * Queues runs outside the schedule. Each is a slot of its own: where somebody else has asked at the very
- * millisecond, the next free one is taken, so that there is one terminal record for every slot here too.
+ * Queues runs outside the schedule. Each is a slot of its own: if another request has the same millisecond, the next
+ * free one is used, so that every slot has one terminal record here, too.
  */
 export async function queueAlone(
   repositories: Pick<Repositories, 'runs'>,

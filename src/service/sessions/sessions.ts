@@ -16,12 +16,12 @@ import { fromRow } from './stored/definition-store.ts';
 import type { CheckSessionRow, TestDefinitionRow, TestSessionRow } from './stored/tables.ts';
 import { matchingChecks, type SessionTarget } from './target.ts';
 
-/** What a test session is made of, besides the checks. */
+/** Parameters of a test session, besides the checks. */
 export type TestSessionPlan = Omit<TestSessionRow, 'id' | 'account_id' | 'started' | 'cancelled' | 'failed'>;
 
 /**
- * Runs on demand. They go through the ledger as scheduled runs do, and a session binds them together: its progress
- * follows from its runs.
+ * On-demand runs. They use the ledger like scheduled runs, and a session groups them and derives its progress from
+ * them.
  */
 export class Sessions {
   readonly #store: Store;
@@ -34,9 +34,9 @@ export class Sessions {
   }
 
   /**
-   * Runs checks now, each in a session of its own. Their results count as those of the schedule do.
+   * Runs checks now, each in a session of its own. Their results count like those of the schedule.
    *
-   * @throws AppError NOT_FOUND when the target means no check, CANNOT_RUN_NOW when no agent can run any.
+   * @throws AppError NOT_FOUND if the target matches no check, CANNOT_RUN_NOW if no agent can run any.
    */
   async startChecks(
     accountId: string,
@@ -80,10 +80,10 @@ export class Sessions {
   }
 
   /**
-   * Tries checks out at one location. Their results count nowhere: no status, no alert, no analytics.
+   * Test-runs checks at one location. Their results count nowhere: no status, no alert, no analytics.
    *
-   * @throws AppError NOT_FOUND when the target means no check, CANNOT_RUN_NOW when no agent can run any, ADMIN_ONLY
-   *   where the session's variables would send hidden values elsewhere.
+   * @throws AppError NOT_FOUND if the target matches no check, CANNOT_RUN_NOW if no agent can run any, ADMIN_ONLY
+   *   if the session's variables would send hidden values elsewhere.
    */
   async startTest(
     caller: AccountCaller,
@@ -105,9 +105,9 @@ export class Sessions {
   }
 
   /**
-   * Tries definitions out that are no checks, at one location.
+   * Test-runs definitions that are not checks, at one location.
    *
-   * @throws AppError CANNOT_RUN_NOW when no agent can run any.
+   * @throws AppError CANNOT_RUN_NOW if no agent can run any.
    */
   async startDefinitions(
     accountId: string,
@@ -149,10 +149,10 @@ export class Sessions {
   }
 
   /**
-   * Cancels what of a session is on its way, all or the runs of some sequences: queued runs are never leased,
-   * agents stop those they have leased.
+   * Cancels the unfinished runs of a session, all or those of the given sequences: queued runs are never leased, and
+   * agents stop leased ones.
    *
-   * @throws AppError NOT_FOUND when the account has no such session.
+   * @throws AppError NOT_FOUND if the account has no such session.
    */
   async cancel(
     accountId: string,
@@ -172,7 +172,7 @@ export class Sessions {
   }
 }
 
-/** Runs that an agent can take: the others have ended already. */
+/** Runs that an agent can take: the others have already ended. */
 function waiting(runs: readonly RunRow[]): RunRow[] {
   return runs.filter(({ state }) => state === 'queued');
 }
@@ -181,7 +181,7 @@ function newTestSession(accountId: string, plan: TestSessionPlan, now: number): 
   return { id: randomUUID(), account_id: accountId, ...plan, started: now, cancelled: null, failed: 0 };
 }
 
-/** What is answered where there is no such session. */
+/** Error for a session that does not exist. */
 export function noSession({
   kind,
   id,

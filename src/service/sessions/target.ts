@@ -5,24 +5,24 @@ import { type EffectiveCheck, tagsOf, withGroups } from '../checks/effective-che
 import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 
-/** Which checks to run. Without a condition: all that can be run. */
+/** Selects checks to run. Without a condition: all that can be run. */
 export interface SessionTarget {
-  /** Checks with all tags of any of these lists; a tag behind `!` must be absent. */
+  /** Checks with all tags of any of these lists; a tag prefixed by `!` must be absent. */
   readonly matchTags?: readonly (readonly string[])[] | undefined;
   readonly checkIds?: readonly string[] | undefined;
   readonly groupId?: number | undefined;
   readonly allowDeactivated?: boolean | undefined;
-  /** Whether the checks run where they say themselves, so that those that say nothing cannot be run. */
+  /** Whether checks run at their own locations, so that those without one cannot be run. */
   readonly needsLocation: boolean;
 }
 
-/** More are not run by one request: every one is a session, and agents would be busy with nothing else. */
+/** Limit per request: every check is a session, and agents would be busy with nothing else. */
 const maxChecks = 1000;
 
 /**
- * The checks a target means, locked so that none is deleted before the transaction ends.
+ * Checks that a target selects, locked so that none is deleted before the transaction ends.
  *
- * @throws AppError NOT_FOUND when there are none, VALIDATION_FAILED when there are too many.
+ * @throws AppError NOT_FOUND if no check matches, VALIDATION_FAILED if too many do.
  */
 export async function matchingChecks(
   repositories: Pick<Repositories, 'checks' | 'groups'>,
@@ -39,7 +39,7 @@ export async function matchingChecks(
     // Tags are compared here, so all candidates are read.
     maxCandidates,
   );
-  // Tags of groups count, and a group that is switched off switches its checks off.
+  // Tags of groups count, and a deactivated group deactivates its checks.
   const checks = await withGroups(repositories, stored);
   const matching = checks.filter((check) => isRunnable(check, target) && hasTags(check, target.matchTags));
   if (matching.length === 0) throw new AppError('NOT_FOUND', 'No matching checks were found.');
@@ -62,7 +62,7 @@ function isRunnable(check: Check, { needsLocation, allowDeactivated }: SessionTa
   return !needsLocation || locationsOf(check.definition).length > 0;
 }
 
-/** Whether a check has the tags of any of some lists (check model 4.8): OR of ANDs, `!` negates. */
+/** Whether a check has the tags of any of the lists (check model 4.8): OR of ANDs, `!` negates. */
 export function hasTags(
   check: Pick<Check, 'definition'>,
   matchTags: readonly (readonly string[])[] | undefined,

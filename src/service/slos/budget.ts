@@ -1,7 +1,7 @@
 import type { SloStatus } from '@picket/protocol/results/slo.ts';
 import type { Coverage } from '@picket/protocol/runs/coverage.ts';
 
-/** How the evaluated runs of some checks ended in a window, and how much of it was measured. */
+/** Outcomes of the evaluated runs of checks in a window, and its coverage. */
 export interface MeasuredRuns {
   readonly runCount: number;
   readonly passedCount: number;
@@ -9,9 +9,9 @@ export interface MeasuredRuns {
 }
 
 /**
- * What is left of an error budget. A target of 99.9 % allows one run in a thousand to fail. What was not
- * measured proves nothing, so there are two answers: by what was measured, and if all that should have been
- * measured and was not had failed. Maintenance and what was cancelled were not to be measured; open slots end yet.
+ * Remaining error budget. A target of 99.9 % allows one run in a thousand to fail. Slots that were not measured prove
+ * nothing, so there are two results: one for measured runs only, and one as if all slots that should have been measured
+ * and were not had failed. Slots in maintenance and cancelled ones need no measurement; open slots are still to end.
  */
 export function errorBudget(
   target: number,
@@ -52,7 +52,7 @@ function leftPercent(target: number, failed: number, all: number): number | null
   return exact(100 * (1 - failed / (allowedShare(target) * all)));
 }
 
-/** 100 - 99.9 is 0.09999999999999432: without this a budget that is spent exactly would count as overspent. */
+/** 100 - 99.9 is 0.09999999999999432: without this, an exactly spent budget would count as overspent. */
 function allowedShare(target: number): number {
   return exact(100 - target) / 100;
 }

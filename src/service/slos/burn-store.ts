@@ -2,13 +2,13 @@ import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { SloBurnRow } from './tables.ts';
 
-/** The burns that last, of all objectives. */
+/** Active burns of all objectives. */
 export class SloBurns extends Repository {
   async all(): Promise<SloBurnRow[]> {
     return this.db.selectFrom('slo_burns').selectAll().orderBy('slo_id').execute();
   }
 
-  /** A page of those of an account, newest first. */
+  /** A page of the burns of an account, newest first. */
   async list(accountId: string, page: Page): Promise<{ total: number; rows: SloBurnRow[] }> {
     const query = this.db
       .selectFrom('slo_burns')
@@ -28,7 +28,7 @@ export class SloBurns extends Repository {
       .executeTakeFirst();
   }
 
-  /** Begins a burn; false when it lasts already. */
+  /** Begins a burn; false if it is already active. */
   async begin(row: SloBurnRow): Promise<boolean> {
     const inserted = await this.db
       .insertInto('slo_burns')
@@ -39,7 +39,7 @@ export class SloBurns extends Repository {
     return inserted.length > 0;
   }
 
-  /** Ends a burn; false when it is over already. */
+  /** Ends a burn; false if it is already over. */
   async end({ slo_id, alert_id }: Pick<SloBurnRow, 'slo_id' | 'alert_id'>): Promise<boolean> {
     const deleted = await this.db
       .deleteFrom('slo_burns')
@@ -50,7 +50,7 @@ export class SloBurns extends Repository {
     return deleted.length > 0;
   }
 
-  /** How many burns last, by account. */
+  /** Number of active burns by account. */
   async countByAccount(accountId?: string): Promise<{ account: string; count: number }[]> {
     let query = this.db
       .selectFrom('slo_burns')

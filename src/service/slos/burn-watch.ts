@@ -19,16 +19,16 @@ import type { SloBurnRow } from './tables.ts';
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 const slosPerPage = 100;
-/** An objective is looked at once a minute, or so seldom that looking takes a twentieth of the time. */
+/** An objective is examined once a minute, or less often, so that this takes at most a twentieth of the time. */
 const lookEveryMs = minuteMs;
 const shareOfTime = 20;
-/** As many names of checks are in a notification; of others it says how many there are. */
+/** Number of check names in a notification; further checks are only counted. */
 const namesShown = 20;
 
 /**
- * Looks at every objective whose burn alert is on: notifies its channels once when its budget is spent too fast,
- * and once when that is over. While all of its checks are muted, silenced or in a silencing maintenance window
- * nothing begins; what burns when that ends is notified then.
+ * Examines every objective with an enabled burn alert: notifies its channels once when its budget is spent too fast,
+ * and once when that is over. While all of its checks are muted, silenced or in a silencing maintenance window, no burn
+ * begins; one that still lasts when that ends is notified then.
  */
 export class BurnWatch {
   readonly #store: Store;
@@ -50,14 +50,14 @@ export class BurnWatch {
       watched.add(slo.id);
       const beganMs = this.#clock.monotonicMs();
       if (beganMs < (this.#nextLookMs.get(slo.id) ?? Number.NEGATIVE_INFINITY)) continue;
-      // What a look costs is real time, also where a clock is set.
+      // The cost is measured in real time, even if the clock is set.
       const costFromMs = performance.now();
       await askedBy({ key: slo.accountId }, () => this.#look(slo, burns.get(slo.id)));
       const tookMs = performance.now() - costFromMs;
       this.#nextLookMs.set(slo.id, beganMs + Math.max(lookEveryMs, tookMs * shareOfTime));
     }
     for (const id of this.#nextLookMs.keys()) if (!watched.has(id)) this.#nextLookMs.delete(id);
-    // Objectives that were deleted or are not watched any more: receivers keep what nobody ends.
+    // Ends burns of objectives that were deleted or are no longer watched: otherwise receivers would keep them open.
     for (const burn of burns.values()) if (!watched.has(burn.slo_id)) await this.#end(burn);
     const next = leastOf(this.#nextLookMs.values());
     return Number.isFinite(next) ? this.#clock.wallMs() + next - this.#clock.monotonicMs() : null;
@@ -121,7 +121,7 @@ export class BurnWatch {
     if (isBegun) this.#store.signals.send([{ kind: 'alerts' }]);
   }
 
-  /** The names of the checks that failed most, and how many failed at all. */
+  /** Names of the checks that failed most, and the number of checks that failed at all. */
   async #failing(checks: readonly ReportedCheck[], window: { from: number; to: number }) {
     const reports = await this.#analytics.report(checks, window);
     const failed = checks
@@ -157,7 +157,7 @@ export class BurnWatch {
   }
 }
 
-/** Its own channels, as far as they are still there; else those of its checks that somebody may hear of. */
+/** The objective's own channels that still exist; else those of its checks whose alerts are not held back. */
 async function channelsOf(
   { alertChannels }: Pick<Repositories, 'alertChannels'>,
   { accountId, definition }: StoredSlo,

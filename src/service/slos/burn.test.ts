@@ -5,7 +5,7 @@ import { alertingRate, burningWindow, burnText, burnWindows, isCalm, type LastRu
 const [hour, sixHours] = burnWindows;
 const slo = (fields: object = {}): SloDefinition =>
   SloInput.parse({ name: 'shop', tags: ['shop'], target: 99.9, ...fields });
-/** Runs by the minutes back: how many there were, and how many of them failed. */
+/** Runs by the minutes that they cover up to now: their number, and how many failed. */
 const lastRuns = (
   runs: Readonly<Record<5 | 30 | 60 | 360, readonly [all: number, failed: number]>>,
 ): LastRuns =>
@@ -26,7 +26,7 @@ it('burns by 2 % of a month in an hour, 5 % in six, and never below twice the ev
 it('burns when both the long window and its end spend too fast', () => {
   const both = { ...quiet, 5: [5, 3], 60: [60, 3], 360: [360, 3] } as const;
   expect(burningWindow(slo(), lastRuns(both))?.name).toBe('HOUR');
-  // What is over by now is no alert.
+  // A burn that is already over causes no alert.
   expect(burningWindow(slo(), lastRuns({ ...both, 5: [5, 0] }))).toBeUndefined();
   const slow = { 5: [5, 0], 30: [30, 1], 60: [60, 1], 360: [360, 4] } as const;
   expect(burningWindow(slo(), lastRuns(slow))?.name).toBe('SIX_HOURS');

@@ -7,12 +7,12 @@ import { burnRate, type MeasuredRuns } from './budget.ts';
 const hourMs = 3_600_000;
 
 /**
- * Burn alerts. A budget burns when in a long window more than a set part of it was spent, and the last part of that
- * window spends it at that rate, too: the one makes it matter, the other makes it present. A few failed runs are no
- * burn, however small the budget: with one run a minute a single one can be 2 % of a month's budget of 99.9 %.
+ * Burn alerts. A budget burns if more than a set part of it was spent in a long window, and the last part of that
+ * window spends it at that rate, too: the former makes it significant, the latter current. A few failed runs are not a
+ * burn, however small the budget: with one run a minute a single failure can be 2 % of a month's budget at 99.9 %.
  *
- * A burn is over when the last half hour spends the budget slower than it lasts. Without a run in that time nothing
- * is known, and everything stays as it is.
+ * A burn is over when the last half hour spends the budget at less than its sustainable rate. Without a run in that
+ * time nothing is known, and the state does not change.
  */
 export type Runs = Pick<MeasuredRuns, 'runCount' | 'passedCount'>;
 
@@ -22,17 +22,17 @@ export const burnWindows = [
 ] as const;
 export type BurnWindow = (typeof burnWindows)[number];
 
-/** All lengths that are counted, in minutes. */
+/** All counted window lengths, in minutes. */
 export type CountedMinutes = BurnWindow['longMinutes' | 'shortMinutes'];
 
-/** How the last runs ended, by how many minutes back from now they are counted. */
+/** Outcomes of the latest runs, by the number of minutes that they cover up to now. */
 export type LastRuns = Readonly<Record<CountedMinutes, Runs>>;
 
-/** Spending twice as fast as the budget lasts is the least that is worth a message. */
+/** Minimum rate worth a notification: spending twice as fast as the budget lasts. */
 const leastRate = 2;
 const calmMinutes = 30;
 
-/** The rate from which on a window burns: 1 spends exactly the budget over the window of the objective. */
+/** Rate from which a window burns: 1 spends exactly the budget over the window of the objective. */
 export function alertingRate(
   { windowDays, burnAlert }: Pick<SloDefinition, 'windowDays' | 'burnAlert'>,
   { name, longMinutes }: BurnWindow,
@@ -41,7 +41,7 @@ export function alertingRate(
   return Math.max(leastRate, ((percent / 100) * windowDays * 1440) / longMinutes);
 }
 
-/** The window that burns, the shortest first; undefined when none does. */
+/** The burning window, the shortest first; undefined if no window burns. */
 export function burningWindow(slo: SloDefinition, last: LastRuns): BurnWindow | undefined {
   return burnWindows.find((window) => {
     const limit = alertingRate(slo, window);

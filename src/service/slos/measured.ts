@@ -11,7 +11,7 @@ interface Window {
   readonly to: number;
 }
 
-/** The checks that an objective is about now. */
+/** Checks that an objective currently covers. */
 export async function checksOfSlo(
   { reports }: AnalyticsDeps['store'],
   accountId: string,
@@ -23,7 +23,7 @@ export async function checksOfSlo(
   return check?.accountId === accountId ? [check] : [];
 }
 
-/** How the runs of some checks ended in a window, all together. */
+/** Combined outcomes of the runs of checks in a window. */
 export async function runsWithin(
   analytics: AnalyticsDeps['analytics'],
   checks: readonly ReportedCheck[],
@@ -36,7 +36,7 @@ export async function runsWithin(
   };
 }
 
-/** The same, with how much of the window was measured. */
+/** Same, with the coverage of the window. */
 export async function measuredWithin(
   analytics: AnalyticsDeps['analytics'],
   checks: readonly ReportedCheck[],

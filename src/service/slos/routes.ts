@@ -9,10 +9,10 @@ import { checksOfSlo, measuredWithin } from './measured.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** A fast burn shows in an hour, a slow one in three days. */
+/** A fast burn shows within an hour, a slow one within three days. */
 const burnHours = [1, 6, 24, 72] as const;
 
-/** The routes of how service level objectives stand; the others are those of every resource. */
+/** Routes for the status of service level objectives; the others are those of every resource. */
 export function sloHandlers({
   store,
   clock,
@@ -45,7 +45,7 @@ export function sloHandlers({
       const { definition } = found(await store.slos.find(caller.accountId, params.id), `slo ${params.id}`);
       const { target, windowDays } = definition;
       const checks = await checksOfSlo(store, caller.accountId, definition);
-      // What was stored in this very millisecond belongs to it.
+      // Includes results stored in this very millisecond.
       const to = clock.wallMs() + 1;
       const window = { from: to - windowDays * dayMs, to };
       const all = await measuredWithin(analytics, checks, window);

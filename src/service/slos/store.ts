@@ -18,7 +18,7 @@ export interface StoredSlo {
 
 const definitionOf = storedJson('slos.definition', SloInput);
 
-/** Service level objectives. What they name exists when they are written; it may go later. */
+/** Service level objectives. The objects they name exist when they are written, but may be deleted later. */
 export class Slos extends accountTable<SloRow, StoredSlo>((row) => ({
   id: row.id,
   accountId: row.account_id,
@@ -36,7 +36,7 @@ export class Slos extends accountTable<SloRow, StoredSlo>((row) => ({
     return super.update(row);
   }
 
-  /** Some of all accounts, from behind one, in the order of their ids. */
+  /** Objectives of all accounts after the given id, in order of id. */
   async behind(after: number, limit: number): Promise<StoredSlo[]> {
     const rows = await this.db
       .selectFrom('slos')
@@ -48,7 +48,7 @@ export class Slos extends accountTable<SloRow, StoredSlo>((row) => ({
     return rows.map((row) => this.shape.read(row));
   }
 
-  /** @throws AppError VALIDATION_FAILED when the account has no such check, group or channel. */
+  /** @throws AppError VALIDATION_FAILED if the account has no such check, group or channel. */
   async #requireSubject(accountId: string, definition: string): Promise<void> {
     const { checkId, groupId, alertChannelIds } = definitionOf(definition);
     if (alertChannelIds.length > 0) {

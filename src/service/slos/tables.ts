@@ -10,13 +10,13 @@ export interface SloRow {
   updated: number | null;
 }
 
-/** An objective whose channels were notified of a burn that lasts; see burn.ts. */
+/** An objective with an active burn that its channels were notified of; see burn.ts. */
 export interface SloBurnRow {
   slo_id: number;
   account_id: string;
-  /** The alert that says so. */
+  /** Alert that reported it. */
   alert_id: string;
-  /** The window that burned when it began. */
+  /** Window that burned when it began. */
   burn_window: BurnWindow['name'];
   since: number;
 }

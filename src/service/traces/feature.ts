@@ -16,7 +16,7 @@ export const traces: Feature = {
 
 declare module '@picket/platform/feature/parts.ts' {
   interface Parts {
-    /** Undefined where no collector is configured. */
+    /** Undefined if no collector is configured. */
     readonly traces: TraceExport | undefined;
   }
 }

@@ -15,14 +15,14 @@ function fact(checkId: string, fields: Partial<FailingCheck> = {}): FailingCheck
   };
 }
 
-/** An account whose causes go on from step to step. */
+/** An account whose causes develop step by step. */
 class Account {
   open: OpenCause[] = [];
   now = 1_000_000;
   hurried: readonly string[] = [];
   #ids = 0;
 
-  /** Answers the notifications as `alert → channel`. */
+  /** Returns the notifications as `alert → channel`. */
   hear(...news: CauseEvent[]): string[] {
     this.now += 1_000;
     const newId = () => {
@@ -64,7 +64,7 @@ describe('the lifecycle of a cause', () => {
     expect(account.hear(fails('c'))).toEqual([]);
     expect(account.hear(recovers('a'))).toEqual([]);
     expect(account.hear(recovers('b', [1, 2]))).toEqual(['b recovers of b → 2']);
-    // The last to recover is another one than the channel was notified of; what it opened is what ends.
+    // The last member to recover is not the one that the channel was notified of; the end matches what was opened.
     expect(account.hear(fails('a'), recovers('c'))).toEqual([]);
     expect(account.hear(recovers('a'))).toEqual(['a recovers of a → 1']);
     expect(account.open).toEqual([]);
@@ -132,7 +132,7 @@ describe('the lifecycle of a cause', () => {
     account.hear(recovers('a'));
     expect(account.hear(fails('a', [1], by('RESET')))).toEqual(['joined a → 1']);
     account.hear(recovers('a'));
-    // What has another cause begins another one.
+    // A failure with another cause begins a new one.
     const other = { ...fails('a', [1], by('503', 'other.test')), alertId: 'a fails elsewhere' } as CauseEvent;
     expect(account.hear(other)).toEqual(['a fails elsewhere of a → 1']);
     expect(account.open).toHaveLength(2);

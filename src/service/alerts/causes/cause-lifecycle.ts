@@ -17,31 +17,31 @@ import type {
 /**
  * The lifecycle of causes: how events of checks (a failure, a reminder, a recovery) change them.
  *
- * A check that starts to fail is held for a moment (see `holdMs`), so that what fails with it is notified
- * with it. Then it is grouped, with everything else that fails. It joins the open cause of its group, or
- * begins one. Each channel of its members is notified of a cause with the first member that concerns it; what
- * joins later, and what recovers while others fail still, is reported by name (see channel-notices.ts). When all members that
- * concern a channel have recovered, the channel is notified so, once; when all have, the cause is over. A
- * cause whose members fail at one location only, while their slots pass elsewhere, is over when that has
- * lasted for two intervals: lossy links and half-dead resolvers fail other checks each time.
+ * A check that starts to fail is held for a moment (see `holdMs`) so that checks that fail together are notified
+ * together. It is then grouped with everything else that fails, and joins the open cause of its group or opens a new
+ * one. Each channel of a member is notified of a cause by the first member that concerns it. Members that join later,
+ * and members that recover while others still fail, are reported by name (see channel-notices.ts). A channel is
+ * notified once when all members that concern it have recovered; the cause is over when all members have. A cause whose
+ * members fail at one location only, while their slots pass elsewhere, is over when that has lasted for two intervals:
+ * lossy links and half-dead resolvers fail different checks each time.
  *
- * A member that recovers and soon fails again by the same is no news. One that fails by something else is, and so
- * is one that had passed for an interval of its own: by then it has left the cause. When a member recovers, those
- * that run seldom are run at once: nothing says that they fail still but the time of their next run.
+ * A member that recovers and soon has the same failure again is not news. A member with a different failure is, and so
+ * is one that had passed for one of its intervals: by then it has left the cause. When a member recovers, members that
+ * run seldom are run at once: otherwise nothing shows whether they still fail until their next run.
  *
- * Of a location that its agents find unhealthy channels know already: such a cause notifies no channel. What
- * still fails when the location has been well for two intervals is taken as new.
+ * Channels already know of a location that its agents report as unhealthy: such a cause notifies no channel. Checks
+ * that still fail when the location has been healthy for two intervals are treated as new failures.
  */
 
-/** Checks that run this often need not be run ahead of their time. */
+/** Checks that run at least this often are not run ahead of time. */
 const oftenMs = 60_000;
-/** A check is run ahead of its time once in this. */
+/** A check is run ahead of time at most once in this period. */
 const hurriedOnceInMs = 5 * 60_000;
-/** More at once would be a load that the target, which has just come back, might not bear. */
+/** Bounds the load on a target that has just recovered. */
 const maxHurried = 20;
 const shortestCalmMs = 60_000;
 
-/** What some news, in their order, do to the open causes of an account. */
+/** Applies news, in order, to the open causes of an account. */
 export function advanceCauses(
   open: readonly OpenCause[],
   news: readonly CauseEvent[],
@@ -72,7 +72,7 @@ class CauseLifecycle implements LifecycleStep {
   readonly incidents: { kind: 'open' | 'resolve'; incident: CauseIncident }[] = [];
   readonly held = new Set<string>();
   readonly hurried: string[] = [];
-  /** Causes with a member that recovered just now. */
+  /** Causes with a member that has just recovered. */
   readonly #improved = new Set<string>();
   #fresh: FreshMember[] = [];
 
@@ -94,14 +94,14 @@ class CauseLifecycle implements LifecycleStep {
       const member: CauseMember = { ...failed, joined: this.#now, recovered: null, recovery: null };
       const known = cause && memberOf(cause, checkId);
       if (cause && known?.recovered === null) {
-        // Such as from degraded back to failing.
+        // For example from degraded back to failing.
         if (presentMembers(cause).length === 1) this.#pass(cause, { ...news, checkId });
       } else if (cause && known && isSameFailure(known.fact, member.fact)) {
-        // What it failed by first is what made it a member.
+        // The failure that made it a member is kept.
         this.#changeMember(cause, { ...member, fact: known.fact });
         this.#notify(cause.id, checkId);
       } else if (!this.#fresh.some(({ fact }) => fact.checkId === checkId)) {
-        // Another failure may have another cause.
+        // A different failure may have a different cause.
         if (cause && known) this.#changeMember(cause, { ...known, left: this.#now });
         this.#fresh.push({ ...member, isDue });
       }
@@ -119,11 +119,11 @@ class CauseLifecycle implements LifecycleStep {
       this.#improved.add(cause.id);
     }
     for (const member of cause?.members ?? []) if (cause) this.#changeMember(cause, ended(member));
-    // It failed and recovered before it was grouped: both are notified.
+    // It failed and recovered before it was grouped: channels are notified of both.
     this.#fresh = this.#fresh.map(ended);
   }
 
-  /** Takes up what an unhealthy location does not explain any more. */
+  /** Treats members as new failures once an unhealthy location no longer explains them. */
   lookAtLocations({ unhealthy }: CauseContext): void {
     for (const cause of this.#open()) {
       if (!cause.isLocationsOwn) continue;
@@ -177,7 +177,7 @@ class CauseLifecycle implements LifecycleStep {
     }
   }
 
-  /** Ends what was reported of a check by the causes it was a member of before it joined one. */
+  /** Ends what other causes reported of a check before it joined this one. */
   #leaveOthers(causeId: string, checkId: string): void {
     for (const cause of this.#open()) {
       if (cause.id === causeId || cause.isLocationsOwn) continue;
@@ -187,7 +187,7 @@ class CauseLifecycle implements LifecycleStep {
     }
   }
 
-  /** Tells channels what has become of their causes. */
+  /** Notifies channels of changes to their causes. */
   notifyChannels({ withheld }: CauseContext): void {
     for (const cause of this.#open()) {
       const told = notifyChannels(cause, this.#now, withheld ?? new Set());
@@ -196,7 +196,7 @@ class CauseLifecycle implements LifecycleStep {
     }
   }
 
-  /** Closes causes that are over; of others those leave that have passed for long enough. */
+  /** Closes causes that are over. Members of other causes leave once they have passed for long enough. */
   closeAndLeave(): void {
     for (const cause of this.#open()) {
       if (cause.members.every(({ recovered }) => recovered !== null)) {
@@ -210,7 +210,7 @@ class CauseLifecycle implements LifecycleStep {
     }
   }
 
-  /** Has checks run that run seldom and failed by what another one has recovered from just now. */
+  /** Requests runs of infrequent checks that share a cause with a member that has just recovered. */
   hurry(): void {
     for (const cause of this.#open()) {
       if (!this.#improved.has(cause.id) || cause.isLocationsOwn) continue;
@@ -227,9 +227,7 @@ class CauseLifecycle implements LifecycleStep {
     }
   }
 
-  /**
-   * Notifies the channels of a member that were not notified of its cause, or that were notified it was over.
-   */
+  /** Notifies the channels of a member that were not notified of its cause, or were notified that it was over. */
   #notify(causeId: string, checkId: string): void {
     const cause = this.#causes.get(causeId);
     const member = cause && memberOf(cause, checkId);
@@ -257,7 +255,7 @@ class CauseLifecycle implements LifecycleStep {
     this.#set({ ...cause, incidents: [...cause.incidents, ...opened] });
   }
 
-  /** Resolves the incidents whose members have all recovered, as soon as the cause is calm. */
+  /** Resolves incidents whose members have all recovered, as soon as the cause is calm. */
   resolveIncidents(): void {
     for (const cause of this.#causes.values()) {
       if (cause.incidents.length === 0 || (cause.closed === null && !isCalm(cause, this.#now))) continue;
@@ -273,8 +271,7 @@ class CauseLifecycle implements LifecycleStep {
   }
 
   /**
-   * Passes on what concerns a cause as a whole: all of a lone check, and reminders of the first that still
-   * fails.
+   * Forwards news of a cause as a whole: all news of a lone check, and reminders of the first check that still fails.
    */
   #pass(
     cause: OpenCause,
@@ -290,7 +287,7 @@ class CauseLifecycle implements LifecycleStep {
     }
   }
 
-  /** Puts a member in the place of the one that was the same check. */
+  /** Replaces the member of the same check. */
   #changeMember({ id }: OpenCause, changed: CauseMember): void {
     const cause = this.#causes.get(id);
     if (!cause || cause.members.includes(changed)) return;
@@ -313,12 +310,12 @@ class CauseLifecycle implements LifecycleStep {
   }
 }
 
-/** The incidents that a member asks for. */
+/** Incidents that a member requests. */
 function askedOf({ incident, ruleIds = [] }: CauseMember): RequestedIncident[] {
   return [...(incident ? [incident] : []), ...ruleIds.map((ruleId) => ({ ruleId }))];
 }
 
-/** What an incident is about: no two of a cause are about the same. */
+/** Identifies the subject of an incident; subjects are unique within a cause. */
 function subjectOf(incident: RequestedIncident): string {
   return 'ruleId' in incident ? `rule ${incident.ruleId}` : `service ${incident.serviceId}`;
 }
@@ -327,12 +324,12 @@ function memberOf(cause: OpenCause, checkId: string): CauseMember | undefined {
   return presentMembers(cause).find(({ fact }) => fact.checkId === checkId);
 }
 
-/** Earlier builds stored no code: then nothing says that it is another failure. */
+/** Earlier builds stored no code: such failures count as the same. */
 function isSameFailure(before: FailingCheck, now: FailingCheck): boolean {
   return before.code == null || now.code == null || before.code === now.code;
 }
 
-/** A cause with members that join; those that were in it before come back as news. */
+/** A cause with members that join; a former member that fails again counts as news. */
 function withJoining(cause: OpenCause, joining: readonly CauseMember[]): OpenCause {
   const ids = new Set(joining.map(({ fact }) => fact.checkId));
   const notified = cause.notified.map((one) =>
@@ -342,7 +339,7 @@ function withJoining(cause: OpenCause, joining: readonly CauseMember[]): OpenCau
   return { ...cause, notified, members: [...members, ...joining] };
 }
 
-/** The checks that the first message to a channel is about. */
+/** Checks that the first message to a channel lists. */
 function shownTo({ members }: OpenCause, channelId: number, now: number): string[] {
   return members.flatMap(({ fact, recovered, joined, channelIds }) =>
     (recovered === null || joined === now) && channelIds.includes(channelId) ? [fact.checkId] : [],

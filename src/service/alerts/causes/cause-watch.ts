@@ -15,22 +15,19 @@ import { storedCauseEvent } from './stored-cause.ts';
 
 /** An agent reports a lasting event every minute. */
 const reportedWithinMs = 5 * 60_000;
-/** What was heard of a location within this says how many targets it has. */
+/** Reports from a location within this period count toward its number of targets. */
 const heardWithinMs = 15 * 60_000;
-/**
- * How often an open cause is looked at without news: for checks that are gone, and locations that are healthy
- * again.
- */
+/** How often an open cause is examined without news, to find deleted checks and locations that are healthy again. */
 const lookEveryMs = 60_000;
-/** A cause is not looked at more often than this without news. */
+/** Minimum time between two evaluations of a cause without news. */
 const shortestLookMs = 1_000;
 
-/** Counts failures that joined others. */
+/** Counts failures that joined an existing cause. */
 export interface GroupedCounter {
   countGrouped(accountId: string, kind: string, count: number): void;
 }
 
-/** Runs checks of an account now. @throws AppError NOT_FOUND or CANNOT_RUN_NOW where none of them can be run. */
+/** Runs checks of an account now. @throws AppError NOT_FOUND or CANNOT_RUN_NOW if none of them can run. */
 type RunNow = (accountId: string, checkIds: readonly string[]) => Promise<unknown>;
 
 export interface CauseWatchOptions {
@@ -41,9 +38,8 @@ export interface CauseWatchOptions {
 }
 
 /**
- * Groups the news of checks that wait, and notifies channels of causes. Only the leader does, so that one
- * account's causes change in one place; what is decided is stored in one transaction with the notifications
- * that follow.
+ * Groups the pending news of checks, and notifies channels of causes. Only the leader does this, so that the causes of
+ * an account change in one place; decisions are stored in one transaction with the notifications that follow.
  */
 export class CauseWatch {
   readonly #store: Store;
@@ -60,7 +56,7 @@ export class CauseWatch {
 
   async turn(): Promise<number | null> {
     const now = this.#clock.wallMs();
-    // Read first: an idle service opens no write transactions.
+    // Reads first, so that an idle service opens no write transactions.
     for (const accountId of await this.#store.alertCauses.dueAccounts(now)) {
       const done = await this.#store.leaderTransaction((repositories) =>
         advance(repositories, accountId, now),
@@ -74,15 +70,15 @@ export class CauseWatch {
   }
 
   /**
-   * Runs checks now, as people do by hand: their results count for statuses and alerts, and not as slots of the
-   * schedule. Where the process ends before, they run at their next slot.
+   * Runs checks now, like a run that a user starts: results count for statuses and alerts, but not as slots of the
+   * schedule. If the process ends first, they run at their next slot.
    */
   async #hurry(accountId: string, checkIds: readonly string[]): Promise<void> {
     if (checkIds.length === 0) return;
     try {
       await this.#runNow(accountId, checkIds);
     } catch (thrown) {
-      // None of them can be run: they are heartbeats, switched off by now, or without an agent.
+      // None of them can run: they are heartbeats, have been deactivated, or have no agent.
       const cannotRun = thrown instanceof AppError && ['NOT_FOUND', 'CANNOT_RUN_NOW'].includes(thrown.code);
       if (!cannotRun) throw thrown;
     }
@@ -95,12 +91,12 @@ async function advance(repositories: Repositories, accountId: string, now: numbe
   const failing = stored.flatMap(({ members }) =>
     members.flatMap(({ fact, recovered }) => (recovered === null ? [fact] : [])),
   );
-  // States first: what recovers after this look has its news.
+  // States are read first: a check that recovers after this has its own news.
   const present = await alertCauses.withState(failing.map(({ checkId }) => checkId));
   const rows = await alertCauses.news(accountId);
   const waiting = new Set(rows.map((row) => row.check_id));
   const gone = failing.filter(({ checkId }) => !present.has(checkId) && !waiting.has(checkId));
-  // What cannot be read is removed with what was heard: it must not hold up the account's other news.
+  // Unreadable news is deleted with the rest, so that it does not block other news of the account.
   const news = rows.flatMap((row) => storedCauseEvent(row, now) ?? []);
   const facts = [...failing, ...news.flatMap((one) => (one.kind === 'failure' ? [one.fact] : []))];
   const placed = await withPlaces(repositories, facts);
@@ -143,19 +139,19 @@ async function advance(repositories: Repositories, accountId: string, now: numbe
   };
 }
 
-/** How many failures joined others, by the kind of their cause. */
+/** Number of failures that joined others, by kind of cause. */
 function groupedBy(before: readonly OpenCause[], after: readonly OpenCause[]): Map<string, number> {
   const known = new Map(before.map((cause) => [cause.id, cause.members.length]));
   const counts = new Map<string, number>();
   for (const { id, kind, members } of after) {
-    // The first member is notified by itself.
+    // The first member is notified on its own.
     const joined = members.length - Math.max(1, known.get(id) ?? 0);
     if (joined > 0) counts.set(kind, (counts.get(kind) ?? 0) + joined);
   }
   return counts;
 }
 
-/** Checks with what is known by now of the other locations of their slots. */
+/** Checks, with the current results of the other locations of their slots. */
 async function withPlaces(
   repositories: Pick<Repositories, 'statuses'>,
   facts: readonly FailingCheck[],
@@ -193,8 +189,8 @@ async function contextOf(
 }
 
 /**
- * Checks that are to be reported as joined and were muted, silenced or in a window before that could happen. Their
- * alerts are older: what began while it was held back has no news.
+ * Checks that are to be reported as joined but were muted, silenced or in a window before that could happen. Their
+ * alerts are older, because failures that begin while held back create no news.
  */
 async function withheldAmong(
   repositories: Repositories,

@@ -2,16 +2,16 @@ import { greatestOf, leastOf } from '@picket/lib/bounds/extremes.ts';
 import { passesElsewhere } from './failing-check.ts';
 import type { CauseMember, CauseNotice, CauseUpdate, Notified, OpenCause } from './open-cause.ts';
 
-/** A channel gets one further message on a cause in this time at most. */
+/** Minimum time between two further messages on a cause to one channel. */
 const betweenMessagesMs = 60_000;
 const shortestCalmMs = 60_000;
 const longestCalmMs = 10 * 60_000;
 const namedCount = 5;
 
 /**
- * What channels are notified of an open cause after its first message. That all of their checks have recovered is reported
- * at once, as soon as the cause is calm. Checks that joined, and checks that have recovered while others fail still,
- * are reported by name, in one message a minute at most: new failures first. What is held back by now waits for its end.
+ * Notifies channels of an open cause after its first message. A channel whose checks have all recovered is notified as
+ * soon as the cause is calm. Checks that joined, and checks that recovered while others still fail, are reported by
+ * name in at most one message per minute, new failures first. Held alerts wait.
  */
 export function notifyChannels(
   cause: OpenCause,
@@ -23,8 +23,8 @@ export function notifyChannels(
 }
 
 /**
- * Ends what was reported of a check that fails by another cause now. That it had recovered is no news by then; that the
- * cause is over, since it was the last, is.
+ * Ends the report of a check that now fails for another cause. Its recovery is no longer news, but if it was the last
+ * failing member, the channel is notified that the cause is over.
  */
 export function notifyOfMove(cause: OpenCause, checkId: string, now: number) {
   return tellEach(cause, (one) => {
@@ -48,7 +48,7 @@ function tellEach(cause: OpenCause, tell: (one: Notified) => Told) {
   return { cause: isSame ? cause : { ...cause, notified }, notices };
 }
 
-/** When time alone makes something of an open cause to be reported, or null. */
+/** When time alone makes part of an open cause reportable, or null. */
 export function nextNoticeAt(cause: OpenCause, withheld: ReadonlySet<string>): number | null {
   if (cause.isLocationsOwn) return null;
   const times = cause.notified.flatMap((one) => {
@@ -64,7 +64,7 @@ export function nextNoticeAt(cause: OpenCause, withheld: ReadonlySet<string>): n
   return times.length === 0 ? null : leastOf(times);
 }
 
-/** Members that fail and that some channel has not been notified of. */
+/** Failing members that at least one channel has not been notified of. */
 export function unreportedOf(cause: OpenCause): CauseMember[] {
   return cause.notified.flatMap((one) => (one.isOver ? [] : untoldOf(cause, one).joined));
 }
@@ -79,12 +79,12 @@ export function calmMsOf(intervalMs: number): number {
   return Math.min(longestCalmMs, Math.max(shortestCalmMs, 2 * intervalMs));
 }
 
-/** Whether its members fail at one location only, where they may fail and pass in turn. */
+/** Whether all members fail at one location only, where they may alternate between failing and passing. */
 function isOfOneLocation(cause: OpenCause): boolean {
   return presentMembers(cause).every(({ fact }) => passesElsewhere(fact));
 }
 
-/** Whether a cause that comes and goes has been away for long enough; others are calm at once. */
+/** Whether an intermittent cause has been absent for long enough; other causes are calm at once. */
 export function isCalm(cause: OpenCause, now: number): boolean {
   if (!isOfOneLocation(cause)) return true;
   const members = presentMembers(cause);
@@ -93,13 +93,13 @@ export function isCalm(cause: OpenCause, now: number): boolean {
   return now - last >= calmMsOf(interval);
 }
 
-/** When a member that has recovered is no part of the cause any longer: after one interval of its own. */
+/** When a recovered member leaves the cause: after one of its intervals. */
 export function leavesAt(cause: OpenCause, { fact, recovered }: CauseMember): number | null {
   if (recovered === null) return null;
   return recovered + Math.max(fact.intervalMs, settleMsOf(cause));
 }
 
-/** How long a member must have passed before that is reported while others fail still. */
+/** How long a member must have passed before its recovery is reported while others still fail. */
 function settleMsOf(cause: OpenCause): number {
   return isOfOneLocation(cause) ? longestCalmMs : shortestCalmMs;
 }
@@ -124,7 +124,7 @@ function tellChannel(
     return isCalm(cause, now) ? tellOver(cause, one, now) : { one };
   }
   const sinceMs = now - (one.at ?? 0);
-  // A clock that was set back keeps nothing waiting.
+  // A clock that was set back must not delay messages.
   if (sinceMs >= 0 && sinceMs < betweenMessagesMs) return { one };
   const told = toldOf(cause, one);
   const { joined: failing, recovered } = untoldOf(cause, one);
@@ -140,7 +140,7 @@ function tellChannel(
   });
 }
 
-/** Reports of some members that they have recovered while others fail still. */
+/** Reports that some members have recovered while others still fail. */
 function tellRecovered(
   cause: OpenCause,
   one: Notified,
@@ -158,14 +158,14 @@ function tellRecovered(
   return { one: { ...one, told: rest, spent, at: now }, notice: { alertId, update } };
 }
 
-/** Reports that everything has recovered, by the alert of the check that the first message was filed under, if it may. */
+/** Reports that all have recovered, with the alert of the check that the first message is filed under if possible. */
 function tellOver(cause: OpenCause, one: Notified, now: number): Told {
   if (!isCalm(cause, now)) return { one };
   const next = { ...one, isOver: true, at: now };
   const open = cause.members.filter(
     ({ recovery }) => recovery?.channelIds.includes(one.channelId) && !one.spent?.includes(recovery.alertId),
   );
-  // What left the cause may fail by another one by now.
+  // A check that has left the cause may now fail for another one.
   const present = open.filter(({ left }) => left == null);
   const candidates = present.length > 0 ? present : open;
   const last =
@@ -182,7 +182,7 @@ function toldOf(cause: OpenCause, one: Notified): readonly string[] {
   return one.told ?? concernedOf(cause, one).map(checkIdOf);
 }
 
-/** What a channel does not know of its checks by now. */
+/** Changes to the checks of a channel that the channel has not been notified of. */
 function untoldOf(cause: OpenCause, one: Notified) {
   const told = new Set(toldOf(cause, one));
   const concerned = concernedOf(cause, one);

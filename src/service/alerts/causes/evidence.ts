@@ -6,7 +6,7 @@ import { failureDetails, type StoredFailure } from '@picket/platform/store/detai
 import { storedFacts } from '@picket/platform/store/details/run-facts.ts';
 import type { FailingCheck, Symptom } from './failing-check.ts';
 
-/** What a failure shows of its cause. */
+/** Properties of a failure that help to find its cause. */
 export type Evidence = Pick<
   FailingCheck,
   | 'code'
@@ -21,10 +21,10 @@ export type Evidence = Pick<
   | 'content'
 >;
 
-/** What is read of a failed result. */
+/** Columns of a failed result that are read. */
 export interface FailedResult extends StoredFailure {
   readonly check_type: string;
-  /** As it is stored: JSON, or null. */
+  /** Stored JSON, or null. */
   readonly detail: string | null;
 }
 
@@ -51,9 +51,9 @@ const symptoms: Readonly<Record<string, Symptom>> = {
 };
 
 /**
- * What a failed result shows.
+ * Extracts evidence from a failed result.
  *
- * @param definedHost the host of its check's definition, which counts where the result names none.
+ * @param definedHost the host in the definition of the check, used if the result names no host.
  */
 export function evidenceOf(result: FailedResult, definedHost: string | null): Evidence {
   const facts = storedFacts(result.check_type, result.detail);
@@ -68,7 +68,7 @@ export function evidenceOf(result: FailedResult, definedHost: string | null): Ev
     hop: details.router ?? facts.router,
     nameServer: facts.dns?.server ?? null,
   };
-  // What other failures quote is what the target said.
+  // Failures with other codes quote the target.
   const text = code !== null && isNamedByMessage(code) ? networkFailureIn(message) : null;
   if (text) {
     const { symptom, host, address } = text;

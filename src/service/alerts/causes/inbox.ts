@@ -12,14 +12,14 @@ import type { FailingCheck } from './failing-check.ts';
 import type { StoredCauseEvent } from './stored-cause.ts';
 
 /**
- * How long a check that starts to fail is held for others that fail by the same: long enough for what fails
- * at once to be reported, and for the other locations of the slot to say that they pass; short compared with
- * the time that people take to look. What nothing else of the account could share is not held at all.
+ * How long a check that starts to fail is held so that others can be grouped with it: long enough for simultaneous
+ * failures to be reported and for other locations of the slot to report that they pass, yet short compared with the
+ * time that users take to react. A failure that no other check of the account could share is not held at all.
  */
 export const holdMs = 10_000;
 
 /**
- * Failures of types that nobody runs come when nothing was heard for so long: their interval does not matter.
+ * Interval for check types that no agent runs: they fail when no ping arrives, so their own interval does not matter.
  */
 const unscheduledIntervalMs = 60_000;
 
@@ -28,17 +28,16 @@ export interface AlertToRoute {
   readonly check: Check;
   readonly alert: AlertRow;
   readonly reminder: number;
-  /** The first slot since the check last passed, in epoch milliseconds. */
+  /** First slot since the check last passed, in epoch milliseconds. */
   readonly since: number;
   readonly result: AlertedResult | undefined;
-  /** The channels that want it. */
+  /** Channels that want it. */
   readonly channels: readonly AlertChannel[];
 }
 
 /**
- * Whether an alert goes its way by its cause, and which channels are to be notified of it right away: those
- * that do not group, and all of them when the alert stands alone. The rest, and an incident, are up to the
- * cause.
+ * Decides whether the cause of an alert routes it, and which channels are notified right away: channels that do not
+ * group, and all channels if the alert stands alone. The cause handles the other channels and any incident.
  */
 export async function routeByCause(
   repositories: Pick<Repositories, 'alertCauses' | 'automationRules'>,
@@ -75,7 +74,7 @@ export async function routeByCause(
   return { isGrouped: true, channels: rest };
 }
 
-/** Lets the cause of a check know that the check passes again though nobody may be notified of that. */
+/** Notifies the cause of a check that the check passes again although no channel may be notified. */
 export async function recoverByCause(repositories: Repositories, check: Check, now: number): Promise<void> {
   const followedAt = await repositories.alertCauses.followedAt(check.id);
   if (followedAt === null) return;
@@ -102,7 +101,7 @@ async function factOf(
   repositories: Pick<Repositories, 'alertCauses'>,
   { check, result, since }: AlertToRoute,
 ): Promise<FailingCheck | undefined> {
-  // Where a location that passed reported last, nothing is known of the others' evidence.
+  // If a location that passed reported last, the evidence of the others is unknown.
   if (result?.has_failures !== 1) return undefined;
   const parents = await repositories.alertCauses.parentsOf([check.id]);
   const isScheduled = !findCheckType(check.checkType)?.pings;

@@ -1,7 +1,7 @@
 import type { OwnIncident, RequestedIncident } from '../../incidents/requested-incident.ts';
 import type { CauseKind, FailingCheck } from './failing-check.ts';
 
-/** A cause that checks of an account fail by, as it goes on; its lifecycle is in cause-lifecycle.ts. */
+/** An open cause of failing checks of an account; its lifecycle is in cause-lifecycle.ts. */
 export interface OpenCause {
   readonly id: string;
   readonly kind: CauseKind;
@@ -13,67 +13,67 @@ export interface OpenCause {
   readonly opened: number;
   readonly members: readonly CauseMember[];
   readonly notified: readonly Notified[];
-  /** Incidents that its members asked for, one for each service and rule. */
+  /** Incidents that its members requested, one for each service and rule. */
   readonly incidents: readonly CauseIncident[];
-  /** When the location was found healthy again, for a cause that it explains. */
+  /** When the location was found healthy again, if the location's own alert reports the cause. */
   readonly wellSince: number | null;
   readonly closed: number | null;
 }
 
 export interface CauseIncident {
-  /** The same in the event that opens it and in the one that resolves it. */
+  /** Same value in the event that opens the incident and in the one that resolves it. */
   readonly triggerId: string;
   readonly incident: RequestedIncident;
-  /** The check that asked for it. */
+  /** Check that requested it. */
   readonly checkId: string;
 }
 
 export interface CauseMember {
   readonly fact: FailingCheck;
-  /** The incident of its own that it asks for. */
+  /** Incident of its own that it requests. */
   readonly incident: OwnIncident | null;
-  /** The rules that it fails by; absent in what earlier builds stored. */
+  /** Automation rules that its failure matches; absent in records of earlier builds. */
   readonly ruleIds?: readonly string[];
   readonly alertId: string;
-  /** The channels that hear of this member. */
+  /** Channels that are notified of this member. */
   readonly channelIds: readonly number[];
   readonly joined: number;
   readonly recovered: number | null;
   /**
-   * When it left the cause, some time after it recovered: what it fails by next may be another one. Absent in what
-   * earlier builds stored, as is what follows.
+   * When it left the cause, some time after it recovered: its next failure may have another cause. This field and the
+   * following ones are absent in records of earlier builds.
    */
   readonly left?: number | null;
-  /** When it was last run ahead of its time, since another member had recovered. */
+  /** When it was last run ahead of time because another member had recovered. */
   readonly hurriedAt?: number;
-  /** The alert that says so; null while there is none, and where no channel may be notified of it. */
+  /** Alert that reports the recovery; null if absent or if no channel may be notified of it. */
   readonly recovery: { readonly alertId: string; readonly channelIds: readonly number[] } | null;
 }
 
-/** What a channel was notified of a cause. */
+/** State of a channel's notifications about a cause. */
 export interface Notified {
   readonly channelId: number;
-  /** The check that everything notified to this channel is filed under. */
+  /** Check that everything notified to this channel is filed under. */
   readonly checkId: string;
   readonly isOver: boolean;
-  /** The checks that it knows of as failing; absent in what earlier builds stored: all that concern it. */
+  /** Checks that were reported to it as failing; absent in records of earlier builds: all that concern it. */
   readonly told?: readonly string[];
-  /** Alerts of recoveries that had their message: an alert has one for each channel. */
+  /** Alerts of recoveries that were already sent: an alert has one notification per channel. */
   readonly spent?: readonly string[];
-  /** When it was notified last. */
+  /** Time of the last notification. */
   readonly at?: number;
 }
 
-/** What a further message on a cause is about. */
+/** Subject of a further message on a cause. */
 export interface CauseUpdate {
-  /** Checks that fail since the last message, or that passed since while others fail still. */
+  /** Checks that failed since the last message, or that passed since while others still fail. */
   readonly kind: 'joined' | 'recovered';
   readonly count: number;
-  /** The first by name. */
+  /** Names of the first few. */
   readonly names: readonly string[];
 }
 
-/** What happened to a check, in the order it happened. */
+/** Events of a check, in the order they happened. */
 export type CauseEvent =
   | {
       readonly kind: 'failure';
@@ -82,13 +82,13 @@ export type CauseEvent =
       readonly ruleIds?: readonly string[];
       readonly alertId: string;
       readonly channelIds: readonly number[];
-      /** Whether it was held for as long as it may be. */
+      /** Whether its hold period is over. */
       readonly isDue: boolean;
     }
   | {
       readonly kind: 'recovery';
       readonly checkId: string;
-      /** null where no channel may be notified of it. */
+      /** null if no channel may be notified of it. */
       readonly alertId: string | null;
       readonly channelIds: readonly number[];
     }
@@ -100,16 +100,16 @@ export type CauseEvent =
       readonly isReminder: boolean;
       readonly channelIds: readonly number[];
     }
-  /** The check was deleted or switched off. */
+  /** The check was deleted or deactivated. */
   | { readonly kind: 'gone'; readonly checkId: string };
 
-/** A notification to be sent: an alert to a channel, filed under a check. */
+/** A notification to send: an alert to a channel, filed under a check. */
 export interface CauseNotice {
   readonly causeId: string;
   readonly channelId: number;
   readonly checkId: string;
   readonly alertId: string;
-  /** Absent where it is the first message of the cause, a reminder of it, or its last. */
+  /** Absent for the first message of a cause, its reminders and its last message. */
   readonly update?: CauseUpdate;
 }
 
@@ -118,8 +118,8 @@ export interface LifecycleStep {
   readonly changed: readonly OpenCause[];
   readonly notices: readonly CauseNotice[];
   readonly incidents: readonly { readonly kind: 'open' | 'resolve'; readonly incident: CauseIncident }[];
-  /** Checks whose news are still held: nothing was done about them. */
+  /** Checks whose news is still held and was not processed. */
   readonly held: ReadonlySet<string>;
-  /** Checks to be run now, ahead of their time: another one that failed by the same has recovered. */
+  /** Checks to run now, ahead of time, because another check that failed for the same cause has recovered. */
   readonly hurried: readonly string[];
 }

@@ -4,7 +4,7 @@ import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
 import { type AlertCause, alertCauseRoutes, type CauseOfAlert } from '@picket/protocol/alerts/alert-cause.ts';
 import type { OpenCause } from './open-cause.ts';
 
-/** The routes of causes. */
+/** Routes of causes. */
 export function alertCauseHandlers({ store, publicUrl }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(alertCauseRoutes, {
     async listAlertCauses({ caller, query, request, reply }) {
@@ -21,7 +21,7 @@ export function alertCauseHandlers({ store, publicUrl }: HandlerDeps): [string, 
   });
 }
 
-/** What an alert shows of its cause. */
+/** A cause as shown with an alert. */
 export function causeOfAlert({ id, kind, evidence, reason, members }: OpenCause): CauseOfAlert {
   return { id, kind, evidence, reason, memberCount: members.length };
 }

@@ -4,7 +4,7 @@ import type { Evidence } from './evidence.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { CauseEvent, CauseUpdate, OpenCause } from './open-cause.ts';
 
-/** A random number from 0 to 1, the same ones for the same seed (mulberry32). */
+/** Random numbers from 0 to 1, reproducible by seed (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -24,9 +24,9 @@ const stepMs = 1_000;
 
 interface Trouble {
   readonly name: string;
-  /** Where it is, for what is wrong with a location. */
+  /** Location of the trouble, if it affects a location. */
   readonly location?: string;
-  /** What a run shows; null when it passes anyway. */
+  /** Evidence of a run; null if it passes anyway. */
   strike(check: SimulatedCheck, location: string): (Partial<Evidence> & { readonly lateMs: number }) | null;
 }
 
@@ -43,7 +43,7 @@ interface Report {
   readonly check: SimulatedCheck;
   readonly location: string;
   readonly slotAt: number;
-  /** `error`: the location's own fault, which says nothing of the target. */
+  /** `error`: the location's own fault, which says nothing about the target. */
   readonly verdict: 'passed' | 'failed' | 'error';
   readonly evidence: Partial<Evidence>;
 }
@@ -58,7 +58,7 @@ function checksOf(random: () => number): SimulatedCheck[] {
   return Array.from({ length: 100 }, (_, index) => {
     const host = Math.floor(index / 2);
     const address = host < 40 ? `10.0.0.${host}` : `10.0.1.${Math.floor((host - 40) / 2)}`;
-    // The checks of host 30 to 33 depend on a check of host 29.
+    // The checks of hosts 30 to 33 depend on a check of host 29.
     const parentIds = host >= 30 && host < 34 ? ['check-58'] : [];
     return {
       ...{ id: `check-${index}`, host: `host-${host}.of-${host}.test`, address, parentIds },
@@ -82,7 +82,7 @@ function troublesOf(random: () => number): Trouble[] {
     ...[7, 8].map((index) => hostTrouble(index, { symptom: 'unwell' }, 2_000)),
     ...[9, 10].map((index) => hostTrouble(index, { symptom: 'content', content: `deploy ${index}` }, 500)),
     hostTrouble(11, { symptom: 'unnamed', fromLocation: 'resolver' }, 500),
-    // Hosts that share an address die with it.
+    // Hosts that share an address fail with it.
     ...[0, 1, 2].map(
       (index): Trouble => ({
         name: `address ${index}`,
@@ -90,7 +90,7 @@ function troublesOf(random: () => number): Trouble[] {
           address === `10.0.1.${index}` ? { host, address, ...silent, lateMs: 15_000 * random() } : null,
       }),
     ),
-    // One certificate of three hosts.
+    // One certificate shared by three hosts.
     {
       name: 'certificate',
       strike: ({ host }) =>
@@ -105,7 +105,7 @@ function troublesOf(random: () => number): Trouble[] {
           ? { host, symptom: 'egress', egressRule: '10.9.0.0/16 of EGRESS_DENY', lateMs: 50 }
           : null,
     },
-    // What others depend on, and all that depend on it.
+    // A parent, and all checks that depend on it.
     {
       name: 'parent',
       strike: ({ host, address }) =>
@@ -135,7 +135,7 @@ interface Options {
   readonly unhealthy?: (atMs: number) => ReadonlyMap<string, ReadonlySet<string>>;
   /** Whether a run at a location ends as an error of the location. */
   readonly isError?: (location: string, atMs: number) => boolean;
-  /** By how much the clock is off. */
+  /** Offset of the clock. */
   readonly skewMs?: (atMs: number) => number;
 }
 
@@ -144,7 +144,7 @@ const endMs = 20 * 60_000;
 const stopMs = 40 * 60_000;
 const epochMs = Date.UTC(2026, 0, 1);
 
-/** Plays the checks, and counts what the one channel is notified. */
+/** Plays the checks, and records the notifications of the only channel. */
 function play(random: () => number, { troubles, unhealthy, isError, skewMs = () => 0 }: Options) {
   const checks = checksOf(random);
   const byId = new Map(checks.map((check) => [check.id, check]));
@@ -154,9 +154,9 @@ function play(random: () => number, { troubles, unhealthy, isError, skewMs = () 
   const failing = new Set<string>();
   const last = new Map<string, Map<string, Report>>();
   const notified: { cause: string; isRecovery: boolean }[] = [];
-  /** Further messages on a cause that is known: what joined it, and what has recovered while others fail. */
+  /** Further messages on a known cause: members that joined, and members that recovered while others fail. */
   const updates: { cause: string; at: number; update: CauseUpdate }[] = [];
-  /** Checks that fail, whose cause's channel does not know it yet: since when. */
+  /** Failing checks that the channel of their cause was not notified of yet, with the time since then. */
   let untold = new Map<string, number>();
   let longestUntoldMs = 0;
   const ofCause = new Map<string, OpenCause>();
@@ -284,9 +284,7 @@ function play(random: () => number, { troubles, unhealthy, isError, skewMs = () 
   return { notified, updates, longestUntoldMs, causes: [...ofCause.values()], open, byId };
 }
 
-/**
- * Which trouble a cause is about: that of its location, or the one that strikes most of its members for sure.
- */
+/** Trouble behind a cause: that of its location, or the one that certainly strikes most of its members. */
 function troubleOf(
   cause: OpenCause,
   troubles: readonly Trouble[],
@@ -322,7 +320,7 @@ describe('twenty causes at once, a hundred checks at three locations', () => {
       expect(failures.length, JSON.stringify(failures.toSorted())).toBeLessThanOrEqual(troubles.length * 1.1);
       expect(notified.length - failures.length).toBe(failures.length);
       expect(open).toEqual([]);
-      // What fails later is reported by name within a minute, in one message a minute at most.
+      // Later failures are reported by name within a minute, in at most one message a minute.
       expect(longestUntoldMs).toBeLessThanOrEqual(minuteMs);
       for (const [, ofCause] of Map.groupBy(updates, ({ cause }) => cause)) {
         const gaps = ofCause.map(({ at }, index) => at - (ofCause[index - 1]?.at ?? -minuteMs));

@@ -8,24 +8,24 @@ import type { OpenCause } from './open-cause.ts';
 import { type StoredCauseEvent, storedCause } from './stored-cause.ts';
 import type { AlertCauseEventRow } from './tables.ts';
 
-/** A look that is planned for later than this was planned by a clock that was ahead. */
+/** An evaluation scheduled further ahead than this was set by a clock that was ahead. */
 const longestLookMs = 30 * 60_000;
 
-/** What of a failing check others may share, as its account is asked for it. */
+/** Properties of a failing check that other checks of its account may share and that queries use. */
 type Shared = Pick<
   FailingCheck,
   'checkId' | 'host' | 'address' | 'symptom' | 'fromLocation' | 'failedAt' | 'egressRule'
 >;
 
-/** Causes of failures, and the news of checks that wait to be grouped. */
+/** Causes of failures, and pending news of checks to be grouped. */
 export class AlertCauses extends Repository {
   async addNews(row: Omit<AlertCauseEventRow, 'position'>): Promise<void> {
     await this.db.insertInto('alert_cause_news').values(row).execute();
   }
 
   /**
-   * Lets the cause of a check know that it is deleted or switched off. Where it is switched on again before the next
-   * look at the cause, its next failure is another one.
+   * Notifies the cause of a check that the check is deleted or deactivated. If it is activated again before the cause
+   * is next examined, its next failure is a new one.
    */
   async leave({ id, accountId }: Pick<Check, 'id' | 'accountId'>, now: number): Promise<void> {
     const followedAt = await this.followedAt(id);
@@ -41,8 +41,8 @@ export class AlertCauses extends Repository {
   }
 
   /**
-   * When further news of a check are due, for one that is a member of an open cause (at once: 0) or has news
-   * that wait (not before those); null for any other.
+   * When further news of a check is due: at once (0) for a member of an open cause, not before pending news for a check
+   * that has some; null for any other check.
    */
   async followedAt(checkId: string): Promise<number | null> {
     const member = await this.db
@@ -59,7 +59,7 @@ export class AlertCauses extends Repository {
     return news?.due ?? null;
   }
 
-  /** Whether another check of the account may fail by what a check fails by. */
+  /** Whether another check of the account may fail for the same cause as this one. */
   async hasCompany(accountId: string, fact: Shared): Promise<boolean> {
     const related = await this.db
       .selectFrom('check_parents')
@@ -100,7 +100,7 @@ export class AlertCauses extends Repository {
     return found !== undefined;
   }
 
-  /** When anything is due next, or null. */
+  /** When the next work is due, or null. */
   async nextDueAt(): Promise<number | null> {
     const news = await this.db
       .selectFrom('alert_cause_news')
@@ -115,7 +115,7 @@ export class AlertCauses extends Repository {
     return times.length === 0 ? null : leastOf(times);
   }
 
-  /** Accounts with anything that is due, or with news that a clock which was ahead has dated. */
+  /** Accounts with due work, or with news dated by a clock that was ahead. */
   async dueAccounts(now: number): Promise<string[]> {
     const news = await this.db
       .selectFrom('alert_cause_news')
@@ -132,7 +132,7 @@ export class AlertCauses extends Repository {
     return [...new Set([...news, ...causes].map((row) => row.account_id))].sort();
   }
 
-  /** All news of an account that wait, in the order they came. */
+  /** Pending news of an account, in order of arrival. */
   async news(accountId: string): Promise<AlertCauseEventRow[]> {
     return this.db
       .selectFrom('alert_cause_news')
@@ -155,7 +155,7 @@ export class AlertCauses extends Repository {
     }
   }
 
-  /** The open causes of some accounts, oldest first. */
+  /** Open causes of the given accounts, oldest first. */
   async open(accountIds: readonly string[]): Promise<OpenCause[]> {
     const rows = await this.db
       .selectFrom('alert_causes')
@@ -168,7 +168,7 @@ export class AlertCauses extends Repository {
     return rows.map(storedCause);
   }
 
-  /** Of some checks those that still have an alert state: all others are gone, or pass. */
+  /** The given checks that still have an alert state; the others are deleted or pass. */
   async withState(checkIds: readonly string[]): Promise<Set<string>> {
     if (checkIds.length === 0) return new Set();
     const rows = await this.db
@@ -179,7 +179,7 @@ export class AlertCauses extends Repository {
     return new Set(rows.map((row) => row.check_id));
   }
 
-  /** Stores a cause, and which checks are its members while it is open. */
+  /** Stores a cause, and its members while it is open. */
   async save(accountId: string, cause: OpenCause, nextAt: number | null): Promise<void> {
     const { id, kind, opened, closed } = cause;
     const changed = { kind, state: JSON.stringify(cause), closed, next_at: nextAt };
@@ -200,7 +200,7 @@ export class AlertCauses extends Repository {
     }
   }
 
-  /** Plans the next look at open causes that did not change at this one. */
+  /** Schedules the next evaluation of open causes that did not change in this one. */
   async lookLater(accountId: string, now: number, nextAt: number): Promise<void> {
     await this.db
       .updateTable('alert_causes')
@@ -210,7 +210,7 @@ export class AlertCauses extends Repository {
       .execute();
   }
 
-  /** Notes which cause some alerts belong to. */
+  /** Records the cause that the given alerts belong to. */
   async link(alertIds: readonly string[], causeId: string): Promise<void> {
     if (alertIds.length === 0) return;
     await this.db
@@ -252,7 +252,7 @@ export class AlertCauses extends Repository {
     return { total, causes: rows.map(storedCause) };
   }
 
-  /** The checks that some checks depend on, by the dependent one's id. */
+  /** Parents of the given checks, by the id of the dependent check. */
   async parentsOf(checkIds: readonly string[]): Promise<Map<string, string[]>> {
     if (checkIds.length === 0) return new Map();
     const rows = await this.db
@@ -265,14 +265,14 @@ export class AlertCauses extends Repository {
     return new Map([...byCheck].map(([id, list]) => [id, list.map((row) => row.parent_id)]));
   }
 
-  /** Makes a check depend on exactly these. */
+  /** Replaces the parents of a check. */
   async setParents(checkId: string, parentIds: readonly string[]): Promise<void> {
     await this.db.deleteFrom('check_parents').where('check_id', '=', checkId).execute();
     const rows = parentIds.map((id) => ({ check_id: checkId, parent_id: id }));
     if (rows.length > 0) await this.db.insertInto('check_parents').values(rows).execute();
   }
 
-  /** The names of some checks, and the newest slot of each that passes. */
+  /** Names of the given checks, and the newest passing slot of each. */
   async parents(
     checkIds: readonly string[],
   ): Promise<Map<string, { readonly name: string; readonly passedAt: number | null }>> {
@@ -297,9 +297,7 @@ export class AlertCauses extends Repository {
     );
   }
 
-  /**
-   * The kinds of what agents find unhealthy at the private locations of an account, by the location's slug.
-   */
+  /** Kinds of events that agents report at the private locations of an account, by location slug. */
   async unhealthy(accountId: string, reportedSince: number): Promise<Map<string, Set<string>>> {
     const rows = await this.db
       .selectFrom('location_events')
@@ -313,7 +311,7 @@ export class AlertCauses extends Repository {
     return new Map([...byLocation].map(([name, list]) => [name, new Set(list.map(({ kind }) => kind))]));
   }
 
-  /** Of how many different targets anything was heard from each of some locations since an instant. */
+  /** Number of distinct targets that each of the given locations has reported on since an instant. */
   async targetsAt(
     accountId: string,
     locations: readonly string[],
@@ -337,7 +335,7 @@ export class AlertCauses extends Repository {
     return new Map(rows.map((row) => [row.last_run_location, Number(row.count)]));
   }
 
-  /** How many causes an account has open, with more than one member, and how many members those have. */
+  /** Number of open causes with more than one member, and of their members, per account. */
   async openGroups(accountId?: string): Promise<{ account: string; causes: number; members: number }[]> {
     let query = this.db
       .selectFrom('alert_cause_members')

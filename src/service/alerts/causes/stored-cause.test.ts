@@ -55,7 +55,7 @@ it.each(byBuild)(
   'a check joins the open cause of its certificate that %s stored',
   (_build, stored, certificate) => {
     expect(memberIds(openCause(stored), failureOf('c', certificate))).toEqual(['open: a b c']);
-    // A failure that waited while the service was upgraded.
+    // A failure that was pending while the service was upgraded.
     expect(memberIds(openCause(certificate), failureOf('c', stored))).toEqual(['open: a b c']);
   },
 );

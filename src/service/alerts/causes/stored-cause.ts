@@ -4,12 +4,12 @@ import type { FailingCheck } from './failing-check.ts';
 import type { CauseEvent, CauseMember, OpenCause } from './open-cause.ts';
 import type { AlertCauseEventRow, AlertCauseRow } from './tables.ts';
 
-/** News of a check as they are stored while they wait; whether they are due shows when they are read. */
+/** Pending news of a check as stored; whether it is due is decided when it is read. */
 export type StoredCauseEvent =
   | Exclude<CauseEvent, { kind: 'failure' }>
   | Omit<Extract<CauseEvent, { kind: 'failure' }>, 'isDue'>;
 
-/** What a failing check has where a build stored less of it. */
+/** Defaults for a failing check that an earlier build stored with fewer fields. */
 const unknownFact: FailingCheck = {
   ...{ checkId: '', name: '', since: 0, slotAt: 0, intervalMs: 60_000, parentIds: [] },
   ...{ symptom: 'unreachable', fromLocation: null, host: null, address: null, hop: null, nameServer: null },
@@ -23,13 +23,13 @@ const stateOf = storedValue<Omit<OpenCause, 'id'>>('alert_causes.state', {
 
 const contentOf = storedValue<Partial<StoredCauseEvent>>('alert_cause_news.content', {});
 
-/** A cause, whichever build stored it. One that cannot be read has no members, and so it is over at the next look. */
+/** Reads a cause that any build stored. An unreadable cause has no members, so it is over at the next evaluation. */
 export function storedCause({ id, state }: Pick<AlertCauseRow, 'id' | 'state'>): OpenCause {
   const cause = stateOf(state);
   return { ...cause, id, members: cause.members.map(withWholeFact) };
 }
 
-/** News of a check, whichever build stored them; undefined where they cannot be read or their kind is unknown here. */
+/** Reads news of a check that any build stored; undefined if it cannot be read or its kind is unknown here. */
 export function storedCauseEvent(
   { content, created, due }: Pick<AlertCauseEventRow, 'content' | 'created' | 'due'>,
   now: number,

@@ -3,7 +3,7 @@ import type { AlertNotificationRow } from '../tables.ts';
 import type { CauseKind } from './failing-check.ts';
 import type { CauseUpdate, OpenCause } from './open-cause.ts';
 
-/** What a notification says of the cause of its alert. */
+/** The cause of an alert as a notification describes it. */
 export interface CauseSummary {
   readonly id: string;
   readonly kind: CauseKind;
@@ -11,9 +11,9 @@ export interface CauseSummary {
   readonly reason: string;
   readonly memberCount: number;
   readonly recoveredCount: number;
-  /** The first members by name. */
+  /** Names of the first members. */
   readonly firstNames: readonly string[];
-  /** What a further message is about; absent in the first one, in reminders and in the last one. */
+  /** Subject of a further message; absent in the first one, in reminders and in the last one. */
   readonly update?: CauseUpdate | undefined;
 }
 
@@ -25,9 +25,7 @@ const updateOf = storedValue<CauseUpdate>('alert_notifications.cause_update', {
 
 const shownNames = 5;
 
-/**
- * A summary for a channel: the members that it hears of come first. Undefined for a check that fails alone.
- */
+/** Summary for a channel, listing the members it is notified of first. Undefined for a check that fails alone. */
 export function summaryOf(
   cause: OpenCause | undefined,
   { channel_id: channelId, cause_update: update }: Pick<AlertNotificationRow, 'channel_id' | 'cause_update'>,
@@ -77,7 +75,7 @@ export function causeTitle(cause: CauseSummary, isOver: boolean): string {
   return `${subject}: ${part} checks have recovered`;
 }
 
-/** The first members by name, and how many more there are. */
+/** Names of the first members, and how many more there are. */
 export function memberText({ firstNames, memberCount }: CauseSummary): string {
   return namesText(firstNames, memberCount);
 }

@@ -13,24 +13,24 @@ export interface AlertCauseRow {
   next_at: number | null;
 }
 
-/** The open cause of a check that fails. */
+/** The open cause of a failing check. */
 export interface AlertCauseMemberRow {
   check_id: string;
   cause_id: string;
 }
 
-/** `StoredCauseEvent` of a check that waits to be grouped. */
+/** `StoredCauseEvent` of a check that is waiting to be grouped. */
 export interface AlertCauseEventRow {
   position: number;
   account_id: string;
   check_id: string;
   content: string;
   created: number;
-  /** When it is to be grouped at the latest. */
+  /** Latest time at which it is grouped. */
   due: number;
 }
 
-/** A check and one that it depends on. */
+/** A check and one of its parents. */
 export interface CheckParentRow {
   check_id: string;
   parent_id: string;

@@ -10,10 +10,10 @@ import type { AlertRow } from '../tables.ts';
 import { hostOfCertificate } from './shown-host.ts';
 import { certificateStage } from './stage.ts';
 
-/** As many names of checks are in a notification; of others it says how many there are. */
+/** Number of check names in a notification; further checks are only counted. */
 const namesShown = 20;
 
-/** What channels of a check are due to hear of its certificate. */
+/** Channels of a check that are due a notice about its certificate. */
 interface DueNotice {
   readonly policy: AlertPolicy;
   readonly expiresAt: number;
@@ -23,9 +23,9 @@ interface DueNotice {
 }
 
 /**
- * Stores the notifications about some certificates; those stored before are not stored again. Certificates that end
- * at the same instant are one: each channel is notified of it once, with the checks that see it. Channels that do
- * not group get one for each check.
+ * Stores the notifications about the given certificates; those already stored are not stored again. Certificates that
+ * expire at the same instant are treated as one: each channel is notified once, with the checks that see it. Channels
+ * that do not group get one notification per check.
  *
  * @returns whether there are notifications to send.
  */
@@ -39,7 +39,7 @@ export async function notifyOfCertificates(
   const due: DueNotice[] = [];
   for (const { checkId, expiresAt } of certificates) {
     const policy = policies.get(checkId);
-    // What is held back is made up for: it is looked at every hour.
+    // A notice that is held back is not lost: certificates are examined every hour.
     if (policy?.withheldAt([]) === null) due.push(...(await dueOf(repositories, policy, expiresAt, now)));
   }
   let hasNews = false;

@@ -2,13 +2,13 @@ import { storedFacts } from '@picket/platform/store/details/run-facts.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 
 const dayMs = 86_400_000;
-/** The results of the last days that are looked at; details of most passes may be left out. */
+/** How far back results are searched; details of most passing results may not be stored. */
 const daysBack = 3;
 const resultsBack = 50;
 
 /**
- * The host that showed a check the certificate that ends at an instant, where it followed redirects to several;
- * undefined where the last results do not say so.
+ * Host that served the certificate with the given expiry, if the check followed redirects across several hosts;
+ * undefined if the latest results do not show it.
  */
 export async function hostOfCertificate(
   repositories: Pick<Repositories, 'results'>,

@@ -5,11 +5,11 @@ import { type AlertFacts, isOfCheck } from '../facts.ts';
 import type { Notice } from '../state.ts';
 
 /**
- * When the quiet hours end in which an instant lies; null outside of them. They begin and end when the clocks of
- * their zone first show the time, so a night in which clocks change is an hour longer or shorter. A time that clocks
- * skip counts as later by as much.
+ * End of the quiet hours that contain an instant; null outside of them. They begin and end when the clocks of their
+ * zone first show the time, so a night with a clock change is an hour longer or shorter. A time that the clocks skip is
+ * shifted later by the length of the gap.
  *
- * @param at epoch milliseconds, as is the answer.
+ * @param at epoch milliseconds, as is the result.
  */
 export function quietUntil(
   { from, until, timezone }: Pick<QuietHours, 'from' | 'until' | 'timezone'>,
@@ -27,7 +27,7 @@ export function quietUntil(
   return null;
 }
 
-/** Whether news waits for the end of quiet hours; tests never do. */
+/** Whether a notification waits for the end of quiet hours; tests never do. */
 export function isHeld(
   { exceptFailures }: Pick<QuietHours, 'exceptFailures'>,
   notice: Notice,
@@ -37,7 +37,7 @@ export function isHeld(
   return !exceptFailures || (notice !== 'failure' && !(notice === 'recovery' && recoversFrom === 'failure'));
 }
 
-/** What tells the news of one thing from those of others of the same check: its state, its certificate, each gap. */
+/** Groups news of one check by subject: its state, its certificate, each gap. */
 export function threadOf(notice: Notice, facts: Pick<AlertFacts, 'subject' | 'runLocation'>): string {
   if (notice === 'ssl') return 'certificate';
   if (isOfCheck(facts) && facts.subject !== 'gap') return 'check';

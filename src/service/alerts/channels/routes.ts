@@ -21,7 +21,7 @@ import type { AlertChannel } from './store.ts';
 import { subscribeMany, writeSubscribers } from './subscribers.ts';
 import { sendTest } from './test-notification.ts';
 
-/** The routes of alert channels. */
+/** Routes of alert channels. */
 export function alertChannelHandlers({
   store,
   clock,
@@ -62,7 +62,7 @@ export function alertChannelHandlers({
     async updateAlertChannel({ caller, params, body }) {
       const [accountId, what] = [caller.accountId, `alert channel ${params.id}`];
       const before = found(await store.alertChannels.find(accountId, params.id), what);
-      // Before the transaction: templates may take long.
+      // Outside the transaction: checking templates may take long.
       const after = merged(before, body);
       if (after.type !== before.type) requireDeliverable(after, channelSettings);
       await requireTemplates(accountId, after);
@@ -136,7 +136,7 @@ async function requireChannel(
   return found(await repositories.alertChannels.find(accountId, id), `alert channel ${id}`);
 }
 
-/** A body merged into the stored channel; a config of another type replaces the old one whole. */
+/** Merges a body into the stored channel; a config of another type replaces the old one entirely. */
 function merged(stored: AlertChannel, body: Readonly<Record<string, unknown>>): AlertChannelInput {
   const type = body.type ?? stored.type;
   const isSameType = type === stored.type;
@@ -149,7 +149,7 @@ function merged(stored: AlertChannel, body: Readonly<Record<string, unknown>>): 
   };
   const patch = isSameType ? keepMasked(maskedOf(stored.type), body, stored.definition, { merge }) : body;
   const parsed = AlertChannelInput.safeParse(merge(patch));
-  // The route knows the fields of no type: those of the channel's are the ones of a new channel.
+  // The route knows the fields of no type, so the fields of a new channel of this type are checked.
   const unknown = unknownFieldIssues(alertChannelRoutes.createAlertChannel, { ...body, type });
   if (!parsed.success || unknown.length > 0) {
     throw validationError('payload', [...unknown, ...(parsed.error?.issues ?? [])]);
@@ -157,7 +157,7 @@ function merged(stored: AlertChannel, body: Readonly<Record<string, unknown>>): 
   return parsed.data;
 }
 
-/** @throws AppError VALIDATION_FAILED where a channel of that type would never be delivered to. */
+/** @throws AppError VALIDATION_FAILED if a channel of that type could never be delivered to. */
 function requireDeliverable({ type, config }: AlertChannelInput, settings: ChannelSettings): void {
   const kind = findChannelKind(type);
   const why = kind?.whyUndelivered(settings, config);
@@ -176,9 +176,9 @@ function view(
   subscriptions: readonly AlertSubscriptionRow[],
   settings: ChannelSettings,
 ): ShownChannel {
-  // The config is the one of the type: channels are stored as their schema returned them.
+  // The config matches the type: channels are stored as their schema returned them.
   const shown = maskDefinition(maskedOf(channel.type), {
-    // Channels that an older build stored have no such flag.
+    // Channels that an older build stored lack this flag.
     sendGap: true,
     ...channel.definition,
     type: channel.type,
@@ -198,7 +198,7 @@ function maskedOf(type: string) {
   return findChannelKind(type)?.masked ?? [];
 }
 
-/** Why nothing reaches the receiver of a channel, or undefined. */
+/** Why nothing reaches the receiver of a channel, or undefined if it does. */
 function whyUndelivered({ type, definition }: AlertChannel, settings: ChannelSettings): string | undefined {
   return findChannelKind(type)?.whyUndelivered(settings, definition.config);
 }

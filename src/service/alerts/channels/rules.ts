@@ -5,10 +5,10 @@ import type { AlertFacts } from '../facts.ts';
 import type { Notice } from '../state.ts';
 import type { AlertChannel } from './store.ts';
 
-/** A channel as it is stored: as it was written, its type in a column of its own. */
+/** A channel as stored: its definition as written, with the type in a column of its own. */
 export type StoredChannel = AlertChannelInput;
 
-/** Whether a channel wants to hear of that kind of news. */
+/** Whether a channel wants that kind of news. */
 export function wantsNotice(channel: StoredChannel, notice: Notice, facts: AlertFacts): boolean {
   switch (notice) {
     case 'failure':
@@ -26,12 +26,12 @@ export function wantsNotice(channel: StoredChannel, notice: Notice, facts: Alert
   }
 }
 
-/** Channels that an older build stored have no such flag. */
+/** Channels that an older build stored lack this flag. */
 function wantsGaps({ sendGap }: { readonly sendGap?: boolean }): boolean {
   return sendGap !== false;
 }
 
-/** The config of a channel as answers show it: secrets are "". */
+/** Config of a channel as responses show it: secrets are "". */
 export function shownConfig(channel: AlertChannel): Record<string, unknown> {
   const shown = maskDefinition(findChannelKind(channel.type)?.masked ?? [], channel.definition);
   return (shown as { config: Record<string, unknown> }).config;

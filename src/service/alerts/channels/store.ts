@@ -48,7 +48,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     return new Map(rows.map(fromRow).map((channel) => [channel.id, channel]));
   }
 
-  /** The subscriptions of some channels, oldest first. */
+  /** Subscriptions of the given channels, oldest first. */
   async subscriptionsOf(channelIds: readonly number[]): Promise<AlertSubscriptionRow[]> {
     if (channelIds.length === 0) return [];
     return this.db
@@ -78,7 +78,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
       .executeTakeFirstOrThrow();
   }
 
-  /** Gives a check or group exactly these subscriptions. */
+  /** Replaces the subscriptions of a check or group. */
   async setSubscriptions(subscriber: Subscriber, subscriptions: readonly Subscription[]): Promise<void> {
     const owner = ownerOf(subscriber);
     const query = this.db.deleteFrom('alert_subscriptions');
@@ -99,7 +99,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     }
   }
 
-  /** Gives a channel exactly these subscribers. */
+  /** Replaces the subscribers of a channel. */
   async setSubscribers(
     channelId: number,
     subscribers: readonly {
@@ -146,8 +146,9 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
   }
 
   /**
-   * The checks of an account, or those with a tag of their own or of their group; and of the groups with
-   * channels of their own all, or those with a tag. Locked until the end of the transaction.
+   * Checks and groups of an account that can be subscribed, optionally only those with one of the tags (checks: their
+   * own or their group's). Groups are included only if they have channels of their own. Locked until the end of the
+   * transaction.
    */
   async subscribable(accountId: string, tags: readonly string[] | undefined) {
     let checks = this.db.selectFrom('checks').select(['id', 'group_id']).where('account_id', '=', accountId);
@@ -174,7 +175,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     };
   }
 
-  /** The groups of an account that have channels of their own. */
+  /** Groups of an account that have channels of their own. */
   async groupsWithChannels(accountId: string): Promise<Set<number>> {
     const rows = await this.db
       .selectFrom('check_groups')
@@ -192,7 +193,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
       .where('group_id', 'is not', null);
   }
 
-  /** The channels of some groups, by the group's id, with whether each is active. */
+  /** Channels of the given groups by group id, with whether each is active. */
   async ofGroups(
     groupIds: readonly number[],
   ): Promise<Map<number, { channel: AlertChannel; activated: boolean }[]>> {
@@ -213,7 +214,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     return Map.groupBy(read, ({ groupId }) => groupId);
   }
 
-  /** The channels of some checks, by the check's id, with whether each is active. */
+  /** Channels of the given checks by check id, with whether each is active. */
   async ofChecks(
     checkIds: readonly string[],
   ): Promise<Map<string, { channel: AlertChannel; activated: boolean }[]>> {
@@ -234,17 +235,14 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     return Map.groupBy(read, ({ checkId }) => checkId);
   }
 
-  /**
-   * The channels that are notified of a check: those of its group when that has any, else its own; active
-   * ones only.
-   */
+  /** Active channels that are notified of a check: those of its group if the group has any, else its own. */
   async notifiedOfCheck(checkId: string, groupId: number | null): Promise<AlertChannel[]> {
     const ofGroup = groupId === null ? [] : await this.#subscribed({ groupId });
     const rows = ofGroup.length > 0 ? ofGroup : await this.#subscribed({ checkId });
     return rows.filter(({ activated }) => activated === 1).map(fromRow);
   }
 
-  /** Channels that are notified of any of some checks, each once. */
+  /** Channels that are notified of any of the given checks, without duplicates. */
   async notifiedOfChecks(
     checks: readonly { readonly checkId: string; readonly groupId: number | null }[],
   ): Promise<AlertChannel[]> {
@@ -259,10 +257,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     return [...byId.values()].sort((one, other) => one.id - other.id);
   }
 
-  /**
-   * Channels that are notified of any check that runs at a location: active, not muted, by itself or with its
-   * group.
-   */
+  /** Channels notified of any check that runs at a location: active, not muted, by itself or with its group. */
   async notifiedOfLocation(accountId: string, slugName: string): Promise<AlertChannel[]> {
     const checks = this.db
       .selectFrom('checks')
@@ -290,7 +285,7 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     return rows.map(fromRow);
   }
 
-  /** Channels that were, or are to be, notified of an alert. */
+  /** Channels that were or will be notified of an alert. */
   async notifiedOfAlert(alertId: string): Promise<AlertChannel[]> {
     const notified = this.db
       .selectFrom('alert_notifications')
@@ -305,7 +300,9 @@ export class AlertChannels extends accountTable<Tables['alert_channels'], AlertC
     return rows.map(fromRow);
   }
 
-  /** Has what is open at the receivers of channels looked at: they may hear of something no more. */
+  /**
+   * Marks open incidents at receivers of channels for re-evaluation: their channel may no longer be notified of them.
+   */
   async #lookAgain(channelIds: readonly number[]): Promise<void> {
     const incidents = new ReceiverIncidents(this.db, this.dialect);
     for (const channelId of [...new Set(channelIds)].sort((one, other) => one - other)) {
@@ -345,12 +342,12 @@ const byType = new Map(
   ]),
 );
 
-/** How the definition of a channel is read; a build that knew more types may have written it. */
+/** Parser for the definition of a channel; a build that knew more types may have written it. */
 function definitionOf(type: string): (text: string) => Record<string, unknown> {
   return byType.get(type) ?? anyChannel;
 }
 
-/** A channel as it was when it was changed or deleted. */
+/** A channel as it was before it was changed or deleted. */
 export function formerChannel(row: FormerChannelRow, id: number): AlertChannel {
   return {
     id,

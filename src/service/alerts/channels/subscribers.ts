@@ -2,7 +2,7 @@ import { fieldError } from '@picket/platform/http/validation.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Warning } from '@picket/protocol/http/warning.ts';
 
-/** Who is subscribed, as it is written: a check or a group. */
+/** A subscriber as it is written: a check or a group. */
 export interface WrittenSubscription {
   readonly checkId: string | null;
   readonly groupId: number | null;
@@ -10,9 +10,9 @@ export interface WrittenSubscription {
 }
 
 /**
- * Gives a channel exactly these subscribers.
+ * Replaces the subscribers of a channel.
  *
- * @throws AppError VALIDATION_FAILED naming each that is no check and no group of the account.
+ * @throws AppError VALIDATION_FAILED naming each that is not a check or group of the account.
  */
 export async function writeSubscribers(
   repositories: Pick<Repositories, 'alertChannels' | 'checks' | 'groups'>,
@@ -46,9 +46,9 @@ export interface BulkSubscription {
 }
 
 /**
- * Subscribes all checks of an account, or those that have a tag by themselves or by their group. A group with
- * channels of its own counts instead of its checks: it is subscribed too, unless other checks of it would be
- * notified that have no such tag. Other groups are not, as the channels of their checks would no longer count.
+ * Subscribes all checks of an account, or those with one of the tags (their own or their group's). A group with
+ * channels of its own is subscribed in place of its checks, unless that would notify of checks without such a tag.
+ * Other groups are not subscribed, because the channels of their checks would then no longer count.
  */
 export async function subscribeMany(
   repositories: Pick<Repositories, 'alertChannels'>,

@@ -11,10 +11,10 @@ const maxWaitMs = 20_000;
 const lookEveryMs = 200;
 
 /**
- * Sends a test to a channel the way of every alert, whatever news the channel wants, and waits for its end.
- * Where it opens an incident, a recovery closes it.
+ * Sends a test to a channel the same way as an alert, whatever news the channel wants, and waits for it to end. If it
+ * opens an incident, a recovery closes it.
  *
- * @returns the notification as far as it is then.
+ * @returns the notification in its state at that time.
  */
 export async function sendTest(
   { store, clock }: { readonly store: Store; readonly clock: Clock },

@@ -1,24 +1,24 @@
 import { html } from '@picket/lib/html.ts';
 import { type AlertMessage, factLines, titleOf } from './message.ts';
 
-/** How the check of an alert is by now; null where that is not known. */
+/** Current state of the check of an alert; null if unknown. */
 export type PresentState = 'failing' | 'degraded' | 'passing' | null;
 
-/** Something that the holder of a signed link may do, as a button. */
+/** An action offered to the holder of a signed link, as a button. */
 export interface AlertPageAction {
   readonly action: 'acknowledge' | 'silence-check' | 'silence-location';
-  /** How long a silence lasts. */
+  /** Duration of a silence. */
   readonly minutes: number | null;
   readonly label: string;
 }
 
-/** What may be loaded: nothing but the styles of the page itself. Its form may be sent to where it is from. */
+/** Allows only the styles of the page itself to load, and its form to be submitted only to its own origin. */
 export const pagePolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /**
- * An alert as a page for people: what its notification said, how things are now, and what may be done. Opening
- * it changes nothing: mail servers open links too. Only a button that is pressed sends something.
+ * An alert as a web page: what its notification said, the current state, and the available actions. Opening the page
+ * changes nothing, because mail servers open links too; only pressing a button submits something.
  */
 export function alertPage(
   message: Pick<AlertMessage, 'notice' | 'facts' | 'created' | 'resultLink'>,
@@ -31,7 +31,7 @@ export function alertPage(
     readonly state: PresentState;
     readonly handled: readonly { readonly label: string; readonly value: string }[];
     readonly offers: readonly AlertPageAction[];
-    /** What was just done, in words. */
+    /** The action just taken, in words. */
     readonly done: string | null;
   },
 ): string {
@@ -52,7 +52,7 @@ ${offers.length === 0 ? '' : formOf(offers)}</body></html>
 `;
 }
 
-/** One form for each button, sent to the address the page was opened with. */
+/** One form with all buttons, submitted to the address that the page was opened with. */
 function formOf(offers: readonly AlertPageAction[]): string {
   const buttons = offers.map(
     ({ action, minutes, label }) =>

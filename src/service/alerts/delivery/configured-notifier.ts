@@ -5,14 +5,14 @@ import { createEgressPolicy, type EgressPolicy } from '@picket/probes/egress/pol
 import type { MailServer } from '../../mail/mail-server.ts';
 import { Notifier, type NotifierOptions } from './notifier.ts';
 
-/** The settings that alerting needs. */
+/** Settings that alerting needs. */
 export type AlertingConfig = Pick<
   ServiceConfig,
   'EGRESS_ALLOW' | 'EGRESS_DENY' | 'ALERTS_PER_MINUTE' | 'PUBLIC_URL' | 'PAGES'
 > &
   ChannelSettings;
 
-/** Where notifications may go. */
+/** Egress policy for notifications. */
 export function notificationPolicy(
   config: Pick<ServiceConfig, 'EGRESS_ALLOW' | 'EGRESS_DENY'>,
 ): EgressPolicy {
@@ -20,12 +20,12 @@ export function notificationPolicy(
     allow: config.EGRESS_ALLOW,
     deny: config.EGRESS_DENY,
     ownPorts: [],
-    // What listens there often trusts every caller, and authors of channels are not on this host.
+    // Services that listen there often trust every caller, and authors of channels do not belong to this host.
     isLoopbackClosed: true,
   });
 }
 
-/** The notifier with the ways out of the service that the settings name. */
+/** The notifier with the outlets that the settings name. */
 export function configuredNotifier({
   config,
   mail,

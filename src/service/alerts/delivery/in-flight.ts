@@ -2,19 +2,19 @@ import { LruMap } from '@picket/lib/lru.ts';
 import type { AlertNotificationRow } from '../tables.ts';
 import type { Crowd, DueNotification } from './store.ts';
 
-/** How many notifications are under way at once: to one channel, and to all channels of one account. */
+/** Limits of notifications in flight: for one channel, and for all channels of one account. */
 const maxOfChannel = 4;
 const maxOfAccount = 8;
-/** Up to this many channels of one account have one under way in any case, whatever hangs at the others. */
+/** Up to this many channels of an account may have one in flight each, even if other channels hang. */
 const maxChannelsOfAccount = 16;
-/** A channel that took longer with its last notification gets one at a time until it is quick again. */
+/** A channel whose last notification took longer gets one at a time until it is fast again. */
 const slowMs = 3_000;
 const slowChannelsRemembered = 10_000;
-/** Of all accounts: from there on only accounts that have none under way get one. */
+/** Across all accounts: above this count only accounts with none in flight may start one. */
 const maxShared = 128;
 const maxInFlight = 1000;
 
-/** The notifications that a process has under way, and which of those that are due may begin. */
+/** Notifications that a process has in flight, and which due notifications may start. */
 export class InFlight {
   readonly #works = new Map<AlertNotificationRow, Promise<void>>();
   readonly #slow = new LruMap<number, true>(slowChannelsRemembered);
@@ -37,7 +37,7 @@ export class InFlight {
     await Promise.all(this.#works.values());
   }
 
-  /** Whose notifications have to wait until one of theirs has ended. */
+  /** Channels and accounts whose notifications must wait until one in flight has ended. */
   crowd(): Crowd {
     const turns = this.#turns();
     const channels = new Map([...this.#works.keys()].map((row) => [row.channel_id, row.account_id]));
@@ -48,13 +48,13 @@ export class InFlight {
     };
   }
 
-  /** What is under way, and who may have more. */
+  /** Current counts in flight, and the rule for who may start more. */
   #turns() {
     const channels = countBy(this.#works.keys(), (row) => row.channel_id);
     const accounts = countBy(this.#works.keys(), (row) => row.account_id);
     let count = this.#works.size;
     return {
-      /** A channel, or some channel of the account that has nothing under way. */
+      /** Whether a channel may start one; null stands for any idle channel of the account. */
       admits: (channelId: number | null, accountId: string): boolean => {
         const ofChannel = channelId === null ? 0 : (channels.get(channelId) ?? 0);
         const ofAccount = accounts.get(accountId) ?? 0;
@@ -72,7 +72,7 @@ export class InFlight {
     };
   }
 
-  /** Which of those that are due may begin, oldest first. */
+  /** Positions of due notifications that may start, oldest first. */
   admitted(due: readonly DueNotification[]): number[] {
     const turns = this.#turns();
     return due.flatMap(({ position, channel_id: channelId, account_id: accountId }) => {

@@ -22,7 +22,7 @@ const analysis: NonNullable<AlertFacts['analysis']> = {
   },
 };
 
-/** What a channel is given of a failure whose cause several checks share, or none does. */
+/** Message about a failure, with a cause shared by several checks, or without one. */
 function given(kind: CauseKind | null, more: Partial<NonNullable<AlertFacts['analysis']>> = {}) {
   const cause = kind && {
     ...{ id: 'c', kind, evidence: 'lab', reason: 'Three checks fail with three targets: its network' },

@@ -11,28 +11,28 @@ import { endText, endTitle } from '../receivers/end-reason.ts';
 import { incidentKeyOf, incidentSubjectOf } from '../receivers/incident-key.ts';
 import type { AlertType, Notice, Suppression } from '../state.ts';
 
-/** An alert on its way to a channel. */
+/** An alert to be sent to a channel. */
 export interface AlertMessage {
-  /** The same at every try: receivers can tell a repetition by it. */
+  /** Same for every attempt, so that receivers can detect duplicates. */
   readonly id: string;
   readonly alertId: string;
   readonly type: AlertType;
   readonly notice: Notice;
   readonly checkId: string;
-  /** The check that everything of one cause is filed under at one channel; absent: this one. */
+  /** Check that all messages of one cause to one channel are filed under; absent: this one. */
   readonly filedUnder?: string;
   readonly resultId: string | null;
   readonly accountId: string;
   readonly facts: AlertFacts;
-  /** When the alert was made, in epoch milliseconds. */
+  /** When the alert was created, in epoch milliseconds. */
   readonly created: number;
-  /** Where the API has the result; null when there is none. */
+  /** URL of the result in the API; null if absent. */
   readonly resultLink: string | null;
-  /** Where people read the alert in a browser, without a key; null where nobody knows how to get there. */
+  /** URL where users read the alert in a browser, without a key; null if the service's public URL is unknown. */
   readonly pageLink: string | null;
 }
 
-/** What channels say of an alert. */
+/** The content of an alert for channels. */
 export function channelMessage(message: AlertMessage): ChannelMessage {
   const { id, facts } = message;
   return {
@@ -56,7 +56,7 @@ export function channelMessage(message: AlertMessage): ChannelMessage {
   };
 }
 
-/** Whether it ends what an earlier message began: a check that has recovered while others of its cause fail does not. */
+/** Whether it ends what an earlier message began: not the recovery of a check whose cause still has failing members. */
 function isOver({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): boolean {
   return notice === 'recovery' && facts.cause?.update === undefined;
 }
@@ -68,7 +68,7 @@ function severityOf({ notice, facts }: AlertMessage): ChannelMessage['severity']
 
 const maxCauseLength = 300;
 
-/** Why it is so, in one line. */
+/** The reason, in one line. */
 function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
   const { certificate, subject, responseTimeMs } = facts;
   if (facts.endedBy) return endText(facts.endedBy);
@@ -94,12 +94,12 @@ function wordsOf({ owner = null, code = null, error }: AlertFacts) {
   return failureWords({ owner, code, message: error });
 }
 
-/** What failed, in words: what the page of the run says, or what all checks of one cause share. */
+/** The part that failed, in words: as on the page of the run, or as shared by all checks of one cause. */
 function ownerOf({ facts }: Pick<AlertMessage, 'facts'>): string {
   const { subject, owner, cause } = facts;
   if (subject === 'location' || subject === 'sickness') return 'the private location';
   if (subject === 'test') return 'none: this is a test';
-  // A gap says nothing of the target.
+  // A gap says nothing about the target.
   if (subject === 'gap')
     return owner === 'service' ? 'the service' : (gapOwners[owner ?? 'location'] ?? 'the location');
   return (cause && sharedOwners[cause.kind]) ?? wordsOf(facts).whatFailed;
@@ -109,7 +109,7 @@ const gapOwners: Readonly<Record<string, string>> = {
   agent: 'the agent',
   config: 'the definition of the check',
 };
-/** Of several checks that fail by what is not their target. */
+/** For several checks whose common cause is not their target. */
 const sharedOwners: Partial<Record<CauseSummary['kind'], string>> = {
   location: failureWords({ owner: 'location', code: null, message: null }).whatFailed,
   resolver: failureWords({ owner: 'target', code: 'CONNECTION_TIMEOUT', message: null }).whatFailed,
@@ -117,7 +117,7 @@ const sharedOwners: Partial<Record<CauseSummary['kind'], string>> = {
   egress: failureWords({ owner: 'config', code: null, message: null }).whatFailed,
 };
 
-/** When it began, or began to be over. */
+/** When it began, or when the recovery began. */
 function sinceOf({ facts, created }: Pick<AlertMessage, 'facts' | 'created'>): number {
   return facts.since ?? facts.startedAt ?? created;
 }
@@ -129,7 +129,7 @@ function locationsOf(facts: AlertFacts): readonly string[] {
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
-/** One line for people that says what happened. */
+/** One-line title that says what happened. */
 export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
   const { checkName: name, reminder, recoversFrom, certificate, isFlapping, endedBy } = facts;
   if (endedBy) return endTitle(name, endedBy);
@@ -170,7 +170,7 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
   }
 }
 
-/** Never that a target is down: nobody knows. */
+/** Never says that a target is down, because that is unknown. */
 function gapTitle({ checkName, runLocation, members }: AlertFacts, isOver: boolean): string {
   const count = members?.count ?? 1;
   if (runLocation === null) {
@@ -184,7 +184,7 @@ function gapTitle({ checkName, runLocation, members }: AlertFacts, isOver: boole
   return `Monitoring gap: ${count === 1 ? `${checkName} is` : `${count} checks are`} not measured at ${runLocation}`;
 }
 
-/** The variables that templates of webhooks know (check model 4.4). */
+/** Variables available to webhook templates (check model 4.4). */
 function variablesOf(message: AlertMessage): Record<string, unknown> {
   const { facts } = message;
   const analysis = shownAnalysis(facts);
@@ -226,7 +226,7 @@ function variablesOf(message: AlertMessage): Record<string, unknown> {
     CAUSE_MEMBERS: facts.cause?.firstNames ?? [],
     CAUSE_UPDATE: facts.cause?.update?.kind ?? null,
     CAUSE_UPDATE_MEMBERS: facts.cause?.update?.names ?? [],
-    // Names that public templates use, for analyses of any maker.
+    // Names used by public templates, for analyses of any origin.
     AI_ANALYSIS_CLASSIFICATION: analysis?.classification ?? null,
     AI_ANALYSIS_KIND: analysis?.kind ?? null,
     AI_ANALYSIS_ROOT_CAUSE: analysis?.rootCause ?? null,
@@ -238,7 +238,7 @@ function variablesOf(message: AlertMessage): Record<string, unknown> {
   };
 }
 
-/** What people want to know of an alert, line by line. */
+/** Facts about an alert for readers, line by line. */
 export function factLines(
   message: Pick<AlertMessage, 'notice' | 'facts' | 'created' | 'resultLink'>,
 ): Fact[] {
@@ -261,7 +261,7 @@ export function factLines(
     ['Where', locationsOf(facts).join(', ')],
     ['Checks', (facts.members?.count ?? 1) === 1 ? null : membersLine(facts)],
     ['Target', facts.target ?? null],
-    // The cause is its first line.
+    // The cause is the first line of a message.
     [facts.subject === 'gap' ? 'Gap' : 'Error', error === cause ? null : error],
     ['Response', status === '' ? null : status],
     ['Response time', facts.responseTimeMs === null ? null : durationText(facts.responseTimeMs)],
@@ -282,7 +282,7 @@ export function factLines(
   });
 }
 
-/** Why what began earlier is sent now. */
+/** Why news of something that began earlier is sent now. */
 const lateTexts: Readonly<Record<Suppression, string>> = {
   muted: 'because alerts of the check are no longer muted',
   maintenance: 'because the maintenance window ended',
@@ -293,19 +293,19 @@ const lateTexts: Readonly<Record<Suppression, string>> = {
 const analysisLabels = { CERTAIN: 'Root cause', LIKELY: 'Likely cause', OPEN: null } as const;
 
 /**
- * What was found out about its cause. Where checks fail together by what is not their target, that is the cause; the
- * analysis of one of them alone is left out.
+ * Analysis of the cause. If checks fail together by something other than their target, that is the cause, so the
+ * analysis of a single check is left out.
  */
 function shownAnalysis({ analysis, cause }: AlertFacts): AlertFacts['analysis'] {
   return cause && sharedOwners[cause.kind] !== undefined ? undefined : analysis;
 }
 
-/** Causes that a model holds possible: where the rules name one, that is the cause. */
+/** Possible causes according to a model: if the rules name a cause, that one counts. */
 function modelCauses(analysis: AlertFacts['analysis']): readonly ModelCause[] {
   return analysis?.certainty === 'OPEN' ? (analysis.fromModel?.causes ?? []) : [];
 }
 
-/** The one cause that was found for it, without the word that says how certain it is: the label does. */
+/** The one cause that was found, without the leading word for its certainty, which the label carries. */
 function foundCause(facts: AlertFacts): [label: string, value: string][] {
   const analysis = shownAnalysis(facts);
   if (!analysis) return [];
@@ -314,7 +314,7 @@ function foundCause(facts: AlertFacts): [label: string, value: string][] {
   return [[label, cut(oneLine(analysis.rootCause.replace(/^\w+: /, '')), 2 * maxCauseLength)]];
 }
 
-/** What a model ranked first, said as what it is: possible, and from a model. */
+/** Top causes from the model, labelled as possible and as coming from a model. */
 function causesFromModel(analysis: AlertFacts['analysis']): [label: string, value: string][] {
   return modelCauses(analysis)
     .slice(0, 2)

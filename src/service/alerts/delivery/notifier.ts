@@ -26,18 +26,18 @@ const refusedParts = storedValue<readonly string[]>('alert_notifications.refused
 
 type HttpSender = Extract<Sender<unknown>, { kind: 'http' }>;
 
-/** How the service reaches receivers. */
+/** Transports to receivers. */
 export interface Outlets {
   readonly http: OutboundHttp;
-  /** Absent where no mail server is configured. */
+  /** Absent if no mail server is configured. */
   readonly mail?: MailServer | undefined;
   readonly settings: ChannelSettings;
 }
 
-/** How a notification ended: `refused` at once, `given-up` after the last try. */
+/** Outcome of a notification: `refused` at once, `given-up` after the last attempt. */
 export type NotificationOutcome = 'delivered' | 'refused' | 'given-up' | 'rate-limited' | 'quiet';
 
-/** Counts notifications by how they ended. */
+/** Counts notifications by outcome. */
 export interface NotificationCounter {
   countNotification(accountId: string, channelType: string, outcome: NotificationOutcome): void;
 }
@@ -48,41 +48,39 @@ export interface NotifierOptions {
   readonly logger: Logger;
   readonly outlets: Outlets;
   readonly metrics: NotificationCounter & AnalysisCounter;
-  /** Whether there is a model to ask about causes that rules leave open; it is not waited for. */
+  /** Whether a model is available for causes that rules leave open; delivery does not wait for it. */
   readonly asksModel?: boolean | undefined;
-  /** Where clients reach the API, for links; there are none without it. */
+  /** URL of the API for clients, used in links; without it messages have no links. */
   readonly publicUrl?: string | undefined;
-  /** Links to runs lead to their pages; else to what the API has of them. */
+  /** Whether links to runs lead to their pages; otherwise they lead to the API. */
   readonly hasPages: boolean;
-  /** How many notifications a channel gets in a minute; 0: as many as there are. */
+  /** Limit of notifications per channel and minute; 0: unlimited. */
   readonly maxPerMinute: number;
 }
 
-/** How many are looked at for whose turn it is. */
+/** Maximum number of due notifications considered per turn. */
 const maxLookedAt = 500;
-/** Longer than any try takes: then the process that took the notification is gone, and another one may. */
+/** Longer than any attempt: after that the process that took the notification is gone, and another may take it. */
 const takenForMs = 60_000;
 /** Leaves time for one more request before another process may take the notification. */
 const longestRoundMs = 40_000;
 const maxRetries = 5;
-/** For a day: a receiver that keeps incidents keeps one for ever whose end it never hears. */
+/** For a day: a receiver that keeps incidents keeps one forever if its end never arrives. */
 const maxRetriesOfEnds = 150;
 const firstRetryMs = 20_000;
 const longestRetryMs = 10 * 60_000;
 const minuteMs = 60_000;
-/** A channel that gets more than it may: this late is too late. */
+/** Longest delay for a channel over its limit, after which a notification is dropped. */
 const longestWaitMs = 10 * minuteMs;
 const waitForRoomMs = 5_000;
 
 /**
- * Notifies channels of alerts. Each channel and each account has bounds of its own. A channel that has nothing under
- * way does not wait for the account's other channels, nor such an account for others: a receiver that hangs delays
- * only its own channel. A
- * notification was stored together with its alert; any process takes it, for a
- * while and with a count that fences: who took it later decides how it ended. It is tried up to six times, 20
- * s apart at first and then twice as long each time. A process that is killed in the middle leaves it to be
- * taken again, so a channel may be notified of an alert twice, with the same notification id, but never not
- * at all.
+ * Notifies channels of alerts. Each channel and each account has its own limits. An idle channel does not wait for
+ * other channels of its account, nor an idle account for other accounts: a receiver that hangs delays only its own
+ * channel. A notification is stored together with its alert. Any process may take it, for a limited time and with a
+ * fencing counter: the process that took it last decides its outcome. It is tried up to six times, at first 20 s apart,
+ * then doubling. If a process is killed during an attempt, the notification is taken again. A channel may thus be
+ * notified twice of an alert, with the same notification id, but is never skipped.
  */
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -94,11 +92,11 @@ export class Notifier {
 
   async turn(wake: () => void): Promise<number | null> {
     const { store, clock } = this.#options;
-    // Each one that ends wakes the loop.
+    // The loop wakes when any of them ends.
     if (this.#inFlight.isFull()) return null;
     const dueAt = await store.notifications.nextDueAt(this.#inFlight.crowd());
     const now = clock.wallMs();
-    // Read first: an idle service opens no write transactions.
+    // Reads first, so that an idle service opens no write transactions.
     if (dueAt === null || dueAt > now) return dueAt;
     const taken = await store.transaction(async ({ notifications }) => {
       const due = await notifications.due(now, maxLookedAt, this.#inFlight.crowd());
@@ -108,7 +106,7 @@ export class Notifier {
     return store.notifications.nextDueAt(this.#inFlight.crowd());
   }
 
-  /** Waits for the notifications under way and closes what they used. */
+  /** Waits for notifications in flight and releases their resources. */
   async close(): Promise<void> {
     await this.#inFlight.ended();
     await this.#options.outlets.http.close();
@@ -119,7 +117,7 @@ export class Notifier {
     const beganMs = clock.monotonicMs();
     const work = this.#notify(row)
       .catch((thrown: unknown) => {
-        // It stays taken for a while and is tried again then.
+        // It stays taken for a while and is then retried.
         logger.error(
           { notificationId: row.id, err: toError(thrown) },
           'notification failed unexpectedly; it will be retried',
@@ -167,7 +165,7 @@ export class Notifier {
     await this.#record(row, delivery, isEnd ? maxRetriesOfEnds : maxRetries);
   }
 
-  /** The channel of a notification; as it was, where this is the last word to its receiver. */
+  /** The channel of a notification; as it was before the change if this is the last message to its former receiver. */
   async #channelOf(row: AlertNotificationRow): Promise<AlertChannel | undefined> {
     const { alertChannels, receiverIncidents } = this.#options.store;
     if (row.former_channel_id === null) return alertChannels.find(row.account_id, row.channel_id);
@@ -175,7 +173,7 @@ export class Notifier {
     return former && formerChannel(former, row.channel_id);
   }
 
-  /** What was found out about the error of a failure. */
+  /** Analysis of the error behind a failure. */
   async #analysisOf({
     notice,
     check_id: checkId,
@@ -193,8 +191,8 @@ export class Notifier {
   }
 
   /**
-   * Puts a notification off while its channel has had enough for now, and drops it when that lasts too long; never the
-   * end of an incident that its receiver keeps.
+   * Postpones a notification while its channel is over its limit, and drops it if that lasts too long; never drops the
+   * end of an incident that the receiver keeps.
    */
   async #isOverLimit(
     row: AlertNotificationRow,
@@ -211,7 +209,7 @@ export class Notifier {
     } else {
       await store.notifications.postpone(row, {
         next_at: now + waitForRoomMs,
-        // This was none.
+        // This was not an attempt.
         tries: row.tries - 1,
         failed_tries: row.failed_tries,
         result: row.result,
@@ -227,7 +225,7 @@ export class Notifier {
       await this.#end(row, 'SUCCESS', delivery.result, 'delivered');
       return;
     }
-    // A try that ended with its process is none of the channel's: after crashes all of them are left.
+    // An attempt that died with its process does not count: after crashes the channel keeps all its attempts.
     const failedTries = row.failed_tries + 1;
     if (delivery.isRetryable && failedTries <= retries) {
       const delayMs = Math.min(
@@ -287,8 +285,8 @@ export class Notifier {
   }
 
   /**
-   * Sends the requests of a notification, one after the other. Which of them are done is stored, so that
-   * another try begins with the first that is not.
+   * Sends the requests of a notification in sequence. Progress is stored, so that a retry starts with the first request
+   * that is not done.
    */
   async #deliverRequests(
     row: AlertNotificationRow,
@@ -329,7 +327,7 @@ export class Notifier {
       if (thrown instanceof TemplateError) return undeliverable(thrown.message);
       throw thrown;
     }
-    // The contract of webhooks: every status from 400 on is tried again.
+    // Webhook contract: every status of 400 or above is retried.
     return outlets.http.send(outbound, { areRefusalsPassing: true });
   }
 

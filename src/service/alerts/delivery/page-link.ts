@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How long the link of a notification can change something; reading needs no signature. */
+/** How long the link in a notification allows changes; reading needs no signature. */
 export const linkLastsMs = 7 * 86_400_000;
 
 /**
- * The link to the page of a notification, signed: who holds it may acknowledge and silence what it is about.
+ * Signed link to the page of a notification: its holder may acknowledge and silence the subject.
  *
- * @param baseUrl where clients reach the API.
+ * @param baseUrl URL of the API for clients.
  * @param signingKey the key of the account.
  * @param until epoch milliseconds.
  */
@@ -23,7 +23,7 @@ export function signedPageLink(
   return `${path}?${query}`;
 }
 
-/** Whether a link was signed with the key and may still change something. */
+/** Whether a link was signed with the key and still allows changes. */
 export function isSigned(
   notificationId: string,
   {

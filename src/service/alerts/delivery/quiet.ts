@@ -6,15 +6,15 @@ import { storedFacts } from '../raise.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
 
 /**
- * What quiet hours of a channel do to a notification. In them it is held until they end. Then only the last news of
- * each thing is sent, and none of what began and ended meanwhile: people hear what holds now.
+ * Effect of a channel's quiet hours on a notification. During them it is held until they end. Then only the latest news
+ * of each subject is sent, and nothing about what began and ended meanwhile: readers learn the current state.
  */
 export type Quiet =
-  /** Until when it is held, in epoch milliseconds. */
+  /** Held until this time, in epoch milliseconds. */
   | { readonly kind: 'held'; readonly until: number }
   /** Why it is not sent at all. */
   | { readonly kind: 'over'; readonly reason: string }
-  /** It is sent; `since` is when it might be, where it was held. */
+  /** It is sent; `since` is when it could have been sent, or the end of its hold. */
   | { readonly kind: 'none'; readonly since: number };
 
 export async function quietOf(
@@ -37,7 +37,7 @@ export async function quietOf(
   if (ofThread.some(({ position }) => position > row.position)) {
     return { kind: 'over', reason: 'superseded by another alert in the quiet hours' };
   }
-  // A part that has recovered ends nothing.
+  // A partial recovery ends nothing.
   if (alert.notice === 'recovery' && !row.cause_update) {
     const last = ofThread.findLast(
       ({ position, status, cause_update: update }) =>

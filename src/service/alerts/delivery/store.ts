@@ -8,7 +8,7 @@ import type { AlertNotificationRow, AlertRow, NotificationStatus } from '../tabl
 export interface NotificationFilter {
   readonly accountId: string;
   readonly channelId?: number | undefined;
-  /** Only those of failures, or only others. */
+  /** Only notifications of failures, or only others. */
   readonly hasFailures?: boolean | undefined;
   /** Epoch milliseconds, inclusive. */
   readonly from: number;
@@ -18,34 +18,34 @@ export interface NotificationFilter {
 
 export type DueNotification = Pick<AlertNotificationRow, 'position' | 'channel_id' | 'account_id'>;
 
-/** Channels and accounts that have as many notifications under way as they may. */
+/** Channels and accounts that have reached their limit of notifications in flight. */
 export interface Crowd {
   readonly channelIds: readonly number[];
   readonly accountIds: readonly string[];
 }
 
-/** Reminders of a long night are news of one thing, too. */
+/** Reminders of a long night belong to one subject, too. */
 const lookedBack = 200;
 const mostOfOpenAlerts = 5_000;
 const nobody: Crowd = { channelIds: [], accountIds: [] };
 
-/** A notification that a check which fails was part of: of its own alert, or of one of its cause. */
+/** A notification that covered a failing check: of its own alert, or of one of its cause. */
 export type NotifiedRow = Pick<
   AlertNotificationRow,
   'channel_id' | 'channel_type' | 'status' | 'config' | 'created'
 > & { readonly concerns: string };
 
-/** A notification with what a list shows of its alert. */
+/** A notification, with the fields of its alert that a list shows. */
 export type ListedNotification = AlertNotificationRow &
   Pick<AlertRow, 'alert_type' | 'facts'> & { readonly result_id: string | null };
 
-// Written into the statements: SQLite uses a partial index only when it sees its very condition.
+// Inlined into the statements: SQLite uses a partial index only if it sees the exact condition.
 const inProgress = sql.lit('IN_PROGRESS' as const);
 
 /**
- * Notifications of channels, and how they went. Notifications of one check go to one channel in their order:
- * none is tried while an earlier one is in progress, so that no recovery overtakes its failure. Those that quiet hours
- * hold keep nobody waiting: of them only the last is sent.
+ * Notifications of channels and their outcomes. Notifications of one check to one channel are sent in order: none is
+ * tried while an earlier one is in progress, so that no recovery overtakes its failure. Those held by quiet hours block
+ * no others: only the last of them is sent.
  */
 export class AlertNotifications extends Repository {
   async insert(
@@ -64,7 +64,7 @@ export class AlertNotifications extends Repository {
     }
   }
 
-  /** Notifications that are due, oldest first, without those of a crowd. */
+  /** Due notifications, oldest first, except those of crowded channels and accounts. */
   async due(now: number, limit: number, crowd: Crowd): Promise<DueNotification[]> {
     return this.#open(crowd)
       .select(['position', 'channel_id', 'account_id'])
@@ -75,7 +75,7 @@ export class AlertNotifications extends Repository {
       .execute();
   }
 
-  /** Takes those of the notifications that nobody else took, for as long as `until`. To be called in a transaction. */
+  /** Takes notifications that no other process has taken, until `until`. Must be called in a transaction. */
   async claim(positions: readonly number[], now: number, until: number): Promise<AlertNotificationRow[]> {
     if (positions.length === 0) return [];
     const picked = await this.#open(nobody)
@@ -99,7 +99,7 @@ export class AlertNotifications extends Repository {
     return rows.sort((left, right) => left.position - right.position);
   }
 
-  /** When the next one is due that is not of a crowd, or null. */
+  /** When the next notification outside the crowd is due, or null. */
   async nextDueAt(crowd: Crowd = nobody): Promise<number | null> {
     const row = await this.#open(crowd)
       .select((eb) => eb.fn.min('next_at').as('at'))
@@ -126,12 +126,12 @@ export class AlertNotifications extends Repository {
         and earlier.position < alert_notifications.position)`;
   }
 
-  /** A notification by its id, which only those know who were notified. */
+  /** A notification by its id, which only its receivers know. */
   async find(id: string): Promise<AlertNotificationRow | undefined> {
     return this.db.selectFrom('alert_notifications').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** The notification of a channel about an alert. */
+  /** Notification of a channel about an alert. */
   async ofAlert(alertId: string, channelId: number): Promise<AlertNotificationRow | undefined> {
     return this.db
       .selectFrom('alert_notifications')
@@ -141,7 +141,7 @@ export class AlertNotifications extends Repository {
       .executeTakeFirst();
   }
 
-  /** The newest about what some checks fail by since an instant, oldest first. */
+  /** Latest notifications about failures of the given checks since an instant, oldest first. */
   async ofOpenAlerts(accountId: string, checkIds: readonly string[], since: number): Promise<NotifiedRow[]> {
     const base = this.db
       .selectFrom('alert_notifications as sent')
@@ -171,7 +171,7 @@ export class AlertNotifications extends Repository {
     return [...own, ...ofCause].sort((left, right) => left.position - right.position);
   }
 
-  /** The newest of a channel about a check, oldest first. */
+  /** Latest notifications of a channel about a check, oldest first. */
   async ofCheckAndChannel(checkId: string, channelId: number): Promise<AlertNotificationRow[]> {
     const rows = await this.db
       .selectFrom('alert_notifications')
@@ -184,7 +184,7 @@ export class AlertNotifications extends Repository {
     return rows.reverse();
   }
 
-  /** Ends a notification; false when another process has taken it over meanwhile. */
+  /** Ends a notification; false if another process has taken it over meanwhile. */
   async end(
     row: Pick<AlertNotificationRow, 'position' | 'tries'>,
     status: Exclude<NotificationStatus, 'IN_PROGRESS'>,
@@ -201,7 +201,7 @@ export class AlertNotifications extends Repository {
     return done.numUpdatedRows > 0n;
   }
 
-  /** Stores how many requests of a notification are done, and what was said to those that were refused. */
+  /** Stores how many requests of a notification are done, and the messages for those that were refused. */
   async recordProgress(
     row: Pick<AlertNotificationRow, 'position' | 'tries'>,
     sent: number,
@@ -216,7 +216,7 @@ export class AlertNotifications extends Repository {
       .execute();
   }
 
-  /** Has a notification tried again later; `tries` is what it counts from then on. */
+  /** Schedules a notification to be tried again later; `tries` is its new count. */
   async postpone(
     row: Pick<AlertNotificationRow, 'position' | 'tries'>,
     change: Pick<AlertNotificationRow, 'next_at' | 'tries' | 'failed_tries' | 'result'>,
@@ -230,7 +230,7 @@ export class AlertNotifications extends Repository {
       .execute();
   }
 
-  /** Holds a notification until an instant; this was no try. */
+  /** Holds a notification until an instant; this does not count as an attempt. */
   async hold(
     row: Pick<AlertNotificationRow, 'position' | 'tries'>,
     until: number,
@@ -245,7 +245,7 @@ export class AlertNotifications extends Repository {
       .execute();
   }
 
-  /** How many others of a channel were tried since an instant. */
+  /** Number of other notifications of a channel tried since an instant. */
   async triedSince(channelId: number, since: number, except: number): Promise<number> {
     const row = await this.db
       .selectFrom('alert_notifications')

@@ -35,7 +35,7 @@ const webhook = (template: string): WebhookConfig => ({
 });
 
 const letters = (count: number) => 'a'.repeat(count);
-/** A text of almost a million characters, made anew each time. */
+/** A text of almost a million characters, different each time. */
 const long = `(replace "${letters(990)}" "a" "${letters(990)}")`;
 const loop = (inner: string) => `{{#each (split "${letters(900)}" "")}}${inner}{{/each}}`;
 const withinLists = Array.from({ length: 60 }).reduce<string>(

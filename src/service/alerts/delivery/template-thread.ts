@@ -23,7 +23,7 @@ export type TemplateWork =
     }
   | { readonly kind: 'problems'; readonly config: WebhookConfig };
 export type TemplateReply =
-  /** Its modules are loaded: from here on its processor time is that of templates. */
+  /** Its modules are loaded: from now on its CPU time belongs to templates. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'request'; readonly request: OutboundRequest }
   | { readonly kind: 'problems'; readonly problems: Problem[] }
@@ -34,18 +34,18 @@ export type TemplateReply =
       readonly stack: string;
     };
 
-/** What all templates of one webhook may take together: processor time, and memory of their thread. */
+/** Limits for all templates of one webhook together: CPU time, and memory of the thread. */
 const limits = { cpuMs: 500, heapMb: 128 };
 const watchIntervalMs = 250;
-/** Templates that took too much are not tried again for a while. */
+/** Templates that exceeded a limit are refused for this long. */
 const refusedMs = 10 * 60_000;
-/** More than an account's notifications under way, and its calls that try templates. */
+/** More than the notifications in flight of an account plus its calls that test templates. */
 const waitingPerAccount = 1_000;
 
 /**
- * Fills templates of webhooks, which are other people's programs, in a thread of their own: one webhook after
- * the other, accounts by turns. A thread that takes too long with one, or runs out of memory, is ended and
- * replaced, and that webhook's templates are refused for ten minutes. The thread starts with the first one.
+ * Renders webhook templates, which are untrusted programs, in a thread of their own: one webhook at a time, accounts in
+ * turn. A thread that takes too long or runs out of memory is terminated and replaced, and the templates of that
+ * webhook are refused for ten minutes. The thread starts on first use.
  */
 export class TemplateThread {
   readonly #queue = new FairQueue({ name: 'templates', atOnce: 1, waitingPerKey: waitingPerAccount });
@@ -65,7 +65,7 @@ export class TemplateThread {
     throw failureOf(reply);
   }
 
-  /** What is wrong with the templates and headers of a webhook, by field. */
+  /** Problems in the templates and headers of a webhook, by field. */
   async problems(accountId: string, config: WebhookConfig): Promise<Problem[]> {
     try {
       const reply = await this.#do(accountId, { kind: 'problems', config });
@@ -117,8 +117,8 @@ export class TemplateThread {
   }
 
   /**
-   * Rejects when a thread works too long. Time alone would say so of one that got no processor. A thread that
-   * has ended says by its own events why.
+   * Rejects if a thread works too long. Elapsed time alone would also catch a thread that got no CPU. A thread that has
+   * ended reports the reason by its own events.
    *
    * @throws CpuLimitExceeded
    */
@@ -138,7 +138,7 @@ export class TemplateThread {
       env: ownThreadEnvironment,
       resourceLimits: { maxOldGenerationSizeMb: limits.heapMb, maxYoungGenerationSizeMb: 16 },
     });
-    // Between two jobs nobody waits for it.
+    // Between two jobs no caller waits for it.
     worker.on('error', () => this.#forget(worker)).on('exit', () => this.#forget(worker));
     this.#worker = worker;
     const ended = once(worker, 'exit').then(() => {
@@ -159,5 +159,5 @@ function failureOf(reply: TemplateReply): Error {
   return Object.assign(new Error(reply.message), { stack: reply.stack });
 }
 
-/** The one of this process. */
+/** The instance of this process. */
 export const templateThread = new TemplateThread();

@@ -4,7 +4,7 @@ import { TemplateError } from '@picket/checks/judging/templating.ts';
 import { toError } from '@picket/lib/errors.ts';
 import type { TemplateReply, TemplateWork } from './template-thread.ts';
 
-/** The thread that fills templates of webhooks. See template-thread.ts. */
+/** Worker thread that renders webhook templates. See template-thread.ts. */
 const port = parentPort;
 if (!port) throw new Error('this file is the entry of a worker thread');
 

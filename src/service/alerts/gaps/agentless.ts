@@ -11,24 +11,24 @@ import { notifyOfGapEnd } from './recovery.ts';
 import { namesShown } from './watch.ts';
 
 /**
- * Times in which the service itself was away. When it is back it records the slots that passed; those of an account
- * are one gap, and each channel is notified of it once. It is over by then, so only receivers that keep an incident
- * open get its end, too.
+ * Periods in which the service itself was away. On its return it records the slots that passed; those of an account
+ * form one gap, and each channel is notified of it once. The gap is already over by then, so only receivers that keep
+ * an incident open also get its end.
  */
 
 /** A record of slots that passed while the service was away. */
 export type AgentlessRun = Pick<RunRow, 'account_id' | 'check_id' | 'slot_at' | 'slot_count'>;
 
-/** What is recorded within this belongs to one absence: thousands of checks take some seconds. */
+/** Slots recorded within this time belong to one absence: thousands of checks take some seconds. */
 const recordedWithinMs = 60_000;
 const minuteMs = 60_000;
 export const agentlessCause = 'service-away';
-/** Of no location: nowhere anything was measured. */
+/** No particular location: nothing was measured anywhere. */
 const everywhere = '';
 
 /**
- * Records slots that passed while the service was away, in the transaction that records them. Checks that missed less
- * than their settings call a gap do not count.
+ * Records slots that passed while the service was away, in the transaction that stores them. Checks that missed less
+ * than a gap by their settings do not count.
  *
  * @returns whether there are notifications to send.
  */
@@ -53,7 +53,7 @@ export async function recordAgentless(
   return hasNews;
 }
 
-/** Ends the absences of which everything is recorded. */
+/** Ends absences that are completely recorded. */
 export async function endAbsences(repositories: Repositories, now: number): Promise<boolean> {
   let hasNews = false;
   for (const group of await repositories.gaps.groupsOf(agentlessCause)) {
@@ -63,7 +63,7 @@ export async function endAbsences(repositories: Repositories, now: number): Prom
     if (!begin || !ended) continue;
     const isNews = await notifyOfGapEnd(repositories, {
       ...{ groupId: group.id, now },
-      // The gap was over when its channels heard of it: only incidents at receivers are still open.
+      // The gap was over when its channels were notified: only incidents at receivers are still open.
       isTold: ({ type }) => findChannelKind(type)?.keepsIncidents === true,
     });
     hasNews ||= isNews;
@@ -83,7 +83,7 @@ function isLong(run: AgentlessRun, { settings: { monitoringGap } }: AlertPolicy,
 interface Absence {
   readonly accountId: string;
   readonly runs: readonly AgentlessRun[];
-  /** Of the checks, each once. */
+  /** Policies of the checks, each once. */
   readonly policies: readonly AlertPolicy[];
   readonly now: number;
 }

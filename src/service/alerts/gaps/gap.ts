@@ -3,23 +3,23 @@ import { type SlotReason, slotReasons } from '@picket/protocol/runs/slot.ts';
 import type { RunRow } from '../../runs/tables.ts';
 
 /**
- * Monitoring gaps. A slot of a check at a location that was missed, or whose run ended with an error of ours, says
- * nothing of the target. Slots in a row without a measurement are a gap; it opens with as many of them, or as
- * many minutes after the first was due, as the alert settings say, and is over with the next measurement there.
+ * Monitoring gaps. A slot of a check at a location that was missed, or whose run ended with an error on our side, says
+ * nothing about the target. Consecutive slots without a measurement form a gap; it opens after the number of slots, or
+ * of minutes since the first was due, in the alert settings, and ends with the next measurement there.
  *
- * Not every slot counts. What a maintenance window pauses is meant to be so. Where a location is without agents
- * or unhealthy, an alert of the location says so already; and what passed while the service itself was away is notified
- * of as a whole (away.ts). Whether a location is without agents is known after two minutes only: a gap for want of an agent
- * waits that long, however often the check runs, so that an agent that dies is not one message more.
+ * Not every slot counts. Slots that a maintenance window pauses are intended. If a location has no agents or is
+ * unhealthy, an alert of the location already reports it; and slots that passed while the service itself was away are
+ * notified as a whole (agentless.ts). Whether a location has no agents is known only after two minutes: a gap for lack
+ * of an agent waits that long, however often the check runs, so that an agent that dies causes no additional message.
  *
- * Gaps of one cause at one location are one group: each channel is notified of it once, and once when all of it
- * is over.
+ * Gaps of one cause at one location form one group: each channel is notified of it once, and once when all of it is
+ * over.
  */
 export type GapReason =
   | Extract<SlotReason, 'no-agent' | 'over-capacity' | 'expired' | 'agent-lost' | 'unsupported'>
   | 'error';
 
-/** Slots that were not measured, in a row, of one check at one location. */
+/** Consecutive slots of one check at one location that were not measured. */
 export interface Miss {
   readonly accountId: string;
   readonly checkId: string;
@@ -31,11 +31,11 @@ export interface Miss {
   readonly slotAt: number;
   readonly slots: number;
   readonly reason: GapReason;
-  /** Of an error of ours: its code and what it says. */
+  /** For an error on our side: its code and message. */
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** What was not measured of a check at a location since it last was. */
+/** Slots of a check at a location that were not measured since the last measurement. */
 export interface Unmeasured {
   readonly accountId: string;
   readonly checkId: string;
@@ -47,14 +47,14 @@ export interface Unmeasured {
   /** When the first slot was due, in epoch milliseconds. */
   readonly since: number;
   readonly slots: number;
-  /** When time alone may open it or end what holds it back; null when it cannot. */
+  /** When time alone may open it or end what holds it back; null if time alone cannot. */
   readonly nextAt: number | null;
   /** When it opened; null while it is too short. */
   readonly openedAt: number | null;
 }
 
 const minuteMs = 60_000;
-/** A location that is without agents is known to be so by then: after two minutes, with the next slot that is missed. */
+/** By then a location without agents is known as such: after two minutes, with the next missed slot. */
 const awayKnownMs = 3 * minuteMs;
 
 /** The slots of a run as missed. */
@@ -79,12 +79,12 @@ export function missOf(
   };
 }
 
-/** The reasons of missed slots that make a gap. */
+/** Reasons of missed slots that count toward a gap. */
 export function isGapReason(reason: string): reason is GapReason {
   return ['no-agent', 'over-capacity', 'expired', 'agent-lost', 'unsupported', 'error'].includes(reason);
 }
 
-/** What was known and one miss more. */
+/** Adds a miss to the known state. */
 export function withMiss(known: Unmeasured | undefined, miss: Miss): Unmeasured {
   const { accountId, checkId, location, locationId, reason, error } = miss;
   return {
@@ -98,12 +98,12 @@ export function withMiss(known: Unmeasured | undefined, miss: Miss): Unmeasured 
     slots: (known?.slots ?? 0) + miss.slots,
     nextAt: known?.nextAt ?? null,
     openedAt: known?.openedAt ?? null,
-    // One that is open stays in its group.
+    // An open gap stays in its group.
     cause: known && known.openedAt !== null ? known.cause : causeOf(miss),
   };
 }
 
-/** What gaps at one location may have in common. */
+/** Key of the cause that gaps at one location may share. */
 function causeOf({ reason, checkId, checkType, error }: Miss): string {
   switch (reason) {
     case 'unsupported':
@@ -129,7 +129,7 @@ export function isDue(gap: Unmeasured, settings: AlertSettings, now: number): bo
   return enabled && (gap.slots >= slots || now >= opensAt(gap, settings));
 }
 
-/** Until when the location may turn out to be without agents; null where that is no question. */
+/** Until when the location may turn out to have no agents; null if that does not apply. */
 export function mayBeAwayUntil({ reason, locationId, since }: Unmeasured): number | null {
   return reason === 'no-agent' && locationId !== null ? since + awayKnownMs : null;
 }

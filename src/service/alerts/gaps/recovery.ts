@@ -16,7 +16,7 @@ export async function notifyOfGapEnd(
     now,
     isTold = () => true,
   }: {
-    /** Of the alert that told of the gap. */
+    /** Id of the alert that reported the gap. */
     readonly groupId: string;
     readonly now: number;
     readonly isTold?: (channel: AlertChannel) => boolean;

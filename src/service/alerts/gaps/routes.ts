@@ -3,7 +3,7 @@ import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
 import { monitoringGapRoutes } from '@picket/protocol/alerts/monitoring-gap.ts';
 import { explanationOf } from './gap.ts';
 
-/** The routes of monitoring gaps. */
+/** Routes of monitoring gaps. */
 export function monitoringGapHandlers({ store, publicUrl }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(monitoringGapRoutes, {
     async listMonitoringGaps({ caller, query, request, reply }) {

@@ -6,12 +6,12 @@ import { type Selectable, sql } from 'kysely';
 import type { GapGroupRow, MonitoringGapRow } from '../tables.ts';
 import type { GapReason, Unmeasured } from './gap.ts';
 
-/** Which gaps are one: what they have in common, and where. */
+/** Key of a group: gaps with the same cause at the same location. */
 export type GroupKey = Pick<Unmeasured, 'accountId' | 'location' | 'cause'>;
 
-/** What was not measured of checks since they last were, by location, and the groups of what is open. */
+/** Unmeasured slots of checks since their last measurement, by location, and the groups of open gaps. */
 export class MonitoringGaps extends Repository {
-  /** What was not measured of some checks; locked in one order. */
+  /** Unmeasured slots of the given checks; locked in a fixed order. */
   async lock(checkIds: readonly string[]): Promise<Unmeasured[]> {
     if (checkIds.length === 0) return [];
     const rows = await this.db
@@ -25,7 +25,7 @@ export class MonitoringGaps extends Repository {
     return rows.map(fromRow);
   }
 
-  /** What time alone may open now; locked, what another process has locked left out. */
+  /** Gaps that time alone may open now; locked, skipping those locked by another process. */
   async due(now: number, limit: number): Promise<Unmeasured[]> {
     const rows = await this.db
       .selectFrom('monitoring_gaps')
@@ -64,7 +64,7 @@ export class MonitoringGaps extends Repository {
       .execute();
   }
 
-  /** Forgets what was not measured at a location for some reasons, and is no open gap. */
+  /** Deletes unmeasured slots at a location with the given reasons that are not an open gap. */
   async forgetShort(
     { accountId, location }: Pick<Unmeasured, 'accountId' | 'location'>,
     reasons: readonly GapReason[],
@@ -78,7 +78,7 @@ export class MonitoringGaps extends Repository {
       .execute();
   }
 
-  /** The newest slot that was measured of each of some checks at some locations, from an instant on. */
+  /** Newest measured slot per check and location, from an instant on. */
   async lastMeasured(
     pairs: readonly Pick<Unmeasured, 'checkId' | 'location'>[],
     from: number,
@@ -97,7 +97,7 @@ export class MonitoringGaps extends Repository {
     return rows.map((row) => ({ checkId: row.check_id, location: row.slot_location, at: Number(row.at) }));
   }
 
-  /** Opens a group, or finds the one that is open; locked. */
+  /** Opens a group, or finds the open one; locked. */
   async group(row: GapGroupRow): Promise<{ group: GapGroupRow; isNew: boolean }> {
     const inserted = await this.db
       .insertInto('gap_groups')
@@ -111,7 +111,7 @@ export class MonitoringGaps extends Repository {
     return { group, isNew: inserted.length > 0 };
   }
 
-  /** Ends a group none of whose gaps is open any more; undefined while one is, or when there is no group. */
+  /** Ends a group that has no open gaps left; undefined while it has one, or if no group exists. */
   async endGroup(key: GroupKey): Promise<GapGroupRow | undefined> {
     const group = await this.#ofGroup(key).modifyEnd(this.dialect.forUpdate).executeTakeFirst();
     if (!group || (await this.members(key)).length > 0) return undefined;
@@ -124,7 +124,7 @@ export class MonitoringGaps extends Repository {
     return this.db.selectFrom('gap_groups').selectAll().where('cause', '=', cause).execute();
   }
 
-  /** The ids of the checks whose gaps of a group are open. */
+  /** Ids of the checks with open gaps in a group. */
   async members({ accountId, location, cause }: GroupKey): Promise<string[]> {
     const rows = await this.db
       .selectFrom('monitoring_gaps')
@@ -138,7 +138,7 @@ export class MonitoringGaps extends Repository {
     return rows.map((row) => row.check_id);
   }
 
-  /** What is open of some gaps and groups: ids of alerts that groups go by, and checks with their locations. */
+  /** Open gaps and groups among the given: ids of the alerts of groups, and checks with their locations. */
   async openAmong(checkIds: readonly string[], alertIds: readonly string[]): Promise<Set<string>> {
     if (checkIds.length === 0) return new Set();
     const gaps = await this.db
@@ -155,7 +155,7 @@ export class MonitoringGaps extends Repository {
     return new Set([...gaps.map((row) => `${row.check_id} ${row.location}`), ...groups.map(({ id }) => id)]);
   }
 
-  /** Has the gaps of an account that something may hold back looked at again. */
+  /** Marks gaps of an account that may be held back for re-evaluation. */
   async lookAgain(accountId: string, now: number): Promise<void> {
     await this.db
       .updateTable('monitoring_gaps')
@@ -165,7 +165,7 @@ export class MonitoringGaps extends Repository {
       .execute();
   }
 
-  /** The same of one check. */
+  /** Same for one check. */
   async lookAgainAt(checkId: string, now: number): Promise<void> {
     await this.db
       .updateTable('monitoring_gaps')
@@ -175,7 +175,7 @@ export class MonitoringGaps extends Repository {
       .execute();
   }
 
-  /** Some of all that is not measured, from behind a check and its location. */
+  /** A batch of all unmeasured entries after a check and its location. */
   async behind(after: Pick<Unmeasured, 'checkId' | 'location'>, limit: number): Promise<Unmeasured[]> {
     const rows = await this.db
       .selectFrom('monitoring_gaps')
@@ -188,7 +188,7 @@ export class MonitoringGaps extends Repository {
     return rows.map(fromRow);
   }
 
-  /** A page of what is open of an account, longest first. */
+  /** A page of open gaps of an account, longest first. */
   async list(accountId: string, page: Page): Promise<{ total: number; gaps: Unmeasured[] }> {
     const query = this.db
       .selectFrom('monitoring_gaps')
@@ -202,7 +202,7 @@ export class MonitoringGaps extends Repository {
     return { total, gaps: rows.map(fromRow) };
   }
 
-  /** How many checks of an account have an open gap, at whichever location. */
+  /** Number of checks of an account with an open gap at any location. */
   async checksWithGap(accountId: string): Promise<number> {
     const row = await this.db
       .selectFrom('monitoring_gaps')
@@ -213,7 +213,7 @@ export class MonitoringGaps extends Repository {
     return Number(row?.count ?? 0);
   }
 
-  /** How many gaps are open, by account, location and reason. */
+  /** Number of open gaps by account, location and reason. */
   async countOpen(accountId: string | undefined) {
     let query = this.db
       .selectFrom('monitoring_gaps')

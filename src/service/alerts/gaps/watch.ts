@@ -20,12 +20,12 @@ import { notifyOfGapEnd } from './recovery.ts';
 import type { GroupKey } from './store.ts';
 
 const gapsPerTurn = 200;
-/** How often a gap of a muted check is looked at: no time is set at which that ends. */
+/** How often a gap of a muted check is examined: no time is known at which the mute ends. */
 const mutedLookMs = 5 * 60_000;
-/** As many names of checks are in a notification; of others it says how many there are. */
+/** Number of check names in a notification; further checks are only counted. */
 export const namesShown = 20;
 
-/** A slot that was measured: of one check at one location. */
+/** A measured slot of one check at one location. */
 export interface Measured {
   readonly checkId: string;
   readonly location: string;
@@ -33,7 +33,7 @@ export interface Measured {
 }
 
 /**
- * Records slots that were not measured, and opens the gaps that follow. In the transaction that ended the slots.
+ * Records slots that were not measured, and opens the gaps that follow. Runs in the transaction that ended the slots.
  *
  * @returns whether there are notifications to send.
  */
@@ -53,7 +53,7 @@ export async function recordMissed(
   const changed = new Map<string, Unmeasured>();
   for (const miss of misses) {
     const key = keyOf(miss);
-    // A slot that waited until it was missed may be followed by one that was measured.
+    // A slot that waited until it was missed may precede one that was measured.
     const last = measured.get(key)?.at ?? Number.NEGATIVE_INFINITY;
     if (last > miss.slotAt && !missed.has(`${key} ${last}`)) continue;
     changed.set(key, withMiss(changed.get(key) ?? known.get(key), miss));
@@ -73,7 +73,7 @@ export async function recordMissed(
   return hasNews;
 }
 
-/** Ends the gaps of what was measured. In the transaction that stored the results. */
+/** Ends the gaps of measured slots. Runs in the transaction that stored the results. */
 export async function recordMeasured(
   repositories: Repositories,
   measured: readonly Measured[],
@@ -87,7 +87,7 @@ export async function recordMeasured(
   return end(repositories, over, now);
 }
 
-/** What time alone has made due: gaps that are long enough, and those whose silence has ended. */
+/** Processes gaps that time alone has made due: those that are long enough, and those whose silence has ended. */
 export async function openDueGaps(repositories: Repositories, now: number): Promise<boolean> {
   const due = await repositories.gaps.due(now, gapsPerTurn);
   const trouble = await troubleAt(repositories, due, now);
@@ -99,14 +99,14 @@ export async function openDueGaps(repositories: Repositories, now: number): Prom
   let hasNews = false;
   for (const gap of due) {
     const policy = policies.get(gap.checkId);
-    // The alert of the location says it.
+    // The alert of the location reports it.
     if (!policy || isExplained(gap, trouble)) await repositories.gaps.delete(gap);
     else hasNews = (await judge(repositories, { ...gap, nextAt: null }, { policy, now })) || hasNews;
   }
   return hasNews;
 }
 
-/** Ends the gaps of checks that are gone, switched off, or do not run there any more. Looks at all, page by page. */
+/** Ends the gaps of checks that are deleted, deactivated, or no longer run there. Covers all gaps, page by page. */
 export async function forgetOrphans(
   repositories: Repositories,
   after: Pick<Unmeasured, 'checkId' | 'location'>,
@@ -126,7 +126,7 @@ export async function forgetOrphans(
   return { last: gaps.length === gapsPerTurn ? gaps.at(-1) : undefined, hasNews };
 }
 
-/** Private locations whose own alerts say that something is wrong there. */
+/** Private locations whose own alerts report trouble. */
 interface Trouble {
   readonly away: ReadonlySet<string>;
   readonly sick: ReadonlySet<string>;
@@ -142,17 +142,17 @@ async function troubleAt(
   return { away, sick: await repositories.locationEvents.unhealthyAmong(ids, now) };
 }
 
-/** How runs end that were on their way when the last agent of a location went, and those that come after. */
+/** How runs end that were in flight when the last agent of a location left, and those that follow. */
 export const absenceReasons: readonly GapReason[] = ['no-agent', 'expired', 'agent-lost', 'over-capacity'];
 
-/** Whether an alert of the location says why it was not measured. */
+/** Whether an alert of the location explains why it was not measured. */
 function isExplained({ locationId, reason }: Pick<Miss, 'locationId' | 'reason'>, trouble: Trouble): boolean {
   if (locationId === null) return false;
   if (reason === 'error') return trouble.sick.has(locationId);
   return absenceReasons.includes(reason) && trouble.away.has(locationId);
 }
 
-/** Stores a gap that is not open yet, opens it if it is long enough and nothing holds it back. */
+/** Stores a gap that is not open yet, and opens it if it is long enough and nothing holds it back. */
 async function judge(
   repositories: Repositories,
   gap: Unmeasured,
@@ -181,7 +181,7 @@ async function judge(
   return join(repositories, gap, context);
 }
 
-/** Notifies the channels of a check of its gap, as far as they were not notified of its group. */
+/** Notifies those channels of a check of its gap that were not yet notified of its group. */
 async function join(
   repositories: Repositories,
   gap: Unmeasured,
@@ -215,7 +215,7 @@ async function join(
   return true;
 }
 
-/** The alert of a group with the checks that are in it by now. */
+/** The alert of a group with its current checks. */
 async function withMembers(repositories: Repositories, key: GroupKey, alert: AlertRow): Promise<AlertRow> {
   const ids = await repositories.gaps.members(key);
   const shown = ids.slice(0, namesShown);
@@ -225,7 +225,7 @@ async function withMembers(repositories: Repositories, key: GroupKey, alert: Ale
   return { ...alert, facts: JSON.stringify(facts) };
 }
 
-/** Forgets gaps and notifies of the groups that are over with them. */
+/** Deletes gaps and notifies of the groups that end with them. */
 async function end(repositories: Repositories, gaps: readonly Unmeasured[], now: number): Promise<boolean> {
   for (const gap of gaps) await repositories.gaps.delete(gap);
   const opened = gaps.filter(({ openedAt }) => openedAt !== null);
@@ -263,7 +263,7 @@ function alertOf(
   };
 }
 
-/** Keeps an alert without a notification. */
+/** Stores an alert without a notification. */
 async function keep(repositories: Repositories, alert: AlertRow, by: AlertSuppression): Promise<void> {
   await repositories.alerts.insert([{ ...alert, id: alertId(alert.id, by), suppressed_by: by }]);
 }

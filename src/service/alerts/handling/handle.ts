@@ -5,7 +5,7 @@ import type { AlertAction } from '../tables.ts';
 import type { Actor } from './actor.ts';
 import type { StoredSilence } from './store.ts';
 
-/** Who does something about alerts, when, and what they say about it. */
+/** Actor, time and comment of an action on alerts. */
 export interface HandlingAction {
   readonly accountId: string;
   readonly actor: Actor;
@@ -15,9 +15,9 @@ export interface HandlingAction {
 }
 
 /**
- * Acknowledges what is open of a check, or takes that back, and notes who did. In a transaction.
+ * Acknowledges the open alerts of a check, or withdraws that, and records the actor. Runs in a transaction.
  *
- * @returns undefined when nothing is open, else whether there are notifications to send.
+ * @returns undefined if nothing is open, else whether there are notifications to send.
  */
 export async function acknowledge(
   repositories: Repositories,
@@ -37,10 +37,10 @@ export async function acknowledge(
   return done;
 }
 
-/** Whom a silence is about: exactly one of the three is not null. */
+/** Scope of a silence: exactly one of the three is not null. */
 export type SilenceScope = Pick<StoredSilence, 'checkId' | 'tags' | 'location'>;
 
-/** Silences until an instant and notes who did. In a transaction. */
+/** Creates a silence until an instant and records the actor. Runs in a transaction. */
 export async function silence(
   repositories: Pick<Repositories, 'alertActions' | 'alerts' | 'silences'>,
   scope: SilenceScope,
@@ -51,12 +51,12 @@ export async function silence(
   const made = { ...scope, id: randomUUID(), accountId, endsAt, comment, createdBy, created: now };
   await repositories.silences.insert(made);
   await note(repositories, 'SILENCED', { checkId: scope.checkId, silenceId: made.id }, deed);
-  // What is held back already waits for the end of this one.
+  // Alerts that are already held back wait for the end of this silence, too.
   await repositories.alerts.lookAgain(accountId, now);
   return made;
 }
 
-/** Ends a silence now and notes who did; whether it lasted. In a transaction. */
+/** Ends a silence now and records the actor; returns whether it was active. Runs in a transaction. */
 export async function endSilence(
   repositories: Repositories,
   id: string,

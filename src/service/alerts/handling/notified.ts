@@ -15,7 +15,7 @@ interface Open {
   readonly state: StoredState;
 }
 
-/** Which channels were notified of open alerts, by the log of notifications, in order of the alerts. */
+/** Channels that were notified of open alerts according to the notification log, in order of the alerts. */
 export async function notifiedOf(
   store: Pick<Store, 'notifications' | 'alertChannels'>,
   open: readonly Open[],
@@ -30,7 +30,7 @@ export async function notifiedOf(
     const own = rows.filter(
       (row) => row.concerns === one.policy.check.id && row.created >= sinceOf(one.state),
     );
-    // Of several notifications of a channel the newest counts.
+    // Of several notifications of a channel, the newest counts.
     const channels = [...new Map(own.map((row) => [row.channel_id, row])).values()];
     const words = channels.length > 0 ? wordsOf(channels) : await whyNoOne(store, one);
     answers.push({
@@ -45,7 +45,7 @@ export async function notifiedOf(
   return answers;
 }
 
-/** The channel of a notification as people know it: `EMAIL ops@example.com`. */
+/** Display name of the channel of a notification: `EMAIL ops@example.com`. */
 export function channelName({
   channel_type: type,
   config,

@@ -17,7 +17,7 @@ import { acknowledge, type HandlingAction, silence } from './handle.ts';
 import { channelName } from './notified.ts';
 import { silenceAt } from './silence.ts';
 
-/** What the forms of the page may ask for: silences of an hour, four, and a day. */
+/** Silences that the page's forms offer: one hour, four hours, and a day. */
 const silenceMinutes = [60, 240, 1440] as const;
 
 interface Shown {
@@ -25,7 +25,7 @@ interface Shown {
   readonly alert: AlertRow;
 }
 
-/** The page of a notification: everybody with the link reads it, and may see to it where the link is signed. */
+/** The page of a notification: anyone with the link may read it, and may act on it if the link is signed. */
 export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   const { showAlertPage, handleAlertByPage } = alertHandlingRoutes;
   const mayHandle = async ({ notification }: Shown, query: { until?: string; signature?: string }) => {
@@ -76,7 +76,7 @@ export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHa
 
 type Repositories = Parameters<Parameters<Store['transaction']>[0]>[0];
 
-/** Does what a form asks for; answers in words what was done. */
+/** Performs the action of a form; returns a description for the user. */
 async function applyAction(
   repositories: Repositories,
   { alert }: Shown,
@@ -191,14 +191,14 @@ async function pageOf(
           label: `Silence everything at ${facts.runLocation} for ${hours(minutes)}`,
         }))),
   ];
-  // Who has no key cannot follow a link to the run.
+  // A reader without a key cannot follow a link to the run.
   const message = { ...alert, facts, resultLink: null };
   return alertPage(message, { state, handled, offers: canHandle ? offers : [], done });
 }
 
 const hours = (minutes: number) => (minutes === 60 ? '1 hour' : `${minutes / 60} hours`);
 
-/** Who holds the link: what they say, and which channel it was sent to. */
+/** The holder of the link: the name they entered, and the channel it was sent to. */
 function actorOf(notification: AlertNotificationRow, given: string | null): Actor {
   const link = `link sent to ${channelName(notification)}`;
   const name = (given ?? '').trim().slice(0, 100);

@@ -27,7 +27,7 @@ const actorOf = storedValue<Actor>('alert_actions.actor', unknownActor);
 
 const states = { passed: 'PASSING', degraded: 'DEGRADED', failed: 'FAILING' } as const;
 
-/** The routes by which people see to alerts: what is open, acknowledgements, silences, and the page. */
+/** Routes for handling alerts: open alerts, acknowledgements, silences, and the page. */
 export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store, clock, publicUrl } = deps;
   const page = (query: { limit: number; page: number }) => ({
@@ -63,7 +63,7 @@ export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][]
       tell(done.hasNews);
       const rows = (await store.alerts.statesOf(accountId)).filter((row) => row.check_id === check.id);
       const [shown] = await openAlerts(store, rows, deed.now);
-      // It may have recovered between the two.
+      // It may have recovered in between.
       if (!shown) throw nothingOpen(check.id);
       return shown;
     },
@@ -133,7 +133,7 @@ function nothingOpen(checkId: string): AppError {
   );
 }
 
-/** Stored states of checks as they are shown; without those whose check is gone. */
+/** Stored states of checks as responses show them, without those of deleted checks. */
 async function openAlerts(store: Store, rows: readonly AlertStateRow[], now: number) {
   const ids = rows.map((row) => row.check_id);
   const policies = await alertPolicies(store, ids, now);

@@ -1,8 +1,8 @@
-/** That nobody is notified of some checks until a time. */
+/** Suppresses notifications of some checks until a time. */
 export interface Silence {
   readonly id: string;
   readonly accountId: string;
-  /** Exactly one of the three is there: one check, checks with any of these tags, all at one location. */
+  /** Exactly one of the three is set: one check, checks with any of these tags, or all checks at one location. */
   readonly checkId: string | null;
   readonly tags: readonly string[] | null;
   readonly location: string | null;
@@ -10,7 +10,7 @@ export interface Silence {
   readonly endsAt: number;
 }
 
-/** Whether a silence may be about a check; one of a location depends on where the check failed, too. */
+/** Whether a silence may apply to a check; a silence of a location also depends on where the check failed. */
 export function concerns(
   silence: Silence,
   check: { readonly id: string; readonly accountId: string; readonly tags: readonly string[] },
@@ -21,8 +21,8 @@ export function concerns(
 }
 
 /**
- * The silence that holds back what happened at some locations, or null. All of them have to be silent, and
- * it ends as soon as the first of them is not any more.
+ * Silence that holds back news from the given locations, or null. All locations must be silenced, and it ends as soon
+ * as the first of them is no longer silenced.
  *
  * @param silences those that concern the check.
  */

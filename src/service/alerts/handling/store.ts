@@ -10,14 +10,14 @@ import type { Silence } from './silence.ts';
 const tagsOf = storedValue<readonly string[]>('silences.tags', []);
 const authorOf = storedValue<Actor>('silences.created_by', unknownActor);
 
-/** A silence with who made it, and when. */
+/** A silence, with its author and creation time. */
 export interface StoredSilence extends Silence {
   readonly comment: string | null;
   readonly createdBy: Actor;
   readonly created: number;
 }
 
-/** Silences, those that are over included. */
+/** Silences, including those that are over. */
 export class Silences extends Repository {
   async insert(silence: StoredSilence): Promise<void> {
     await this.db
@@ -36,7 +36,7 @@ export class Silences extends Repository {
       .execute();
   }
 
-  /** The silences of some accounts that last at an instant. */
+  /** Silences of the given accounts that are active at an instant. */
   async active(accountIds: readonly string[], at: number): Promise<StoredSilence[]> {
     if (accountIds.length === 0) return [];
     const rows = await this.db
@@ -48,7 +48,7 @@ export class Silences extends Repository {
     return rows.map(fromRow);
   }
 
-  /** Ends a silence that lasts; whether there was one. */
+  /** Ends an active silence; returns whether there was one. */
   async end(accountId: string, id: string, now: number): Promise<boolean> {
     const done = await this.db
       .updateTable('silences')
@@ -83,7 +83,7 @@ export class Silences extends Repository {
   }
 }
 
-/** What people did about alerts, and who. */
+/** Actions of users on alerts. */
 export class AlertActions extends Repository {
   async insert(row: Omit<AlertActionRow, 'id'>): Promise<void> {
     await this.db
@@ -92,7 +92,7 @@ export class AlertActions extends Repository {
       .execute();
   }
 
-  /** A page of an account's, newest first. */
+  /** A page of an account's actions, newest first. */
   async list(accountId: string, page: Page): Promise<{ total: number; actions: AlertActionRow[] }> {
     const query = this.db
       .selectFrom('alert_actions')
@@ -105,7 +105,7 @@ export class AlertActions extends Repository {
   }
 }
 
-/** What links that open without a key are signed with: a key of each account, made when it is first needed. */
+/** Signing keys of links that open without an API key: one per account, created on first use. */
 export class AlertLinkKeys extends Repository {
   async of(accountId: string): Promise<string> {
     const known = await this.find(accountId);
@@ -120,7 +120,7 @@ export class AlertLinkKeys extends Repository {
     return made;
   }
 
-  /** The key of an account that has one. */
+  /** Key of an account, if it has one. */
   async find(accountId: string): Promise<string | undefined> {
     const row = await this.db
       .selectFrom('alert_link_keys')

@@ -9,13 +9,13 @@ import { Grounds } from './grounds.ts';
 import type { ReceiverIncidentRow } from './tables.ts';
 
 const rowsPerTurn = 100;
-/** How often what is open is looked at without a reason. */
+/** How often open incidents are examined without a specific reason. */
 const lookEveryMs = 60_000;
 
 /**
- * Ends incidents at receivers that keep them once what they are about is gone: its check is deleted, switched off or
- * recovered while it was muted, the channel hears of it no more, and the like. It is the one place that does so: it
- * looks at what is so now, whatever brought it about. Channels that only carry messages hear nothing of it.
+ * Ends incidents at receivers that keep them once their subject is gone: the check is deleted, deactivated or recovered
+ * while muted, the channel is no longer notified of it, and so on. It is the only place that does so, and it considers
+ * only the current state, whatever led to it. Channels that only carry messages are not notified.
  *
  * @returns whether there are notifications to send.
  */
@@ -47,7 +47,7 @@ async function close(
   },
 ): Promise<boolean> {
   const { channel, reason, now } = ending;
-  // Its author wants no ends there, so nothing is sent, and nothing is left to watch.
+  // The author of the channel wants no ends there, so nothing is sent and nothing is left to watch.
   if (!channel || channel.definition.sendRecovery === false) {
     await repositories.receiverIncidents.remove(row);
     return false;
@@ -63,7 +63,7 @@ const overTypes: Readonly<Record<string, AlertType>> = {
   test: 'ALERT_TEST',
 };
 
-/** The alert that ends an incident. */
+/** Alert that ends an incident. */
 export function endOf(row: ReceiverIncidentRow, reason: EndReason, now: number): AlertRow {
   const own: AlertType = reason === 'recovered' ? 'ALERT_RECOVERY' : 'ALERT_ENDED';
   const facts: AlertFacts = {

@@ -28,12 +28,12 @@ const sentences: Readonly<Record<EndReason, string>> = {
   over: 'it is over',
 };
 
-/** What an incident says that ends for a reason, in one line. */
+/** Title of an incident that ends for a reason, in one line. */
 export function endTitle(name: string, reason: EndReason): string {
   return `${name}: ${sentences[reason]}`;
 }
 
-/** Why it ended, as a sentence. */
+/** Reason for the end, as a sentence. */
 export function endText(reason: EndReason): string {
   const text = sentences[reason];
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;

@@ -10,7 +10,7 @@ import { isOpen, parseState } from '../stored-state.ts';
 import type { EndReason } from './end-reason.ts';
 import type { ReceiverIncidentRow } from './tables.ts';
 
-/** A test is ended together with its beginning. */
+/** A test is normally ended together with its start. */
 const testLastsMs = 10 * 60_000;
 
 interface Known {
@@ -18,12 +18,12 @@ interface Known {
   readonly channels: ReadonlyMap<number, AlertChannel>;
   readonly checks: ReadonlyMap<string, Check>;
   readonly policies: ReadonlyMap<string, AlertPolicy>;
-  /** The checks each channel is notified of, among those concerned. */
+  /** Checks that each channel is notified of, among those concerned. */
   readonly heard: ReadonlyMap<number, ReadonlySet<string>>;
   readonly causes: readonly OpenCause[];
-  /** Checks in an episode of which anything was notified. */
+  /** Checks in an episode that was notified at least in part. */
   readonly failing: ReadonlySet<string>;
-  /** When the certificates end that checks see. */
+  /** When the certificates of checks expire. */
   readonly certificates: ReadonlyMap<string, number | null>;
   readonly gaps: ReadonlySet<string>;
   readonly away: ReadonlySet<string>;
@@ -32,7 +32,7 @@ interface Known {
   readonly burning: ReadonlySet<string>;
 }
 
-/** What incidents at receivers stand on: whether what they are about still is so. */
+/** Grounds of incidents at receivers: whether the condition behind each still holds. */
 export class Grounds {
   readonly #known: Known;
 
@@ -80,7 +80,7 @@ export class Grounds {
     return this.#known.channels.get(row.channel_id);
   }
 
-  /** Why an incident has lost what it stands on; null while it has not. */
+  /** Why an incident no longer has grounds; null while it has. */
   lostBy(row: ReceiverIncidentRow): EndReason | null {
     const { now, away, sick, locations, burning } = this.#known;
     const id = row.filed_under;
@@ -109,7 +109,7 @@ export class Grounds {
     return this.#withoutCheck(row) ?? (this.#known.failing.has(row.filed_under) ? null : 'recovered');
   }
 
-  /** Whether an open cause is filed so, and has a member that the channel hears of. */
+  /** Whether an open cause is filed under it and has a member that the channel is notified of. */
   #isHeldByCause({ channel_id: channelId, filed_under: id }: ReceiverIncidentRow): boolean {
     const { causes, heard, policies } = this.#known;
     return causes.some(
@@ -139,7 +139,7 @@ export class Grounds {
     return this.#withoutCheck(row) ?? 'over';
   }
 
-  /** Why the channel gets no alerts of a check at all; null where it does. */
+  /** Why the channel gets no alerts of a check at all; null if it does. */
   #withoutCheck({ filed_under: id, channel_id: channelId }: ReceiverIncidentRow): EndReason | null {
     const { checks, policies, heard } = this.#known;
     const check = checks.get(id);
@@ -157,7 +157,7 @@ function isTold(row: Parameters<typeof parseState>[0]): boolean {
   return isOpen(state) && (state.alert.told.failure || state.alert.told.degraded);
 }
 
-/** Locations that are not known to be healthy again: that they are is sent with their own alert. */
+/** Locations not known to be healthy again: their recovery is sent with their own alert. */
 async function sickAmong(
   { alerts, locationEvents }: Pick<Repositories, 'alerts' | 'locationEvents'>,
   ids: readonly string[],
@@ -167,7 +167,7 @@ async function sickAmong(
   return unhealthy.union(await alerts.heldAmong(ids, 'ALERT_LOCATION_WELL'));
 }
 
-/** By channel the checks that it is notified of: by their groups where these have channels, else by themselves. */
+/** Checks that each channel is notified of: through their groups if these have channels, else directly. */
 async function heardBy(
   { alertChannels }: Pick<Repositories, 'alertChannels'>,
   policies: ReadonlyMap<string, AlertPolicy>,

@@ -1,7 +1,7 @@
 import type { AlertFacts } from '../facts.ts';
 import type { Notice } from '../state.ts';
 
-/** What an alert is about: a check, its certificate, a gap, a location and the like. */
+/** Subject of an alert: a check, its certificate, a gap, a location and so on. */
 export function subjectOf({
   notice,
   facts,
@@ -17,12 +17,12 @@ type About = {
   readonly facts: Pick<AlertFacts, 'subject' | 'runLocation' | 'certificate'>;
 };
 
-/** The same, and for the end of what is about a certificate, too: that is a recovery. */
+/** Same, but also for the end of a certificate alert, which is a recovery. */
 export function incidentSubjectOf({ notice, facts }: About): string {
   return facts.subject === undefined && facts.certificate ? 'certificate' : subjectOf({ notice, facts });
 }
 
-/** What all news of one thing is filed under by receivers that keep an incident open until its recovery. */
+/** Key under which receivers that keep an incident open until its recovery file all news of one subject. */
 export function incidentKeyOf(about: About, filedUnder: string): string {
   // A check can have a gap at each of its locations.
   const place = about.facts.subject === 'gap' ? `-${about.facts.runLocation ?? 'service'}` : '';

@@ -7,11 +7,11 @@ import { alertId, storeAlert, storedFacts } from '../raise.ts';
 import { endOf } from './close-lost.ts';
 
 /**
- * Ends what is open at the receiver of a channel that leads elsewhere from now on, or is deleted: with the settings it
- * had, which are kept until that is sent. What still holds is opened at the new receiver. To be called in the
+ * Ends open incidents at the receiver of a channel that now leads elsewhere or is deleted, using its former settings,
+ * which are kept until that is sent. Conditions that still hold are opened at the new receiver. Must be called in the
  * transaction that changes the channel.
  *
- * @param after null where it is deleted.
+ * @param after null if it is deleted.
  * @returns whether there are notifications to send.
  */
 export async function leaveReceiver(
@@ -47,7 +47,7 @@ export async function leaveReceiver(
   return true;
 }
 
-/** What tells the receivers of channels apart that keep incidents. */
+/** Identifies the receiver of a channel that keeps incidents. */
 function receiverOf({ type, definition }: AlertChannel): string {
   const config = definition.config as Readonly<Record<string, unknown>>;
   const fields = findChannelKind(type)?.incidentsAt ?? [];

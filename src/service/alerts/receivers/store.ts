@@ -8,31 +8,31 @@ import type { FormerChannelRow, ReceiverIncidentRow } from './tables.ts';
 
 const factsOf = storedValue<AlertFacts>('alerts.facts', unknownFacts);
 
-/** As much of a notification as says what it opens or ends at its receiver. */
+/** The part of a notification that determines what it opens or ends at its receiver. */
 interface Told {
   readonly alert_id: string;
   readonly account_id: string;
   readonly channel_id: number;
   readonly channel_type: string;
-  /** What it is filed under. */
+  /** Subject that it is filed under. */
   readonly check_id: string;
   readonly created: number;
-  /** Given where it is a further message on a cause, which goes on. */
+  /** Set for a further message on a cause that continues. */
   readonly cause_update?: string | null;
 }
 
 type Key = Pick<ReceiverIncidentRow, 'channel_id' | 'incident_key'>;
 
 /**
- * What is open at receivers that keep incidents, by channel and key. Written with the notifications themselves, so
- * it is as durable as they are, and an end is sent for what was opened, once.
+ * Open incidents at receivers that keep them, by channel and key. Written together with the notifications, so they are
+ * equally durable, and an end is sent exactly once for each opened incident.
  */
 export class ReceiverIncidents extends Repository {
   /**
-   * Notes what notifications open and end that are about to be stored: before they are, so that what another process
-   * ends meanwhile is stored in the order in which it is true.
+   * Records what notifications open and end, before they are stored, so that concurrent ends by other processes are
+   * stored in the true order.
    *
-   * @returns those that are to be stored: all but ends of what is not open, and further messages on it.
+   * @returns the notifications to store: all except ends of, and further messages on, incidents that are not open.
    */
   async record<One extends Told>(told: readonly One[]): Promise<One[]> {
     const kept = await this.#unknown(
@@ -57,7 +57,7 @@ export class ReceiverIncidents extends Repository {
     return told.filter((one) => !idle.has(one));
   }
 
-  /** Rows that are due to be looked at, longest due first; locked, those locked by another process left out. */
+  /** Rows due for evaluation, longest due first; locked, skipping those locked by another process. */
   async due(now: number, limit: number): Promise<ReceiverIncidentRow[]> {
     return this.db
       .selectFrom('receiver_incidents')
@@ -77,7 +77,7 @@ export class ReceiverIncidents extends Repository {
     return row?.at ?? null;
   }
 
-  /** What is open at the receiver of a channel; locked. */
+  /** Open incidents at the receiver of a channel; locked. */
   async ofChannel(channelId: number): Promise<ReceiverIncidentRow[]> {
     return this.db
       .selectFrom('receiver_incidents')
@@ -108,7 +108,7 @@ export class ReceiverIncidents extends Repository {
     }
   }
 
-  /** Has what is open looked at soon: what it is about may have changed. */
+  /** Marks open incidents for prompt re-evaluation: their subject may have changed. */
   async lookAgain(
     about: { readonly checkId: string } | { readonly accountId: string } | { readonly channelId: number },
   ): Promise<void> {
@@ -134,7 +134,7 @@ export class ReceiverIncidents extends Repository {
     return this.db.selectFrom('former_channels').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** Forgets a former channel once nothing is left to be sent there. */
+  /** Deletes a former channel once nothing is left to send there. */
   async forgetFormer(id: string): Promise<void> {
     await this.db
       .deleteFrom('former_channels')
@@ -153,7 +153,7 @@ export class ReceiverIncidents extends Repository {
       .execute();
   }
 
-  /** Those that are not stored yet: what is stored again is no news. */
+  /** Notifications that are not stored yet: repeated ones are not news. */
   async #unknown<One extends Told>(told: readonly One[]): Promise<One[]> {
     if (told.length === 0) return [];
     const stored = await this.db
@@ -180,7 +180,7 @@ export class ReceiverIncidents extends Repository {
         opened: one.created,
         look_at: one.created,
       })
-      // Reminders and the like are of what is open already; of a certificate the newest says which it is.
+      // Reminders and similar messages concern an open incident; for a certificate the newest alert identifies it.
       .onConflict((conflict) =>
         conflict
           .columns(['channel_id', 'incident_key'])

@@ -1,22 +1,22 @@
-/** Something that a receiver which keeps incidents was notified of, and not yet that it is over. */
+/** A subject that a receiver which keeps incidents was notified of, but not yet that it is over. */
 export interface ReceiverIncidentRow {
   channel_id: number;
-  /** What the receiver tells it by. */
+  /** Key that the receiver identifies it by. */
   incident_key: string;
   account_id: string;
-  /** The check, location or objective that it is filed under. */
+  /** Check, location or objective that it is filed under. */
   filed_under: string;
   subject: string;
-  /** The alert that opened it. */
+  /** Alert that opened it. */
   alert_id: string;
-  /** Of that alert: alerts are removed by their age. */
+  /** Facts of that alert: alerts are deleted by age. */
   facts: string;
   opened: number;
-  /** When it is looked at next, for what it is about may be gone. */
+  /** When it is examined next, because its subject may be gone. */
   look_at: number;
 }
 
-/** A channel as it was before it was changed or deleted, for as long as something is to be sent there. */
+/** A channel as it was before it was changed or deleted, kept while something is still to be sent there. */
 export interface FormerChannelRow {
   id: string;
   account_id: string;

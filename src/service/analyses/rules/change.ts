@@ -3,14 +3,14 @@ import type { ChangeFacts } from '../evidence.ts';
 import { type AnalysisInput, failedPart, impactOf } from '../run-view/case.ts';
 import { sentence } from './location.ts';
 
-/** Fields of a check that change nothing of what its runs do. */
+/** Fields of a check that do not affect its runs. */
 const idleFields =
   /^(name|tags|description|muted|activated|frequency|frequencyOffset|alert\w*|useGlobalAlertSettings|retryStrategy|doubleCheck|group(Id|Order)|parentCheckIds|triggerIncident|runParallel|logicalId|project|degraded\w*|created_at|createdAt|id)$/;
-/** Failures that a definition can bring about. */
+/** Failures that a definition can cause. */
 const causedByDefinition =
   /^(STATUS_UNEXPECTED|ASSERTION_FAILED|SCRIPT_|NAME_NOT_FOUND|CONNECTION_REFUSED|CONNECTION_UNEXPECTED|CONNECTION_TIMEOUT|HOST_UNREACHABLE|TLS_|RESPONSE_CODE_UNEXPECTED|REPLY_UNEXPECTED|MAX_RESPONSE_TIME|REDIRECT_|DNS_NO_ANSWER|NO_REPLY)/;
 
-/** Changes between the last pass and the first failure that a run could notice, newest first. */
+/** Changes between the last pass and the first failure that can affect a run, newest first. */
 export function relevantChanges({ evidence }: AnalysisInput): ChangeFacts[] {
   return evidence.changes.flatMap((change) => {
     const fields = change.resource.startsWith('checks/')
@@ -29,15 +29,15 @@ export function changeItems(given: AnalysisInput): EvidenceItem[] {
 }
 
 /**
- * The check was changed between its last pass and its first failure. What failed is still what the run says: the target
- * that the check asks now, or the script that it runs now; so the change is said of that.
+ * The check was changed between its last pass and its first failure. The failed part is still the one that the run
+ * names, that is, the current target or script of the check, so the change is described in relation to it.
  */
 export function changedCheck(given: AnalysisInput): Conclusion | undefined {
   const { run, before, evidence } = given;
   const [change] = relevantChanges(given);
   if (!change || !before || !causedByDefinition.test(run.code)) return undefined;
   const difference = differenceOf(given);
-  // Without a difference between the two runs the change may be a coincidence, unless it is of what scripts are made of.
+  // Without a difference between the two runs this may be a coincidence, unless a part of a script was changed.
   if (difference === null && run.script === null && change.resource.startsWith('checks/')) return undefined;
   const what = change.resource.startsWith('checks/')
     ? 'the check'
@@ -59,7 +59,7 @@ export function changedCheck(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** What the two runs asked or judged differently. */
+/** Difference between the two runs in their request or expectation. */
 function differenceOf({ run, before }: AnalysisInput): string | null {
   if (!before) return null;
   if (run.script === null && run.url !== null && before.url !== null && run.url !== before.url) {

@@ -6,7 +6,7 @@ import { companyItems, companyOf, sentence } from './location.ts';
 
 const unreachableImpact = 'Users cannot reach the target.';
 
-/** What a host said, or did not say, to a connection. */
+/** A host refused, reset or did not respond to a connection. */
 export function failedConnection(given: AnalysisInput): Conclusion | undefined {
   switch (given.run.code) {
     case 'CONNECTION_REFUSED':
@@ -127,7 +127,7 @@ function unreachable(given: AnalysisInput): Conclusion {
   };
 }
 
-/** A check that expects a closed port. */
+/** The check expects a closed port. */
 function open(given: AnalysisInput): Conclusion {
   const { run, before } = given;
   return {
@@ -141,7 +141,7 @@ function open(given: AnalysisInput): Conclusion {
   };
 }
 
-/** An answer that breaks off or is none. */
+/** The response is truncated or invalid. */
 export function brokenAnswer(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'RESPONSE_MALFORMED' && run.code !== 'RESPONSE_UNDECODABLE') return undefined;

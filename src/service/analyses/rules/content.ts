@@ -4,7 +4,7 @@ import { quoted } from '../run-view/read.ts';
 import type { SeenAssertion } from '../run-view/run-view.ts';
 import { companyItems, sentence } from './location.ts';
 
-/** An assertion on what was answered: what is different from the last pass. */
+/** An assertion on the response failed: names the difference from the last pass. */
 export function changedContent(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'ASSERTION_FAILED') return undefined;
@@ -76,7 +76,7 @@ function isAlike(left: unknown, right: unknown): boolean {
   return JSON.stringify(left ?? null) === JSON.stringify(right ?? null);
 }
 
-/** A server that was reached and says something else than a step of the conversation expects, or leaves it. */
+/** A server was reached, but deviates from an expected step of the conversation or ends it. */
 export function brokenDialogue(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'DIALOGUE_FAILED') return undefined;
@@ -96,7 +96,7 @@ export function brokenDialogue(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** The first line of the body that is another one than before; null where they are alike, or not whole. */
+/** First line of the body that differs from before; null if the bodies are equal or incomplete. */
 function changedLine({ run, before }: AnalysisInput): string | null {
   if (!before || run.isBodyCut || before.isBodyCut || run.body === before.body) return null;
   const [lines, earlier] = [run.body, before.body].map((body) => body.split('\n', 2_000)) as [

@@ -3,7 +3,7 @@ import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { quoted } from '../run-view/read.ts';
 import { companyItems, companyOf, sentence } from './location.ts';
 
-/** A name that leads nowhere. */
+/** A name does not resolve. */
 export function missingName(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'NAME_NOT_FOUND') return undefined;
@@ -32,7 +32,7 @@ export function missingName(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** The resolver of the location gave no answer. */
+/** The resolver of the location did not reply. */
 export function failingResolver(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'RESOLVER_FAILED') return undefined;
@@ -60,7 +60,7 @@ export function failingResolver(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** A DNS monitor whose name server does not answer. */
+/** A DNS monitor whose name server does not reply. */
 export function silentNameServer(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'DNS_NO_ANSWER') return undefined;
@@ -85,7 +85,7 @@ const codeWords: Readonly<Record<string, string>> = {
   NOTIMP: 'it does not support this kind of query',
 };
 
-/** A DNS monitor with an answer that says no. */
+/** A DNS monitor received an unexpected response code. */
 export function responseCode(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   const { dns } = run;
@@ -114,7 +114,7 @@ export function responseCode(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** A DNS monitor whose answer is another one than before. */
+/** A DNS monitor whose answer differs from before. */
 export function changedAnswer(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   const { dns } = run;

@@ -3,7 +3,7 @@ import { type Conclusion, shown } from '../conclusion.ts';
 import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
-/** A service of gRPC that is up and says that it does not serve. */
+/** A gRPC service is up and reports that it is not serving. */
 export function notServing(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'SERVICE_NOT_SERVING') return undefined;
@@ -18,7 +18,7 @@ export function notServing(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** A server of gRPC that does not describe what is to be called. */
+/** A gRPC server does not describe the method to be called. */
 export function missingReflection(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'GRPC_REFLECTION_FAILED') return undefined;
@@ -34,7 +34,7 @@ export function missingReflection(given: AnalysisInput): Conclusion | undefined 
   };
 }
 
-/** A call that ended with another status than OK. */
+/** A call ended with a status other than OK. */
 export function failedCall(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   const { grpcStatus: code } = run.details;
@@ -53,7 +53,7 @@ export function failedCall(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** What is about the question. */
+/** Status codes that concern the request. */
 const notOfServer: ReadonlySet<string> = new Set([
   'INVALID_ARGUMENT',
   'NOT_FOUND',

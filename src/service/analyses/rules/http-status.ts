@@ -122,7 +122,7 @@ function forbidden({ run }: AnalysisInput, place: string, wasWell: boolean): Exp
 const hasKey = (headers: ReadonlyMap<string, string>) =>
   [...headers.keys()].some((name) => /(api-?key|token)$/.test(name));
 
-/** A program before the service answers in its place. */
+/** A gateway in front of the service responds in its place. */
 function gateway({ run, target }: AnalysisInput, status: number): Explained {
   const via = run.headers.get('via') ?? run.headers.get('server') ?? null;
   const isThere =

@@ -2,7 +2,7 @@ import { type Conclusion, shown } from '../conclusion.ts';
 import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
-/** Echo requests without replies, or with fewer than there should be. */
+/** Echo requests with no replies, or with too few. */
 export function lostPings(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code === 'REPLY_UNEXPECTED') {

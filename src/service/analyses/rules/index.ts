@@ -16,8 +16,8 @@ import { badCertificate, failedHandshake } from './tls.ts';
 import { expiringCertificate, refusedStartTls, weakTls } from './tls-terms.ts';
 
 /**
- * Every rule, in the order in which they are asked: the first that concludes anything has the word. First what says
- * nothing of the target, then what explains many failures at once, then what people did, then what failed by itself.
+ * All rules in order of precedence: the first conclusion wins. Order: failures that say nothing about the target,
+ * causes of many failures at once, changes by users, then faults of the target itself.
  */
 export const rules: readonly Rule<AnalysisInput>[] = [
   ...[ownError, unusableDefinition, egressRefusal, incapableLocation, failedProxy],

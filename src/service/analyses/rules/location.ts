@@ -2,11 +2,11 @@ import { type Conclusion, shown } from '../conclusion.ts';
 import type { Company } from '../evidence.ts';
 import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 
-/** This many hosts that fail at once, and this share of all checks there, say that it is the location. */
+/** This many failing hosts, and this share of all checks there, implicate the location. */
 const minHosts = 3;
 const minShare = 0.6;
 
-/** What the agents of the location found unhealthy themselves. */
+/** The agents of the location report it as unhealthy. */
 export function unhealthyLocation(given: AnalysisInput): Conclusion | undefined {
   const { run, evidence, fromLocation } = given;
   const [event] = evidence.locationEvents;
@@ -35,7 +35,7 @@ export function unhealthyLocation(given: AnalysisInput): Conclusion | undefined 
   };
 }
 
-/** What this location cannot do at all. */
+/** The location lacks a required capability. */
 export function incapableLocation(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   const { location } = run.result;
@@ -74,7 +74,7 @@ export function incapableLocation(given: AnalysisInput): Conclusion | undefined 
   return undefined;
 }
 
-/** Most checks of the location fail at once, with targets that have nothing to do with each other. */
+/** Most checks of the location fail at once, with unrelated targets. */
 export function crowdedLocation(given: AnalysisInput): Conclusion | undefined {
   const { run, evidence, fromLocation } = given;
   const here = companyOf(given, 'location');
@@ -95,7 +95,7 @@ export function crowdedLocation(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** It fails here and passes elsewhere, in a way that the location could bring about. */
+/** The check fails here and passes elsewhere, with a failure that the location could cause. */
 export function onlyHere(given: AnalysisInput): Conclusion | undefined {
   const { run, evidence, fromLocation, passesAt } = given;
   if (fromLocation === null || passesAt.length === 0) return undefined;
@@ -117,7 +117,7 @@ export function onlyHere(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** Other checks that ask the same host or address and fail with this one: part of what is known. */
+/** Other checks with the same host or address that fail with this one, as evidence. */
 export function companyItems(given: AnalysisInput) {
   return (given.evidence.company ?? []).flatMap((one) =>
     one.kind === 'location' || one.failing === 0

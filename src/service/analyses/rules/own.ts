@@ -4,7 +4,7 @@ import type { AnalysisInput } from '../run-view/case.ts';
 import { changeItems, relevantChanges } from './change.ts';
 import { sentence } from './location.ts';
 
-/** Errors of agents: they say nothing of the target. */
+/** Errors of agents: they say nothing about the target. */
 export function ownError({ run, owner }: AnalysisInput): Conclusion | undefined {
   if (owner !== 'agent') return undefined;
   return {
@@ -24,7 +24,7 @@ export function ownError({ run, owner }: AnalysisInput): Conclusion | undefined 
   };
 }
 
-/** Definitions of checks that cannot be run. */
+/** Check definitions that cannot be run. */
 export function unusableDefinition(given: AnalysisInput): Conclusion | undefined {
   const { run, owner, verdict } = given;
   if (owner !== 'config' || run.code === 'EGRESS_DENIED') return undefined;
@@ -62,7 +62,7 @@ export function maintenanceItems({ run, evidence }: AnalysisInput): EvidenceItem
     .map((name) => shown(`In effect at ${run.result.startedAt}: ${name}`, 'maintenance'));
 }
 
-/** A maintenance window that is in effect. */
+/** A maintenance window is in effect. */
 export function maintenance(given: AnalysisInput): Conclusion | undefined {
   const { run, evidence } = given;
   const [name] = evidence.maintenance;

@@ -2,7 +2,7 @@ import { type Conclusion, shown } from '../conclusion.ts';
 import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
-/** A way that a traceroute monitor followed, and that does not end at the target. */
+/** The path that a traceroute monitor followed does not end at the target. */
 export function endedRoute(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (!run.path || run.path.isComplete || (run.code !== 'NO_REPLY' && run.code !== 'HOST_UNREACHABLE')) {
@@ -58,7 +58,7 @@ interface Turn {
   readonly now: string;
 }
 
-/** The first hop that is another router than before; silent ones say nothing. */
+/** First hop with a different router than before; silent hops are ignored. */
 function firstDifference(
   before: readonly (readonly string[])[],
   now: readonly (readonly string[])[],

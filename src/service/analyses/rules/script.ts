@@ -4,7 +4,7 @@ import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { quoted } from '../run-view/read.ts';
 import { companyItems, sentence } from './location.ts';
 
-/** What failed in a script or a suite, apart from the network, of which the rules of the network tell. */
+/** Failures of a script or suite, apart from network failures, which the network rules cover. */
 export function scriptError(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   const { script } = run;
@@ -65,7 +65,7 @@ export function scriptError(given: AnalysisInput): Conclusion | undefined {
   }
 }
 
-/** Of a run whose detail was too large to be kept: the message is left. */
+/** For a run whose detail was too large to keep: only the message is left. */
 function thrownWithoutDetail(given: AnalysisInput, where: string): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'SCRIPT_FAILED' || scriptErrorIn(run.message) === null) return undefined;
@@ -83,7 +83,7 @@ function thrown(
   const { script } = run;
   const message = script?.message ?? run.message;
   const name = script?.errorName ?? errorNameIn(message, 'anywhere') ?? 'JavaScript error';
-  // The verdict says already whether the script is wrong by itself: an error of its language may be quoted by an answer.
+  // The verdict already decides whether the script is wrong: a response may quote an error of its language.
   const isSurely = verdict.failing === 'script';
   const isOwn = isSurely || verdict.failing === 'script-or-target';
   return {
@@ -118,7 +118,7 @@ function limitReached(given: AnalysisInput, where: string): Conclusion | undefin
   };
 }
 
-/** What the page said was wrong while the script looked at it. */
+/** Errors that the page showed while the script was using it. */
 function pageTrouble({ run }: AnalysisInput) {
   const found = (run.script?.pageErrors ?? []).filter(
     ({ kind }) => kind === 'network' || kind === 'document',

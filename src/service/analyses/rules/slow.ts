@@ -3,9 +3,9 @@ import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import type { RunView } from '../run-view/run-view.ts';
 import { companyItems, sentence } from './location.ts';
 
-/** A phase has grown when it takes 1.5 times as long as in the slowest pass, and 20 ms more. */
+/** A phase has grown if it takes 1.5 times as long as in the slowest pass, and at least 20 ms more. */
 const [growth, leastMs] = [1.5, 20];
-/** With less passes than this nobody knows what is usual. */
+/** With fewer passes the usual duration is unknown. */
 const minPasses = 1;
 
 const phaseWords: Readonly<Record<string, { readonly what: string; readonly next: string }>> = {
@@ -37,7 +37,7 @@ const phaseWords: Readonly<Record<string, { readonly what: string; readonly next
   },
 };
 
-/** Slower than it may be: which phase has grown. */
+/** Slower than allowed: names the phase that has grown. */
 export function grownPhase(given: AnalysisInput): Conclusion | undefined {
   const { run, passes } = given;
   const isLate =
@@ -76,7 +76,7 @@ export function grownPhase(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** An answer that was begun or waited for, and not there in time. */
+/** A response that did not arrive, or did not complete, in time. */
 export function lateAnswer(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'RESPONSE_TIMEOUT') return undefined;
@@ -100,14 +100,14 @@ export function lateAnswer(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** The phase that grew most against the slowest of the passes. */
+/** Phase that grew most compared with the slowest of the passes. */
 function grownMost(run: RunView, passes: readonly RunView[]) {
   if (passes.length < minPasses) return undefined;
   const own = new Map(run.phases);
   own.delete('total');
   own.delete('wait');
   const grown = [...own].flatMap(([name, whole]) => {
-    // firstByte holds TLS, which is a phase of its own.
+    // firstByte includes TLS, which is also a separate phase.
     const part = (phases: ReadonlyMap<string, number>, ms: number) =>
       name === 'firstByte' ? ms - (phases.get('tls') ?? 0) : ms;
     const known = passes.flatMap(({ phases }) => {

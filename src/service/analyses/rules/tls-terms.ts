@@ -2,13 +2,13 @@ import { type Conclusion, shown } from '../conclusion.ts';
 import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
-/** A certificate that is still good, but not for long. */
+/** A certificate that is valid, but expires soon. */
 export function expiringCertificate(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'TLS_CERTIFICATE_EXPIRING') return undefined;
   const host = run.host ?? given.target;
   const { certificate } = run;
-  // The one that ends may be an issuer's.
+  // The expiring certificate may be that of an issuer.
   const own = certificate ? ` The certificate of ${host} itself is valid until ${certificate.validTo}.` : '';
   return {
     certainty: 'CERTAIN',
@@ -24,7 +24,7 @@ export function expiringCertificate(given: AnalysisInput): Conclusion | undefine
   };
 }
 
-/** TLS that works, and is weaker than the check allows. */
+/** TLS works, but is weaker than the check allows. */
 export function weakTls(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'TLS_BASELINE_VIOLATED') return undefined;
@@ -42,7 +42,7 @@ export function weakTls(given: AnalysisInput): Conclusion | undefined {
   };
 }
 
-/** A server that goes on in plain text. */
+/** A server that continues in plain text. */
 export function refusedStartTls(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'STARTTLS_REFUSED') return undefined;

@@ -5,7 +5,7 @@ import { type Conclusion, shown } from '../conclusion.ts';
 import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
-/** A certificate that is no good, and why. */
+/** An invalid certificate, and the reason. */
 export function badCertificate(given: AnalysisInput): Conclusion | undefined {
   const { run } = given;
   if (run.code !== 'TLS_CERTIFICATE_INVALID') return undefined;
@@ -34,7 +34,7 @@ function explained(
   const clock = run.details.clockAt;
   switch (flaw) {
     case 'expired': {
-      // A chain has more certificates than the first, and a host a clock of its own.
+      // The expired certificate may be another one in the chain, and the clock of the host may be wrong.
       const isLeaf = validTo !== null && validTo <= run.result.startedAt;
       return {
         certainty: isLeaf ? 'CERTAIN' : 'LIKELY',
@@ -89,7 +89,7 @@ function explained(
   }
 }
 
-/** A handshake that failed before there was a certificate to judge. */
+/** A handshake that failed before the certificate could be judged. */
 export function failedHandshake(given: AnalysisInput): Conclusion | undefined {
   const { run, before } = given;
   if (run.code !== 'TLS_HANDSHAKE_FAILED') return undefined;

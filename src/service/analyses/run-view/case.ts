@@ -5,26 +5,26 @@ import type { Evidence } from '../evidence.ts';
 import { peerText } from './peer.ts';
 import { type RunView, viewOf } from './run-view.ts';
 
-/** What rules look at: the newest failure, and what passed before it. */
+/** Input of rules: the newest failure, and the passes before it. */
 export interface AnalysisInput {
   readonly evidence: Evidence;
   readonly run: RunView;
-  /** The last run that passed; at the same location where there is one. */
+  /** The last passing run, at the same location if possible. */
   readonly before: RunView | null;
   readonly passes: readonly RunView[];
-  /** What every surface says of the run: what the cause must not contradict. */
+  /** Verdict of the run as all views show it: the cause must not contradict it. */
   readonly verdict: FailureWords;
-  /** Which part of the location could bring such a failure about where the target is well. */
+  /** Part of the location that could cause such a failure while the target is well. */
   readonly fromLocation: 'resolver' | 'network' | null;
-  /** Of the run's own code, or as a newer agent has it. */
+  /** Owner of the run's code, or as reported by a newer agent. */
   readonly owner: string | null;
-  /** What the check asks, as words call it. */
+  /** Target of the check as texts name it. */
   readonly target: string;
   /** Locations where the check passes since it fails here. */
   readonly passesAt: readonly string[];
 }
 
-/** Undefined where no failing result is left to look at. */
+/** Returns undefined if no failing result is left. */
 export function analysisInput(evidence: Evidence): AnalysisInput | undefined {
   const [newest] = evidence.failing;
   if (!newest) return undefined;
@@ -54,12 +54,12 @@ function targetOf({ host, address, peer }: RunView, { check }: Evidence): string
   return (peer?.name ?? place) === host ? place : `${host} (${place})`;
 }
 
-/** What failed, by its name alone: "the location", where the verdict says "the location, not the target". */
+/** Name of the failed part alone: "the location", if the verdict says "the location, not the target". */
 export function failedPart({ verdict }: Pick<AnalysisInput, 'verdict'>): string {
   return verdict.part;
 }
 
-/** Whom it concerns, in one sentence. */
+/** Affected users, in one sentence. */
 export function impactOf({ passesAt, run }: AnalysisInput, everywhere: string): string {
   if (passesAt.length === 0) return everywhere;
   return `The check passes at ${passesAt.join(', ')}: users outside ${run.result.location} may not be affected.`;

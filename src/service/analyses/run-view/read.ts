@@ -1,4 +1,4 @@
-/** Reads values of any shape: what is not there, or is something else, is null or empty. */
+/** Reads values of any shape: missing values and values of another type become null or empty. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,7 @@ export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-/** The texts among the values of an object, their names in lower case. */
+/** String values of an object, with names in lower case. */
 export function textsOf(value: unknown): ReadonlyMap<string, string> {
   const entries = Object.entries(fieldsOf(value)).flatMap(([name, one]) => {
     const text = textOf(one);
@@ -27,7 +27,7 @@ export function textsOf(value: unknown): ReadonlyMap<string, string> {
   return new Map(entries);
 }
 
-/** The numbers among them. */
+/** Number values of an object, likewise. */
 export function numbersOf(value: unknown): ReadonlyMap<string, number> {
   const entries = Object.entries(fieldsOf(value)).flatMap(([name, one]) => {
     const number = numberOf(one);
@@ -38,7 +38,7 @@ export function numbersOf(value: unknown): ReadonlyMap<string, number> {
 
 const maxQuoted = 120;
 
-/** A value as words quote it: in one line, cut where it is long. */
+/** A value as texts quote it: in one line, cut if long. */
 export function quoted(value: unknown): string {
   const text = (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')).replaceAll(
     /\s+/g,

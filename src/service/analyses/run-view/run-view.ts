@@ -6,7 +6,7 @@ import type { StoredRun } from '../evidence.ts';
 import type { Peer } from './peer.ts';
 import { type ScriptFault, scriptFaultOf } from './script-fault.ts';
 
-/** An assertion and what it found. */
+/** An assertion and its actual value. */
 export interface SeenAssertion {
   readonly source: string;
   readonly property: string;
@@ -16,23 +16,23 @@ export interface SeenAssertion {
   readonly failed: boolean;
 }
 
-/** A run as rules look at it, whatever its type: what its detail does not say is null or empty. */
+/** A run as rules see it, whatever its type: values absent from its detail are null or empty. */
 export interface RunView extends Omit<RunFacts, 'assertions' | 'script'> {
   readonly result: StoredRun;
-  /** The code of the failure; that of the network where it failed a script, and the run says nothing more precise. */
+  /** Failure code; that of the network if it made a script fail and the run has no more precise one. */
   readonly code: string;
   readonly message: string;
-  /** The facts of the failure. */
+  /** Details of the failure. */
   readonly details: FailureDetails;
   readonly script: ScriptFault | null;
-  /** What failed, where it was a connection or what went over it: a host or an address. */
+  /** Failed endpoint, if a connection or its traffic failed: a host or an address. */
   readonly peer: Peer | null;
   readonly assertions: readonly SeenAssertion[];
 }
 
 const maxFiles = 10;
 
-/** Never throws, whatever the detail holds. */
+/** Never throws, whatever the detail contains. */
 export function viewOf(result: StoredRun): RunView {
   const facts = factsOf(result.type, result.detail);
   const message = result.message ?? result.errorMessages[0] ?? '';

@@ -18,10 +18,10 @@ import { isNamedByMessage } from '@picket/checks/judging/location-part.ts';
 import type { StoredRun } from '../evidence.ts';
 import type { Peer } from './peer.ts';
 
-/** What went wrong in a script, as its first error says. */
+/** Fault of a script, according to its first error. */
 export interface ScriptFault {
   readonly kind: 'network' | ScriptProblem;
-  /** What the network did, in the words of the catalogue; that of the run for anything else. */
+  /** Network failure code from the catalogue; for other faults the code of the run. */
   readonly code: string;
   readonly message: string;
   readonly test: string | null;
@@ -29,25 +29,25 @@ export interface ScriptFault {
   readonly host: string | null;
   readonly address: string | null;
   readonly peer: Peer | null;
-  /** What the script waited for, such as `locator('#buy')`. */
+  /** Locator that the script waited for, such as `locator('#buy')`. */
   readonly locator: string | null;
   readonly expected: string | null;
   readonly received: string | null;
-  /** The name of an error that the script threw by itself. */
+  /** Name of an error that the script threw itself. */
   readonly errorName: string | null;
-  /** Answers of servers that the page got and that say that something is wrong, and what it logged. */
+  /** Error responses that the page received, and errors that it logged. */
   readonly pageErrors: readonly { readonly kind: string; readonly message: string; readonly url: string }[];
 }
 
-/** What is read of an error: it can hold a whole page. */
+/** Part of an error message that is read: it can contain a whole page. */
 const maxReadLetters = 10_000;
 
-/** What is known of the fault of a script; null for runs of other types. */
+/** Known fault of a script; null for runs of other types. */
 export function scriptFaultOf(run: StoredRun, { script }: RunFacts): ScriptFault | null {
-  // Setup scripts have no list of errors, nor have runs whose detail was too large to be kept.
+  // Setup scripts have no list of errors, nor do runs whose detail was too large to keep.
   if (!script && !isOfNetwork(run)) return null;
   const [first] = script?.errors ?? [];
-  // With the colours that Playwright writes.
+  // Removes the colours that Playwright writes.
   const message = stripVTControlCharacters((first?.message || run.message || '').slice(0, maxReadLetters));
   const networkCode = networkCodeIn(message);
   const url = urlIn(message);

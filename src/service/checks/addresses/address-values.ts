@@ -21,13 +21,13 @@ type Member = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activated' | 
   readonly name: string;
 };
 
-/** A check as it is in effect, and what the variables in its address stand for, as far as the service knows. */
+/** A check with its group's settings applied, and the known values of variables in its address. */
 interface Addressed {
   readonly check: Member;
   readonly values: AddressValues;
 }
 
-/** Of variables with one name the last one holds, as in runs: account, group, check, session. */
+/** Of variables with the same name the last one wins, as in runs: account, group, check, session. */
 function addressed(
   check: Member,
   group: Pick<CheckGroup, 'definition' | 'accountId'> | undefined,
@@ -58,7 +58,7 @@ function byKey(variables: readonly Variable[]): Record<string, string> {
   return Object.fromEntries(variables.map(({ key, value }) => [key, value ?? '']));
 }
 
-/** A definition that is to be stored, as far as it says what the variables in its address stand for. */
+/** The part of a definition to be stored that determines the values of variables in its address. */
 export function asWritten(
   definition: Readonly<Record<string, unknown>>,
 ): Pick<Member, 'groupId' | 'definition'> {
@@ -66,7 +66,7 @@ export function asWritten(
   return { definition, groupId: typeof groupId === 'number' ? groupId : null };
 }
 
-/** What addresses of a check stand for before a change of it, and after one. */
+/** Values in the address of a check before and after a change. */
 export async function keepingOf(
   repositories: Pick<Repositories, 'groups' | 'variables'>,
   stored: Member,
@@ -87,8 +87,8 @@ export async function keepingOf(
 }
 
 /**
- * What addresses with templates are made of stays as it is until the transaction ends: a variable that changed
- * at the same time would not know of them.
+ * Locks the sources of addresses with templates until the transaction ends: a concurrent change of a variable would not
+ * see these addresses.
  */
 async function keepSources(
   { groups, variables }: Pick<Repositories, 'groups' | 'variables'>,
@@ -111,8 +111,8 @@ function addressIn({ request }: Readonly<Record<string, unknown>>): string {
 }
 
 /**
- * Refuses that a group sends hidden values of its checks elsewhere by what its variables or its base address
- * stand for: there is no request in which they could be entered again.
+ * Refuses a change of a group if its variables or base address would send hidden values of its checks to another
+ * destination: no request exists in which they could be entered again.
  *
  * @throws AppError ADMIN_ONLY
  */
@@ -133,9 +133,9 @@ export async function refuseMovedByGroup(
 }
 
 /**
- * The same for a variable of the account.
+ * Same for a variable of the account.
  *
- * @param value null where the variable goes.
+ * @param value null if the variable is deleted.
  * @throws AppError ADMIN_ONLY
  */
 export async function refuseMovedByVariable(
@@ -162,7 +162,7 @@ export async function refuseMovedByVariable(
 }
 
 /**
- * The same for the variables of a test session.
+ * Same for the variables of a test session.
  *
  * @throws AppError ADMIN_ONLY
  */

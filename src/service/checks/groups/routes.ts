@@ -33,7 +33,7 @@ import type { CheckGroup, CheckGroupWrite } from './store.ts';
 
 const namesInMessage = 3;
 
-/** The routes of check groups, with everything that follows for the runs of their checks. */
+/** Routes of check groups, including the effects of changes on the runs of their checks. */
 export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
   const { store, clock, publicUrl } = deps;
   const viewsOf = async (groups: readonly CheckGroup[]) => {
@@ -89,7 +89,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
           { accountId: caller.accountId, named },
         );
         const after = { ...before, definition, updated: now };
-        // What held back alerts of its checks, or who hears of them, may have changed.
+        // Suppressions of alerts of its checks, or the notified channels, may have changed.
         await repositories.alerts.lookAgain(caller.accountId, now);
         await repositories.gaps.lookAgain(caller.accountId, now);
         await repositories.receiverIncidents.lookAgain({ accountId: caller.accountId });
@@ -138,7 +138,7 @@ export function checkGroupHandlers(deps: CheckDeps): [string, AnyHandler][] {
   });
 }
 
-/** A partial body merged into a stored group, as a whole valid one. */
+/** Merges a partial body into a stored group and validates the result as a whole. */
 function changedDefinition(stored: CheckGroup, body: Readonly<Record<string, unknown>>): GroupDefinition {
   const complete = completeGroup(stored);
   const merge = (patch: Readonly<Record<string, unknown>>) =>
@@ -150,8 +150,8 @@ function changedDefinition(stored: CheckGroup, body: Readonly<Record<string, unk
 }
 
 /**
- * What follows for the checks of a group that changed: those it lets run or stops, moves to other locations
- * or makes run in parallel are scheduled anew. Everything else takes effect with their next lease by itself.
+ * Reschedules the checks of a changed group that it now lets run or stops, moves to other locations or makes run in
+ * parallel. Everything else takes effect with their next lease.
  */
 async function rescheduleChecks(
   { reschedule }: CheckDeps,
@@ -174,7 +174,7 @@ async function rescheduleChecks(
   return signals;
 }
 
-/** What a group can change of when and where a check runs, as text to compare. */
+/** The parts of a check's schedule that a group can change, as text for comparison. */
 function placement({ activated, definition }: Check): string {
   return JSON.stringify([activated, definition.runParallel, locationsOf(definition)]);
 }
@@ -192,7 +192,7 @@ function writeOf(definition: GroupDefinition): CheckGroupWrite {
   return { name: definition.name, tags: definition.tags, locations: locationsOf(definition), definition };
 }
 
-/** A group as answers show it: whole, and without the values that are masked. */
+/** A group as responses show it: complete, with masked values hidden. */
 function view(group: CheckGroup, subscribed: readonly CheckChannel[]) {
   return {
     ...(maskDefinition(maskedInGroups, completeGroup(group)) as GroupDefinition),

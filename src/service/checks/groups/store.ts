@@ -16,7 +16,7 @@ export interface CheckGroup {
   readonly updated: number | null;
 }
 
-/** What is written of a group. */
+/** Columns of a group that are written. */
 export interface CheckGroupWrite {
   readonly name: string;
   readonly tags: readonly string[];
@@ -27,7 +27,7 @@ export interface CheckGroupWrite {
 
 export interface CheckGroupFilter {
   readonly tags?: readonly string[] | undefined;
-  /** Part of the name, in any case. */
+  /** Part of the name, case-insensitive. */
   readonly name?: string | undefined;
 }
 
@@ -118,7 +118,7 @@ function columns(write: CheckGroupWrite) {
   };
 }
 
-/** Reads the definition of a group. */
+/** Parser for the definition of a group. */
 export const groupDefinition = storedJson('check_groups.definition', CheckGroupInput) as (
   text: string,
 ) => Record<string, unknown>;

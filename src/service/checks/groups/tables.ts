@@ -4,7 +4,7 @@ export interface CheckGroupRow {
   id: Generated<number>;
   account_id: string;
   name: string;
-  /** The name in lower case, for searches. */
+  /** Name in lower case, for searches. */
   name_search: string;
   /** The group as its schema returned it. */
   definition: string;
@@ -17,7 +17,7 @@ export interface CheckGroupTagRow {
   tag: string;
 }
 
-/** Where a group makes its checks run: regions and slugs of private locations. */
+/** Locations of a group's checks: regions and slugs of private locations. */
 export interface CheckGroupLocationRow {
   group_id: number;
   name: string;

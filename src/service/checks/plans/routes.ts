@@ -7,7 +7,7 @@ import type { CheckPlanRow } from './tables.ts';
 
 const planContent = storedValue<Record<string, unknown>>('check_plans.content', {});
 
-/** The routes of what runs of checks left for later ones. */
+/** Routes of the plans that runs of checks left for later runs. */
 export function checkPlanHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   const known = async (accountId: string, checkId: string) =>
     found(await store.checks.find(accountId, checkId), `check ${checkId}`).id;

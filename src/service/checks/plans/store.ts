@@ -1,14 +1,14 @@
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { CheckPlanRow } from './tables.ts';
 
-/** Older ones are dropped. */
+/** Older versions are dropped. */
 const maxVersions = 50;
-/** Other transactions may take the same version meanwhile. */
+/** Another transaction may take the same version number in the meantime. */
 const maxTries = 5;
 
-/** What runs of checks left for later ones, in versions; the last one is what runs are given. */
+/** Versioned plans that runs of checks left for later runs; runs are given the latest version. */
 export class CheckPlans extends Repository {
-  /** Keeps a new version, unless it is the same as the last. */
+  /** Stores a new version, unless it equals the latest. */
   async keep(plan: Omit<CheckPlanRow, 'version'>): Promise<void> {
     for (let tries = 0; tries < maxTries; tries += 1) {
       const last = (await this.latest([plan.check_id])).get(plan.check_id);
@@ -29,7 +29,7 @@ export class CheckPlans extends Repository {
     }
   }
 
-  /** The last version of each of some checks. */
+  /** Latest version for each of the given checks. */
   async latest(checkIds: readonly string[]): Promise<Map<string, CheckPlanRow>> {
     if (checkIds.length === 0) return new Map();
     const rows = await this.db
@@ -60,7 +60,7 @@ export class CheckPlans extends Repository {
       .execute();
   }
 
-  /** Drops all versions: the next run begins without one. */
+  /** Deletes all versions: the next run starts without a plan. */
   async drop(checkId: string): Promise<void> {
     await this.db.deleteFrom('check_plans').where('check_id', '=', checkId).execute();
   }

@@ -1,13 +1,13 @@
-/** A version of what runs of a check left for later ones. */
+/** A version of the plan that runs of a check left for later runs. */
 export interface CheckPlanRow {
   check_id: string;
   version: number;
   account_id: string;
-  /** Why there is a new one, as the check's type says. */
+  /** Reason for the new version, as reported by the check type. */
   reason: string;
-  /** The result that it came with. */
+  /** Result that it was reported with. */
   result_id: string;
-  /** JSON, as the check's type has it. */
+  /** JSON in the format of the check type. */
   content: string;
   created: number;
 }

@@ -6,19 +6,19 @@ import type { PausedChecks } from './paused-checks.ts';
 import { longestFreshnessMs } from './silence.ts';
 
 /**
- * The one state of a check: everything that says how a check stands selects this expression, in a statement that reads
- * `checks` and left joins `statuses`. It is computed when it is read, so it turns by time alone: a check whose agents
- * died sends no event.
+ * The single source of a check's state: every query that shows states selects this expression, in a statement that
+ * reads `checks` and left joins `statuses`. It is computed on read, so it can change by time alone: a check whose
+ * agents died sends no event.
  *
  * A check is not measured from the moment at which the second slot after the last measured one can no longer be
- * measured: two intervals, and the time for which a slot is fresh. A run that an agent holds is a measurement under
- * way, so its check stands as it stood. The baseline of a check that never ran is its last change.
+ * measured: two intervals, plus the time for which a slot is fresh. A run that an agent holds is a measurement in
+ * progress, so its check keeps its state. For a check that never ran, the time of its last change is the baseline.
  *
- * A check that runs in parallel is as good as those of its locations that are measured; `unmeasuredPlaces` in
- * states.ts names the others.
+ * A check that runs in parallel takes its state from its measured locations; `unmeasuredPlaces` in states.ts names the
+ * others.
  *
- * It is an expression of the database, not a function of a row, because the overview sorts and filters 10,000 checks
- * by it. test/integration/service/check-state.test.ts compares it with a plain model, on every engine.
+ * This is a database expression rather than a function of a row, because the overview sorts and filters 10,000 checks
+ * by it. test/integration/service/check-state.test.ts compares it with a plain model on every engine.
  */
 export function stateOf(now: number, paused: PausedChecks): RawBuilder<number> {
   const since = freshSince(now);
@@ -33,33 +33,33 @@ export function stateOf(now: number, paused: PausedChecks): RawBuilder<number> {
     else ${verdict(flag)} end`;
 }
 
-/** The state that `stateOf` ranked. */
+/** State for a rank returned by `stateOf`. */
 export function stateAt(rank: number): CheckState {
   const state = checkStates[Number(rank)];
   if (!state) throw new RangeError(`no state has the rank ${rank}`);
   return state;
 }
 
-/** How long a check may be without a measurement: `longestSilenceMs` for the database. */
+/** Longest time a check may lack a measurement: `longestSilenceMs` as a database expression. */
 const longestSilence = sql<number>`(checks.interval_ms * 2 + case when checks.interval_ms < ${sql.lit(longestFreshnessMs)}
   then checks.interval_ms else ${sql.lit(longestFreshnessMs)} end)`;
 
-/** What was measured last before it says no longer how a check stands. */
+/** Measurements before this instant no longer determine the state of a check. */
 export function freshSince(now: number): RawBuilder<number> {
   return sql<number>`(${now} - ${longestSilence})`;
 }
 
-/** When a check turns to not measured, if nothing is measured before. */
+/** When a check becomes not measured if no measurement arrives before. */
 export const turnsAt = sql<number>`(coalesce(statuses.last_slot_at, checks.updated, checks.created) + ${longestSilence})`;
 
-/** Whether an agent holds a run of the check, at one of its places if one is named. */
+/** Whether an agent holds a run of the check, at the given location if one is named. */
 export function isUnderWay(place?: RawBuilder<string>): RawBuilder<boolean> {
   const there = place === undefined ? sql`true` : sql`runs.slot_location = ${place}`;
   return sql<boolean>`exists (select 1 from runs where runs.check_id = checks.id and runs.state = 'leased'
     and ${isUnfinished} and runs.test_session_id is null and ${there})`;
 }
 
-/** Types whose targets call us: a missed call is a result, so they are always measured. */
+/** Types whose targets call the service: a missed call is a result, so they are always measured. */
 export const pinged = checkTypeNames
   .filter((name) => findCheckType(name)?.pings !== undefined)
   .map((name) => sql.lit(name));
@@ -76,7 +76,7 @@ function verdict(flagOf: (name: Flag) => RawBuilder<number>): RawBuilder<number>
     else ${rankOf('passing')} end`;
 }
 
-/** The worst that the measured ones of a check's present places said last. */
+/** Worst flag among the measured locations that the check currently has. */
 function flagOfPlaces(name: Flag, since: RawBuilder<number>): RawBuilder<number> {
   return sql<number>`coalesce((select max(place.${sql.ref(name)}) from location_statuses as place
     join check_locations as named on named.check_id = place.check_id and named.name = place.slot_location

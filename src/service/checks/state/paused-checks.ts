@@ -8,7 +8,7 @@ export interface WindowInEffect {
   readonly definition: Pick<WindowDefinition, 'pauseAllChecks' | 'tags'>;
 }
 
-/** Which checks do not run though they are switched on, as a condition on `checks`. */
+/** Checks that do not run although they are activated, as a condition on `checks`. */
 export class PausedChecks {
   readonly #windows: readonly WindowInEffect[];
   readonly #groupIsOff: RawBuilder<boolean>;
@@ -20,7 +20,7 @@ export class PausedChecks {
     );
   }
 
-  /** Of checks whose group is switched off, and of those that a window pauses. */
+  /** True for checks whose group is deactivated, and for those that a window pauses. */
   get condition(): RawBuilder<boolean> {
     return sql`(${sql.join([this.#groupIsOff, ...this.#windows.map(isPausedBy)], sql` or `)})`;
   }
@@ -28,7 +28,7 @@ export class PausedChecks {
 
 function groupIsOff(isSqlite: boolean): RawBuilder<boolean> {
   const stored = sql.ref('paused_group.definition');
-  // One broken row of SQLite would fail the whole query; PostgreSQL stores none.
+  // On SQLite a single malformed row would fail the whole query; PostgreSQL does not store malformed JSON.
   const definition = isSqlite ? sql`case when json_valid(${stored}) then ${stored} end` : stored;
   // SQLite reads `false` as 0, PostgreSQL as text.
   return sql`(checks.group_id is not null and exists (select 1 from check_groups as paused_group

@@ -1,8 +1,8 @@
-/** How long a slot may wait in the queue at most before it is missed (design, decision 9). */
+/** Maximum time a slot may wait in the queue before it is missed (design, decision 9). */
 export const longestFreshnessMs = 6 * 60_000;
 
 /**
- * How long a place may be without a measurement that gets every n-th slot: until its second slot after the last
+ * Longest time a location that gets every n-th slot may lack a measurement: until its second slot after the last
  * measured one can no longer be measured.
  */
 export function longestSilenceMs(intervalMs: number, everyNth = 1): number {

@@ -6,16 +6,16 @@ import { MaintenanceWindows } from '../../maintenance/window-store.ts';
 import { freshSince, isUnderWay, pinged, stateAt, stateOf, turnsAt } from './check-state.ts';
 import { PausedChecks } from './paused-checks.ts';
 
-/** How a check stands. */
+/** State of a check. */
 export interface StandingCheck {
   readonly state: CheckState;
-  /** Locations of a check that runs in parallel that are not measured. */
+  /** Locations of a parallel check that are not measured. */
   readonly notMeasuredAt: readonly string[];
 }
 
-/** How checks stand, of any number of them in two statements. */
+/** States of any number of checks in two statements. */
 export class CheckStates extends Repository {
-  /** What does not run now of some accounts, or of all. */
+  /** Condition for checks that are paused now, for the given accounts or all. */
   async paused(accountIds: readonly string[] | undefined, now: number): Promise<PausedChecks> {
     const windows = new MaintenanceWindows(this.db, this.dialect);
     const ids = accountIds ?? (await this.#accountsWithWindows());
@@ -30,7 +30,7 @@ export class CheckStates extends Repository {
     );
   }
 
-  /** The states of some checks of an account, or of all of them. */
+  /** States of the given checks of an account, or of all its checks. */
   async of(
     accountId: string,
     checkIds: readonly string[] | undefined,
@@ -53,7 +53,7 @@ export class CheckStates extends Repository {
     );
   }
 
-  /** When a check of an account turned last by time alone; 0 where none did. */
+  /** Latest time at which a check of an account changed state by time alone; 0 if none did. */
   async lastTurn(accountId: string, now: number): Promise<number> {
     const row = await this.#turned(accountId, now)
       .select(sql<number | null>`max(${turnsAt})`.as('at'))
@@ -61,7 +61,7 @@ export class CheckStates extends Repository {
     return Number(row?.at ?? 0);
   }
 
-  /** When each of some checks turned by time alone; those that did not are missing. */
+  /** When each of the given checks changed state by time alone; omits those that did not. */
   async turnsOf(accountId: string, checkIds: readonly string[], now: number): Promise<Map<string, number>> {
     const rows = await this.#turned(accountId, now)
       .where(this.dialect.inList('checks.id', checkIds))
@@ -79,7 +79,7 @@ export class CheckStates extends Repository {
       .where(turnsAt, '<', now);
   }
 
-  /** Where checks that run in parallel are not measured. */
+  /** Locations where parallel checks are not measured. */
   async #unmeasuredPlaces(
     accountId: string,
     checkIds: readonly string[] | undefined,

@@ -8,20 +8,20 @@ import { type EffectiveCheck, withGroups } from '../effective-check.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
 
-/** What an agent must be able to do to run a check. */
+/** Capabilities that an agent must have to run a check. */
 export interface Need {
   readonly checkType: string;
   readonly runtimeId: string | null;
 }
 
-/** What a check needs that is to be run by agents; undefined for others, and for those that are off. */
+/** Needs of a check that agents run; undefined for other types and for deactivated checks. */
 export function needOf(check: EffectiveCheck<Pick<Check, 'checkType' | 'activated'>>): Need | undefined {
   const type = findCheckType(check.checkType);
   const isRun = check.activated && type !== undefined && type.pings === undefined;
   return isRun ? { checkType: type.name, runtimeId: check.neededRuntimeId } : undefined;
 }
 
-/** Whether an agent said that it can do what a check needs. */
+/** Whether an agent reported the capabilities that a check needs. */
 export function canRun(agent: Pick<AgentRow, 'check_types' | 'capabilities'>, need: Need): boolean {
   const types = agentCheckTypes(agent.check_types);
   const hasRuntime = need.runtimeId === null || agentCapabilities(agent).runtimes.includes(need.runtimeId);
@@ -29,8 +29,8 @@ export function canRun(agent: Pick<AgentRow, 'check_types' | 'capabilities'>, ne
 }
 
 /**
- * Why checks that are switched on do not run as things are, by their ids: those of each check with the
- * settings of its group. Checks of which nothing is to be said are missing.
+ * Reasons why activated checks currently do not run, by check id, with the settings of their groups applied. Checks
+ * without warnings are omitted.
  */
 export async function warningsOf(
   repositories: Pick<Repositories, 'groups' | 'locations'>,
@@ -68,12 +68,12 @@ const noLocation: Warning = {
 
 export const isRegion = (place: string): boolean => (regions as readonly string[]).includes(place);
 
-/** What a run needs, as messages name it. */
+/** Needs of a run as messages name them. */
 export function typeWithRuntime({ checkType, runtimeId }: Need): string {
   return `type ${checkType}${runtimeId === null ? '' : ` with the runtime ${runtimeId}`}`;
 }
 
-/** Why a check does not run at one of its places. */
+/** Why a check does not run at one of its locations. */
 function warningAt(
   place: string,
   need: Need,

@@ -15,7 +15,7 @@ const lifecycleFields = [
   'tearDownScriptDependencies',
 ];
 
-/** Fields of every check of which checks of a type make no use. Bodies may have them: existing clients send them. */
+/** Fields of every check that have no effect for a type. Allowed in bodies, because existing clients send them. */
 export function fieldsWithoutEffect(type: CheckType): string[] {
   const usesLifecycle = type.usesLifecycleScripts === true;
   return [
@@ -27,7 +27,7 @@ export function fieldsWithoutEffect(type: CheckType): string[] {
   ];
 }
 
-/** What a check has in such fields, where it is not what checks have that name nothing. */
+/** Warnings for such fields of a check if they differ from their defaults. */
 export function effectWarnings({
   checkType,
   definition,

@@ -1,7 +1,7 @@
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { RuleFailureRow } from '../tables.ts';
 
-/** What fails by automation rules, until it has recovered. */
+/** Failures by automation rules that have not recovered. */
 export class RuleFailures extends Repository {
   async insert(row: RuleFailureRow): Promise<void> {
     await this.db.insertInto('rule_failures').values(row).execute();
@@ -19,7 +19,7 @@ export class RuleFailures extends Repository {
     await this.db.deleteFrom('rule_failures').where('trigger_id', '=', triggerId).execute();
   }
 
-  /** Whether something still fails that an incident is about. */
+  /** Whether an incident still has a failure. */
   async hasOf(incidentId: string): Promise<boolean> {
     const row = await this.db
       .selectFrom('rule_failures')
@@ -30,7 +30,7 @@ export class RuleFailures extends Repository {
     return row !== undefined;
   }
 
-  /** Those that may open an incident by now, locked; the one that waits longest first. */
+  /** Failures that may open an incident now, locked; those waiting longest first. */
   async lockDue(now: number, limit: number): Promise<RuleFailureRow[]> {
     return this.db
       .selectFrom('rule_failures')
@@ -44,7 +44,7 @@ export class RuleFailures extends Repository {
       .execute();
   }
 
-  /** When the next one may open an incident; null when none waits. */
+  /** When the next failure may open an incident; null if none waits. */
   async nextAt(): Promise<number | null> {
     const row = await this.db
       .selectFrom('rule_failures')
@@ -56,7 +56,7 @@ export class RuleFailures extends Repository {
     return row?.waits_until ?? null;
   }
 
-  /** How many wait, for a rule to cool down or a maintenance to end. */
+  /** Number of failures that wait for a rule to cool down or a maintenance to end. */
   async countWaiting(accountId?: string): Promise<{ account: string; count: number }[]> {
     let query = this.db
       .selectFrom('rule_failures')

@@ -23,7 +23,7 @@ import type { AutomationRule, RuleDefinition } from './store.ts';
 
 const mostOfPage = 200;
 
-/** The routes of the rules by which failing checks open incidents on status pages. */
+/** Routes of the rules by which failing checks open incidents on status pages. */
 export function automationRuleHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(automationRuleRoutes, {
     async listAutomationRules({ caller: { accountId }, query }) {
@@ -116,7 +116,7 @@ function columnsOf(input: AutomationRuleInput): Pick<AutomationRuleRow, 'name' |
   return { name: input.name, enabled: input.enabled ? 1 : 0, definition: JSON.stringify(definition) };
 }
 
-/** @throws AppError NOT_FOUND, or VALIDATION_FAILED where a component is on another page, or named twice. */
+/** @throws AppError NOT_FOUND, or VALIDATION_FAILED if a component is on another page, or named twice. */
 async function requireOfPage(
   repositories: Pick<Repositories, 'components'>,
   accountId: string,

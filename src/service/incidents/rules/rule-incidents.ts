@@ -10,24 +10,24 @@ import { addUpdate, openIncident } from '../writer.ts';
 import type { AutomationRule } from './store.ts';
 
 /**
- * Incidents by automation rules. A rule has at most one open incident at a time, however many checks fail by it:
- * the first one opens it, later ones join it, and the recovery of the last one resolves it. What fails by a rule,
- * a check or the checks of one cause, is a row until it has recovered. Soon after an incident of the rule has
- * ended it waits, and opens the next one if it still fails when the rule has cooled down. An incident that people
- * resolved meanwhile stays as they left it. During a maintenance of one of the rule's
- * components whose window says `suppressAutoIncidents` none is opened; what still fails afterwards opens one. All
- * of it holds the rule's row, so that two processes take turns.
+ * Incidents by automation rules. A rule has at most one open incident at a time, however many failing checks it
+ * matches: the first one opens it, later ones join it, and the recovery of the last one resolves it. Each failure by a
+ * rule, of a check or of the checks of one cause, is a row until it has recovered. A failure soon after an incident of
+ * the rule has ended waits, and opens the next incident if it still lasts when the rule has cooled down. An incident
+ * that a user resolved meanwhile stays unchanged. During a maintenance of one of the rule's components whose window
+ * sets `suppressAutoIncidents` none is opened; failures that outlast it open one. All of this locks the row of the
+ * rule, so that processes take turns.
  */
 export interface MailingOptions {
-  /** Whether subscribers can be mailed. */
+  /** Whether mails to subscribers can be sent. */
   readonly hasMailer: boolean;
   readonly publicUrl?: string | undefined;
 }
 
-/** How often what fails during a maintenance is looked at. */
+/** How often failures during a maintenance are examined. */
 const maintenanceLookMs = 60_000;
 
-/** What fails by a rule, or has recovered. */
+/** A failure by a rule, or its recovery. */
 export interface RuleEvent {
   readonly triggerId: string;
   readonly accountId: string;
@@ -37,7 +37,7 @@ export interface RuleEvent {
   readonly at: number;
 }
 
-/** Notes that something fails by a rule, within a transaction; the same event counts once. */
+/** Records a failure by a rule, within a transaction; repeated events count once. */
 export async function failByRule(
   repositories: Repositories,
   event: RuleEvent,
@@ -73,7 +73,7 @@ export async function failByRule(
     return;
   }
   const worst = worstImpact(components.map(({ impact }) => impact));
-  // Its components were deleted: there is nothing to say anything of.
+  // Its components were deleted, so nothing is affected.
   if (worst === undefined) return;
   const { row, update } = await openIncident(
     repositories,
@@ -92,7 +92,7 @@ export async function failByRule(
   await mailIncidentUpdate(repositories, row, update, options);
 }
 
-/** Notes that what failed by a rule has recovered, within a transaction. */
+/** Records the recovery of a failure by a rule, within a transaction. */
 export async function recoverByRule(
   repositories: Repositories,
   { accountId, triggerId, ruleId, at }: RuleEvent,
@@ -102,7 +102,7 @@ export async function recoverByRule(
   const failure = await repositories.ruleFailures.find(triggerId);
   if (!failure) return;
   const { incident_id: incidentId } = failure;
-  // Held before the row goes: of two last recoveries at once, where the rule is gone, one has to see the other.
+  // Locked before the row is deleted: without a rule to lock, the last two recoveries at once must see each other.
   const incident =
     incidentId === null ? undefined : await repositories.incidents.findForUpdate(accountId, incidentId);
   await repositories.ruleFailures.remove(triggerId);
@@ -112,7 +112,7 @@ export async function recoverByRule(
     incident,
     {
       status: 'RESOLVED',
-      // The rule is gone; its incident is not to stay open for that.
+      // The rule was deleted; its incident must still be resolved.
       description: rule?.definition.lastUpdate ?? 'The checks recovered.',
       published: at,
       notifySubscribers: rule?.definition.notifySubscribers ?? false,
@@ -124,7 +124,7 @@ export async function recoverByRule(
 
 const failuresPerTurn = 50;
 
-/** Lets what waits for rules to cool down open its incidents. */
+/** Opens incidents for failures whose wait for their rule is over. */
 export class WaitingFailures {
   readonly #options: MailingOptions & { readonly store: Store; readonly clock: Clock };
 
@@ -132,7 +132,7 @@ export class WaitingFailures {
     this.#options = options;
   }
 
-  /** @returns when the next one is due; null when none waits. */
+  /** @returns when the next one is due; null if none waits. */
   async turn(): Promise<number | null> {
     const { store, clock } = this.#options;
     const next = await store.ruleFailures.nextAt();
@@ -155,7 +155,7 @@ export class WaitingFailures {
   }
 }
 
-/** Whether a maintenance of components of a rule goes on, whose window wishes no incidents of checks meanwhile. */
+/** Whether a maintenance of the rule's components whose window suppresses automatic incidents is in progress. */
 async function isSuppressed(
   repositories: Pick<Repositories, 'components' | 'maintenances' | 'windows'>,
   rule: Pick<AutomationRule, 'account_id' | 'status_page_id'>,

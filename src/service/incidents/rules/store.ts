@@ -10,7 +10,7 @@ import {
 import { z } from 'zod';
 import type { AutomationRuleComponentRow, AutomationRuleRow, ImpactedComponent } from '../tables.ts';
 
-/** What of a rule is stored as it is written. */
+/** Fields of a rule that are stored as written. */
 export type RuleDefinition = Pick<
   ShownRule,
   'firstUpdate' | 'lastUpdate' | 'notifySubscribers' | 'tags' | 'coolDownWindowMinutes'
@@ -31,12 +31,12 @@ function fromRow(row: AutomationRuleRow): AutomationRule {
   return { ...row, definition: definitionOf(row.definition) };
 }
 
-/** The rules by which failing checks open incidents on status pages. */
+/** Rules by which failing checks open incidents on status pages. */
 export class AutomationRules extends accountTable<AutomationRuleRow, AutomationRule>(fromRow)({
   name: 'automation_rules',
   key: 'id',
 }) {
-  /** Those of a page of an account, newest first, from behind a cursor. */
+  /** Rules of a page of an account, newest first, after a cursor. */
   async listOfPage(
     accountId: string,
     pageId: string,
@@ -53,7 +53,7 @@ export class AutomationRules extends accountTable<AutomationRuleRow, AutomationR
     return rows.map(fromRow);
   }
 
-  /** What rules concern, in order. */
+  /** Components of rules, in order. */
   async components(ruleIds: readonly string[]): Promise<AutomationRuleComponentRow[]> {
     if (ruleIds.length === 0) return [];
     return this.db
@@ -64,7 +64,7 @@ export class AutomationRules extends accountTable<AutomationRuleRow, AutomationR
       .execute();
   }
 
-  /** Puts other tags and components in place of those of a rule. */
+  /** Replaces the tags and components of a rule. */
   async replaceParts(
     ruleId: string,
     tags: readonly string[],
@@ -83,7 +83,7 @@ export class AutomationRules extends accountTable<AutomationRuleRow, AutomationR
     }
   }
 
-  /** The enabled rules of an account with a tag of a check, its own or its group's. */
+  /** Enabled rules of an account that share a tag with a check or its group. */
   async matching(accountId: string, checkId: string): Promise<string[]> {
     const rows = await this.db
       .selectFrom('automation_rules')
@@ -118,7 +118,7 @@ export class AutomationRules extends accountTable<AutomationRuleRow, AutomationR
     return rows.map(({ id }) => id);
   }
 
-  /** The checks that run and open incidents of components of a page, by component. */
+  /** Activated checks that open incidents of components of a page, by component. */
   async checksOfComponents(
     accountId: string,
     pageId: string,

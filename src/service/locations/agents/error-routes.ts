@@ -13,7 +13,7 @@ import type { AgentErrorRow } from '../tables.ts';
 
 const stackOf = storedValue<readonly AgentErrorFrame[]>('agent_errors.stack', []);
 
-/** The routes of errors that agents report of themselves. */
+/** Routes of errors that agents report about themselves. */
 export function agentErrorHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(agentErrorRoutes, {
     async reportAgentError({ caller, body }) {
@@ -52,9 +52,9 @@ export function agentErrorHandlers({ store, clock, publicUrl }: HandlerDeps): [s
 }
 
 /**
- * The first event of an envelope: lines of JSON, a header and then pairs of an item's header and its content.
+ * First event of an envelope: lines of JSON, a header followed by pairs of an item's header and its content.
  *
- * @throws AppError VALIDATION_FAILED when there is none, or it has not the fields an agent may send.
+ * @throws AppError VALIDATION_FAILED if it has no event, or if the event lacks fields that an agent must send.
  */
 function eventOf(envelope: string): AgentErrorEvent {
   const lines = envelope.split('\n');
@@ -79,9 +79,9 @@ function json(text: string | undefined): unknown {
   }
 }
 
-/** Errors of one kind come from the same place: numbers in their messages differ. */
+/** Errors of one kind have the same origin: only the numbers in their messages differ. */
 function fingerprintOf(type: string, message: string, frames: readonly AgentErrorFrame[]): string {
-  // How it got there differs from time to time, and line numbers from version to version.
+  // The call path differs between occurrences, and line numbers differ between versions.
   const innermost = frames.at(-1);
   const place = innermost ? `${innermost.filename} ${innermost.function}` : '';
   const text = [type, message.replaceAll(/\d+/g, '0'), place].join('\n');

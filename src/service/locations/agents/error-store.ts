@@ -1,12 +1,12 @@
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { AgentErrorRow } from '../tables.ts';
 
-/** Kinds of errors kept for a location; the longest unseen makes room. */
+/** Limit of kinds of errors per location; the one unseen for longest is dropped. */
 const maxKindsPerLocation = 500;
 
-/** Errors that agents reported of themselves. Those that are alike are one row with a count. */
+/** Errors that agents reported about themselves. Similar errors share one row with a count. */
 export class AgentErrors extends Repository {
-  /** Counts an error; the first of its kind makes the row. */
+  /** Counts an error; the first of its kind inserts the row. */
   async record(row: AgentErrorRow): Promise<void> {
     await this.db
       .insertInto('agent_errors')
@@ -35,7 +35,7 @@ export class AgentErrors extends Repository {
       .execute();
   }
 
-  /** The errors of a location, newest first, and how many there are. */
+  /** Errors of a location, newest first, and their total number. */
   async list(
     locationId: string,
     page: { readonly limit: number; readonly offset: number },

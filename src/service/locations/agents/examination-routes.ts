@@ -5,12 +5,12 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platfor
 import { examinationRoutes, maxExaminationBytes } from '@picket/protocol/agent/agent-examination.ts';
 import { isOutdated } from '../../agent-presence/presence.ts';
 
-/** A sender of whom nothing is heard for this long has gone. */
+/** A sender that is silent for this long has gone. */
 const stallMs = 30_000;
-/** Where even reading on ends. */
+/** Limit for reading the rest of a body that is too large. */
 const maxReadBytes = 8 * maxExaminationBytes;
 
-/** What `picket doctor` asks. Nothing is stored, and no agent counts as seen. */
+/** Routes that `picket doctor` calls. Nothing is stored, and no agent counts as seen. */
 export function agentExaminationHandlers({
   clock,
   store,
@@ -33,10 +33,10 @@ export function agentExaminationHandlers({
 }
 
 /**
- * Reads a body to its end and forgets it. One that is too large is read on for the sake of its sender, which
- * would see a reset instead of the answer.
+ * Reads a body to its end and discards it. A body that is too large is read on so that its sender gets the response
+ * instead of a connection reset.
  *
- * @throws AppError PAYLOAD_TOO_LARGE, or MALFORMED_BODY when it breaks off or stands still.
+ * @throws AppError PAYLOAD_TOO_LARGE, or MALFORMED_BODY if it ends early or stalls.
  */
 async function discard(request: IncomingMessage): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();

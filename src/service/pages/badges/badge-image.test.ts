@@ -26,7 +26,7 @@ it.each([
   '',
 ])('is one well-formed image whatever it is called: %j', (label) => {
   const image = badgeImage({ ...badge, label });
-  // Between the markup there is no markup; every attribute ends where it began.
+  // Texts between tags contain no markup; every attribute is properly terminated.
   const texts = image.replaceAll(/<\/?[A-Za-z]+(?: [A-Za-z:-]+="[^"<]*")*\/?>/g, '');
   expect(texts).not.toMatch(/[<>\p{Cc}\ufffe]/u);
   expect(texts.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, '')).not.toContain('&');

@@ -19,9 +19,7 @@ const stateColors: Record<CheckState, string> = {
   paused: '#868e96',
 };
 
-/**
- * The label's side: background, text, and the line around it where the background is close to a page's own.
- */
+/** The label's side: background, text, and a border if the background is close to that of a page. */
 const themes = {
   default: { background: '#495057', text: '#ffffff', line: 'none' },
   dark: { background: '#16181b', text: '#e9ecef', line: '#495057' },
@@ -33,10 +31,10 @@ interface StyleTraits {
   readonly radiusPx: number;
   readonly fontPx: number;
   readonly paddingPx: number;
-  /** Between the two sides. */
+  /** Gap between the two sides. */
   readonly gapPx: number;
   readonly isUpperCase: boolean;
-  /** Whether a gradient lies over it. */
+  /** Whether it has a gradient overlay. */
   readonly isShaded: boolean;
 }
 
@@ -59,7 +57,7 @@ const styles: Record<Badge['style'], StyleTraits> = {
 
 const longestLabel = 60;
 
-/** A badge as an SVG image: a label and what is to be said of it, side by side. */
+/** A badge as an SVG image: a label and a message, side by side. */
 export function badgeImage(badge: Badge): string {
   const traits = styles[badge.style];
   const colors = themes[badge.theme];
@@ -105,7 +103,7 @@ export function badgeImage(badge: Badge): string {
   ].join('');
 }
 
-/** Letters of sans-serif faces in classes of about the same width, in thousandths of the font's size. */
+/** Classes of letters with similar widths in sans-serif fonts, in thousandths of the font size. */
 const widthClasses: readonly (readonly [RegExp, number])[] = [
   [/[ijlI.,:;'|!]/, 360],
   [/[frt()[\]{}/\\ -]/, 430],
@@ -114,7 +112,7 @@ const widthClasses: readonly (readonly [RegExp, number])[] = [
   [/[\u1100-\uffff]|[\u{10000}-\u{10ffff}]/u, 1000],
 ];
 
-/** About how wide a text is. Viewers fit it into that by `textLength`. */
+/** Approximate width of a text. Viewers fit it to that by `textLength`. */
 function textWidthPx(text: string, fontPx: number): number {
   let thousandths = 0;
   for (const letter of text) {
@@ -123,7 +121,7 @@ function textWidthPx(text: string, fontPx: number): number {
   return (thousandths * fontPx) / 1000;
 }
 
-/** Without what XML cannot hold, and on one line. */
+/** Removes characters that XML cannot contain, and line breaks. */
 function printable(text: string): string {
   return text
     .toWellFormed()

@@ -20,9 +20,9 @@ import { statusPageData } from '../status-page-data.ts';
 import { type Badge, badgeImage } from './badge-image.ts';
 
 /**
- * The routes of badges. A badge is an image in somebody's page, so nothing can send a key for it; what it
- * shows must be public already. It is where a public dashboard of the account shows the check. With a key of
- * the account any badge can be had.
+ * Routes of badges. A badge is an image embedded in another page, so no key can be sent for it, and it may only show
+ * what is already public: checks that a public dashboard of the account shows. With a key of the account any badge is
+ * available.
  */
 export function badgeHandlers({
   store,
@@ -57,9 +57,9 @@ export function badgeHandlers({
     const standing = await store.states.of(active[0]?.accountId ?? '', ids, clock.wallMs());
     const state = worstOf([...standing.values()].map((one) => one.state));
     const scheduled = active.filter(hasSlots).map(({ id }) => coverage(id));
-    // What is known comes with how much that is.
+    // Known results are shown together with their coverage.
     const added = scheduled.length === 0 ? null : addedCoverage(scheduled);
-    // A state that a run on demand gave says nothing of a schedule that had no slot due yet.
+    // A state from an on-demand run says nothing about a schedule without any due slot yet.
     const measured = added === null || added.due === 0 ? null : coverageText(added);
     const word = active.length === 0 ? 'inactive' : state.replace('-', ' ');
     const averageMs = responseTime ? await averageOf(active) : null;
@@ -72,7 +72,7 @@ export function badgeHandlers({
       .join(' ');
     return badgeImage({ label, message, state, style, theme });
   };
-  /** Of several checks each run counts alike. */
+  /** With several checks, each run has the same weight. */
   const averageOf = async (checks: readonly ReportedCheck[]): Promise<number | null> => {
     const aggregates = await analytics.report(checks, namedWindow('last24Hrs', clock.wallMs()));
     const measured = [...aggregates.values()].flatMap(({ averageMs, runCount }) =>
@@ -113,7 +113,7 @@ export function badgeHandlers({
   });
 }
 
-/** What a page says in a word or two. What nobody measures is not called well. */
+/** State of a page in a word or two. Parts that are not measured are not shown as operational. */
 function pageWords({ state, cards, components }: StatusPageData): Pick<Badge, 'message' | 'state'> {
   if (state === 'OPERATIONAL') {
     return [...cards.flatMap(({ services }) => services), ...components].some(isBlind)
@@ -124,10 +124,10 @@ function pageWords({ state, cards, components }: StatusPageData): Pick<Badge, 'm
   return { message: `${state.toLowerCase()} problem`, state: isBad ? 'failing' : 'degraded' };
 }
 
-/** Pages embed badges through caches of their own; a state is not to be older than this there. */
+/** Pages embed badges through their own caches; a state must not be older than this there. */
 const freshness = 'max-age=60';
 
-/** A badge, unless its reader has the same already. */
+/** Returns a badge, or sends a 304 if the client already has it. */
 async function named(asked: Parameters<typeof isKnown>[0], badge: string): Promise<string> {
   asked.reply.header('cache-control', freshness);
   await isKnown(asked, etagOf(badge));

@@ -24,7 +24,7 @@ const dayMs = 86_400_000;
 
 type Impact = Exclude<ComponentState, 'OPERATIONAL'>;
 
-/** What a page of components shows at an instant. What it hides is not in it, nor named by its incidents. */
+/** Data of a page of components at an instant. Hidden components are omitted, and not named by incidents either. */
 export async function componentPageData(
   repositories: Pick<
     Repositories,
@@ -101,7 +101,7 @@ export async function componentPageData(
   };
 }
 
-/** Components in their order, each before what is in it. */
+/** Components in order, parents before children. */
 function inOrder(rows: readonly ComponentRow[]): ComponentRow[] {
   const children = Map.groupBy(rows, (row) => row.parent_id);
   const from = (parentId: string | null): ComponentRow[] =>
@@ -109,15 +109,15 @@ function inOrder(rows: readonly ComponentRow[]): ComponentRow[] {
   return from(null);
 }
 
-/** The ids of a component and of everything in it. */
+/** Ids of a component and of everything in it. */
 function withinOf(id: string, rows: readonly ComponentRow[]): Set<string> {
   const ids = new Set([id]);
-  // In order, so that what a component is in comes first.
+  // Ordered, so that parents come first.
   for (const row of rows) if (row.parent_id !== null && ids.has(row.parent_id)) ids.add(row.id);
   return ids;
 }
 
-/** The checks whose failures open incidents of a component, or of what is in it, by component. */
+/** Checks whose failures open incidents of a component or of its descendants, by component. */
 async function checksWithin(
   { automationRules }: Pick<Repositories, 'automationRules'>,
   page: StatusPageRow,

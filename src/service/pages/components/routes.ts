@@ -19,10 +19,10 @@ import {
 import type { ComponentRow } from '../tables.ts';
 
 const mostOnPage = 500;
-/** A group within a group within a group: deeper, nobody finds anything. */
+/** Depth limit: deeper groups are hard to navigate. */
 const deepestLevels = 4;
 
-/** The routes of the components of status pages. */
+/** Routes of the components of status pages. */
 export function statusPageComponentHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(statusPageComponentRoutes, {
     async listStatusPageComponents({ caller: { accountId }, query }) {
@@ -68,7 +68,7 @@ export function statusPageComponentHandlers({ store, clock }: HandlerDeps): [str
           await repositories.components.find(accountId, params.componentId),
           componentNamed(params),
         );
-        // The page first: callers that move a component on it wait here.
+        // The page is locked first: concurrent calls that move a component on it wait here.
         await repositories.statusPages.findForUpdate(accountId, known.status_page_id);
         const stored = found(
           await repositories.components.findForUpdate(accountId, params.componentId),
@@ -104,7 +104,7 @@ export function statusPageComponentHandlers({ store, clock }: HandlerDeps): [str
   });
 }
 
-/** A component as answers show it. */
+/** A component as responses show it. */
 export function componentView(row: ComponentRow): StatusPageComponent {
   const { showHistoricalData, expandedByDefault } = settingsOf(row);
   return {
@@ -152,8 +152,8 @@ function requireSame(key: string, desired: string | undefined, stored: string): 
 }
 
 /**
- * A component stands on a page of components of its account, by itself or in a group of that page. Locks the page,
- * so that no two components move into each other at once.
+ * Ensures that a component is on a page of components of its account, at the top level or in a group of that page.
+ * Locks the page, so that no two components can move into each other at once.
  *
  * @throws AppError NOT_FOUND, VALIDATION_FAILED
  */
@@ -188,7 +188,7 @@ async function requirePlace(
   }
 }
 
-/** How many levels a component has with what is in it. */
+/** Number of levels of a component including its descendants. */
 function levelsOf(id: string, all: readonly ComponentRow[]): number {
   const within = all.filter((one) => one.parent_id === id);
   return 1 + Math.max(0, ...within.map((one) => levelsOf(one.id, all)));

@@ -3,12 +3,12 @@ import { isBehind } from '@picket/platform/store/engine/queries.ts';
 import type { Cursor } from '@picket/protocol/http/cursor.ts';
 import type { ComponentRow } from '../tables.ts';
 
-/** The components of status pages. */
+/** Components of status pages. */
 export class StatusPageComponents extends accountTable<ComponentRow>()({
   name: 'status_page_components',
   key: 'id',
 }) {
-  /** Those of a page, in their order; what is in one comes in the same list. */
+  /** Components of a page in order, including nested ones. */
   async ofPage(pageId: string): Promise<ComponentRow[]> {
     return this.db
       .selectFrom('status_page_components')
@@ -20,7 +20,7 @@ export class StatusPageComponents extends accountTable<ComponentRow>()({
       .execute();
   }
 
-  /** Those of a page of an account, newest first, from behind a cursor. */
+  /** Components of a page of an account, newest first, after a cursor. */
   async listOfPage(
     accountId: string,
     pageId: string,
@@ -36,7 +36,7 @@ export class StatusPageComponents extends accountTable<ComponentRow>()({
     return query.orderBy('created', 'desc').orderBy('id', 'desc').limit(limit).execute();
   }
 
-  /** Of some ids, the components of the account, locked so that none goes before this transaction ends. */
+  /** Components of the account among the given ids, locked so that none is deleted before this transaction ends. */
   async findMany(accountId: string, ids: readonly string[]): Promise<Map<string, ComponentRow>> {
     if (ids.length === 0) return new Map();
     const rows = await this.db
@@ -50,7 +50,7 @@ export class StatusPageComponents extends accountTable<ComponentRow>()({
     return new Map(rows.map((row) => [row.id, row]));
   }
 
-  /** Puts what is in one component into another one, or on the page itself. */
+  /** Moves the children of a component to another component, or to the top level of the page. */
   async moveChildren(id: string, parentId: string | null): Promise<void> {
     await this.db
       .updateTable('status_page_components')

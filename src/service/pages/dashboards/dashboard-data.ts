@@ -17,20 +17,20 @@ const daysShown = 7;
 const incidentsShown = 100;
 const incidentDaysShown = 14;
 const defaultChecksPerPage = 15;
-/** Of a dashboard that does not paginate; what is more is on further pages. */
+/** Limit for dashboards without pagination; further checks are on further pages. */
 const mostChecksPerPage = 500;
 
 export interface DashboardRequest {
   readonly dashboard: Dashboard;
   readonly options: DashboardOptions;
-  /** Those of `dashboardChecks`. */
+  /** Result of `dashboardChecks`. */
   readonly checks: readonly ReportedCheck[];
   readonly page: number;
   readonly now: number;
   readonly publicUrl: string | undefined;
 }
 
-/** The activated checks that a dashboard shows, by name. */
+/** Activated checks that a dashboard shows, by name. */
 export async function dashboardChecks(
   repositories: Pick<Repositories, 'reports'>,
   dashboard: Dashboard,
@@ -44,7 +44,7 @@ export async function dashboardChecks(
   });
 }
 
-/** Everything a dashboard shows: its checks, one page of them in detail. */
+/** Data of a dashboard: its checks, one page of them in detail. */
 export async function dashboardData(
   repositories: Pick<Repositories, 'reports' | 'dashboardIncidents' | 'states'>,
   analytics: Pick<AnalyticsThread, 'report' | 'coverage'>,
@@ -57,7 +57,7 @@ export async function dashboardData(
   const shown = checks.slice((page - 1) * perPage, page * perPage);
   const ids = shown.map(({ id }) => id);
   const bars = lastDays(now, daysShown);
-  // All at once: each would wait for its turn.
+  // In parallel, since each query waits for its turn.
   const [dayCoverage, day, week, weekCoverage, byDay] = await Promise.all([
     windowCoverage(
       analytics,

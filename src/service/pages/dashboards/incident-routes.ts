@@ -17,7 +17,7 @@ import {
 } from '@picket/protocol/pages/dashboard-incident.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
 
-/** The routes of the incidents of dashboards. */
+/** Routes of the incidents of dashboards. */
 export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   const view = async (accountId: string, id: string): Promise<DashboardIncident> => {
     const { row, dashboardId } = found(
@@ -91,7 +91,7 @@ export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [strin
       await store.transaction(async (repositories) => {
         const row = await lockedIncident(repositories, caller.accountId, params.id);
         await repositories.dashboardIncidents.insertUpdate(update);
-        // The updates of an incident decide whether it goes on.
+        // Updates of an incident determine whether it is open.
         const isOver = body.status === 'RESOLVED';
         await repositories.dashboardIncidents.update({
           ...row,
@@ -126,7 +126,7 @@ export function dashboardIncidentHandlers({ store, clock }: HandlerDeps): [strin
   });
 }
 
-/** The end of an incident that goes on: none, unless it was announced and lies ahead (maintenance). */
+/** End of an open incident: null, unless it was announced and lies ahead (maintenance). */
 function stillOpen({ stopped }: DashboardIncidentRow, now: number): number | null {
   return stopped !== null && stopped > now ? stopped : null;
 }
@@ -164,7 +164,7 @@ async function lockedUpdate(
   return row;
 }
 
-/** An incident of a dashboard as answers show it. */
+/** An incident of a dashboard as responses show it. */
 export function dashboardIncidentView(
   row: DashboardIncidentRow,
   dashboardId: string,

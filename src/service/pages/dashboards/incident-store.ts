@@ -1,12 +1,12 @@
 import { accountTable } from '@picket/platform/store/engine/account-table.ts';
 import type { DashboardIncidentRow, DashboardIncidentUpdateRow } from '../tables.ts';
 
-/** The incidents of dashboards, and their updates. */
+/** Incidents of dashboards, and their updates. */
 export class DashboardIncidents extends accountTable<DashboardIncidentRow>()({
   name: 'dashboard_incidents',
   key: 'id',
 }) {
-  /** An incident with the id its dashboard has in paths. */
+  /** An incident, with the id that its dashboard has in API paths. */
   async findShown(
     accountId: string,
     id: string,
@@ -24,7 +24,7 @@ export class DashboardIncidents extends accountTable<DashboardIncidentRow>()({
     return { row, dashboardId };
   }
 
-  /** Those of a dashboard that go on, or ended at or after an instant; newest first. */
+  /** Incidents of a dashboard that are open, or ended at or after an instant; newest first. */
   async ofDashboard(dashboardId: number, endedSince: number, limit: number): Promise<DashboardIncidentRow[]> {
     return this.db
       .selectFrom('dashboard_incidents')
@@ -49,7 +49,7 @@ export class DashboardIncidents extends accountTable<DashboardIncidentRow>()({
     await this.db.deleteFrom('dashboard_incident_updates').where('id', '=', id).execute();
   }
 
-  /** The updates of some incidents, newest first. */
+  /** Updates of the given incidents, newest first. */
   async updates(incidentIds: readonly string[]): Promise<DashboardIncidentUpdateRow[]> {
     if (incidentIds.length === 0) return [];
     return this.db

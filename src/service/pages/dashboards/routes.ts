@@ -26,7 +26,7 @@ import type { Dashboard } from './store.ts';
 
 const storedOptions = storedJson('dashboards.definition', DashboardOptions);
 
-/** The routes of dashboards. */
+/** Routes of dashboards. */
 export function dashboardHandlers(
   deps: HandlerDeps & { readonly domainProof: DomainProof },
 ): [string, AnyHandler][] {
@@ -129,7 +129,7 @@ export function dashboardHandlers(
   });
 }
 
-/** The options of a stored dashboard; those a newer build added have their defaults. */
+/** Options of a stored dashboard, with defaults for those that a newer build added. */
 export function optionsOf(row: Dashboard): DashboardOptions {
   return storedOptions(row.definition);
 }

@@ -5,9 +5,9 @@ import type { DashboardKeyRow, DashboardRow } from '../tables.ts';
 
 export type Dashboard = Selectable<DashboardRow>;
 
-/** Dashboards and the keys of private ones. No two have one URL or domain. */
+/** Dashboards and the keys of private ones. URLs and domains are unique. */
 export class Dashboards extends accountTable<DashboardRow>()({ name: 'dashboards', key: 'dashboard_id' }) {
-  /** Of any account: the dashboard with this URL, or else with this domain, in lower case. */
+  /** The dashboard, of any account, with this URL, or else with this domain, in lower case. */
   async findByAddress(address: string): Promise<Dashboard | undefined> {
     const rows = await this.db
       .selectFrom('dashboards')
@@ -17,7 +17,7 @@ export class Dashboards extends accountTable<DashboardRow>()({ name: 'dashboards
     return rows.find((row) => row.custom_url === address) ?? rows[0];
   }
 
-  /** The dashboards of an account that anybody may see. */
+  /** Public dashboards of an account. */
   async listPublic(accountId: string): Promise<Dashboard[]> {
     return this.db
       .selectFrom('dashboards')
@@ -27,7 +27,7 @@ export class Dashboards extends accountTable<DashboardRow>()({ name: 'dashboards
       .execute();
   }
 
-  /** Host names of their own that dashboards of all accounts have. */
+  /** Custom domains of dashboards of all accounts. */
   async ownHosts(): Promise<string[]> {
     const rows = await this.db
       .selectFrom('dashboards')

@@ -22,7 +22,7 @@ const updatesShown = 100;
 const maintenancesShown = 50;
 const maintenanceShownMs = { past: dayMs, ahead: 30 * dayMs };
 
-/** The page itself, as everybody may see it. */
+/** The page itself, as readers see it. */
 export function shownPage(page: StatusPageRow): StatusPageData['page'] {
   return {
     name: page.name,
@@ -37,7 +37,7 @@ export interface PublishedIncident extends IncidentRow {
   readonly updates: readonly IncidentUpdateRow[];
 }
 
-/** Each incident once, as its updates up to an instant describe it; those not announced yet are left out. */
+/** Published incidents, each once, based on its updates up to an instant; excludes those not announced yet. */
 export async function publishedIncidents(
   repositories: Pick<Repositories, 'incidents'>,
   rows: readonly IncidentRow[],
@@ -55,7 +55,7 @@ export async function publishedIncidents(
   });
 }
 
-/** An incident as a page shows it, but for what it concerns. */
+/** An incident as a page shows it, without its services and components. */
 export function shownIncident(
   incident: PublishedIncident,
 ): Omit<StatusPageData['incidents'][number], 'services' | 'components'> {
@@ -74,10 +74,7 @@ export interface ShownMaintenance extends VisibleMaintenance {
   readonly componentIds: ReadonlySet<string>;
 }
 
-/**
- * The maintenances that a page shows: those that go on, lie ahead, or were over or cancelled lately; soonest
- * first.
- */
+/** Maintenances that a page shows: in progress, upcoming, or recently ended or cancelled; soonest first. */
 export async function shownMaintenances(
   repositories: Pick<Repositories, 'windows' | 'maintenances'>,
   page: StatusPageRow,
@@ -131,16 +128,16 @@ export async function maintenanceViews(
 
 export interface Measured {
   readonly total: Coverage;
-  /** When the first slot was due that was measured; null where none was. */
+  /** When the first measured slot was due; null if nothing was measured. */
   readonly firstMeasuredAt: number | null;
   /** By date. */
   readonly days: ReadonlyMap<string, DayCoverage>;
 }
 
 /**
- * How much of the last 90 days was measured of things whose incidents are opened by checks.
+ * Coverage of the last 90 days for parts whose incidents are opened by checks.
  *
- * @param checks by which checks each is measured, by the id of the thing.
+ * @param checks the checks that measure each part, by the part's id.
  */
 export async function measuredBy(
   analytics: CoverageSource,
@@ -163,8 +160,8 @@ export async function measuredBy(
 }
 
 /**
- * Since when something is watched: since it was first measured, or where nothing measures it and people announce its
- * incidents, since it was made, or since the first incident that they announced.
+ * Start of observation of a part: its first measurement; or, if no check measures it and users announce its incidents,
+ * its creation or the first announced incident.
  */
 export function watchedSince(
   measured: Measured | undefined,
@@ -177,7 +174,7 @@ export function watchedSince(
 
 type Day = StatusPageData['cards'][number]['services'][number]['days'][number];
 
-/** The last 90 days of something: its incidents, and what was measured of it. */
+/** The last 90 days of a part: its incidents and measurements. */
 export function shownDays(
   incidents: readonly { readonly started: number; readonly ended: number | null }[],
   measured: Measured | undefined,

@@ -12,7 +12,7 @@ import { parseCursor } from '@picket/protocol/http/cursor.ts';
 import { type Subscription, subscriptionRoutes } from '@picket/protocol/pages/subscription.ts';
 import type { SubscriptionRow } from '../tables.ts';
 
-/** The routes of the subscriptions of status pages. */
+/** Routes of the subscriptions of status pages. */
 export function subscriptionHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
   const requirePage = async (accountId: string, id: string) => {
     const page = await store.statusPages.find(accountId, id);
@@ -27,8 +27,7 @@ export function subscriptionHandlers({ store, clock }: HandlerDeps): [string, An
     },
     async createSubscriptions({ caller, params, body }) {
       const now = clock.wallMs();
-      // One mailbox however its domain is written; two spellings of its name may be two mailboxes, but never
-      // are.
+      // Lower case gives one subscription per mailbox: in practice no two spellings are different mailboxes.
       const addresses = new Set(body.subscriptions.map(({ config }) => config.address.toLowerCase()));
       const created = await store.transaction(async (repositories) => {
         const page = await repositories.statusPages.findForUpdate(caller.accountId, params.statusPageId);
@@ -39,7 +38,7 @@ export function subscriptionHandlers({ store, clock }: HandlerDeps): [string, An
             status_page_id: page.id,
             type: 'EMAIL',
             address,
-            // The account vouches for the consent of those it adds; each mail has a way out.
+            // The account vouches for the consent of those it adds; each mail has an unsubscribe link.
             status: 'VERIFIED',
             token: randomBytes(24).toString('base64url'),
             created: now,

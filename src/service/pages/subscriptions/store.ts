@@ -3,9 +3,9 @@ import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { Cursor } from '@picket/protocol/http/cursor.ts';
 import type { SubscriptionRow } from '../tables.ts';
 
-/** Who hears of the incidents of status pages. */
+/** Subscribers to the incidents of status pages. */
 export class Subscriptions extends Repository {
-  /** Adds those whose address is not subscribed to the page yet; returns how many. */
+  /** Adds subscriptions whose address is not yet subscribed to the page; returns the number added. */
   async insertNew(rows: readonly SubscriptionRow[]): Promise<number> {
     let inserted = 0;
     for (const batch of batches(rows)) {
@@ -19,7 +19,7 @@ export class Subscriptions extends Repository {
     return inserted;
   }
 
-  /** A page's subscriptions, newest first, from behind a cursor. */
+  /** Subscriptions of a page, newest first, after a cursor. */
   async list(pageId: string, limit: number, cursor?: Cursor): Promise<SubscriptionRow[]> {
     let query = this.db
       .selectFrom('status_page_subscriptions')
@@ -39,7 +39,7 @@ export class Subscriptions extends Repository {
       .executeTakeFirst();
   }
 
-  /** Notes that the mail that asks to confirm was sent once more. */
+  /** Records that the confirmation mail was sent again. */
   async askedAgain(id: string, now: number): Promise<void> {
     await this.db
       .updateTable('status_page_subscriptions')
@@ -49,8 +49,8 @@ export class Subscriptions extends Repository {
   }
 
   /**
-   * Confirms the subscription with a token. One that is confirmed already stays so; returns whether there is
-   * one that was asked for since an instant, or was confirmed.
+   * Confirms the subscription with a token. A confirmed one stays confirmed. Returns whether there is one that was
+   * requested since an instant, or was already confirmed.
    */
   async confirm(token: string, since: number, now: number): Promise<boolean> {
     const row = await this.db
@@ -69,7 +69,7 @@ export class Subscriptions extends Repository {
     return done.numUpdatedRows > 0n;
   }
 
-  /** Removes those that nobody confirmed and that were asked for before an instant; returns how many. */
+  /** Deletes unconfirmed subscriptions that were requested before an instant; returns the number deleted. */
   async deleteUnconfirmed(before: number): Promise<number> {
     const done = await this.db
       .deleteFrom('status_page_subscriptions')
@@ -79,7 +79,7 @@ export class Subscriptions extends Repository {
     return Number(done.numDeletedRows);
   }
 
-  /** How many of an address were asked since an instant, on all pages. */
+  /** Number of pending requests for an address since an instant, across all pages. */
   async pendingSince(address: string, since: number): Promise<number> {
     const row = await this.db
       .selectFrom('status_page_subscriptions')
@@ -91,7 +91,7 @@ export class Subscriptions extends Repository {
     return Number(row?.count ?? 0);
   }
 
-  /** Removes the one of a page that waits for longest, if it was asked before an instant; whether there was one. */
+  /** Deletes the oldest pending subscription of a page if requested before an instant; returns whether it did. */
   async dropOldestPending(pageId: string, before: number): Promise<boolean> {
     const oldest = await this.db
       .selectFrom('status_page_subscriptions')
@@ -107,7 +107,7 @@ export class Subscriptions extends Repository {
     return true;
   }
 
-  /** How many a page has of each kind. */
+  /** Number of subscriptions of a page by status. */
   async counts(pageId: string): Promise<Readonly<Record<SubscriptionRow['status'], number>>> {
     const rows = await this.db
       .selectFrom('status_page_subscriptions')
@@ -120,7 +120,7 @@ export class Subscriptions extends Repository {
     return { PENDING: count('PENDING'), VERIFIED: count('VERIFIED') };
   }
 
-  /** Those of some pages that are to be mailed. */
+  /** Verified subscriptions of the given pages. */
   async verified(pageIds: readonly string[]): Promise<SubscriptionRow[]> {
     if (pageIds.length === 0) return [];
     return this.db
@@ -134,7 +134,7 @@ export class Subscriptions extends Repository {
       .execute();
   }
 
-  /** Whether there was such a subscription. */
+  /** Returns whether the subscription existed. */
   async delete(pageId: string, id: string): Promise<boolean> {
     const done = await this.db
       .deleteFrom('status_page_subscriptions')
@@ -144,7 +144,7 @@ export class Subscriptions extends Repository {
     return done.numDeletedRows > 0n;
   }
 
-  /** Whether there was a subscription with this token. */
+  /** Returns whether a subscription had this token. */
   async deleteByToken(token: string): Promise<boolean> {
     const done = await this.db
       .deleteFrom('status_page_subscriptions')

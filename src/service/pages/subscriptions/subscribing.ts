@@ -8,21 +8,21 @@ import type { StatusPageRow } from '../tables.ts';
 /**
  * Subscribing to a status page by mail.
  *
- * Somebody names an address. It is stored as PENDING, with a random token, and a mail with the token's link
- * is stored in the same transaction. Who opens the link and presses its button has the mailbox: the
- * subscription is VERIFIED. What nobody confirms within two days is removed. The answer tells nothing of an
- * address: one that is subscribed, one that waits and a new one are answered alike. So that nobody can be
- * flooded with mails that they did not ask for, an address that waits is asked at most once an hour, by all
- * pages together at most five times, and a page has at most a thousand that wait. A new one then takes the place
- * of the oldest: somebody who fills a page must not keep others from it.
+ * A visitor enters an address. It is stored as PENDING with a random token, and a mail with the token's link is stored
+ * in the same transaction. Opening the link and pressing its button proves access to the mailbox: the subscription
+ * becomes VERIFIED. Subscriptions not confirmed within two days are deleted. The response reveals nothing about an
+ * address: it is the same for subscribed, pending and new ones. To prevent flooding others with mails, a pending
+ * address is mailed at most once an hour per page and at most five times across all pages, and a page has at most a
+ * thousand pending subscriptions. A new one then replaces the oldest, so that an attacker who fills a page cannot lock
+ * others out.
  */
 
-/** How long the link of a mail is good for. */
+/** How long the link in a mail is valid. */
 export const confirmableMs = 2 * 86_400_000;
 const askAgainMs = 3_600_000;
 const mostAskedInAnHour = 5;
 const mostPending = 1_000;
-/** The time that everybody has for their mail, however many ask. */
+/** Minimum time that a pending subscription is kept, however many others are requested. */
 const keptForMs = 15 * 60_000;
 
 interface SubscribingDeps {
@@ -33,7 +33,7 @@ interface SubscribingDeps {
   readonly hasPages?: boolean;
 }
 
-/** Whether people can subscribe by themselves: mails can be sent, and their links lead somewhere. */
+/** Whether visitors can subscribe themselves: mails can be sent, and their links can be opened. */
 export function takesSubscriptions({
   publicUrl,
   hasMailer = false,
@@ -43,9 +43,9 @@ export function takesSubscriptions({
 }
 
 /**
- * Mails an address the question whether it wants to be subscribed.
+ * Mails a confirmation request to an address.
  *
- * @throws AppError NOT_FOUND where this service takes no subscriptions, RATE_LIMITED where too many wait.
+ * @throws AppError NOT_FOUND if this service takes no subscriptions, RATE_LIMITED if too many are pending.
  */
 export async function askToSubscribe(
   deps: SubscribingDeps,
@@ -60,7 +60,7 @@ export async function askToSubscribe(
   }
   const now = deps.clock.wallMs();
   await deps.store.transaction(async ({ statusPages, subscriptions, subscriberMails }) => {
-    // Two requests for one address at once would be two subscriptions.
+    // The lock prevents two subscriptions from concurrent requests for one address.
     if (!(await statusPages.findForUpdate(page.account_id, page.id))) return;
     const known = await subscriptions.ofAddress(page.id, address);
     if (known?.status === 'VERIFIED') return;

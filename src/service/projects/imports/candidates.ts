@@ -8,7 +8,7 @@ import type { ImportChanges } from '@picket/protocol/projects/project-import.ts'
 import { kinds } from '../kinds/index.ts';
 import type { Body, Identity } from '../kinds/kind.ts';
 
-/** A resource of the account that is of no project yet. */
+/** A resource of the account that belongs to no project yet. */
 export interface Candidate extends Identity {
   readonly type: KindName;
   readonly payload: Body;
@@ -19,7 +19,7 @@ export interface Filter {
   readonly resource?: { readonly type: string; readonly physicalId?: PhysicalId | undefined } | undefined;
 }
 
-/** The resources of an account that filters let in and no project has. */
+/** Resources of an account that pass the filters and belong to no project. */
 export async function candidates(
   repositories: Repositories,
   operations: Operations,
@@ -40,7 +40,7 @@ export async function candidates(
   return found;
 }
 
-/** The last filter that fits decides; without filters everything is let in that need not be asked for by name. */
+/** The last matching filter decides; without filters, all kinds are included that need not be named explicitly. */
 function isLetIn(filters: readonly Filter[], type: KindName, id: PhysicalId): boolean {
   const isByName = kinds[type].isImportedByName === true;
   const fitting = filters.findLast(({ resource }) => {
@@ -51,7 +51,7 @@ function isLetIn(filters: readonly Filter[], type: KindName, id: PhysicalId): bo
   return fitting ? fitting.type === 'include' : filters.length === 0 && !isByName;
 }
 
-/** What an import would make of the project: each resource with a name, and who alerts whom. */
+/** Contents of an import: each resource with a name, and the alert subscriptions. */
 export function planned(
   found: readonly Candidate[],
   taken: ReadonlySet<string>,
@@ -84,7 +84,7 @@ export function planned(
       activated: boolean;
     }[];
     for (const { alertChannelId, activated } of subscriptions) {
-      // The names that clients give to subscriptions by themselves.
+      // The names that clients generate for subscriptions.
       const channel = names.get(`alert-channel ${alertChannelId}`) ?? `alert-channel-${alertChannelId}`;
       const id = `${alertChannelId}/${type === 'check' ? 'check' : 'group'}/${physicalId}`;
       add('alert-channel-subscription', `${type}-alert-channel-subscription#${owner}#${channel}`, id, id, {
@@ -97,7 +97,7 @@ export function planned(
   return { resources, ids };
 }
 
-/** Private locations that resources run at, as the assignments of a project. */
+/** Private locations of resources, as assignments of a project. */
 export function assignments(
   found: readonly Candidate[],
   locationIds: ReadonlyMap<string, string>,
@@ -123,7 +123,7 @@ export function assignments(
   });
 }
 
-/** A name made of what people call the resource, with some of its id where that is taken. */
+/** A name derived from the title of the resource, with part of its id if that name is taken. */
 function freeName(type: string, id: PhysicalId, payload: Body, used: Set<string>): string {
   const called = titlesOf(payload).find((text) => /[A-Za-z0-9]/.test(text));
   const base = (called ?? type)

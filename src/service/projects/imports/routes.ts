@@ -21,15 +21,15 @@ const storedChanges = storedValue<Stored>('project_imports.changes', {
   ids: {},
 });
 
-/** What is stored of an import: what it shows, and by which id the project will know each resource. */
+/** Stored content of an import: its changes, and the id by which the project will know each resource. */
 interface Stored {
   readonly changes: ImportChanges;
   readonly ids: Readonly<Record<string, string>>;
 }
 
 /**
- * The routes of imports. One is planned, applied, committed: applied, the resources are of the project, but no
- * deployment that does not name them deletes them before it is committed, and so long it can be cancelled.
+ * Routes of imports. An import is planned, applied and committed. Once it is applied, the resources belong to the
+ * project, but until it is committed, deployments that do not name them do not delete them, and it can be cancelled.
  */
 export function projectImportHandlers(
   deps: Pick<ProjectDeps, 'store' | 'clock' | 'handlersOn'>,
@@ -134,7 +134,7 @@ export function projectImportHandlers(
   });
 }
 
-/** @throws AppError CONFLICT when a resource became that of a project since the import was planned. */
+/** @throws AppError CONFLICT if a resource has joined a project since the import was planned. */
 async function refuseTaken(
   repositories: Pick<Repositories, 'projects'>,
   accountId: string,

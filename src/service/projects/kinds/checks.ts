@@ -9,7 +9,7 @@ import { completeGroup } from '../../checks/effective-check.ts';
 import { type Body, idsIn, type Particulars } from './kind.ts';
 
 const pageSize = 100;
-/** Who is alerted is said by subscriptions. */
+/** Subscriptions define which channels are alerted. */
 const createQuery = { autoAssignAlerts: 'false' } as const;
 
 export const checkGroups: Particulars = {
@@ -18,7 +18,7 @@ export const checkGroups: Particulars = {
     const group = await repositories.groups.find(accountId, Number(id));
     return group && completeGroup(group);
   },
-  // Version of the form that clients write groups in: both are the same here.
+  // Version of the format in which clients write groups: both are equivalent here.
   bodyOf: ({ v: _, ...payload }) => payload,
   keeping: (desired, stored) => keepMasked(maskedInGroups, desired, stored),
   createQuery,
@@ -40,7 +40,7 @@ export const checks: Particulars = {
     return { ...completeDefinition(findCheckType(checkType), definition), checkType };
   },
   bodyRoute: routeOfType,
-  // What a repair by a model would go by: nothing here repairs checks.
+  // Settings for repairs by a model, which this service does not do.
   bodyOf: ({ intent: _intent, aiAutoRepairEnabled: _repair, ...payload }) => payload,
   keeping,
   addresses: async (repositories, accountId, id, desired) => {
@@ -62,10 +62,10 @@ function keeping(desired: Body, stored: Body, addresses?: Keeping): Body {
   const type = findCheckType(String(desired.checkType));
   if (!type || desired.checkType !== stored.checkType) return desired;
   const unmasked = keepMasked(maskedValues(type), desired, stored, addresses);
-  // Clients upload snapshots when they deploy, and send none when they ask what would change.
+  // Clients upload snapshots when they deploy, and send none when they request a preview.
   const kept = desired.snapshots === null ? { ...unmasked, snapshots: stored.snapshots } : unmasked;
   if (!type.pings) return kept;
-  // The address of its pings stays for as long as the check.
+  // The ping address is kept as long as the check exists.
   const token = type.pings.expectation(desired).token ?? type.pings.expectation(stored).token;
   return { ...kept, ...type.pings.addressed(kept, { token, url: null }) };
 }

@@ -5,7 +5,7 @@ import { type Body, idsIn, type Lookup, type Particulars } from './kind.ts';
 
 export const statusPageComponents: Particulars = {
   ids: idsIn('components'),
-  // Answers show only what a component of its type can have.
+  // Responses show only the fields of the component's type.
   asWritten: ({ configuration, ...shown }) => ({
     ...shown,
     configuration: { expandedByDefault: false, ...(isRecord(configuration) ? configuration : {}) },

@@ -11,7 +11,7 @@ export const variables: Particulars = {
     desired.key !== stored.key || (stored.secret === true && desired.secret !== true),
 };
 
-/** A value that was hidden is kept only where it is hidden as well as before. */
+/** A hidden value is kept only if it stays at least as hidden as before. */
 function staysHidden(desired: Body, stored: Body): boolean {
   if (stored.secret === true) return desired.secret === true;
   return stored.locked === true && (desired.locked === true || desired.secret === true);

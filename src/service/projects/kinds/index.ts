@@ -35,7 +35,7 @@ const alertChannels: Particulars = {
   keepsFirst: true,
 };
 
-/** Plain resources have none, unless values of them are hidden. */
+/** Plain resources need no entry, unless they contain hidden values. */
 const particulars: Readonly<Partial<Record<KindName, Particulars>>> = {
   'private-location': { ids: idsIn('locations') },
   'alert-channel': alertChannels,
@@ -54,7 +54,7 @@ const particulars: Readonly<Partial<Record<KindName, Particulars>>> = {
   },
 };
 
-/** What deployments know of each kind; what names others comes behind them. */
+/** All kinds that deployments know; kinds come after those that they reference. */
 export const kinds = Object.fromEntries(
   listed.map((kind): [string, ResourceKind] => [
     kind.type,
@@ -75,7 +75,7 @@ export function isKind(type: ProjectResourceType): type is KindName {
   return type in kinds;
 }
 
-/** The id of a resource as its answers show it. */
+/** Id of a resource as its responses show it. */
 export function physicalIdOf(type: string, text: string): PhysicalId {
   return type in kinds && kinds[type as KindName].isNumbered ? Number(text) : text;
 }

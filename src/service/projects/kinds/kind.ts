@@ -10,56 +10,56 @@ import type { PhysicalId } from '@picket/protocol/projects/project.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** What a resource is, or is to be; undefined where that is not known. */
+/** Looks up the current or future state of a resource; undefined if unknown. */
 export type Lookup = (
   type: 'status-page' | 'status-page-component',
   id: unknown,
 ) => Promise<Body | undefined>;
 
-/** A resource by the id that projects know it by, and the one that people name it by. */
+/** A resource by the id that projects use, and the one shown to users. */
 export interface Identity {
   readonly physicalId: PhysicalId;
   readonly shownId: PhysicalId;
 }
 
-/** What only deployments and imports must know of a kind, to write its resources by their own operations. */
+/** Details of a kind that only deployments and imports need to write its resources by their own operations. */
 export interface Particulars {
-  /** Every resource of an account; absent: those of the plain resource with its operations. */
+  /** Ids of all resources of an account; absent: those of the plain resource with its operations. */
   readonly ids?: (repositories: Repositories, accountId: string) => Promise<readonly Identity[]>;
-  /** What is stored of one, as it is written, where `get` masks parts of it. */
+  /** The stored resource as its author wrote it, if `get` masks parts of it. */
   readonly stored?: (
     repositories: Repositories,
     accountId: string,
     id: PhysicalId,
   ) => Promise<Body | undefined>;
-  /** The operation whose body a payload is; the create route, where types differ by it. */
+  /** Operation whose body a payload is, if each type has a create route of its own. */
   readonly bodyRoute?: (payload: Body) => Route;
-  /** What `get` shows, in the form in which it is written. */
+  /** Converts the response of `get` to the form in which it is written. */
   readonly asWritten?: (shown: Body) => Body;
-  /** A payload as the operation takes it. */
+  /** Converts a payload to the body of the operation. */
   readonly bodyOf?: (payload: Body) => Body;
-  /** A whole desired body, with what only the stored one has: ids of parts, tokens, hidden values. */
+  /** Completes a desired body with values that only the stored one has: ids of parts, tokens, hidden values. */
   readonly keeping?: (desired: Body, stored: Body, addresses?: Keeping) => Body;
-  /** What the variables in its addresses stand for, stored and as desired. */
+  /** Values of the variables in its addresses, stored and as desired. */
   readonly addresses?: (
     repositories: Repositories,
     accountId: string,
     id: PhysicalId,
     desired: Body,
   ) => Promise<Keeping>;
-  /** Whether that comes before a payload is judged: a hidden "" is nothing that its operation would take. */
+  /** Whether `keeping` runs before a payload is validated: its operation would reject a hidden "". */
   readonly keepsFirst?: true;
-  /** Whether the stored one has to go, and another one be made. */
+  /** Whether the stored resource must be deleted and recreated. */
   readonly isReplaced?: (desired: Body, stored: Body) => boolean;
   /**
-   * What its operation would refuse because of what it names: a dry run calls no operation that writes.
+   * Rejects references that its operation would reject: a dry run calls no operation that writes.
    *
    * @throws AppError VALIDATION_FAILED
    */
   readonly judge?: (body: Body, lookup: Lookup) => Promise<void>;
-  /** Fields whose value only one resource can have, with what stands there while it passes to another one. */
+  /** Fields with a value that only one resource can have, and the placeholder while it passes to another. */
   readonly exclusive?: Readonly<Record<string, () => unknown>>;
-  /** What a query of its operation of creation says. */
+  /** Query parameters of its create operation. */
   readonly createQuery?: Body;
 }
 
@@ -70,12 +70,12 @@ interface AnyTable {
   listBehind(accountId: string): Promise<readonly object[]>;
 }
 
-/** The repositories of what belongs to accounts. */
+/** Repositories of resources that belong to accounts. */
 export type TableName = {
   [Name in keyof Repositories]: Repositories[Name] extends AnyTable ? Name : never;
 }[keyof Repositories];
 
-/** Every resource of an account in a table, in the order of its lists. */
+/** Ids of all resources of an account in a table, in list order. */
 export function idsIn(name: TableName): ResourceKind['ids'] {
   return async (repositories, accountId) => {
     const table: AnyTable = repositories[name];
@@ -87,21 +87,21 @@ export function idsIn(name: TableName): ResourceKind['ids'] {
   };
 }
 
-/** Whether a desired body says anything else than what is stored. What it does not say stays as it is. */
+/** Whether a desired body differs from the stored one. Absent fields stay unchanged. */
 export function differs(desired: Body, stored: Body): boolean {
   return Object.entries(desired).some(
     ([field, value]) => value !== undefined && !isDeepStrictEqual(value, stored[field]),
   );
 }
 
-/** Its custom domain as the store has it. What is no host name is left to the operation, which says so. */
+/** Normalizes the custom domain as the store does. The operation rejects invalid host names. */
 export function withHost(payload: Body): Body {
   const { customDomain } = payload;
   if (typeof customDomain !== 'string') return payload;
   return { ...payload, customDomain: customDomainOf(customDomain) ?? customDomain };
 }
 
-/** An address that no other page has. */
+/** A temporary address that no other page has. */
 export function passingAddress(): string {
   return `passing-${randomBytes(8).toString('hex')}`;
 }

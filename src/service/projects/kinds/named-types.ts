@@ -16,7 +16,7 @@ const ofParts: Readonly<Record<(typeof partTypes)[number], Readonly<Record<strin
 
 type Meaning = readonly [field: string, type: KindName];
 
-/** Fields of payloads whose refs name a resource of one type, by the type of the payload. */
+/** Fields whose refs name a resource of one type, by the type of the payload. */
 const fieldsOfTypes: ReadonlyMap<ProjectResourceType, ReadonlyMap<string, KindName>> = new Map([
   ...kinds.map(({ type, references }) => [type, new Map(references.flatMap(meanings))] as const),
   ...partTypes.map((type) => [type, new Map(Object.entries(ofParts[type]))] as const),
@@ -29,9 +29,9 @@ function meanings({ api, item, to }: Reference): Meaning[] {
 }
 
 /**
- * The type of what a ref in a field names. Undefined where it may be of any: then the name has to be of one type only.
+ * The type of resource that a ref in a field names. Undefined if it may be any: then names must be unique across types.
  *
- * @param type of the payload. A field that its kind does not know means what it means elsewhere.
+ * @param type of the payload. A field that its kind does not know means the same as in other kinds.
  */
 export function typeNamedBy(type: ProjectResourceType, field: string): KindName | undefined {
   const own = fieldsOfTypes.get(type)?.get(field);

@@ -10,7 +10,7 @@ export const statusPages: Particulars = {
   exclusive: { customDomain: () => null, url: passingAddress },
 };
 
-/** Services of cards may be ids alone; addresses and colors are kept as the store has them. */
+/** Services of cards may be given as ids only; addresses and colors are normalized as the store does. */
 function bodyOf(payload: Body): Body {
   const cards = Array.isArray(payload.cards) ? (payload.cards as unknown[]).map(cardBody) : payload.cards;
   const { themeColors } = payload;
@@ -37,9 +37,9 @@ function writtenCard({ id, name, services }: Body): Body {
 }
 
 /**
- * Cards keep their ids by their names.
+ * Cards with the same name keep their ids.
  *
- * @throws AppError VALIDATION_FAILED where another kind of page is to be made of one: its subscribers would be lost.
+ * @throws AppError VALIDATION_FAILED if the page would change its kind, which would lose its subscribers.
  */
 function keeping(desired: Body, stored: Body): Body {
   if (desired.version !== stored.version) {

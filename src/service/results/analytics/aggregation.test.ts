@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { aggregate } from './aggregation.ts';
 
-/** Numbers enough to be counted into buckets, in a few shapes; some of them missing. */
+/** Enough numbers to be counted in buckets, with several distributions; some are missing. */
 const shapes = {
   times: (random: number) => Math.round(20_000 + 30_000_000 * random ** 8) / 1000,
   zeros: (random: number) => (random < 0.6 ? 0 : random),
@@ -33,7 +33,7 @@ it('finds the same numbers as sorting does, few or many of them, in any shape', 
         }
         expect(found.get('min')).toBe(sorted[0] ?? null);
         expect(found.get('max')).toBe(sorted.at(-1) ?? null);
-        // What is asked may be a part of what others look at.
+        // The values may be a view of data that others use, so they must not change.
         expect(values).toEqual(before);
       },
     ),

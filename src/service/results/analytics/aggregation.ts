@@ -1,7 +1,7 @@
 import type { Aggregation } from '@picket/protocol/results/analytics.ts';
 import { numbersOfRanks } from './rank.ts';
 
-/** The share of values at or below a percentile; percentiles are values that occur (nearest rank). */
+/** Share of values at or below a percentile; percentiles are values that occur (nearest rank). */
 const shares: Partial<Record<Aggregation, number>> = {
   median: 0.5,
   p50: 0.5,
@@ -11,8 +11,8 @@ const shares: Partial<Record<Aggregation, number>> = {
 };
 
 /**
- * Several aggregations of the same numbers, NaN left out; null where there is none. `stddev` is that of the
- * numbers themselves, not of a population they were drawn from.
+ * Several aggregations of the same numbers, ignoring NaN; null if no number is left. `stddev` is that of the numbers
+ * themselves, not an estimate for a population they were sampled from.
  */
 export function aggregate(
   values: Float64Array,

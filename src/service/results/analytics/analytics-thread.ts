@@ -13,7 +13,7 @@ import type { Window } from '../reports/window.ts';
 import type { CheckAggregate, ReportQuery } from './report-aggregates.ts';
 import type { AnalyticsQuery, Series } from './series.ts';
 
-/** What is asked: values over time of one check, or figures or the coverage of many. */
+/** A question: values over time of one check, or figures or the coverage of many. */
 export type Question =
   | { readonly kind: 'series'; readonly query: AnalyticsQuery }
   | { readonly kind: 'report'; readonly query: ReportQuery }
@@ -21,24 +21,24 @@ export type Question =
 
 type Answer = Series[] | CheckAggregate[] | CheckCoverage[];
 
-/** Asks a question; without one, its answer is no longer wanted. */
+/** Asks a question, or, without one, withdraws it: its answer is no longer needed. */
 export interface AnalyticsRequest {
   readonly id: number;
   readonly question?: Question;
 }
 
-/** What the thread is started with. */
+/** Start parameters of the thread. */
 export interface AnalyticsStart {
   readonly place: AnalyticsPlace;
-  /** Seen by both at any time: the questions whose answers are no longer wanted, each at its `stoppedAt`. */
+  /** Shared memory: questions whose answers are no longer needed, each at its `stoppedAt`. */
   readonly stopped: Int32Array;
 }
 
-/** Where the thread reads. */
+/** Stores that the thread reads from. */
 export interface AnalyticsPlace extends StorePlace {
-  /** A ClickHouse that has a copy of what is sealed. */
+  /** A ClickHouse with a copy of sealed results. */
   readonly clickHouseUrl?: string | undefined;
-  /** What its connections trust in addition to the usual certificates, as PEM texts. */
+  /** Certificates that its connections trust in addition to the usual ones, in PEM format. */
   readonly caCertificates?: readonly string[] | undefined;
 }
 
@@ -48,13 +48,13 @@ export interface AnalyticsReply {
   readonly problem?: {
     readonly message: string;
     readonly stack: string;
-    /** What people are to do, where the database gives no answer. */
+    /** Advice for users if the database does not respond. */
     readonly unavailable: string | undefined;
     readonly isStopped: boolean;
   };
-  /** What the question has found out about ClickHouse; absent when it was not asked. */
+  /** State of ClickHouse as observed by this question; absent if it was not queried. */
   readonly clickHouse?: ClickHouseReadState | undefined;
-  /** Stored values that the question met and that cannot be read. */
+  /** Unreadable stored values that the question encountered. */
   readonly unreadable?: readonly UnreadableValue[];
 }
 
@@ -63,29 +63,29 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** More pieces of one account than this do not wait for the thread: its further callers are asked to retry. */
+/** Limit of pieces per account that wait for the thread: further callers are asked to retry. */
 const waitingPerAccount = 2_000;
-/** How soon a database that gave no answer is asked again, when somebody wants to know. */
+/** How soon a database that did not respond is queried again on request. */
 const lookAgainMs = 1_000;
 /**
- * How many pieces the thread has: the next one is there when one is answered, else it would stand still until the main
- * thread, which works on something else meanwhile, gives it another.
+ * Number of pieces that the thread holds: the next one is ready when one is answered, so that the thread does not idle
+ * until the main thread, busy with other work, sends another.
  */
 const piecesAtThread = 2;
 
-/** Where a question stands in the list of those no longer wanted: those that the thread has follow each other. */
+/** Index of a question in the list of withdrawn ones: ids of the pieces in the thread are consecutive. */
 export const stoppedAt = (id: number): number => id % piecesAtThread;
 
-/** Questions about more checks are cut into pieces of that many: others come in between. */
+/** Questions about more checks are split into pieces of this size, so that others run in between. */
 const checksPerPiece = 50;
 
 /**
- * Answers questions about many results in a thread of its own with a connection of its own, because they take
- * long enough to be felt: SQLite reads where it is called, and a million numbers are sorted somewhere. The
- * thread starts with the first question; one that died fails the question it had and is replaced at the
- * next. Accounts take turns at it, public pages come first, and what a caller no longer waits for is not asked:
- * the thread has few pieces at a time, all others wait here. A piece that it has is stopped when its caller hangs
- * up: before its next statement, and on PostgreSQL within one.
+ * Answers questions about many results in a separate thread with its own connection, because they would block
+ * noticeably: SQLite reads in the calling thread, and a million numbers have to be sorted. The thread starts with the
+ * first question; if it dies, its current question fails and the next one starts a new thread. Accounts take turns,
+ * public pages come first, and questions that the caller no longer waits for are dropped: the thread holds few pieces
+ * at a time, all others wait here. A piece in the thread is stopped when its caller disconnects: before its next
+ * statement, and on PostgreSQL within one.
  */
 export class AnalyticsThread implements CoverageSource {
   readonly #place: AnalyticsPlace;
@@ -103,22 +103,21 @@ export class AnalyticsThread implements CoverageSource {
   #trouble: string | null = null;
   #failedAtMs = 0;
 
-  /** @param onClickHouse hears of each question that ClickHouse was asked. */
+  /** @param onClickHouse called with the state of ClickHouse after each question that queried it. */
   constructor(place: AnalyticsPlace, onClickHouse?: (news: ClickHouseReadState) => void) {
     this.#place = place;
     this.#onClickHouse = onClickHouse;
   }
 
-  /** @throws AppError STORE_UNAVAILABLE when the database does not answer, RATE_LIMITED when the account asks too much at once. */
+  /** @throws AppError STORE_UNAVAILABLE if the database does not respond, RATE_LIMITED if the account asks too much. */
   async ask(query: AnalyticsQuery): Promise<Series[]> {
     return (await this.#ask({ kind: 'series', query })) as Series[];
   }
 
   /**
-   * How the runs of checks ended in a window, by check; those without runs are left out.
+   * Outcomes of the runs of checks in a window, by check; checks without runs are omitted.
    *
-   * @throws AppError STORE_UNAVAILABLE when the database does not answer, RATE_LIMITED when the account asks too much
-   * at once.
+   * @throws AppError STORE_UNAVAILABLE if the database does not respond, RATE_LIMITED if the account asks too much.
    */
   async report(
     checks: readonly { readonly id: string; readonly checkType: string }[],
@@ -146,7 +145,7 @@ export class AnalyticsThread implements CoverageSource {
     return new Map(pieces.flat().map((one) => [one.checkId, one]));
   }
 
-  /** Why questions could not be answered, when last one was asked; null when it was. Looks again by itself. */
+  /** Why the last question could not be answered; null if it was. Retries by itself. */
   problem(): string | null {
     if (this.#trouble !== null && performance.now() - this.#failedAtMs > lookAgainMs) {
       this.#failedAtMs = performance.now();
@@ -157,7 +156,7 @@ export class AnalyticsThread implements CoverageSource {
     return this.#trouble;
   }
 
-  /** Why questions cannot be answered now; null when they can. */
+  /** Why questions cannot be answered now; null if they can. */
   async examine(): Promise<string | null> {
     try {
       await this.#ask({ kind: 'report', query: { checks: [], from: 0, to: 0 } });
@@ -168,7 +167,7 @@ export class AnalyticsThread implements CoverageSource {
     }
   }
 
-  /** How much waits for the thread. */
+  /** Figures of the queue for the thread. */
   figures(): QueueFigures {
     return this.#queue.figures();
   }
@@ -193,7 +192,7 @@ export class AnalyticsThread implements CoverageSource {
     gone?.addEventListener('abort', stop, { once: true });
     const answered = Promise.withResolvers<Answer>();
     this.#pending.set(id, answered);
-    // Only a question keeps the process alive, the thread by itself does not.
+    // Only a pending question keeps the process alive, not the thread by itself.
     worker.ref();
     worker.postMessage({ id, question } satisfies AnalyticsRequest);
     try {
@@ -253,7 +252,7 @@ function inPieces<Item>(items: readonly Item[]): Item[][] {
   );
 }
 
-/** The metric that is the response time of a type's results. */
+/** Metric that holds the response time of a type's results. */
 function timeMetricOf(checkType: string): string | null {
   const metrics = findCheckType(checkType)?.analytics.metrics ?? [];
   return metrics.find(({ path }) => path === undefined)?.name ?? null;

@@ -27,11 +27,11 @@ import { answer, columnsFor } from './series.ts';
 
 /** Ten million results with three columns of three bytes. */
 const cacheBytes = 96 * 1024 * 1024;
-/** 90 days of 500 checks that were mostly well. */
+/** 90 days of 500 checks that mostly passed. */
 const daysBytes = 24 * 1024 * 1024;
 
 /**
- * The thread that answers questions about many results: it reads by itself and only reads. See
+ * Worker thread that answers questions about many results: it has its own read-only connection. See
  * analytics-thread.ts.
  */
 const port = parentPort;
@@ -43,13 +43,13 @@ const clickHouse =
   clickHouseUrl === undefined
     ? undefined
     : (await import('@picket/clickhouse/column-source.ts')).clickHouseColumns(clickHouseUrl);
-// What goes where is logged by the connections of the main thread.
+// Replica use is logged by the connections of the main thread.
 const observer = { used: () => undefined, passedOver: () => undefined };
 let session: PostgresSession | undefined;
 const connection =
   databaseUrl === undefined
     ? connectSqliteToRead(path)
-    : // What breaks between two questions is noticed by the next one.
+    : // Connections that break between two questions are noticed by the next one.
       connectPostgres({
         ...{ databaseUrl, directUrl, maxConnections: 1 },
         replica: replicaUrl === undefined ? undefined : { url: replicaUrl, observer },
@@ -62,13 +62,13 @@ const { dialect } = connection;
 const readColumns = columnCache(cacheBytes);
 const readDays = dayCache(daysBytes);
 
-/** The question that is being answered, and the end of the statement that it is to leave. */
+/** The question being answered, and the pending cancellation of its statement. */
 let answering: number | undefined;
 let cancelling: Promise<void> | undefined;
 
 const isStopped = (id: number) => Atomics.load(stopped, stoppedAt(id)) === id;
 
-/** What a stopped question asks next is not asked. On SQLite, where no message comes meanwhile, that ends it. */
+/** Rejects further statements of a stopped question. On SQLite, where no message arrives meanwhile, this ends it. */
 function untilStopped(id: number): KyselyPlugin {
   return {
     transformQuery({ node }) {
@@ -79,7 +79,7 @@ function untilStopped(id: number): KyselyPlugin {
   };
 }
 
-/** The first unreadable value of each column since the last reply: a question may meet a million. */
+/** First unreadable value of each column since the last reply: a question may encounter a million. */
 const unreadable: UnreadableValue[] = [];
 unreadableValues.subscribe((message) => {
   const value = message as UnreadableValue;
@@ -89,7 +89,7 @@ unreadableValues.subscribe((message) => {
 async function reply(id: number, question: Question): Promise<AnalyticsReply> {
   answering = id;
   try {
-    // One connection for a question: a replica and the database itself may differ in what is sealed.
+    // One connection per question: a replica and the primary may differ in what is sealed.
     const asked = (connection.readers ?? connection.db)
       .connection()
       .execute((db) => answerOn(db.withPlugin(untilStopped(id)), question));
@@ -106,7 +106,7 @@ async function reply(id: number, question: Question): Promise<AnalyticsReply> {
     return { id, problem, clickHouse: clickHouse?.takeReadState() };
   } finally {
     answering = undefined;
-    // What comes too late for its statement must not end the next one.
+    // A cancellation that arrives late must not end the next statement.
     await cancelling;
     cancelling = undefined;
   }
@@ -114,7 +114,7 @@ async function reply(id: number, question: Question): Promise<AnalyticsReply> {
 
 async function answerOn(db: Kysely<Tables>, question: Question): Promise<AnalyticsReply['answer']> {
   const columns = new ResultColumns(db, dialect, readColumns);
-  // A little of each of many checks: one query of ClickHouse for each would take longer.
+  // A small amount of data for many checks: one ClickHouse query per check would take longer.
   if (question.kind === 'report') return reportAggregates({ db, dialect, columns }, question.query);
   if (question.kind === 'coverage') {
     return checkCoverages(new SlotDays(db, dialect, readDays), question.query);
@@ -130,7 +130,7 @@ port.on('message', ({ id, question }: AnalyticsRequest) => {
     if (id === answering && session) cancelling = cancelStatement(session);
     return;
   }
-  // One after the other: each may need the memory of a million numbers.
+  // Sequential: each may need memory for a million numbers.
   last = last.then(async () => {
     const replied = await reply(id, question);
     port.postMessage({ ...replied, unreadable: unreadable.splice(0) } satisfies AnalyticsReply);

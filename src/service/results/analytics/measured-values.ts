@@ -5,9 +5,8 @@ import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { ResultRow } from '../tables.ts';
 
 /**
- * The numbers of one result that analytics follow: an entry for each of its items (pages), one entry where it
- * has none. Each holds the value of the type's dimension, or of its state, and the metrics that were
- * measured, by name.
+ * Numbers of one result that analytics tracks: an entry per item (page), or one entry if it has none. Each holds the
+ * value of the type's dimension or the state, and the measured metrics by name.
  */
 export type MeasuredValues = readonly (readonly [
   dimension: string | number | null,
@@ -15,16 +14,16 @@ export type MeasuredValues = readonly (readonly [
 ])[];
 
 /**
- * Of a run that somebody asked for: it is no part of the schedule, so analytics follow nothing of it. Results of every
- * other run have an entry at least.
+ * For an on-demand run, which is not part of the schedule, so analytics ignores it. Results of all other runs have at
+ * least one entry.
  */
 export const measuredOnDemand = '[]';
 
 /**
- * Takes out of a detail what its type says is followed over time. It is stored next to the result, so that
- * nobody has to read details, which may be large, to answer a question about a month.
+ * Extracts the values that a type tracks over time from a detail. They are stored next to the result, so that a
+ * question about a month does not require reading details, which may be large.
  *
- * @param responseTimeMs null when the target gave no answer to time.
+ * @param responseTimeMs null if the target gave no response to time.
  */
 export function measuredValues(
   analytics: Analytics,
@@ -49,8 +48,8 @@ export function measuredValues(
 const listOf = storedValue<MeasuredValues>('results.measured', []);
 
 /**
- * The numbers of a stored result. Millions of them are read for one answer, so entries are looked at no further than to
- * leave out those that are no pairs; names and values are what `measuredValues` wrote.
+ * Numbers of a stored result. Millions of them are read for one answer, so entries are only checked to be pairs; names
+ * and values are what `measuredValues` wrote.
  */
 export function storedMeasures(text: string): MeasuredValues {
   const values = listOf(text);
@@ -61,9 +60,9 @@ function isPair(entry: unknown): boolean {
   return Array.isArray(entry) && typeof entry[1] === 'object' && entry[1] !== null;
 }
 
-/** Whether the response time is one: the target answered. */
+/** Whether the response time is valid, because the target responded. */
 export function wasMeasured(result: Pick<ResultRow, 'check_type' | 'has_errors' | 'code'>): boolean {
-  // Types that nobody runs measure nothing.
+  // Types that no agent runs measure nothing.
   if (result.has_errors === 1 || findCheckType(result.check_type)?.pings) return false;
   if (result.code === null) return true;
   if (!isFailureCode(result.code)) return false;

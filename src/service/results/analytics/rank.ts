@@ -1,21 +1,21 @@
-/** What is known of numbers before their ranks are asked for. */
+/** Statistics of numbers that are known before ranks are requested. */
 export interface Extent {
-  /** How many there are, NaN left out. */
+  /** Number of values, excluding NaN. */
   readonly count: number;
   readonly min: number;
   readonly max: number;
 }
 
-/** Fewer numbers than this are put into order at once. */
+/** Fewer numbers than this are sorted directly. */
 const fewNumbers = 20_000;
-/** Bits of the upper half of a double that do not tell buckets apart: 8 of its mantissa do. */
+/** Low bits of the upper half of a double that buckets ignore: 8 bits of the mantissa distinguish them. */
 const bucketShift = 12;
 
 /**
- * The numbers at some ranks (0 is the smallest), NaN left out, exactly as sorting would find them. Numbers
- * are first counted by the upper bits of their doubles, which are in the order of the numbers where none is
- * negative: 256 buckets for every doubling. Only the buckets that hold a wanted rank are put into order. Two
- * passes over a million numbers instead of a sort.
+ * The numbers at the given ranks (0 is the smallest), ignoring NaN, exactly as sorting would find them. Numbers are
+ * first counted by the upper bits of their doubles, which are ordered like the numbers if none is negative: 256 buckets
+ * per power of two. Only the buckets that contain a requested rank are sorted: two passes over a million numbers
+ * instead of a full sort.
  */
 export function numbersOfRanks(
   values: Float64Array,
@@ -30,7 +30,7 @@ export function numbersOfRanks(
   const halves = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
   const first = bucketOf(extent.min);
   const counts = new Uint32Array(bucketOf(extent.max) - first + 1);
-  // Those of NaN lie beyond the last bucket.
+  // NaN values lie beyond the last bucket.
   for (let upper = 1; upper < halves.length; upper += 2) {
     const bucket = ((halves[upper] ?? 0) >>> bucketShift) - first;
     if (bucket < counts.length) counts[bucket] = (counts[bucket] ?? 0) + 1;
@@ -65,7 +65,7 @@ function bucketOf(value: number): number {
   return (new Uint32Array(Float64Array.of(value).buffer)[1] ?? 0) >>> bucketShift;
 }
 
-/** In which bucket each rank is, and at which place in it. */
+/** Bucket of each rank, and the position within it. */
 function bucketsOfRanks(
   counts: Uint32Array,
   ranks: readonly number[],

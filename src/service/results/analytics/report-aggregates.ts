@@ -9,11 +9,11 @@ import { measuredFailures } from '../reports/check-report.ts';
 import type { RunAggregate } from '../reports/store.ts';
 import { aggregate } from './aggregation.ts';
 
-/** What a report asks of the final results of some checks. All of it is data: it is asked of another thread. */
+/** Query of a report for the final results of checks. Plain data, because it is sent to another thread. */
 export interface ReportQuery {
   readonly checks: readonly {
     readonly id: string;
-    /** The metric that is the response time; null where the type has none. */
+    /** Metric that is the response time; null if the type has none. */
     readonly metric: string | null;
   }[];
   /** Epoch milliseconds, inclusive. */
@@ -27,10 +27,10 @@ export interface CheckAggregate extends RunAggregate {
 }
 
 const checksPerStatement = 200;
-/** From the beginning of a session to the result of its run, at most. */
+/** Maximum time from the start of a session to the result of its run. */
 const longestRunMs = 24 * 3_600_000;
 
-/** Final runs that say something about the target, and the times that were measured. */
+/** Final runs that say something about the target, and the measured times. */
 interface Runs {
   count: number;
   passed: number;
@@ -38,9 +38,9 @@ interface Runs {
 }
 
 /**
- * How the runs of the schedule of checks ended in a window: of sealed results from their columns, of the others from the
- * index alone. Percentiles are by nearest rank (check model 3.6): the smallest time that at least that
- * percentage of the measured runs did not exceed. Checks without runs are left out.
+ * Outcomes of the scheduled runs of checks in a window: sealed results are read from their columns, the others from the
+ * index alone. Percentiles are by nearest rank (check model 3.6): the smallest time that at least that percentage of
+ * the measured runs did not exceed. Checks without runs are omitted.
  */
 export async function reportAggregates(
   { db, dialect, columns }: { db: Kysely<Tables>; dialect: Dialect; columns: ResultColumns },
@@ -60,7 +60,7 @@ export async function reportAggregates(
   return [...runsOf].flatMap(([checkId, runs]) => (runs.count === 0 ? [] : [aggregateOf(checkId, runs)]));
 }
 
-/** Counts what is sealed; returns where it ends. */
+/** Counts sealed results; returns where they end. */
 async function countSealed(
   columns: ResultColumns,
   checkId: string,
@@ -73,14 +73,14 @@ async function countSealed(
   const status = frame.texts.get(statusColumn);
   const ordinals = frame.numbers.get(ordinalColumn);
   const response = frame.numbers.get(responseColumn);
-  // Chunks of older builds have the metric only.
+  // Chunks of older builds have only the metric.
   const measured = metric === null ? undefined : frame.numbers.get(metric);
   const error = status?.texts.indexOf('error') ?? -1;
   const success = status?.texts.indexOf('success') ?? -1;
   const times = new Float64Array(frame.rowCount).fill(Number.NaN);
   for (let row = 0; row < frame.rowCount; row += 1) {
     const code = status?.index[row] ?? -1;
-    // A result of several items is one run.
+    // A result with several items is one run.
     if (code === error || (ordinals?.[row] ?? 0) > 0) continue;
     runs.count += 1;
     if (code === success) runs.passed += 1;
@@ -100,10 +100,10 @@ async function countOthers(
   runsOf: ReadonlyMap<string, Runs>,
 ): Promise<void> {
   const measured = sql`code is null or ${dialect.inList('code', [...measuredFailures])}`;
-  // PostgreSQL plans with it: of the instants in pairs it knows nothing.
+  // Helps the planner of PostgreSQL, which has no statistics for the instants in pairs.
   const earliest = leastOf(since.map(([, at]) => at));
   const checkIds = since.map(([id]) => id);
-  // By their ids, which the index has: of the results themselves nothing has to be read.
+  // By id, which the index contains, so that no result rows have to be read.
   const onDemand = await onDemandResultIds(db, dialect, checkIds, earliest - longestRunMs);
   const isScheduled = onDemand.length === 0 ? sql`true` : sql`not ${dialect.inList('results.id', onDemand)}`;
   const { rows } = await sql<{ check_id: string; runs: string }>`

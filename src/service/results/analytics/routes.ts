@@ -26,12 +26,12 @@ import type { AnalyticsThread } from './analytics-thread.ts';
 import type { AnalyticsQuery, Series, Wanted } from './series.ts';
 import { type Window, windowOf } from './window.ts';
 
-/** What the routes of analytics work with. */
+/** Dependencies of the analytics routes. */
 export type AnalyticsDeps = HandlerDeps & { readonly analytics: AnalyticsThread };
 
 type Query = ReturnType<typeof analyticsQuery>['_output'];
 
-/** The routes of analytics. */
+/** Routes of analytics. */
 export function analyticsHandlers(deps: AnalyticsDeps): [string, AnyHandler][] {
   const generic = handlersById(analyticsRoutes, {
     async listAnalyticsMetrics({ query }) {
@@ -97,7 +97,7 @@ async function answerFor(
     offset: pageOffset(query),
     limit: query.limit,
   });
-  // Both at once: neither waits for the way of the other.
+  // In parallel, so that neither waits for the other.
   const counted = deps.analytics.coverage({
     checkIds: [check.id],
     ...window,
@@ -138,7 +138,7 @@ async function answerFor(
   };
 }
 
-/** The window of a request: `from` and `to` win over the named range, each by itself. */
+/** Window of a request: `from` and `to` each override that end of the named range. */
 function askedWindow(query: Pick<Query, 'from' | 'to' | 'quickRange'>, now: number): Window {
   const named = windowOf(query.quickRange, now);
   const from = query.from === undefined ? null : parseTimestamp(query.from);

@@ -10,9 +10,9 @@ import {
 } from '../columns/result-frame.ts';
 import { aggregate } from './aggregation.ts';
 
-/** What is asked of one metric: a column, and how its values become one; null is the value of each result. */
+/** A requested value: a column, and the aggregation of its values; null returns the value of each result. */
 export interface Wanted {
-  /** Its name in the request and in answers, such as `responseTime_p95`. */
+  /** Name in the request and in responses, such as `responseTime_p95`. */
   readonly key: string;
   readonly of:
     | { readonly kind: 'availability' }
@@ -25,7 +25,7 @@ export interface Wanted {
       };
 }
 
-/** A question about the final results of one check. All of it is data: it is asked of another thread. */
+/** A query on the final results of one check. Plain data, because it is sent to another thread. */
 export interface AnalyticsQuery {
   readonly checkId: string;
   /** Epoch milliseconds, inclusive. */
@@ -33,32 +33,32 @@ export interface AnalyticsQuery {
   /** Epoch milliseconds, exclusive. */
   readonly to: number;
   readonly wanted: readonly Wanted[];
-  /** By location, by the type's dimension, or by the place of an item in its result. */
+  /** By location, by the type's dimension, or by the position of an item in its result. */
   readonly groupBy: 'location' | 'dimension' | 'item' | null;
   readonly intervalMs: number | null;
   /** Only results with one of these statuses, or with one of these values of the type's dimension. */
   readonly filter: { readonly by: 'status' | 'dimension'; readonly texts: readonly string[] } | null;
-  /** Which rows of each series are wanted. */
+  /** Range of rows returned for each series. */
   readonly offset: number;
   readonly limit: number;
 }
 
 export interface SeriesRow {
-  /** Start of the bucket, or when the result came; null for the whole window. */
+  /** Start of the bucket, or the time of the result; null for the whole window. */
   readonly at: number | null;
   readonly values: readonly (number | null)[];
 }
 
-/** The rows of one group. */
+/** Rows of one group. */
 export interface Series {
-  /** What the group has in common; null without groups. */
+  /** Common value of the group; null without groups. */
   readonly key: string | null;
   /** For groups of items: the text of the item (the address of a page) in the newest result. */
   readonly text: string | null;
   readonly rows: readonly SeriesRow[];
 }
 
-/** The columns a question needs. */
+/** Columns that a query needs. */
 export function columnsFor(query: AnalyticsQuery): Set<string> {
   const names = new Set<string>([ordinalColumn]);
   for (const { of } of query.wanted) {
@@ -77,16 +77,15 @@ function filterColumn(by: 'status' | 'dimension'): string {
   return by === 'status' ? statusColumn : dimensionColumn;
 }
 
-/** Whether the values of each result are wanted, not those of all of them together. */
+/** Whether the query requests values of individual results rather than aggregates. */
 function isRaw(query: AnalyticsQuery): boolean {
   return query.wanted.some(({ of }) => of.kind === 'metric' && of.aggregation === null);
 }
 
-/** Answers a question from the results it is about. */
+/** Answers a query from its results. */
 export function answer(query: AnalyticsQuery, frame: Frame): Series[] {
   const groups = groupRows(query, frame);
-  // The numbers of a result as a whole stand in each of its rows; they count once, or once in each group of
-  // items.
+  // Values of the result as a whole are repeated in each of its rows; they count once, or once per group of items.
   const ordinals = query.groupBy === 'item' ? undefined : frame.numbers.get(ordinalColumn);
   const series: Series[] = [];
   for (const { key, text, rows } of groups) {
@@ -105,10 +104,7 @@ export function answer(query: AnalyticsQuery, frame: Frame): Series[] {
   return series;
 }
 
-/**
- * Some rows of a frame in order of time: those of a list, from one place in it to another; all rows in
- * between without a list.
- */
+/** Rows of a frame in order of time: a range of positions in a list, or, without a list, a range of rows. */
 interface RowSet {
   readonly list: Uint32Array | null;
   readonly from: number;
@@ -127,7 +123,7 @@ interface Group {
 
 const noGroups: readonly Group[] = [{ key: null, text: null, rows: { list: null, from: 0, to: 0 } }];
 
-/** The rows that pass the filter, by group. Without any there is one group without a key. */
+/** Rows that pass the filter, by group. Without grouping, one group without a key. */
 function groupRows(query: AnalyticsQuery, frame: Frame): readonly Group[] {
   const { rowCount } = frame;
   const { filter } = query;
@@ -164,7 +160,7 @@ function groupRows(query: AnalyticsQuery, frame: Frame): readonly Group[] {
   return groups.sort((left, right) => compareKeys(left.key ?? '', right.key ?? ''));
 }
 
-/** Gives each row the number of its group, -1 for none; returns the keys of the groups. */
+/** Assigns the number of its group to each row, -1 for none; returns the keys of the groups. */
 function groupCodes(query: AnalyticsQuery, frame: Frame, codes: Int32Array): (string | null)[] {
   if (query.groupBy === null) return [null];
   if (query.groupBy === 'item') {
@@ -172,7 +168,7 @@ function groupCodes(query: AnalyticsQuery, frame: Frame, codes: Int32Array): (st
     let most = -1;
     const texts = frame.texts.get(dimensionColumn);
     for (let row = 0; row < frame.rowCount; row += 1) {
-      // A result without items has one row, which is none of them.
+      // A result without items has one row, which is not an item.
       const isItem = texts !== undefined && texts.texts[texts.index[row] ?? 0] !== '';
       codes[row] = isItem ? (ordinals?.[row] ?? 0) : -1;
       most = Math.max(most, codes[row] ?? 0);
@@ -183,7 +179,7 @@ function groupCodes(query: AnalyticsQuery, frame: Frame, codes: Int32Array): (st
   if (!column) return [];
   for (let row = 0; row < frame.rowCount; row += 1) {
     const place = column.index[row] ?? 0;
-    // A result without a value (no status code, because there was no answer) belongs to no group.
+    // A result without a value (no status code, because there was no response) belongs to no group.
     codes[row] = column.texts[place] === '' ? -1 : place;
   }
   return [...column.texts];
@@ -200,10 +196,7 @@ interface Bucket {
   at(frame: Frame): number | null;
 }
 
-/**
- * The rows of one window, or those of each interval that has any. Intervals begin at multiples of their
- * length.
- */
+/** Rows of the whole window, or of each non-empty interval. Intervals begin at multiples of their length. */
 function bucketsOf(query: AnalyticsQuery, frame: Frame, rows: RowSet): Bucket[] {
   const { intervalMs } = query;
   if (rows.from === rows.to) return [];
@@ -224,7 +217,7 @@ function bucketsOf(query: AnalyticsQuery, frame: Frame, rows: RowSet): Bucket[] 
   return buckets;
 }
 
-/** The rows of each result of the page. */
+/** Rows of each result on the page. */
 function resultsOf(query: AnalyticsQuery, rows: RowSet, ordinals: Float64Array | undefined): Bucket[] {
   const results: Bucket[] = [];
   let start = rows.from;
@@ -245,7 +238,7 @@ function resultsOf(query: AnalyticsQuery, rows: RowSet, ordinals: Float64Array |
   return results;
 }
 
-/** The value of each wanted metric over some rows. */
+/** Value of each requested metric over the given rows. */
 function valuesOf(
   query: AnalyticsQuery,
   frame: Frame,
@@ -259,7 +252,7 @@ function valuesOf(
     const [first] = metrics;
     if (!first) continue;
     const values = measured(frame.numbers.get(column), rows, first.isPerItem ? undefined : ordinals);
-    // The value of one result, where it has several (of its pages): their average.
+    // Value of a single result with several items (pages): their average.
     aggregated.set(column, aggregate(values, [...new Set(metrics.map((of) => of.aggregation ?? 'avg'))]));
   }
   return query.wanted.map(({ of }) => {
@@ -268,7 +261,7 @@ function valuesOf(
   });
 }
 
-/** The numbers of a column in some rows; NaN where nothing was measured. */
+/** Values of a column in the given rows; NaN if not measured. */
 function measured(
   column: Float64Array | undefined,
   rows: RowSet,
@@ -299,8 +292,8 @@ function retries(frame: Frame, rows: RowSet, ordinals: Float64Array | undefined)
 }
 
 /**
- * Percent of the results that did not fail, of those that say something about the target. The same as the
- * success ratio of reports (report-store.ts); null where there are none.
+ * Percentage of results that did not fail, among those that say something about the target. Equals the success ratio of
+ * reports (report-aggregates.ts); null without such results.
  */
 function availability(frame: Frame, rows: RowSet, ordinals: Float64Array | undefined): number | null {
   const status = frame.texts.get(statusColumn);

@@ -10,15 +10,15 @@ export interface Window {
 }
 
 /**
- * The window a name stands for. `last…` ends now; weeks begin on Monday 00:00 UTC (ISO 8601), months on their
- * first; the present week and month end now.
+ * The window that a name stands for. `last…` ends now; weeks begin on Monday 00:00 UTC (ISO 8601), months on the first;
+ * the current week and month end now.
  */
 export function windowOf(range: QuickRange, now: number): Window {
   const date = new Date(now);
   const midnight = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate());
   const monday = midnight - ((date.getUTCDay() + 6) % 7) * dayMs;
   const monthStart = (offset: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset, 1);
-  // One millisecond more, so that what has just come is in it.
+  // One millisecond more, to include results that have just arrived.
   const end = now + 1;
   switch (range) {
     case 'last24Hours':

@@ -1,11 +1,11 @@
 import type { ArtifactRow } from '../tables.ts';
 
-/** Where an artifact is downloaded: absolute when the service knows where clients reach it, else relative. */
+/** Download URL of an artifact: absolute if the public URL of the service is known, else relative. */
 export function assetUrl(artifact: ArtifactRow, publicUrl: string | undefined): string {
   return urlOf(`check-results/${artifact.check_id}/${artifact.result_id}`, artifact, publicUrl);
 }
 
-/** The same by the test session that its result belongs to. */
+/** Same, by the test session that its result belongs to. */
 export function sessionAssetUrl(
   testSessionId: string,
   artifact: ArtifactRow,
@@ -16,7 +16,7 @@ export function sessionAssetUrl(
 
 const snapshot = /^result-([0-9a-f-]{36})-(.+)$/;
 
-/** The key by which clients download a picture that a run of a test session made. */
+/** Key by which clients download a screenshot from a run of a test session. */
 export function snapshotKey(resultId: string, name: string): string {
   return `result-${resultId}-${name}`;
 }
@@ -35,8 +35,8 @@ function urlOf(result: string, { name }: ArtifactRow, publicUrl: string | undefi
 }
 
 /**
- * A detail as answers show it: names of artifacts, in the fields its type declares, become URLs of those that
- * are there in whole. One that is not is null, or missing from its list.
+ * A detail as responses show it: names of artifacts, in the fields that its type declares, become URLs of completely
+ * stored ones. Others become null, or are missing from their list.
  */
 export function withAssetUrls(
   detail: unknown,

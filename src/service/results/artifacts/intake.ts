@@ -17,14 +17,14 @@ export interface ArtifactUpload {
 }
 
 /**
- * Takes the bytes of artifacts. A row says where each is:
+ * Receives the bytes of artifacts. The row holds the state of each:
  *
- * AWAITED with the result that names it, and with the trouble of an artifact store that does not take it. → STORED
- * when its bytes are in the artifact store in whole; it is visible from then on. → LOST when it did not come in time. REFUSED and WITHHELD ones were never to come;
- * both are the agent's word.
+ * AWAITED from when a result names it, also while the artifact store fails to accept it. → STORED once its bytes are
+ * completely in the artifact store; it is visible from then on. → LOST if it did not arrive in time. REFUSED and
+ * WITHHELD artifacts were never going to arrive; the agent reports both states.
  *
- * The right to send comes from the result: its id is made of run and fencing token, and only results whose
- * lease stood are stored. So a sender whose lease was lost has no row to fill, whatever it still holds.
+ * The permission to send derives from the result: its id is made of run and fencing token, and results are stored only
+ * under a valid lease. A sender that lost its lease therefore has no row to fill, whatever it still holds.
  */
 export class ArtifactIntake {
   readonly #store: Store;
@@ -42,8 +42,8 @@ export class ArtifactIntake {
   }
 
   /**
-   * @throws AppError CONFLICT when nobody waits for it, PAYLOAD_TOO_LARGE, DIGEST_MISMATCH,
-   *   ARTIFACT_STORE_FULL, STORE_UNAVAILABLE, or MALFORMED_BODY when the sender broke off.
+   * @throws AppError CONFLICT if it is not awaited, PAYLOAD_TOO_LARGE, DIGEST_MISMATCH,
+   *   ARTIFACT_STORE_FULL, STORE_UNAVAILABLE, or MALFORMED_BODY if the sender aborted.
    */
   async take(
     location: LocationCaller,
@@ -80,14 +80,14 @@ export class ArtifactIntake {
     });
     const isFirst = await this.#store.artifacts.markStored(row.result_id, row.position, this.#clock.wallMs());
     if (isFirst) return { status: 'stored', ...receipt };
-    // Another upload of the same bytes was faster; or the check was deleted, or the time was over, meanwhile.
+    // Another upload of the same bytes was faster, or meanwhile the check was deleted or the time ran out.
     const now = await this.#store.artifacts.find(row.result_id, row.name);
     if (now?.state === 'stored') return { status: 'duplicate', ...receipt };
     await this.#artifactStore.remove(key);
     throw notAwaited(upload);
   }
 
-  /** What keeps the store from taking it is for people who miss the file; what a sender does wrong is its own. */
+  /** Records failures of the store for users who miss the file; errors of a sender concern only the sender. */
   async #recordTrouble(row: ArtifactRow, error: Error): Promise<void> {
     const isOfStore =
       error instanceof AppError && (error.code === 'ARTIFACT_STORE_FULL' || isStoreFailure(error));
@@ -104,20 +104,17 @@ export class ArtifactIntake {
   }
 }
 
-/**
- * Where the bytes of an artifact are in the artifact store. By check first, because checks are deleted as a
- * whole.
- */
+/** Key of an artifact in the artifact store. It starts with the check, because checks are deleted as a whole. */
 export function artifactKey(row: ArtifactRow): string {
   return `${row.check_id}/${row.result_id}/${row.position}`;
 }
 
 function expectedOf(row: ArtifactRow): ExpectedContent {
-  // Both are there unless the state is refused or withheld, which `find` leaves out.
+  // Both are set unless the state is refused or withheld, which `find` excludes.
   return { sizeBytes: row.size_bytes ?? 0, sha256: row.sha256 ?? '' };
 }
 
-/** The headers say so before a byte is read; a sender that lies in them is found out by the bytes. */
+/** Checks the headers before any byte is read; if they lie, the size of the body itself is checked later. */
 function refuseTooLarge(contentLength: string | undefined): void {
   if (Number(contentLength ?? 0) > maxArtifactBytes) throw tooLarge(`${contentLength} bytes`);
 }

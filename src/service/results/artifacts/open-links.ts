@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How long a link opens its file: the time in which somebody reads what a command has printed. */
+/** How long a link opens its file: enough time to read the output of a command. */
 export const linkOpensMs = 3_600_000;
 
 /** The file that a link opens. */
@@ -11,10 +11,9 @@ export interface LinkedFile {
 }
 
 /**
- * The address of a file that opens without a key, for people who follow a link: it is signed, and opens this
- * file only.
+ * Signed URL that opens a single file without a key, for users who follow a link.
  *
- * @param baseUrl where clients reach the API.
+ * @param baseUrl URL of the API for clients.
  * @param signingKey the key of the account.
  * @param until epoch milliseconds.
  */
@@ -29,7 +28,7 @@ export function openLink(
   return `${baseUrl.replace(/\/+$/, '')}/v1/open-assets/${file.accountId}/${file.resultId}/${name}?${query}`;
 }
 
-/** Whether a link was made for the file with the key, and its time is not over. */
+/** Whether a link to the file was signed with the key and has not expired. */
 export function isOpenedBy(
   file: LinkedFile,
   { until, signature }: { readonly until: string; readonly signature: string },

@@ -14,7 +14,7 @@ import { ArtifactIntake } from './intake.ts';
 import { isOpenedBy } from './open-links.ts';
 import { fileNamed, sendFile, storedFiles, storedFilesOf } from './sending.ts';
 
-/** The route by which agents send artifacts. */
+/** Route by which agents upload artifacts. */
 export function artifactHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const intake = new ArtifactIntake(deps);
   return handlersById(artifactRoutes, {
@@ -24,7 +24,7 @@ export function artifactHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   });
 }
 
-/** The routes by which people get at them; callers who may see the result may see its artifacts. */
+/** Routes by which users download artifacts; callers who may see the result may see its artifacts. */
 export function assetHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const storedOfSession = async (accountId: string, id: string, resultId: string): Promise<ArtifactRow[]> => {
     const session = await deps.store.testSessions.find(accountId, id);

@@ -13,7 +13,7 @@ export interface FileExchange {
   readonly artifactStore: ArtifactStore;
 }
 
-/** Types that a browser may show by itself: they hold no program. Everything else is saved to a file. */
+/** Types that a browser may display directly, because they contain no program. All others are saved to a file. */
 const shownTypes: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
@@ -27,9 +27,9 @@ const shownTypes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The files of a result that are there in whole.
+ * Completely stored files of a result.
  *
- * @throws AppError NOT_FOUND where the account has no such result.
+ * @throws AppError NOT_FOUND if the account has no such result.
  */
 export async function storedFiles(
   store: Store,
@@ -45,19 +45,19 @@ export async function storedFiles(
   return storedFilesOf(store, result.id);
 }
 
-/** What test sessions run need not be a check. */
+/** Test sessions can run definitions that are not stored checks. */
 async function definitionOf({ testDefinitions }: Store, accountId: string, id: string) {
   const check = (await testDefinitions.findMany([id])).get(id)?.check;
   return check?.accountId === accountId ? check : undefined;
 }
 
-/** The same of a result that is known to be the caller's. */
+/** Same, for a result that is known to belong to the caller. */
 export async function storedFilesOf(store: Store, resultId: string): Promise<ArtifactRow[]> {
   const artifacts = (await store.artifacts.ofResults([resultId])).get(resultId) ?? [];
   return artifacts.filter(({ state }) => state === 'stored');
 }
 
-/** @throws AppError NOT_FOUND where there is none of that name. */
+/** @throws AppError NOT_FOUND if no file has that name. */
 export function fileNamed(stored: readonly ArtifactRow[], name: string): ArtifactRow {
   const row = stored.find((one) => one.name === name);
   if (!row) throw new AppError('NOT_FOUND', `The result has no artifact "${name}".`);
@@ -65,9 +65,9 @@ export function fileNamed(stored: readonly ArtifactRow[], name: string): Artifac
 }
 
 /**
- * Sends a file, or the range of it that is asked for, as it comes from the artifact store.
+ * Streams a file, or the requested range of it, from the artifact store.
  *
- * @param headers what browsers have to know of it in place of `headersOf`.
+ * @param headers response headers to use instead of `headersOf`.
  */
 export async function sendFile(
   row: ArtifactRow,
@@ -92,13 +92,13 @@ export async function sendFile(
     reply.code(206).header('content-range', `bytes ${range.first}-${range.last}/${sizeBytes}`);
   }
   reply.header('content-length', range ? range.last - range.first + 1 : sizeBytes);
-  // A reader of the headers alone gets no byte of the file, so that none is read.
+  // A HEAD request gets no bytes, so none are read.
   await reply.send(
     request.method === 'HEAD' ? Readable.from([]) : await contentOf(row, artifactStore, range),
   );
 }
 
-/** Sends a whole file with something before its first byte; it has no ranges then. */
+/** Streams a whole file after a prefix; ranges are not supported. */
 export async function sendFileAfter(
   beginning: Buffer,
   row: ArtifactRow,
@@ -127,14 +127,14 @@ async function contentOf(
   return content;
 }
 
-/** The type of a file without its parameters, such as `text/html`. */
+/** Media type of a file without its parameters, such as `text/html`. */
 export function essenceOf({ content_type: type }: Pick<ArtifactRow, 'content_type'>): string {
   return (type.toLowerCase().split(';')[0] ?? '').trim();
 }
 
 /**
- * What browsers have to know of bytes that come from targets and scripts: their type is what it says and
- * nothing else (no sniffing), they run nothing (sandbox), and what could hold a program is saved, not shown.
+ * Headers for bytes that come from targets and scripts: browsers must not guess the type (no sniffing) or run anything
+ * (sandbox), and types that could contain a program are saved, not displayed.
  */
 function headersOf(row: ArtifactRow): Record<string, string> {
   const file = row.name.slice(row.name.lastIndexOf('/') + 1);

@@ -3,19 +3,16 @@ import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { ArtifactRow } from '../tables.ts';
 
-/** Written out: of a parameter SQLite would not see that the index of awaited artifacts has it. */
+/** Inlined: with a parameter SQLite would not recognise that the index of awaited artifacts applies. */
 const awaited = sql.lit('awaited' as const);
 
-/**
- * What results say about their artifacts, and which of those have arrived. The bytes are in the artifact
- * store.
- */
+/** Artifacts that results name, and their states. The bytes are in the artifact store. */
 export class Artifacts extends Repository {
   async insert(rows: readonly Omit<ArtifactRow, 'trouble'>[]): Promise<void> {
     for (const batch of batches(rows)) await this.db.insertInto('artifacts').values(batch).execute();
   }
 
-  /** The artifacts of some results, in the order the results name them. */
+  /** Artifacts of the given results, in the order in which the results name them. */
   async ofResults(resultIds: readonly string[]): Promise<Map<string, ArtifactRow[]>> {
     if (resultIds.length === 0) return new Map();
     const rows = await this.db
@@ -28,7 +25,7 @@ export class Artifacts extends Repository {
     return Map.groupBy(rows.map(withTrouble), (row) => row.result_id);
   }
 
-  /** The artifact of that name that is awaited, stored or lost; refused ones have no bytes to come. */
+  /** Artifact with that name that is awaited, stored or lost; refused ones have no bytes to expect. */
   async find(resultId: string, name: string): Promise<ArtifactRow | undefined> {
     return this.db
       .selectFrom('artifacts')
@@ -39,7 +36,7 @@ export class Artifacts extends Repository {
       .executeTakeFirst();
   }
 
-  /** Makes an awaited artifact visible. Returns false when it was not awaited (any more). */
+  /** Makes an awaited artifact visible. Returns false if it is not (or no longer) awaited. */
   async markStored(resultId: string, position: number, now: number): Promise<boolean> {
     const done = await this.db
       .updateTable('artifacts')
@@ -51,7 +48,7 @@ export class Artifacts extends Repository {
     return done.numUpdatedRows > 0n;
   }
 
-  /** Notes why an awaited artifact could not be stored; its sender tries again. */
+  /** Records why an awaited artifact could not be stored; its sender retries. */
   async recordTrouble({ result_id, position }: ArtifactRow, trouble: string): Promise<void> {
     await this.db
       .updateTable('artifacts')
@@ -62,7 +59,7 @@ export class Artifacts extends Repository {
       .execute();
   }
 
-  /** Gives up what was announced before `before` and has not come. */
+  /** Marks as lost what was announced before `before` and has not arrived. */
   async loseAwaited(before: number): Promise<void> {
     const overdue = await this.db
       .selectFrom('artifacts')
@@ -85,7 +82,7 @@ export class Artifacts extends Repository {
   }
 }
 
-/** While a file is awaited, what keeps it from being stored is what its readers need to know. */
+/** While a file is awaited, readers see what keeps it from being stored. */
 function withTrouble(row: ArtifactRow): ArtifactRow {
   return row.state === 'awaited' && row.trouble !== null ? { ...row, reason: row.trouble } : row;
 }

@@ -16,21 +16,21 @@ import type { ArtifactStore } from '@picket/platform/artifact-store/artifact-sto
 import { receiveUpload } from '@picket/platform/artifact-store/upload.ts';
 import type { CodeBundle } from '@picket/protocol/agent/code-bundle.ts';
 
-/** Where a bundle is in the artifact store; every account has its own. */
+/** Key of a bundle in the artifact store; bundles are separate per account. */
 const placeOf = (accountId: string, key: string) => `bundles/${accountId}/${key}`;
 
-/** The room that an account has for bundles. */
+/** Storage quota of an account for bundles. */
 export interface BundleRoom {
   /**
-   * @returns whether room was taken: a bundle that is there already has its own.
-   * @throws AppError ARTIFACT_STORE_FULL when there is not enough.
+   * @returns whether space was reserved: an existing bundle already has its own.
+   * @throws AppError ARTIFACT_STORE_FULL if there is not enough.
    */
   take(bundle: { readonly key: string; readonly size_bytes: number }): Promise<boolean>;
-  /** What was taken for a bundle that was not stored. */
+  /** Releases the space of a bundle that was not stored. */
   giveBack(key: string): Promise<void>;
 }
 
-/** A bundle, or a picture that screenshots are compared with. */
+/** A bundle, or a reference picture for screenshot comparison. */
 export type UploadKind = 'bundle' | 'picture';
 
 const kinds = {
@@ -48,16 +48,15 @@ const kinds = {
   },
 } as const;
 
-/** The header by which an uploader says what the bytes have to be. */
+/** Header in which an uploader announces the checksum. */
 export const checksumHeader = 'x-bundle-checksum-sha256';
 
 /**
- * Takes a code bundle. Its key is known when all of it has come, so until then it is in a temporary file.
+ * Stores a code bundle. Its key is known only once all bytes have arrived, so until then it is in a temporary file.
  * Uploading the same bytes again gives the same key.
  *
- * @throws AppError PAYLOAD_TOO_LARGE, VALIDATION_FAILED when the bytes are not those that were announced,
- *   ARTIFACT_STORE_FULL, STORE_UNAVAILABLE, or MALFORMED_BODY for what is no gzip and when the sender broke
- *   off.
+ * @throws AppError PAYLOAD_TOO_LARGE, VALIDATION_FAILED if the bytes differ from those announced,
+ *   ARTIFACT_STORE_FULL, STORE_UNAVAILABLE, or MALFORMED_BODY if it is not gzip or the sender aborted.
  */
 export async function storeCodeBundle(
   store: ArtifactStore,
@@ -107,7 +106,7 @@ export async function openCodeBundle(
   return content;
 }
 
-/** Lets the bytes of a file of some kind pass, up to the limit, and measures them. */
+/** Passes through the bytes of an upload up to the limit, and measures them. */
 class MeasuredUpload extends Transform {
   readonly #kind: UploadKind;
   readonly #hash = createHash('sha256');

@@ -22,7 +22,7 @@ import {
 const namesInMessage = 5;
 const checksPerPage = 500;
 
-/** The routes by which code bundles come from people and go to agents. */
+/** Routes by which users upload code bundles and agents download them. */
 export function codeBundleHandlers({
   artifactStore,
   store,
@@ -109,7 +109,7 @@ export function codeBundleHandlers({
   ];
 }
 
-/** Names of the checks of an account that name a bundle. */
+/** Names of the checks of an account that use a bundle. */
 async function checksUsing(store: HandlerDeps['store'], accountId: string, key: string): Promise<string[]> {
   const names: string[] = [];
   for (let offset = 0; ; offset += checksPerPage) {

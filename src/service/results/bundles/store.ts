@@ -1,14 +1,14 @@
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { CodeBundleRow } from '../tables.ts';
 
-/** Which code bundles an account has, and how large they are; the bytes are in the artifact store. */
+/** Code bundles of an account and their sizes; the bytes are in the artifact store. */
 export class CodeBundles extends Repository {
   /**
-   * Notes a bundle, unless those of its account would be more than the quota together. One that is there
-   * already takes no more room. To be called in a transaction.
+   * Registers a bundle, unless the bundles of its account would then exceed the quota. An existing bundle takes no
+   * additional space. Must be called in a transaction.
    */
   async add(row: CodeBundleRow, quotaBytes: number): Promise<'added' | 'known' | 'full'> {
-    // The account's row is locked: two uploads at once count each other.
+    // The row of the account is locked, so that concurrent uploads count each other.
     await this.db
       .selectFrom('accounts')
       .select('id')

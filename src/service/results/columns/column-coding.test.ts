@@ -9,7 +9,7 @@ const numbers = fc.oneof(
   ),
   fc.array(whole(2 ** 31).map((thousandths) => thousandths / 1000)),
   fc.array(fc.integer({ min: 1_700_000_000_000, max: 1_700_086_400_000 })),
-  // Constants, nothing at all, and what has too many digits.
+  // Constants, empty columns, and numbers with too many digits.
   fc.tuple(fc.double(), fc.nat(20)).map(([value, length]) => Array<number>(length).fill(value)),
   fc.array(fc.double()),
 );

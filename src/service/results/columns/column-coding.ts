@@ -1,18 +1,17 @@
-/** A column of few distinct texts: `index[row]` is the place of the row's text in `texts`. */
+/** A column with few distinct texts: `index[row]` is the position of the row's text in `texts`. */
 export interface TextColumn {
   readonly texts: readonly string[];
   readonly index: Uint16Array;
 }
 
 /**
- * Numbers as bytes. Nearly all that is measured has few digits (times are rounded to the microsecond,
- * instants and counts are whole), so they are stored as whole numbers above the smallest of them, in as few
- * bytes each as the largest one needs; 0 stands for NaN. A column of which any number is lost that way is
- * stored as doubles. What is read is what was written, to the last digit.
+ * Encodes numbers as bytes. Nearly all measured values have few digits (times are rounded to the microsecond, instants
+ * and counts are integers), so they are stored as integer offsets from the smallest value, in as few bytes each as the
+ * largest one needs; 0 stands for NaN. A column in which any number would lose precision is stored as doubles. Decoding
+ * returns exactly the encoded values.
  *
- * Head, 16 bytes: how many bytes a number has (0 to 4; 8 for doubles), how many units one is (1 or 1000), six
- * bytes nothing, and the number that code 1 stands for, in units, as a double. Then the numbers. All of it
- * little-endian.
+ * Header, 16 bytes: bytes per number (0 to 4; 8 for doubles), units per 1 (1 or 1000), six unused bytes, and the number
+ * that code 1 stands for, in units, as a double. Then the numbers. All of it is little-endian.
  */
 const headBytes = 16;
 const doubleBytes = 8;
@@ -40,7 +39,7 @@ export function encodeNumbers(column: Float64Array): Buffer {
   return bytes;
 }
 
-/** How numbers are stored as whole ones, or null when some would be others afterwards. */
+/** Integer encoding of a column, or null if some numbers would change. */
 function codeOf(
   column: Float64Array,
   units: number,
@@ -54,7 +53,7 @@ function codeOf(
       continue;
     }
     const whole = Math.round(value * units);
-    // Also refuses what is infinite, or too large to be whole for sure.
+    // Also rejects infinite numbers, and those too large to be safe integers.
     if (!Number.isSafeInteger(whole) || whole / units !== value) return null;
     if (whole < least) least = whole;
     if (whole > most) most = whole;
@@ -62,13 +61,13 @@ function codeOf(
   if (most < least) return { units, base: 1, width: hasNaN ? 1 : 0 };
   const largest = most - least + 1;
   if (largest > largestCode) return null;
-  // One number for all rows needs none of its own.
+  // A single value for all rows needs no bytes per row.
   if (largest === 1 && !hasNaN) return { units, base: least, width: 0 };
   const width = largest < 2 ** 8 ? 1 : largest < 2 ** 16 ? 2 : largest < 2 ** 24 ? 3 : 4;
   return { units, base: least, width };
 }
 
-/** Writes the numbers of the rows [from, to) of a column into another one, from `at` on. */
+/** Writes the numbers of rows [from, to) of a column into another column, starting at `at`. */
 export function decodeNumbers(
   bytes: Uint8Array,
   rows: { readonly from: number; readonly to: number },
@@ -103,8 +102,7 @@ export function decodeNumbers(
 }
 
 /**
- * Texts as bytes: the length of the dictionary, the dictionary as JSON, a place in it for each row: one byte
- * or two.
+ * Encodes texts: length of the dictionary, the dictionary as JSON, and a position in it for each row: one byte or two.
  */
 export function encodeTexts({ texts, index }: TextColumn): Buffer {
   const dictionary = Buffer.from(JSON.stringify(texts));
@@ -115,7 +113,7 @@ export function encodeTexts({ texts, index }: TextColumn): Buffer {
   return Buffer.concat([length, dictionary, places]);
 }
 
-/** The texts of the rows [from, to) of a column. */
+/** Texts of the rows [from, to) of a column. */
 export function decodeTexts(
   bytes: Uint8Array,
   rows: { readonly from: number; readonly to: number },
@@ -125,6 +123,6 @@ export function decodeTexts(
   const texts = JSON.parse(new TextDecoder().decode(bytes.subarray(4, start))) as string[];
   const places = bytes.subarray(start);
   if (texts.length <= 256) return { texts, index: new Uint16Array(places.subarray(from, to)) };
-  // A copy, because an array of numbers has to begin at a multiple of their width.
+  // A copy, because a typed array must start at a multiple of its element width.
   return { texts, index: new Uint16Array(new Uint8Array(places.subarray(from * 2, to * 2)).buffer) };
 }

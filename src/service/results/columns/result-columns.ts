@@ -18,57 +18,56 @@ import {
 } from './result-frame.ts';
 
 /**
- * Rows of one chunk: large enough that a month of a busy check is some hundred reads, small enough to build
- * in a moment.
+ * Rows per chunk: large enough that a month of a busy check takes a few hundred reads, small enough to build quickly.
  */
 const resultsPerChunk = 4096;
-/** Results that are older than this do not change any more, but for those whose run is still on its way. */
+/** Results older than this no longer change, except those whose run is unfinished. */
 const settledAfterMs = 15 * 60_000;
-/** A chunk covers no more than that; results are read one by one until theirs is full or that long. */
+/** Maximum period of a chunk; until a chunk is full or that long, its results are read individually. */
 const longestChunkMs = 24 * 3_600_000;
 
-/** The bytes of one column, by the beginning of the chunk. */
+/** Bytes of one column, by the start of the chunk. */
 type EncodedColumns = ReadonlyMap<number, Uint8Array | null>;
 type ChunkKey = Pick<ResultChunkRow, 'check_id' | 'from_ms'>;
 type Seal = { readonly since: number; readonly until: number };
 type ChunkBounds = Pick<ResultChunkRow, 'from_ms' | 'to_ms' | 'row_count'>;
 
-/** What an entry costs in addition to its content. */
+/** Overhead of an entry in addition to its content. */
 const entryBytes = 200;
 
-/** Columns of sealed chunks by key; null for one that is not stored because it says nothing. */
+/** Columns of sealed chunks by key; null if not stored because it has only default values. */
 type ColumnCache = LruMap<string, Uint8Array | null>;
 
 /**
- * A cache of encoded columns, which never change, up to a number of bytes. The same months are asked for
- * again and again: by a dashboard, by an API client with another metric or page.
+ * A cache of encoded columns, which never change, limited by bytes. The same months are requested repeatedly: by a
+ * dashboard, or by an API client for another metric or page.
  */
 export function columnCache(maxBytes: number): ColumnCache {
   return new LruMap(maxBytes, (column, key) => entryBytes + key.length + (column?.byteLength ?? 0));
 }
 
-/** What answers questions about many results of a check: columns of the database, or of a server next to it. */
+/** Source for questions about many results of a check: columns of the database, or of a server beside it. */
 export type ColumnSource = Pick<ResultColumns, 'read'>;
 
 /**
- * Final results as columns: the story is in ADR 15. Results stay where they are; those that are settled are
- * also *sealed* into chunks, one after the other, without a gap: `[from_ms, to_ms)` of `created`. A chunk has
- * a row in `result_chunks` and one in `result_columns` for each of its columns. What was not sealed yet is
- * read from the results themselves, so an answer is the same before and after.
+ * Final results as columns; see ADR 15. Results stay in place; settled results are also *sealed* into consecutive
+ * chunks without gaps: `[from_ms, to_ms)` of `created`. A chunk has a row in `result_chunks` and one in
+ * `result_columns` for each of its columns. Unsealed results are read from the results themselves, so an answer is the
+ * same before and after sealing.
  */
 export class ResultColumns {
   readonly #db: Kysely<Tables>;
   readonly #dialect: Dialect;
   readonly #cache: ColumnCache;
 
-  /** @param cache keeps what was read; by default nothing outlives a few reads. */
+  /** @param cache keeps columns that were read; by default columns are not cached beyond a few reads. */
   constructor(db: Kysely<Tables>, dialect: Dialect, cache = columnCache(0)) {
     this.#db = db;
     this.#cache = cache;
     this.#dialect = dialect;
   }
 
-  /** Where the sealed results of a check end; 0 before the first chunk. */
+  /** End of the sealed results of a check; 0 before the first chunk. */
   async sealedUntil(checkId: string): Promise<number> {
     const chunk = await this.#db
       .selectFrom('result_chunks')
@@ -80,7 +79,7 @@ export class ResultColumns {
     return chunk?.to_ms ?? 0;
   }
 
-  /** Where the sealed results of some checks end; those without any are left out. */
+  /** End of the sealed results of the given checks; omits those without any. */
   async sealedUntilOf(checkIds: readonly string[]): Promise<Map<string, number>> {
     if (checkIds.length === 0) return new Map();
     const rows = await this.#db
@@ -101,8 +100,8 @@ export class ResultColumns {
   }
 
   /**
-   * When the oldest results of some checks were stored that are not sealed and might be; without those that have none.
-   * One statement for many checks: of those without chunks, every day of results has to be asked.
+   * Time of the oldest unsealed result that could be sealed, per check; omits checks without one. One statement for
+   * many checks: for those without chunks, every day of results has to be searched.
    */
   async oldestUnsealed(checkIds: readonly string[], now: number): Promise<Map<string, number>> {
     if (checkIds.length === 0) return new Map();
@@ -119,9 +118,9 @@ export class ResultColumns {
   }
 
   /**
-   * The end of the chunk that could be sealed next, or null. Cheap: it reads an index only.
+   * Bounds of the chunk that could be sealed next, or null. Cheap: reads only an index.
    *
-   * @param known when the oldest result was stored that is not sealed, where that is known.
+   * @param known time of the oldest unsealed result, if known.
    */
   async nextSeal(checkId: string, now: number, known?: number): Promise<Seal | null> {
     const since = known ?? (await this.sealedUntil(checkId));
@@ -132,12 +131,12 @@ export class ResultColumns {
     const end = oldest + longestChunkMs;
     const inChunk = { since: oldest, latest: Math.min(latest, end) };
     const full = await this.#createdAt(checkId, inChunk, resultsPerChunk);
-    // Results of one instant are never torn apart.
+    // Results with the same timestamp are never split.
     const until = full === oldest ? oldest + 1 : Math.min(full ?? end, end);
     return until <= settled ? { since, until } : null;
   }
 
-  /** When a final result of a check was stored, counted from an instant on; null where that is not settled. */
+  /** Creation time of the final result at an offset from an instant; null if it is not settled. */
   async #createdAt(
     checkId: string,
     { since, latest }: { readonly since: number; readonly latest: number },
@@ -157,14 +156,14 @@ export class ResultColumns {
     return row?.created ?? null;
   }
 
-  /** An attempt whose run is on its way may still become a final result, at the time it came. */
+  /** The last attempt of an unfinished run may still become a final result, with its original timestamp. */
   async #oldestOnItsWay(checkId: string): Promise<number> {
     const runs = await this.#db
       .selectFrom('runs')
       .select('last_result_id')
       .where('runs.check_id', '=', checkId)
       .where(isUnfinished)
-      // Written out: in a list of parameters SQLite would not see that the index of live runs has them all.
+      // Inlined: with parameters SQLite would not recognise that the index of live runs covers both states.
       .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)])
       .where('last_result_id', 'is not', null)
       .execute();
@@ -178,11 +177,9 @@ export class ResultColumns {
     return row?.at ?? Number.MAX_SAFE_INTEGER;
   }
 
-  /**
-   * Seals one chunk, within a transaction. Returns false when there is none to seal, or the check is gone.
-   */
+  /** Seals one chunk, within a transaction. Returns false if there is nothing to seal, or if the check is deleted. */
   async sealNext(checkId: string, now: number): Promise<boolean> {
-    // Locked, so that a check that is deleted meanwhile takes the new chunk with it.
+    // Locked, so that a concurrent deletion of the check also deletes the new chunk.
     const check = await this.#db
       .selectFrom('checks')
       .select('id')
@@ -245,7 +242,7 @@ export class ResultColumns {
     return joinParts(parts, names);
   }
 
-  /** The same of sealed results only, and where they end. */
+  /** Same for sealed results only, and where they end. */
   async readSealed(
     checkId: string,
     window: { from: number; to: number },
@@ -255,7 +252,7 @@ export class ResultColumns {
     return { frame: joinParts(parts, names), sealedUntil };
   }
 
-  /** The named columns of the first chunk that begins at an instant or later, and where it ends. */
+  /** The named columns of the first chunk that begins at or after an instant, and where it ends. */
   async nextSealed(
     checkId: string,
     since: number,
@@ -282,7 +279,7 @@ export class ResultColumns {
     return { frame: joinParts([part], columns.keys()), until: chunk.to_ms };
   }
 
-  /** The bounds of the chunks of a check that have any part of a window. */
+  /** Bounds of the chunks of a check that overlap a window. */
   async chunksIn(checkId: string, { from, to }: { from: number; to: number }): Promise<ChunkBounds[]> {
     return this.#db
       .selectFrom('result_chunks')
@@ -300,7 +297,7 @@ export class ResultColumns {
     names: ReadonlySet<string>,
   ): Promise<{ readonly parts: FramePart[]; readonly sealedUntil: number }> {
     const { from, to } = window;
-    // Asked first: what is sealed from here on is in neither part twice.
+    // Read first, so that results sealed from now on are in neither part twice.
     const sealedUntil = await this.sealedUntil(checkId);
     if (sealedUntil <= from) return { parts: [], sealedUntil };
     const chunks = await this.chunksIn(checkId, { from, to: Math.min(to, sealedUntil) });
@@ -320,10 +317,7 @@ export class ResultColumns {
     return { parts, sealedUntil };
   }
 
-  /**
-   * One column of some chunks, by the beginning of the chunk; read in one statement where any is not in the
-   * cache.
-   */
+  /** One column of the given chunks, by the start of the chunk; missing entries are read in one statement. */
   async #columnsOf(checkId: string, chunks: readonly ChunkBounds[], name: string): Promise<EncodedColumns> {
     const columns = new Map<number, Uint8Array | null>();
     const missing: number[] = [];
@@ -351,7 +345,7 @@ export class ResultColumns {
     return columns;
   }
 
-  /** Up to `limit` chunks of some checks that end before an instant, the oldest of each first. */
+  /** Up to `limit` chunks of the given checks that end before an instant, the oldest of each first. */
   async chunksBefore(checkIds: readonly string[], before: number, limit: number): Promise<ChunkKey[]> {
     if (checkIds.length === 0) return [];
     return this.#db
@@ -366,7 +360,7 @@ export class ResultColumns {
       .execute();
   }
 
-  /** Removes chunks that are the oldest of their checks, within a transaction. */
+  /** Deletes chunks that are the oldest of their checks, within a transaction. */
   async remove(chunks: readonly ChunkKey[]): Promise<void> {
     const lasts = new Map(chunks.map(({ check_id: id, from_ms: fromMs }) => [id, fromMs]));
     for (const [checkId, last] of lasts) {
@@ -381,7 +375,7 @@ export class ResultColumns {
   }
 }
 
-/** The columns of one chunk by name; those that say nothing are not stored. */
+/** Columns of one chunk by name; columns with only default values are not stored. */
 function columnsOfChunk(
   chunk: ChunkBounds,
   columns: ReadonlyMap<string, EncodedColumns>,

@@ -2,7 +2,7 @@ import { type MeasuredValues, storedMeasures } from '../analytics/measured-value
 import { measuredFailures } from '../reports/check-report.ts';
 import { decodeNumbers, decodeTexts, encodeNumbers, encodeTexts, type TextColumn } from './column-coding.ts';
 
-/** What analytics need to know of a result, as the database returns it. */
+/** Properties of a result that analytics needs, as returned by the database. */
 export interface MeasuredRow {
   readonly created: number;
   readonly run_location: string;
@@ -15,26 +15,23 @@ export interface MeasuredRow {
   readonly measured: string | null;
 }
 
-/** Columns that every frame may have. Names of metrics have no `@`. */
+/** Columns that every frame may have. Names of metrics never contain `@`. */
 export const timeColumn = '@time';
 export const attemptsColumn = '@attempts';
-/** Counts the items of one result from 0; a row with 0 begins a result. */
+/** Numbers the items of one result from 0; a row with 0 begins a result. */
 export const ordinalColumn = '@ordinal';
 export const locationColumn = '@location';
-/**
- * `success`, `failure`, or `error` where the monitoring itself was at fault: it says nothing about the
- * target.
- */
+/** `success`, `failure`, or `error` if the monitoring itself was at fault, which says nothing about the target. */
 export const statusColumn = '@status';
-/** The response time of a result, in its first row, where it is one. */
+/** Response time of a result, in its first row, if valid. */
 export const responseColumn = '@response';
-/** The value of the type's dimension; the empty text where it has none. */
+/** Value of the type's dimension; the empty text if absent. */
 export const dimensionColumn = '@dimension';
 export const textColumns: readonly string[] = [locationColumn, statusColumn, dimensionColumn];
 
 /**
- * Results as columns, oldest first: a row for each item of each result. A number that was not measured is
- * NaN. A column that is not there holds nothing but NaN, the empty text, or 0 where it is `@ordinal`.
+ * Results as columns, oldest first: a row for each item of each result. A number that was not measured is NaN. An
+ * absent column holds only NaN, the empty text, or, for `@ordinal`, 0.
  */
 export interface Frame {
   readonly rowCount: number;
@@ -42,7 +39,7 @@ export interface Frame {
   readonly texts: ReadonlyMap<string, TextColumn>;
 }
 
-/** More distinct texts than an index can distinguish share the last place. */
+/** Texts beyond the range of the index share the last position. */
 const maxTexts = 65_535;
 const otherTexts = '(other)';
 
@@ -86,10 +83,10 @@ class TextColumnWriter {
   }
 }
 
-/** A result is a row of the columns, whatever is known of it. */
+/** A result occupies a row of the columns even if nothing was measured. */
 const unmeasured: MeasuredValues = [[null, {}]];
 
-/** Turns rows, oldest first, into columns. */
+/** Converts rows, oldest first, into columns. */
 export function frameOf(rows: readonly MeasuredRow[]): Frame {
   const entries = rows.flatMap((row) => {
     const values: MeasuredValues = row.measured === null ? unmeasured : storedMeasures(row.measured);
@@ -126,7 +123,7 @@ export function frameOf(rows: readonly MeasuredRow[]): Frame {
   return { rowCount: entries.length, numbers, texts };
 }
 
-/** Whether the target answered, so that the response time is one. */
+/** Whether the target responded, so that the response time is valid. */
 function hasTime({ has_errors: hasErrors, code }: MeasuredRow): boolean {
   return hasErrors === 0 && (code === null || measuredFailures.has(code));
 }
@@ -136,16 +133,16 @@ function statusOf(row: MeasuredRow): 'success' | 'failure' | 'error' {
   return row.has_failures === 1 ? 'failure' : 'success';
 }
 
-/** Some rows of a frame that are to become rows of another one. */
+/** Rows of a frame that become rows of another frame. */
 export interface FramePart {
   readonly rowCount: number;
   hasNumbers(name: string): boolean;
-  /** Writes the numbers of a column that it has into another one, from `at` on. */
+  /** Writes the numbers of a column into another column, starting at `at`. */
   numbersInto(name: string, target: Float64Array, at: number): void;
   textsOf(name: string): TextColumn | undefined;
 }
 
-/** A frame as a part of another one. */
+/** A whole frame as a part of another one. */
 export function partOf({ rowCount, numbers, texts }: Frame): FramePart {
   return {
     rowCount,
@@ -155,7 +152,7 @@ export function partOf({ rowCount, numbers, texts }: Frame): FramePart {
   };
 }
 
-/** Rows [from, to) of encoded columns, decoded where they are needed. */
+/** Rows [from, to) of encoded columns, decoded on demand. */
 export function encodedPart(
   columns: ReadonlyMap<string, Uint8Array>,
   rows: { readonly from: number; readonly to: number },
@@ -174,7 +171,7 @@ export function encodedPart(
   };
 }
 
-/** One frame of several parts, in their order, with those of the named columns that say anything. */
+/** Joins parts in order into one frame, with those of the named columns that have values. */
 export function joinParts(parts: readonly FramePart[], names: Iterable<string>): Frame {
   const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0);
   const numbers = new Map<string, Float64Array>();
@@ -203,7 +200,7 @@ export function joinParts(parts: readonly FramePart[], names: Iterable<string>):
   return { rowCount, numbers, texts };
 }
 
-/** The rows whose time is in [from, to); the times are in order. */
+/** Rows whose time is in [from, to); times are sorted. */
 export function rowsBetween(
   encodedTimes: Uint8Array,
   rowCount: number,
@@ -214,7 +211,7 @@ export function rowsBetween(
   return { from: firstAtOrAfter(times, from), to: firstAtOrAfter(times, to) };
 }
 
-/** The rows of a frame with times whose time is in [from, to). */
+/** Rows of a frame with times whose time is in [from, to). */
 export function framePart(frame: Frame, window: { readonly from: number; readonly to: number }): FramePart {
   const times = frame.numbers.get(timeColumn) ?? new Float64Array();
   const [start, end] = [firstAtOrAfter(times, window.from), firstAtOrAfter(times, window.to)];
@@ -241,7 +238,7 @@ function missingNumber(name: string): number {
   return name === ordinalColumn ? 0 : Number.NaN;
 }
 
-/** The columns of a frame as bytes, by name. Columns that say nothing are left out. */
+/** Encodes the columns of a frame, by name. Omits columns with only default values. */
 export function encodeFrame(frame: Frame): Map<string, Buffer> {
   const encoded = new Map<string, Buffer>();
   for (const [name, column] of frame.numbers) {

@@ -3,7 +3,7 @@ import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { DetailCountRow } from '../tables.ts';
 
-/** How many passes of each check there were at each location since the last one whose detail was kept. */
+/** Number of passes per check and location since the last one whose detail was kept. */
 export class DetailCounts extends Repository {
   async of(checkIds: readonly string[]): Promise<DetailCountRow[]> {
     if (checkIds.length === 0) return [];
@@ -14,7 +14,7 @@ export class DetailCounts extends Repository {
       .execute();
   }
 
-  /** Keeps counts, each once, in the order of their keys: two transactions never wait for each other. */
+  /** Stores counts, each once, in order of their keys, so that two transactions never deadlock. */
   async put(rows: readonly DetailCountRow[]): Promise<void> {
     for (const portion of this.dialect.portions(rows)) {
       await this.dialect

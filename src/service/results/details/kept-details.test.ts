@@ -19,7 +19,7 @@ const row = (kind: Kind, index: number, location = 'lab') =>
     detail: '{}',
   }) as const;
 
-/** Results one at a time, as most come; `k` for a detail that was kept, `-` for one that was left out. */
+/** Results one at a time, as most arrive; `k` for a detail that was kept, `-` for one that was dropped. */
 function course(kinds: readonly Kind[], everyNthPass: number, stepMs = minuteMs): string {
   let counts: DetailCountRow[] = [];
   return kinds

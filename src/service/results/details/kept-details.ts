@@ -1,9 +1,9 @@
 import type { DetailCountRow, ResultRow } from '../tables.ts';
 
-/** How often a pass keeps its detail: every n-th does, of a check at a location. 1: all. */
+/** How often a pass keeps its detail: every n-th pass of a check at a location. 1: all. */
 export type EveryNthPass = number;
 
-/** What is needed of a result to decide. */
+/** Columns of a result that the decision needs. */
 type Decided = Pick<
   ResultRow,
   | 'check_id'
@@ -16,9 +16,9 @@ type Decided = Pick<
   | 'detail'
 >;
 
-/** In place of a count: the next pass keeps its detail, because the last result was none. */
+/** Marker in place of a count: the next pass keeps its detail, because the last result was not a pass. */
 const nextIsKept = -1;
-/** A pass that is kept whole is never longer ago than this: root causes compare with one. */
+/** Maximum age of the last pass with details: root causes are compared with one. */
 const longestMs = 86_400_000;
 
 export function countKey({ check_id: checkId, location }: Pick<DetailCountRow, 'check_id' | 'location'>) {
@@ -26,12 +26,12 @@ export function countKey({ check_id: checkId, location }: Pick<DetailCountRow, '
 }
 
 /**
- * Which results of the schedule lose their details. Kept are those of everything but a plain pass (failures,
- * errors, degraded runs, runs that passed when they were tried again), of the first pass after one, of every
- * n-th pass, and of one a day.
+ * Decides which scheduled results lose their details. Kept are the details of everything but a plain pass (failures,
+ * errors, degraded runs, runs that passed on retry), of the first pass after one of those, of every n-th pass, and of
+ * one pass per day.
  *
- * @param counts what is known of their checks.
- * @returns the results whose details are left out, and the counts that changed.
+ * @param counts the known counts of their checks.
+ * @returns the results whose details are dropped, and the counts that changed.
  */
 export function decideDetails<Row extends Decided>(
   rows: readonly Row[],

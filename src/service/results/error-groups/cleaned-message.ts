@@ -3,20 +3,17 @@ import { isIPv6 } from 'node:net';
 import { stripVTControlCharacters } from 'node:util';
 import { assertionWords, receivedWords } from '@picket/checks/judging/assertion.ts';
 
-/** What is looked at of a message; the rest of a very long one says nothing new. */
+/** Part of a message that is examined; the rest of a very long one adds nothing. */
 const maxRawLength = 20_000;
 const maxCleanedLength = 1000;
 
 const months = 'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec';
 const days = 'Mon|Tue|Wed|Thu|Fri|Sat|Sun';
 
-/**
- * What differs between two occurrences of one error, and the word that takes its place; in the order they are
- * applied.
- */
+/** Parts that differ between two occurrences of one error, and their replacements, in order of application. */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<uuid>'],
-  // ISO 8601 and RFC 3339, then RFC 9110 and what JavaScript prints, then times of day and Unix time.
+  // ISO 8601 and RFC 3339, then RFC 9110 and the JavaScript format, then times of day and Unix time.
   [/\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b/g, '<time>'],
   [
     new RegExp(
@@ -32,13 +29,13 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?![\w.]\d)/g, '<ip>'],
 ];
 
-/** Two or more groups between colons, as IPv6 addresses are written, with a port behind brackets. */
+/** Two or more groups between colons, as in IPv6 addresses, with an optional port after brackets. */
 const maybeIPv6 = /\[?(?<![\w:])((?:[0-9a-f]{0,4}:){2,7}(?:[0-9a-f]{1,4})?)(?![\w:])(?:\](?::\d{1,5})?)?/gi;
 
 const laterRules: readonly (readonly [RegExp, string])[] = [
   [/(\bhttps?:\/\/[^\s?#"']{1,2048})[?#][^\s"')]*/gi, '$1'],
   [/\b(?:0x)?(?=\d*[a-f])[0-9a-f]{8,}\b/gi, '<hex>'],
-  // File paths: with a place in the file, in a folder for temporary files, of Windows, or as a URL.
+  // File paths: with a line number, in a temporary folder, on Windows, or as a URL.
   [/file:\/\/\/[^\s"'):]+(?::\d+){0,2}/g, '<path>'],
   [/\b[A-Za-z]:\\[^\s"'):]+(?::\d+){0,2}/g, '<path>'],
   [/(?<![\w:/.>-])(?:\/[\w.@<>+-]+){1,64}(?::\d+){1,2}/g, '<path>'],
@@ -50,22 +47,22 @@ const numbers = /(?<![A-Za-z_<\d.])\d+(?:\.\d+)*/g;
 const statusBefore = /(?:\bstatus|_status|status_code|\bhttp\b)[^\n]{0,60}$/i;
 
 /**
- * A message without what changes from one occurrence to the next (check model 3.7), so that equal errors have
- * equal texts: no colours, no call log of Playwright, and words in place of ids, times, addresses, paths and
- * numbers. HTTP statuses stay, because a 404 is not a 500.
+ * Removes the parts of a message that differ between occurrences (check model 3.7), so that equal errors have equal
+ * texts: no colours, no Playwright call log, and placeholders for ids, times, addresses, paths and numbers. HTTP
+ * statuses are kept, because a 404 is not a 500.
  */
 export function cleanedMessage(raw: string): string {
   const plain = stripVTControlCharacters(raw.slice(0, maxRawLength));
   const callLogAt = plain.indexOf('Call log:');
   let text = callLogAt === -1 ? plain : plain.slice(0, callLogAt);
-  // What an assertion received differs each time; which one failed does not.
+  // The value that an assertion received differs each time; the assertion that failed does not.
   const isOfAssertion = isAssertion(text);
   if (isOfAssertion) text = text.split(receivedWords, 1)[0] ?? text;
   for (const [pattern, word] of rules) text = text.replace(pattern, word);
   text = text.replace(maybeIPv6, (match, address: string) => (isIPv6(address) ? '<ip>' : match));
   for (const [pattern, word] of laterRules) text = text.replace(pattern, word);
   text = text.replace(numbers, (number, offset: number) => {
-    // The numbers of an assertion are its configuration.
+    // Numbers in an assertion are part of its configuration.
     if (number.length < 2 || isOfAssertion) return number;
     const isStatus =
       /^[1-5]\d\d$/.test(number) && statusBefore.test(text.slice(Math.max(0, offset - 80), offset));
@@ -75,14 +72,13 @@ export function cleanedMessage(raw: string): string {
 }
 
 /**
- * Whether a message is about an assertion of a check: each is a group by itself, however alike two of them
- * are.
+ * Whether a message is about an assertion of a check: each assertion is its own group, however similar two of them are.
  */
 export function isAssertion(message: string): boolean {
   return message.startsWith(assertionWords);
 }
 
-/** SHA-256 of a cleaned message, in hex: what tells groups apart. */
+/** SHA-256 of a cleaned message, in hex; identifies a group. */
 export function errorHash(cleaned: string): string {
   return createHash('sha256').update(cleaned).digest('hex');
 }

@@ -8,24 +8,24 @@ import { cleanedMessage, errorHash, isAssertion } from './cleaned-message.ts';
 import { areAlike, mayBeAlike } from './similarity.ts';
 import { type GroupOwner, groupKey } from './store.ts';
 
-/** The environments in which an error occurred. */
+/** Environments in which an error occurred. */
 export const groupEnvironments = storedValue<readonly string[]>('error_groups.environments', []);
 const testsOf = storedValue<readonly object[]>('error_groups.tests', []);
 
-/** A result and what it says went wrong. */
+/** A result and its error messages. */
 export interface FailedResult {
   readonly id: string;
   readonly owner: GroupOwner;
-  /** The environment of its test session. */
+  /** Environment of its test session. */
   readonly environment?: string | null | undefined;
   readonly messages: readonly string[];
-  /** Whether it is the one that a run failed with: an attempt that is repeated is no failed run yet. */
+  /** Whether it is the result that its run failed with: an attempt that is retried is not a failed run yet. */
   readonly hasFailedRun: boolean;
-  /** The tests that errors of it occurred in. */
+  /** Tests in which its errors occurred. */
   readonly tests?: readonly FailedTest[] | undefined;
 }
 
-/** One error of one owner, the results of the batch it occurred in, and those of them that a run failed with. */
+/** One error of one owner, with the results of the batch that contain it, and those that a run failed with. */
 interface Occurrence {
   readonly owner: GroupOwner;
   readonly raw: string;
@@ -37,7 +37,7 @@ interface Occurrence {
   readonly tests: FailedTest[];
 }
 
-/** A group, and what of a batch joined it. */
+/** A group and the parts of a batch that joined it. */
 interface Joined extends Pick<Occurrence, 'resultIds' | 'failedRuns' | 'environments' | 'tests'> {
   readonly group: ErrorGroupRow;
 }
@@ -45,24 +45,23 @@ interface Joined extends Pick<Occurrence, 'resultIds' | 'failedRuns' | 'environm
 const maxGroupsPerResult = 50;
 const comparedGroups = 50;
 /**
- * Bounds of what a batch of results may cost: comparisons of two messages, and groups it makes. Batches of real
- * errors stay far below; beyond it errors are found by their hash only, and new ones are in no group.
+ * Limits on the cost of a batch of results: message comparisons, and new groups. Batches of real errors stay far below;
+ * beyond the limits, errors are matched only by hash, and new ones join no group.
  */
 const maxComparisons = 400;
 const maxNewGroups = 200;
 const maxRawLength = 10_000;
 const maxEnvironments = 100;
 const maxTests = 100;
-/** Shorter than anything is kept. */
+/** Shorter than any retention period. */
 const longUnseenMs = 43_200_000;
 
 /**
- * Finds or makes the groups that the errors of some results fall into, in the transaction that stores the
- * results. An error joins the group of its owner with the same hash, else one whose cleaned message is at
- * least 80 % alike, else it makes a group. An archived group that gets a new error is open again, unless it
- * was archived for good.
+ * Finds or creates the groups for the errors of results, in the transaction that stores the results. An error joins the
+ * group of its owner with the same hash, else one whose cleaned message is at least 80 % similar, else it creates a
+ * group. An archived group that gets a new error is reopened, unless it was archived permanently.
  *
- * @returns the ids of the groups of each result, by the result's id; results without messages have none.
+ * @returns the ids of the groups by result id; results without messages have none.
  */
 export async function groupErrors(
   repositories: Repositories,
@@ -122,19 +121,13 @@ export async function groupErrors(
   return groupIds;
 }
 
-/**
- * A group that was not seen for long may be removed at this moment: written again, it stays, or is there
- * again.
- */
+/** A group that was not seen for long may be deleted at this moment: writing it again keeps or recreates it. */
 async function kept(repositories: Repositories, group: ErrorGroupRow, now: number): Promise<ErrorGroupRow> {
   if (now - group.last_seen < longUnseenMs) return group;
   return repositories.errorGroups.insert({ ...group, last_seen: now });
 }
 
-/**
- * What a result of a run says went wrong, and what its errors belong to: the check, or the project of its
- * test session.
- */
+/** The errors of a run's result and their owner: the check, or the project of its test session. */
 export function failedResult(
   run: Pick<RunRow, 'account_id' | 'check_id'>,
   id: string,
@@ -155,7 +148,7 @@ export function failedResult(
   return { id, owner, environment: session?.environment, messages, ...more };
 }
 
-/** The different errors of a batch, in one order, so that two batches cannot wait for each other. */
+/** The distinct errors of a batch, in a fixed order, so that two batches cannot deadlock. */
 function occurrencesOf(results: readonly FailedResult[]): Occurrence[] {
   const byKey = new Map<string, Occurrence>();
   for (const { id, owner, environment, messages, hasFailedRun, tests } of results) {
@@ -240,7 +233,7 @@ async function makeGroup(
   return { group: made, isNew: made.id === row.id };
 }
 
-/** The cause of a new error is looked for once, by itself. */
+/** Requests an automatic root-cause analysis once for each new error. */
 async function askForCauses(
   { analyses }: Pick<Repositories, 'analyses'>,
   groups: readonly ErrorGroupRow[],
@@ -260,7 +253,7 @@ function mergedEnvironments(group: ErrorGroupRow, seen: ReadonlySet<string>): st
   return JSON.stringify([...new Set([...before, ...seen])].slice(0, maxEnvironments));
 }
 
-/** One for each occurrence, the newest first. */
+/** One entry per occurrence, newest first. */
 function mergedTests(group: ErrorGroupRow, seen: readonly FailedTest[]): string | null {
   if (seen.length === 0) return group.tests;
   const before = group.tests === null ? [] : testsOf(group.tests);
@@ -268,7 +261,7 @@ function mergedTests(group: ErrorGroupRow, seen: readonly FailedTest[]): string 
   return JSON.stringify([...now.reverse(), ...before].slice(0, maxTests));
 }
 
-/** Text that both engines can store: PostgreSQL has no NUL in texts. */
+/** Text that both engines can store: PostgreSQL does not allow NUL in text. */
 function storable(text: string): string {
   return text.replaceAll('\u0000', '\uFFFD').toWellFormed();
 }

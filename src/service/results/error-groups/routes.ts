@@ -28,7 +28,7 @@ type ListCall = Pick<Call, 'request' | 'reply'> & {
   readonly query: { readonly limit: number; readonly page: number; readonly includeArchived: boolean };
 };
 
-/** The routes of error groups, those of checks and those of test sessions. */
+/** Routes of error groups, those of checks and those of test sessions. */
 export function errorGroupHandlers(deps: HandlerDeps): [string, AnyHandler][] {
   const { store } = deps;
   const list = async (
@@ -114,7 +114,7 @@ function changeOf(
   const { archivedUntilNextEvent, archiveForEver } = patch;
   return {
     ...(archivedUntilNextEvent === undefined ? {} : { is_archived: archivedUntilNextEvent ? 1 : 0 }),
-    // Taken back is taken back: a group that is shown again is archived in neither way.
+    // Unarchiving removes permanent archiving, too.
     ...(archivedUntilNextEvent === false ? { is_archived_for_ever: 0 as const } : {}),
     ...(archiveForEver === undefined ? {} : { is_archived_for_ever: archiveForEver ? 1 : 0 }),
   };

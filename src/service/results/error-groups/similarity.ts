@@ -1,15 +1,15 @@
 const comparedLength = 500;
 
-/** From which likeness on two cleaned messages are the same error (check model 3.7). */
+/** Similarity from which two cleaned messages count as the same error (check model 3.7). */
 const alikeFrom = 0.8;
 
-/** Characters are distinguished by their lower bits: what is different there is different. */
+/** Characters are binned by their low bits: different bins imply different characters. */
 const bins = 64;
 const counts = new Int32Array(bins);
 
 /**
- * Whether two cleaned messages can be alike, from their lengths and how often each character occurs: every
- * change of one character changes two counts by one at most. Cheap, where counting the distance is not.
+ * Whether two cleaned messages can be similar, judged by their lengths and character counts: changing one character
+ * changes two counts by at most one. Cheap, unlike computing the distance.
  */
 export function mayBeAlike(left: string, right: string): boolean {
   const a = left.slice(0, comparedLength);
@@ -33,9 +33,9 @@ function add(code: number, by: number): void {
 }
 
 /**
- * Whether two cleaned messages are at least 80 % alike: 1 minus the Levenshtein distance of their first 500
- * characters by the length of the longer one. Texts that cannot be are recognised without counting, and the count
- * ends where it is clear.
+ * Whether two cleaned messages are at least 80 % similar: 1 minus the Levenshtein distance of their first 500
+ * characters divided by the length of the longer one. Texts that cannot be similar are rejected early, and the
+ * computation stops once the result is certain.
  */
 export function areAlike(left: string, right: string): boolean {
   if (!mayBeAlike(left, right)) return false;
@@ -45,14 +45,11 @@ export function areAlike(left: string, right: string): boolean {
 }
 
 function maxDistanceOf(a: string, b: string): number {
-  // Floating point: (1 - 0.8) * 10 is a little under 2.
+  // Floating point: (1 - 0.8) * 10 is slightly below 2.
   return Math.floor((1 - alikeFrom) * Math.max(a.length, b.length) + 1e-9);
 }
 
-/**
- * Whether the Levenshtein distance of two texts is at most `max`: only the diagonal band that can be is
- * computed.
- */
+/** Whether the Levenshtein distance of two texts is at most `max`: computes only the relevant diagonal band. */
 function distanceWithin(a: string, b: string, max: number): boolean {
   const beyond = max + 1;
   let previous = new Int32Array(b.length + 1);

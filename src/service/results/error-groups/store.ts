@@ -2,11 +2,11 @@ import { readPage } from '@picket/platform/store/engine/queries.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { ErrorGroupRow } from '../tables.ts';
 
-/** What groups belong to. */
+/** Owner of groups. */
 export interface GroupOwner {
   readonly accountId: string;
   readonly kind: ErrorGroupRow['kind'];
-  /** Id of the check, or of the project; '' for test sessions without one. */
+  /** Id of the check or the project; '' for test sessions without a project. */
   readonly ownerId: string;
 }
 
@@ -17,9 +17,9 @@ export interface GroupFilter {
   readonly includeArchived: boolean;
 }
 
-/** Groups of errors that are alike. */
+/** Groups of similar errors. */
 export class ErrorGroups extends Repository {
-  /** The newest groups of an owner, to look for one that a new message is like. */
+  /** The newest groups of an owner, as candidates for a new message. */
   async newest(owner: GroupOwner, limit: number): Promise<ErrorGroupRow[]> {
     return this.db
       .selectFrom('error_groups')
@@ -33,7 +33,7 @@ export class ErrorGroups extends Repository {
       .execute();
   }
 
-  /** The groups with some owners' hashes, by `groupKey`. The errors belong to one account and kind. */
+  /** Groups with the given hashes, by `groupKey`. All errors belong to one account and kind. */
   async findByHashes(
     errors: readonly { readonly owner: GroupOwner; readonly hash: string }[],
   ): Promise<Map<string, ErrorGroupRow>> {
@@ -50,7 +50,7 @@ export class ErrorGroups extends Repository {
     return new Map(rows.map((row) => [groupKey(ownerOf(row), row.error_hash), row]));
   }
 
-  /** Makes a group, or finds the one another transaction made meanwhile. */
+  /** Inserts a group, or finds the one that another transaction inserted meanwhile. */
   async insert(row: ErrorGroupRow): Promise<ErrorGroupRow> {
     return this.db
       .insertInto('error_groups')
@@ -64,7 +64,7 @@ export class ErrorGroups extends Repository {
       .executeTakeFirstOrThrow();
   }
 
-  /** Counts runs that failed by errors: a group that was archived until then is open again. */
+  /** Counts failed runs per error: a group that was archived is reopened. */
   async countSeen(
     seen: readonly {
       readonly id: string;
@@ -113,7 +113,7 @@ export class ErrorGroups extends Repository {
       .executeTakeFirst();
   }
 
-  /** Archives a group or takes it back; returns it as it is then. */
+  /** Archives or unarchives a group; returns the updated group. */
   async archive(
     group: ErrorGroupRow,
     change: Partial<Pick<ErrorGroupRow, 'is_archived' | 'is_archived_for_ever'>>,
@@ -127,7 +127,7 @@ export class ErrorGroups extends Repository {
       .executeTakeFirst();
   }
 
-  /** Groups, those seen last first, and how many there are. */
+  /** Groups, most recently seen first, and their total number. */
   async list(
     filter: GroupFilter,
     page: { readonly limit: number; readonly offset: number },
@@ -145,7 +145,7 @@ export class ErrorGroups extends Repository {
     return { total, groups };
   }
 
-  /** Removes the groups of a deleted check. */
+  /** Deletes the groups of a deleted check. */
   async deleteOfCheck(accountId: string, checkId: string): Promise<void> {
     await this.db
       .deleteFrom('error_groups')
@@ -156,7 +156,7 @@ export class ErrorGroups extends Repository {
   }
 }
 
-/** Identifies an error of an owner. */
+/** Key of an error of an owner. */
 export function groupKey(owner: GroupOwner, hash: string): string {
   return `${owner.kind} ${owner.accountId} ${owner.ownerId} ${hash}`;
 }

@@ -5,7 +5,7 @@ import type { Aggregate } from '@picket/protocol/results/reporting.ts';
 import type { Coverage } from '@picket/protocol/runs/coverage.ts';
 import type { ReportedCheck, RunAggregate } from './store.ts';
 
-/** Failures after which the response time still counts: the target answered. */
+/** Failures after which the response time still counts, because the target responded. */
 export const measuredFailures: ReadonlySet<string> = new Set(
   Object.keys(failureCatalogue).filter(
     (code) =>
@@ -15,10 +15,7 @@ export const measuredFailures: ReadonlySet<string> = new Set(
   ),
 );
 
-/**
- * What a report says of the runs of a window; of none at all, that nothing is known. Types that nobody runs
- * have no times.
- */
+/** Figures of a report for the runs in a window; unknown without runs. Types that no agent runs have no times. */
 export function aggregateView(
   checkType: string,
   aggregate: RunAggregate | undefined,
@@ -32,12 +29,12 @@ export function aggregateView(
   return { successRatio, avg: averageMs, p95: p95Ms, p99: p99Ms, coverage };
 }
 
-/** Types that nobody runs have none: their newest event holds until the next one. */
+/** Types that no agent runs have no slots: their newest event holds until the next one. */
 export function hasSlots({ checkType }: Pick<ReportedCheck, 'checkType'>): boolean {
   return !findCheckType(checkType)?.pings;
 }
 
-/** How a run ended. A fault of the monitoring says nothing about the target. */
+/** Verdict of a run. A fault of the monitoring says nothing about the target. */
 export function verdictOf(run: {
   readonly hasFailures: boolean;
   readonly hasErrors: boolean;
@@ -48,7 +45,7 @@ export function verdictOf(run: {
   return run.isDegraded ? 'degraded' : 'passing';
 }
 
-/** Whether a check with these tags is among those a dashboard or report asks for. */
+/** Whether a check with these tags is selected by a dashboard or report. */
 export function matchesTags(
   tags: readonly string[],
   { wanted, needsAll }: { readonly wanted: readonly string[]; readonly needsAll: boolean },

@@ -5,7 +5,7 @@ import type { Window } from './window.ts';
 
 type Cell = string | number | boolean | null;
 
-/** Reasons that have a column in every report, so that reports can be put under each other. */
+/** Reasons that have a column in every report, so that reports can be concatenated. */
 const cancelReasons: readonly string[] = [
   'deactivated',
   'deleted',
@@ -47,7 +47,7 @@ const columns: readonly Column[] = [
   ['p99_ms', ({ aggregate }) => aggregate.p99],
 ];
 
-/** Slots that ended for a reason without a column. */
+/** Slots that ended for a reason without a column of its own. */
 function otherReasons({ missed, cancelled }: Coverage): number {
   const others = (counts: Readonly<Record<string, number>>, known: readonly string[]) =>
     Object.entries(counts).reduce((sum, [reason, count]) => (known.includes(reason) ? sum : sum + count), 0);
@@ -55,7 +55,7 @@ function otherReasons({ missed, cancelled }: Coverage): number {
 }
 
 /**
- * A report as a table. The columns from `evaluated` to the last reason add up to `slots_due`. Cells of unknown
+ * A report as a CSV table. The columns from `evaluated` to the last reason add up to `slots_due`. Cells of unknown
  * numbers are empty.
  */
 export function reportAsCsv(reports: readonly CheckReport[], { from, to }: Window): string {
@@ -70,7 +70,7 @@ export function reportAsCsv(reports: readonly CheckReport[], { from, to }: Windo
 function written(cell: Cell): string {
   if (cell === null) return '';
   if (typeof cell !== 'string') return String(cell);
-  // Programs for tables take such a text for a formula and run it.
+  // Spreadsheet programs interpret such a text as a formula and run it.
   const text = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -10,7 +10,7 @@ import { namedWindow, type Window } from './window.ts';
 
 type Asked = Pick<Call<typeof reportingRoutes.getReport>, 'caller' | 'query'>;
 
-/** The routes of reports. */
+/** Routes of reports. */
 export function reportingHandlers({
   store,
   clock,
@@ -49,7 +49,7 @@ export function reportingHandlers({
   });
 }
 
-/** `from` and `to` override the named window, each its own end of it. */
+/** `from` and `to` each override one end of the named window. */
 function windowOf(
   query: {
     readonly from?: string | undefined;

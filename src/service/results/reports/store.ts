@@ -3,36 +3,36 @@ import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
 import { sql } from 'kysely';
 
-/** Some milliseconds of work: a page of many checks takes few turns, and others come in between. */
+/** A few milliseconds of work: a page of many checks takes few turns, and other requests run in between. */
 const checksPerStatement = 20;
 
 const taggedOf = storedValue<Tagged>('checks.definition', {});
 
-/** Which checks a report or a page is about. */
+/** Selects the checks of a report or page. */
 export interface ReportFilter {
   readonly accountId: string;
   readonly tags: readonly string[];
-  /** Whether a check needs all of the tags; else any of them will do. Without tags every check fits. */
+  /** Whether a check needs all of the tags rather than any of them. Without tags every check matches. */
   readonly needsAllTags: boolean;
   readonly isActivated?: boolean | undefined;
 }
 
-/** A check as reports and pages name it. */
+/** A check as reports and pages show it. */
 export interface ReportedCheck {
   readonly id: string;
   readonly accountId: string;
   readonly name: string;
   readonly checkType: string;
-  /** Whether it runs: both it and its group are activated. */
+  /** Whether it runs: both the check and its group are activated. */
   readonly isActivated: boolean;
-  /** Its own and those of its group. */
+  /** Its own tags and those of its group. */
   readonly tags: readonly string[];
   readonly groupName: string | null;
 }
 
-/** How the runs of a check ended in a window. Times in milliseconds; null when nothing was measured. */
+/** Outcomes of the runs of a check in a window. Times in milliseconds; null if nothing was measured. */
 export interface RunAggregate {
-  /** Final runs, without those that ended by a fault of the monitoring itself. */
+  /** Final runs, excluding those that ended by a fault of the monitoring itself. */
   readonly runCount: number;
   readonly passedCount: number;
   readonly averageMs: number | null;
@@ -58,9 +58,9 @@ export interface RecentRun {
   readonly measured: string | null;
 }
 
-/** What reports, dashboards and badges show of checks: read from the results themselves. */
+/** Data of checks for reports, dashboards and badges, read from the results themselves. */
 export class Reports extends Repository {
-  /** All checks that fit, by name. */
+  /** All matching checks, by name. */
   async checks(filter: ReportFilter): Promise<ReportedCheck[]> {
     let query = this.#select().where('checks.account_id', '=', filter.accountId);
     const groups = filter.needsAllTags ? filter.tags.map((tag) => [tag]) : [filter.tags];
@@ -92,7 +92,7 @@ export class Reports extends Repository {
     return row && reportedCheck(row);
   }
 
-  /** The checks of a group. */
+  /** Checks of a group. */
   async checksOfGroup(accountId: string, groupId: number): Promise<ReportedCheck[]> {
     const rows = await this.#select()
       .where('checks.account_id', '=', accountId)
@@ -101,10 +101,10 @@ export class Reports extends Repository {
     return rows.map(reportedCheck);
   }
 
-  /** The checks that run and open incidents of some services of an account, by service. */
+  /** Activated checks that open incidents of the given services of an account, by service. */
   async checksOfServices(accountId: string, serviceIds: readonly string[]): Promise<ServiceCheck[]> {
     const stored = sql.ref('checks.definition');
-    // One broken row of SQLite would fail the whole query; PostgreSQL stores none.
+    // On SQLite a single malformed row would fail the whole query; PostgreSQL does not store malformed JSON.
     const isSqlite = this.dialect.name === 'sqlite';
     const definition = isSqlite ? sql`case when json_valid(${stored}) then ${stored} end` : stored;
     const serviceId = sql<string>`lower((${definition}) -> 'triggerIncident' ->> 'serviceId')`;
@@ -139,7 +139,7 @@ export class Reports extends Repository {
       ]);
   }
 
-  /** The newest final runs of checks since an instant, newest first, at most `limit` of each. */
+  /** Newest final runs of checks since an instant, newest first, at most `limit` of each. */
   async recentRuns(checkIds: readonly string[], since: number, limit: number): Promise<RecentRun[]> {
     const all: RecentRun[] = [];
     for (let start = 0; start < checkIds.length; start += checksPerStatement) {

@@ -3,7 +3,7 @@ import type { reportRanges } from '@picket/protocol/results/reporting.ts';
 
 const dayMs = 86_400_000;
 
-/** A stretch of time in epoch milliseconds; the end is not part of it. */
+/** A period in epoch milliseconds, excluding its end. */
 export interface Window {
   readonly from: number;
   readonly to: number;
@@ -18,7 +18,7 @@ export function namedWindow(range: (typeof reportRanges)[number], now: number, t
   const startOf = (day: typeof today) => instantOfLocal(day.toPlainDateTime(), timeZone);
   const monday = today.subtract({ days: today.dayOfWeek - 1 });
   const first = today.with({ day: 1 });
-  // What was stored in this very millisecond belongs to it.
+  // Includes results stored in this very millisecond.
   const end = now + 1;
   switch (range) {
     case 'last24Hrs':

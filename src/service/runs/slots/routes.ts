@@ -16,7 +16,7 @@ const dayMs = 86_400_000;
 
 const inQuery = { source: 'query', key: 'location' } as const;
 
-/** The routes of slots: the ledger as people see it. */
+/** Routes of slots: the ledger as users see it. */
 export function slotHandlers({
   store,
   clock,
@@ -73,7 +73,7 @@ export function slotHandlers({
   return [...ofSlots, ...ofLocations];
 }
 
-/** @throws AppError VALIDATION_FAILED when the window ends before it begins. */
+/** @throws AppError VALIDATION_FAILED if the window ends before it begins. */
 function windowOf(
   query: { readonly from?: string | undefined; readonly to?: string | undefined },
   now: number,

@@ -30,9 +30,9 @@ export interface SlotRow {
   readonly is_degraded: number | null;
 }
 
-/** The slots of the schedule, read from the ledger. Runs of sessions are no slots. */
+/** Slots of the schedule, read from the ledger. Runs of sessions are not slots. */
 export class Slots extends Repository {
-  /** Slots of a check behind a cursor, newest first. */
+  /** Slots of a check after a cursor, newest first. */
   async ofCheck(
     checkId: string,
     filter: SlotFilter,

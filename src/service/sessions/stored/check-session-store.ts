@@ -5,10 +5,7 @@ import type { CountedResultRow, ResultRow } from '../../results/tables.ts';
 import type { RunRow } from '../../runs/tables.ts';
 import type { CheckSessionRow } from './tables.ts';
 
-/**
- * Check sessions: what somebody asked to be run now. How far one is follows from its runs; nothing is stored
- * twice.
- */
+/** Check sessions: requests to run checks now. Their progress follows from their runs; nothing is stored twice. */
 export class CheckSessions extends Repository {
   async insert(rows: readonly CheckSessionRow[]): Promise<void> {
     for (const batch of batches(rows)) await this.db.insertInto('check_sessions').values(batch).execute();
@@ -32,7 +29,7 @@ export class CheckSessions extends Repository {
       .execute();
   }
 
-  /** The runs of sessions, in the order of their locations. */
+  /** Runs of sessions, in order of their locations. */
   async runs(ids: readonly string[]): Promise<RunRow[]> {
     if (ids.length === 0) return [];
     return this.db
@@ -43,7 +40,7 @@ export class CheckSessions extends Repository {
       .execute();
   }
 
-  /** The results of a session's runs, oldest first. */
+  /** Results of a session's runs, oldest first. */
   async results(session: CheckSessionRow): Promise<ResultRow[]> {
     const runs = this.db.selectFrom('runs').select('id').where('check_session_id', '=', session.id);
     const rows = await this.db
@@ -59,7 +56,7 @@ export class CheckSessions extends Repository {
     return rows.map((row) => unpackRow<CountedResultRow>(row));
   }
 
-  /** How many calls a trigger had since an instant, and when the first of them was. */
+  /** Start times of the calls of a trigger since an instant. */
   async callsSince(triggerId: string, since: number): Promise<number[]> {
     const rows = await this.db
       .selectFrom('check_sessions')

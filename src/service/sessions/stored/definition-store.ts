@@ -6,19 +6,19 @@ import type { Check } from '../../checks/store.ts';
 import { checkDefinition } from '../../checks/stored-definition.ts';
 import type { TestDefinitionRow } from './tables.ts';
 
-/** A definition that a test session runs, as if it were a check, with the settings of its group. */
+/** A definition that a test session runs like a check, with the settings of its group. */
 export interface TestDefinition {
   readonly check: Check;
   readonly group: CheckGroup | undefined;
 }
 
-/** Definitions that are no checks: runs and results of test sessions name them in the place of a check. */
+/** Definitions that are not checks: runs and results of test sessions refer to them in place of a check. */
 export class TestDefinitions extends Repository {
   async insert(rows: readonly TestDefinitionRow[]): Promise<void> {
     for (const batch of batches(rows)) await this.db.insertInto('test_definitions').values(batch).execute();
   }
 
-  /** Those of some ids that are definitions, by id. */
+  /** The given ids that are definitions, by id. */
   async findMany(ids: readonly string[]): Promise<Map<string, TestDefinition>> {
     const wanted = [...new Set(ids)];
     if (wanted.length === 0) return new Map();

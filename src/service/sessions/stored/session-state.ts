@@ -6,20 +6,19 @@ import type { TestSessionStatus } from './test-session-store.ts';
 
 type CheckSessionStatus = (typeof checkSessionStatusNames)[number];
 
-/** How far runs that were asked for are. */
+/** Progress of requested runs. */
 export interface SessionState {
   readonly status: CheckSessionStatus;
   readonly isFinal: boolean;
-  /** When the last run ended; null while some are on their way. */
+  /** When the last run ended; null while some are unfinished. */
   readonly stopped: number | null;
 }
 
 const isLive = (run: RunRow) => run.state === 'queued' || run.state === 'leased';
 
 /**
- * The state of a session, from its runs and their results (check model 4.8). While runs are on their way it
- * says what the ended ones were like. Then the worst counts: cancelled, failed, timed out (nobody took a run
- * in time), degraded.
+ * State of a session, derived from its runs and their results (check model 4.8). While runs are unfinished, it reflects
+ * those that have ended. Then the worst counts: cancelled, failed, timed out (no agent took a run in time), degraded.
  */
 export function sessionState(runs: readonly RunRow[], results: readonly ResultRow[]): SessionState {
   const finals = results.filter((result) => result.result_type === 'FINAL');
@@ -52,18 +51,18 @@ export function sessionState(runs: readonly RunRow[], results: readonly ResultRo
 
 type Verdict = Pick<TestResultRow, 'has_errors' | 'has_failures'>;
 
-/** What became of a result, in the words of the session that it belongs to. */
+/** Status of a result in the terms of its session. */
 export function resultStatus({ has_errors, has_failures }: Verdict): TestSessionStatus {
   return has_errors === 1 || has_failures === 1 ? 'FAILED' : 'PASSED';
 }
 
-/** The same of a run that has no final result. */
+/** Same for a run without a final result. */
 export function runStatus({ state, ended }: Pick<RunRow, 'state' | 'ended'>): TestSessionStatus {
   if (state === 'cancelled') return 'CANCELLED';
   return ended === null ? 'RUNNING' : 'FAILED';
 }
 
-/** The sequences of a test session by what became of them. */
+/** Sequences of a test session by status. */
 export function sequencesByStatus(
   runs: readonly Pick<RunRow, 'id' | 'sequence_id' | 'state' | 'ended'>[],
   finals: readonly (Verdict & Pick<TestResultRow, 'run_id'>)[],

@@ -1,16 +1,16 @@
-/** Checks that somebody asked to be run now: one session for each check. */
+/** A request to run a check now: one session for each check. */
 export interface CheckSessionRow {
   id: string;
   account_id: string;
   check_id: string;
   run_source: string;
-  /** The trigger whose URL was called, where it was one. */
+  /** Trigger whose URL was called, if any. */
   trigger_id: string | null;
   started: number;
   cancelled: number | null;
 }
 
-/** Checks that somebody tries out: their results stay out of statuses, alerts and analytics. */
+/** A test run of checks: its results are excluded from statuses, alerts and analytics. */
 export interface TestSessionRow {
   id: string;
   account_id: string;
@@ -19,7 +19,7 @@ export interface TestSessionRow {
   run_location: string;
   /** JSON: `{key, value, secret, locked}` each. */
   environment_variables: string;
-  /** JSON: the strategy, or null; the column is null where each check's own holds. */
+  /** JSON: the strategy, or null; the column is null if each check's own strategy applies. */
   retry_strategy: string | null;
   /** JSON. */
   metadata: string;
@@ -28,40 +28,40 @@ export interface TestSessionRow {
   author: string | null;
   provider: string | null;
   name_search: string;
-  /** By what name of its own the client that started it follows it; null where none does. */
+  /** Id under which the client that started it follows it; null if none does. */
   suite_id: string | null;
-  /** Whether that client wants the logs of its runs. */
+  /** Whether that client requested the logs of its runs. */
   streams_logs: 0 | 1;
-  /** 1 as soon as one of its runs has failed or was missed, whatever is removed later. */
+  /** 1 as soon as one of its runs has failed or was missed, even if they are deleted later. */
   failed: 0 | 1;
   started: number;
   cancelled: number | null;
 }
 
-/** A definition that is no check, which a test session runs. Its runs and results have its id for that of a check. */
+/** A definition that is not a check, run by a test session. Its runs and results use its id as the id of a check. */
 export interface TestDefinitionRow {
   id: string;
   account_id: string;
   test_session_id: string;
-  /** What the caller calls it. */
+  /** Name given by the caller. */
   logical_id: string;
   check_type: string;
   name: string;
-  /** The file it is written in, as the caller names it. */
+  /** Source file of the definition, as named by the caller. */
   source_file: string | null;
   /** JSON. */
   definition: string;
-  /** JSON: the settings of its group; null where it has none. */
+  /** JSON: settings of its group; null if it has none. */
   group_definition: string | null;
   created: number;
 }
 
-/** A URL whose call runs a check, or the checks of a group. */
+/** A URL that, when called, runs a check, or the checks of a group. */
 export interface TriggerRow {
   id: string;
   account_id: string;
   kind: 'check' | 'group';
-  /** The id of the check or of the group, as text. */
+  /** Id of the check or group, as text. */
   target_id: string;
   token: string;
   created: number;

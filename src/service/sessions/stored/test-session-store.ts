@@ -27,7 +27,7 @@ export interface TestSessionFilter {
   readonly providers?: readonly string[] | undefined;
   readonly textSearch?: string | undefined;
   readonly errorGroupId?: string | undefined;
-  /** Sessions after this one in the list. */
+  /** Only sessions after this one in the list. */
   readonly after?: { readonly started: number; readonly id: string } | undefined;
 }
 
@@ -38,31 +38,31 @@ const cancelled = sql`exists (select 1 from runs
     and (runs.ended_day < 0 or runs.ended_day >= test_sessions.started - ${sql.lit(dayMs)}))`;
 
 /**
- * How far a session is, from its runs. That it failed is kept with it: its runs and results may be removed
- * before it, and a verdict never changes.
+ * Status of a session, from its runs. Whether it failed is stored with it: its runs and results may be deleted earlier,
+ * and a verdict never changes.
  */
 const status = sql<TestSessionStatus>`case when ${live} then 'RUNNING'
   when test_sessions.cancelled is not null or ${cancelled} then 'CANCELLED'
   when test_sessions.failed = 1 then 'FAILED' else 'PASSED' end`;
 
-/** Whether a result counts, and what it says. */
+/** Type and verdict of a result. */
 export type ResultVerdict = Pick<TestResultRow, 'run_id' | 'result_type' | 'has_errors' | 'has_failures'>;
 
 export type TestSession = TestSessionRow & { readonly status: TestSessionStatus };
 
-/** A test session with its runs and what is known of their results, without details. */
+/** A test session with its runs and their results, without details. */
 export interface TestSessionState {
   readonly session: TestSession;
   readonly runs: readonly RunRow[];
   readonly results: readonly Pick<TestResultRow, (typeof followedColumns)[number]>[];
-  /** What is run, by its id. */
+  /** Names of the checks or definitions, by id. */
   readonly names: ReadonlyMap<string, RunName>;
 }
 
 interface RunName {
   readonly name: string;
   readonly sourceFile: string | null;
-  /** Whether its pictures to compare with are made anew. */
+  /** Whether it recreates its reference pictures. */
   readonly updatesSnapshots: boolean;
 }
 
@@ -84,8 +84,7 @@ const followedColumns = [
 ] as const;
 
 /**
- * Test sessions and the results of their runs, which stay out of everything that counts the results of
- * checks.
+ * Test sessions and the results of their runs, which are excluded from everything that counts the results of checks.
  */
 export class TestSessions extends Repository {
   async insert(row: TestSessionRow): Promise<void> {
@@ -102,7 +101,7 @@ export class TestSessions extends Repository {
       .executeTakeFirst();
   }
 
-  /** The sessions that runs belong to, by id. */
+  /** Sessions by the ids that runs refer to. */
   async findMany(ids: readonly (string | null)[]): Promise<Map<string, TestSessionRow>> {
     const wanted = [...new Set(ids)].filter((id) => id !== null);
     if (wanted.length === 0) return new Map();
@@ -176,9 +175,9 @@ export class TestSessions extends Repository {
     await this.recordFailed(rows.filter(hasFailed).map((row) => row.test_session_id));
   }
 
-  /** Keeps that some sessions failed. */
+  /** Records that the given sessions failed. */
   async recordFailed(ids: readonly string[]): Promise<void> {
-    // One after the other, in one order: two transactions never wait for each other.
+    // One by one in a fixed order, so that two transactions never deadlock.
     for (const id of [...new Set(ids)].sort()) {
       await this.db
         .updateTable('test_sessions')
@@ -201,7 +200,7 @@ export class TestSessions extends Repository {
     await this.recordFailed(promoted.filter(hasFailed).map((row) => row.test_session_id));
   }
 
-  /** Of some result ids, those that are stored. */
+  /** The given result ids that are already stored. */
   async existingResults(ids: readonly string[]): Promise<string[]> {
     if (ids.length === 0) return [];
     const rows = await this.db
@@ -212,7 +211,7 @@ export class TestSessions extends Repository {
     return rows.map((row) => row.id);
   }
 
-  /** A result of a check, from whichever session. */
+  /** A result of a check, from any session. */
   async findResult(checkId: string, id: string): Promise<ResultRow | undefined> {
     const row = await this.db
       .selectFrom('test_results')
@@ -223,7 +222,7 @@ export class TestSessions extends Repository {
     return row && unpackRow<TestResultRow>(row);
   }
 
-  /** One result of a session, by its own id or as the final one of a run. */
+  /** A result of a session, by its own id or as the final one of a run. */
   async resultOfSession(id: string, resultId: string): Promise<ResultRow | undefined> {
     const row = await this.db
       .selectFrom('test_results')
@@ -239,7 +238,7 @@ export class TestSessions extends Repository {
     return row && unpackRow<TestResultRow>(row);
   }
 
-  /** What the results of a session say, without their details. */
+  /** Verdicts of the results of a session, without details. */
   async verdicts(id: string): Promise<ResultVerdict[]> {
     return this.db
       .selectFrom('test_results')
@@ -248,7 +247,7 @@ export class TestSessions extends Repository {
       .execute();
   }
 
-  /** The sessions that clients follow by some names of theirs. */
+  /** Sessions that clients follow by the given suite ids. */
   async ofSuites(suiteIds: readonly string[]): Promise<TestSessionState[]> {
     if (suiteIds.length === 0) return [];
     const sessions = await this.db
@@ -309,7 +308,7 @@ export class TestSessions extends Repository {
     return row && unpackRow<TestResultRow>(row);
   }
 
-  /** The results of a session, oldest first. */
+  /** Results of a session, oldest first. */
   async results(id: string): Promise<ResultRow[]> {
     const rows = await this.db
       .selectFrom('test_results')

@@ -17,15 +17,12 @@ import type { CheckSessionRow, TriggerRow } from '../stored/tables.ts';
 
 const maxCallsPerMinute = 10;
 const minuteMs = 60_000;
-/** How long a call waits for its runs: as long as one may wait in the queue, and run. */
+/** How long a call waits for its runs: as long as a run may wait in the queue, plus its duration. */
 const maxWaitMs = 10 * minuteMs;
 
 type Target = Pick<TriggerRow, 'account_id' | 'kind' | 'target_id'>;
 
-/**
- * The routes of triggers: deprecated URLs that run a check, or the checks of a group, and wait for the
- * outcome.
- */
+/** Routes of triggers: deprecated URLs that run a check, or the checks of a group, and wait for the outcome. */
 export function triggerHandlers(deps: HandlerDeps & { readonly ledger: Ledger }): [string, AnyHandler][] {
   const { store, clock } = deps;
   const sessions = new Sessions(deps);
@@ -131,8 +128,7 @@ export function triggerHandlers(deps: HandlerDeps & { readonly ledger: Ledger })
 }
 
 /**
- * Whether all sessions have ended, and how. A run that was cancelled, or that nobody took in time, has not
- * passed.
+ * Whether all sessions have ended, and their outcome. A run that was cancelled or that no agent took has not passed.
  */
 async function outcomeOf({ store }: HandlerDeps, sessions: readonly CheckSessionRow[]) {
   const runs = Map.groupBy(
@@ -152,7 +148,7 @@ async function outcomeOf({ store }: HandlerDeps, sessions: readonly CheckSession
   return { isDone, value: { hasFailures, responseTime } };
 }
 
-/** @param isTokenShown the token alone runs checks: keys that may not do that see "" in its place. */
+/** @param isTokenShown the token alone allows running checks: keys without that permission see "" instead. */
 function view(row: TriggerRow, publicUrl: string | undefined, isTokenShown: boolean) {
   const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   return {
@@ -165,7 +161,9 @@ function view(row: TriggerRow, publicUrl: string | undefined, isTokenShown: bool
   };
 }
 
-/** Clients keep the id of a trigger as a number, and name it by what it is of: the first 48 bits of its id. */
+/**
+ * Numeric id of a trigger, as clients expect it: the first 48 bits of its id. They address triggers by their target.
+ */
 function numberOf(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 }

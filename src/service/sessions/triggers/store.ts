@@ -3,9 +3,9 @@ import type { TriggerRow } from '../stored/tables.ts';
 
 type Target = Pick<TriggerRow, 'account_id' | 'kind' | 'target_id'>;
 
-/** URLs whose call runs a check, or the checks of a group. */
+/** URLs that, when called, run a check, or the checks of a group. */
 export class Triggers extends Repository {
-  /** Makes a trigger; one that is there gets the new token. */
+  /** Creates a trigger; an existing one gets the new token. */
   async put(row: TriggerRow, now: number): Promise<TriggerRow> {
     return this.db
       .insertInto('triggers')
@@ -37,7 +37,7 @@ export class Triggers extends Repository {
     await this.db.updateTable('triggers').set({ called: now }).where('id', '=', id).execute();
   }
 
-  /** Whether there was one. */
+  /** Returns whether it existed. */
   async delete(target: Target): Promise<boolean> {
     const done = await this.db
       .deleteFrom('triggers')

@@ -64,7 +64,7 @@ describe('causes', () => {
       failing('b', { host: 'h.test', since: 11 * minuteMs }),
     ];
     expect(shown([first, later])).toHaveLength(2);
-    // Its run before that was due before anything failed.
+    // Its previous run was due before anything failed.
     expect(shown([first, { ...later, intervalMs: 30 * minuteMs }])).toEqual(['host h.test: a b']);
   });
 

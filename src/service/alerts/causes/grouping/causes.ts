@@ -9,22 +9,22 @@ import {
 } from '../failing-check.ts';
 import { groupsByTarget } from './targets.ts';
 
-/** This many targets say that it is the location when the same slots passed elsewhere. */
+/** Number of failing targets that implicate a location if the same slots passed elsewhere. */
 const minVerifiedTargets = 2;
-/** Where nothing ran elsewhere: this many, and this share of all targets of the location. */
+/** If nothing ran elsewhere: this many failing targets, and this share of all targets of the location. */
 const minSuspectedTargets = 3;
 const minSuspectedShare = 0.6;
-/** Hosts behind one router that die at once are more often a coincidence than hosts with one address. */
+/** Several hosts behind one router fail at once by coincidence more often than hosts with one address. */
 const minTargetsBehindHop = 3;
 
 /**
- * Groups failing checks by what they fail by: each check is in exactly one group, alone where nothing joins
- * it to others. Pure; what was decided earlier is none of its business.
+ * Groups failing checks by cause: each check is in exactly one group, alone if nothing links it to others. Pure;
+ * ignores earlier decisions.
  *
- * From what says most to what says least: a location that its agents find unhealthy, the rule of an egress
- * policy, a certificate, a router that says that there is no way on, a location that many targets fail at
- * while they pass elsewhere, and what the checks ask (address, host, name server). Then a check that was
- * declared to depend on another failing one goes to that one's group.
+ * Rules run from the most to the least specific: a location that its agents report as unhealthy, the rule of an egress
+ * policy, a certificate, a router that reports the destination as unreachable, a location where many targets fail while
+ * they pass elsewhere, and the targets of the checks (address, host, name server). Finally, a check that was declared
+ * to depend on another failing check moves to the group of that check.
  */
 export function causes(facts: readonly FailingCheck[], context: CauseContext): CauseGroup[] {
   const left = new Set(facts);
@@ -99,7 +99,7 @@ const suspectLocations: Rule = (facts, { targetsAt }) => {
     return [{ location, members: isCrowded ? there : verified, share }];
   });
   const names = new Set(suspects.map(({ location }) => location));
-  // Two locations can be ill at once, and a check fail at both.
+  // Two locations can be unhealthy at once, and a check can fail at both.
   const atSeveral = sensitive.filter(
     (fact) =>
       fact.failedAt.length > 1 && passesElsewhere(fact) && fact.failedAt.every((one) => names.has(one)),
@@ -128,7 +128,7 @@ function withParents(groups: readonly CauseGroup[], facts: readonly FailingCheck
       .find((found) => found && !seen.has(found.checkId));
     return parent ? root(parent, new Set([...seen, fact.checkId])) : fact;
   };
-  // Where checks depend on each other in a circle, none of them is the first.
+  // In a dependency cycle no check is the root.
   const isChild = (fact: FailingCheck) => root(fact) !== fact && root(root(fact)) === root(fact);
   const children = Map.groupBy(facts.filter(isChild), (fact) => root(fact));
   if (children.size === 0) return [...groups];
@@ -148,7 +148,7 @@ function withParents(groups: readonly CauseGroup[], facts: readonly FailingCheck
   });
 }
 
-/** Groups of at least two that share a value. */
+/** Groups of at least two checks that share a value. */
 function shared(
   facts: readonly FailingCheck[],
   read: (fact: FailingCheck) => string | null,
@@ -162,7 +162,7 @@ function group(kind: CauseKind, evidence: string, members: readonly FailingCheck
   return { kind, evidence, members, reason, isLocationsOwn: false };
 }
 
-/** Such as `7 checks`. */
+/** For example `7 checks`. */
 function countOf(members: readonly FailingCheck[]): string {
   return members.length === 1 ? '1 check' : `${members.length} checks`;
 }

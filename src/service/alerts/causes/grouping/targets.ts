@@ -1,20 +1,20 @@
 import type { CauseContext, CauseGroup, CauseKind, FailingCheck } from '../failing-check.ts';
 
-/** Failures that begin within this of each other may have one cause, whatever passed in between. */
+/** Failures that begin within this time of each other may share a cause, whatever passed in between. */
 export const windowMs = 10 * 60_000;
-/** By how much the slots of checks with the same interval are apart at most for other reasons than that. */
+/** Largest difference between slots of checks with the same interval that the schedule itself does not cause. */
 const slackMs = 60_000;
 
 interface SharedTarget {
   readonly kind: CauseKind;
   readonly value: string;
-  /** What tells it apart from the same value with another symptom. */
+  /** Distinguishes it from the same value with another symptom. */
   readonly key: string;
 }
 
 type Targets = ReadonlyMap<FailingCheck, readonly SharedTarget[]>;
 
-/** Groups checks by what they ask, those that share nothing alone. */
+/** Groups checks by target; a check that shares no target is alone. */
 export function groupsByTarget(facts: readonly FailingCheck[], context: CauseContext): CauseGroup[] {
   const targets = new Map(facts.map((fact) => [fact, targetsOf(fact, context)]));
   return components(targets).flatMap((component) =>
@@ -32,10 +32,10 @@ function alone(fact: FailingCheck | undefined): CauseGroup {
   return { kind: 'check', evidence: fact.name, members: [fact], reason, isLocationsOwn: false };
 }
 
-/** What a check asks that others may ask, too, or depends on as they do. */
+/** Targets and dependencies of a check that other checks may share. */
 function targetsOf(fact: FailingCheck, { parents }: CauseContext): SharedTarget[] {
   const isTrouble = fact.symptom === 'unreachable' || fact.symptom === 'unwell' || fact.symptom === 'unnamed';
-  // Of a parent that has passed meanwhile nothing follows for its children.
+  // A parent that has passed since does not explain failures of its children.
   const suspects = fact.parentIds.filter((id) => (parents.get(id)?.passedAt ?? -Infinity) < fact.since);
   const related = [...(isTrouble ? suspects : []), fact.checkId].map((id): SharedTarget => {
     const value = id === fact.checkId ? fact.name : (parents.get(id)?.name ?? id);
@@ -44,7 +44,7 @@ function targetsOf(fact: FailingCheck, { parents }: CauseContext): SharedTarget[
   return [...askedOf(fact), ...related];
 }
 
-/** Most telling first. */
+/** Most specific first. */
 function askedOf({ symptom, host, address, nameServer, content }: FailingCheck): SharedTarget[] {
   const one = (kind: CauseKind, value: string | null, key: string): SharedTarget[] =>
     value === null ? [] : [{ kind, value, key: `${kind} ${key} ${value}` }];
@@ -52,7 +52,7 @@ function askedOf({ symptom, host, address, nameServer, content }: FailingCheck):
     case 'unreachable':
       return [...one('host', host, 'trouble'), ...one('address', address, 'trouble')];
     case 'unwell':
-      // Many hosts that have nothing to do with each other may share the address of a proxy that answers.
+      // Many unrelated hosts may share the address of a proxy that responds.
       return one('host', host, 'trouble');
     case 'unnamed':
       return [
@@ -67,7 +67,7 @@ function askedOf({ symptom, host, address, nameServer, content }: FailingCheck):
   }
 }
 
-/** Checks that share targets, directly or through others. */
+/** Connected components of checks that share targets, directly or through others. */
 function components(targets: Targets): FailingCheck[][] {
   const facts = [...targets.keys()];
   const parents = facts.map((_fact, index) => index);
@@ -91,9 +91,9 @@ function components(targets: Targets): FailingCheck[][] {
 }
 
 /**
- * Splits checks into those that began to fail together: within the window of one another, or so that the run
- * before the first failing one was due before the first of them failed. A check that passed long after others
- * began to fail has another cause than they, whatever it shares with them.
+ * Splits checks into groups that began to fail together: within the window of one another, or with a last passing run
+ * that was due before the first of them failed. A check that still passed long after others began to fail has a
+ * different cause, whatever it shares with them.
  */
 function simultaneous(component: readonly FailingCheck[]): FailingCheck[][] {
   const groups: { began: number; last: number; members: FailingCheck[] }[] = [];
@@ -115,7 +115,7 @@ const relations: Partial<Record<CauseKind, string>> = {
   parent: 'are, or depend on,',
 };
 
-/** The group named by what most of its members share. */
+/** Names the group by the target that most of its members share. */
 function named(members: readonly FailingCheck[], targets: Targets): CauseGroup {
   const counts = new Map<string, { target: SharedTarget; count: number }>();
   for (const fact of members) {
@@ -133,7 +133,7 @@ function named(members: readonly FailingCheck[], targets: Targets): CauseGroup {
   return { kind, evidence: value, members, reason, isLocationsOwn: false };
 }
 
-/** The part of a name that is registered, as far as its shape tells: `shop.co.uk` of `www.shop.co.uk`. */
+/** Registrable part of a name, judged by its shape: `shop.co.uk` of `www.shop.co.uk`. */
 export function domainOf(host: string): string | null {
   const labels = host.replace(/\.$/, '').split('.');
   const [second = '', top = ''] = labels.slice(-2);
