@@ -1,4 +1,4 @@
-/** The reference page of the API, from its OpenAPI document. */
+/** Generates the reference page of the API from its OpenAPI document. */
 
 type Json = Record<string, unknown>;
 
@@ -42,7 +42,7 @@ export interface ApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
 }
 
-/** Operations that people call; agents have a client of their own. */
+/** Operations for users; agents have a client of their own. */
 function entriesOf({ paths }: ApiDocument): Entry[] {
   return Object.entries(paths)
     .flatMap(([path, methods]) =>
@@ -55,7 +55,7 @@ function entriesOf({ paths }: ApiDocument): Entry[] {
     .filter(({ operation }) => !operation.security.some((way) => 'locationKey' in way));
 }
 
-/** The reference page: every operation by what it is about. */
+/** The reference page: every operation, grouped by subject. */
 export function apiPage(document: ApiDocument): string {
   const entries = entriesOf(document);
   const tags = [...new Set(entries.map(({ operation }) => operation.tags[0]))];

@@ -23,7 +23,7 @@ if (name === undefined || !names.includes(name)) {
   process.exit(2);
 }
 
-// What is measured is what ships.
+// Measure the compiled program that ships.
 await compile();
 const { default: bench } = (await import(join(folder, `${name}.bench.ts`))) as { default: Bench };
 console.log(styleText('bold', bench.title));

@@ -1,8 +1,9 @@
 /**
- * Builds the images and runs smoke tests on them: `npm run images [-- OPTIONS] [IMAGE…]`, where IMAGE is `full` or `uptime` (both when
- * none is named), `dev` (full, with build tools) or `migration` (full, with every runtime on the way from 2024.09 to 2026.04).
+ * Builds the images and runs smoke tests on them: `npm run images [-- OPTIONS] [IMAGE…]`, where IMAGE is `full` or
+ * `uptime` (both by default), `dev` (full, with build tools) or `migration` (full, with every runtime from 2024.09 to
+ * 2026.04).
  *
- * Needs Docker or Podman. Each image is started as docs/how-to/install.md says it should be run, and has to do its work.
+ * Needs Docker or Podman. Each image is started as docs/how-to/install.md recommends, and must do its work.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -94,7 +95,7 @@ async function main(): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-/** Builds an image from its Dockerfile as it is, and prints how long that took and how large it is. */
+/** Builds an image from its unmodified Dockerfile, and prints the duration and the size. */
 async function buildImage(engine: Engine, image: Image, base: string): Promise<void> {
   const revision = (await run('git', ['rev-parse', 'HEAD'], { cwd: root })).stdout.trim() || 'unknown';
   const args = {

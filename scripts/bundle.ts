@@ -1,12 +1,12 @@
 /**
- * Makes few files of many: `node scripts/bundle.ts full|uptime FOLDER [MORE…]`. Each thread and each command is one file with what it
- * needs; a process starts in half the time from few files and takes less memory. All of them lie in FOLDER, so that threads are
- * found next to the file that starts them, as in the sources.
+ * Bundles the program: `node scripts/bundle.ts full|uptime FOLDER [MORE…]`. Each thread and each command becomes one
+ * file with its dependencies; from few files a process starts in half the time and takes less memory. All files are in
+ * FOLDER, so that threads are found next to the file that starts them, as in the sources.
  *
- * `uptime` is an agent alone, with all the packages it needs but those with native code; it and the threads that start with it are
- * scripts, which `compile.mjs` can compile ahead. `full` is every command; there the
- * packages that an agent or a service loads when it starts are part of the files, the others stay packages. MORE are further
- * entries, which share their modules: what tests preload.
+ * `uptime` is an agent alone, with all its packages except those with native code; it and the threads that start with
+ * it are scripts, which `compile.mjs` can compile ahead. `full` contains every command; the packages that an agent or a
+ * service loads at start are bundled, the others stay packages. MORE are further entries that share the modules:
+ * preloads of tests.
  */
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
@@ -79,7 +79,7 @@ if (scriptEntries.length > 0) {
     entryFileNames: '[name].cjs',
     chunkFileNames: 'part-[name]-[hash].cjs',
     dynamicImportInCjs: false,
-    // What a module of CommonJS finds around it: script.js calls it.
+    // The wrapper of a CommonJS module: script.js calls it.
     postBanner: '(function (exports, require, module, __filename, __dirname) {',
     postFooter: '})',
   });
@@ -87,7 +87,7 @@ if (scriptEntries.length > 0) {
 // Named as in the sources, so that threads are found next to the file that starts them.
 for (const [name] of scriptEntries)
   cpSync(join(root, 'scripts/bundle/script.js'), join(folder, `${name}.js`));
-// What runs inside sandboxes and browsers is read from files of its own.
+// Programs of sandboxes and browsers are read from separate files.
 if (kind === 'full') {
   cpSync(join(root, 'src/sandbox/program'), join(folder, 'program'), { recursive: true });
   cpSync(join(root, 'src/console/assets'), join(folder, 'assets'), { recursive: true });
@@ -103,14 +103,14 @@ async function write(input: Record<string, string>, output: OutputOptions): Prom
   });
   await bundle.write({
     dir: folder,
-    // Error reports and logs name functions of our own.
+    // Error reports and logs show the names of our functions.
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
     ...output,
   });
   await bundle.close();
 }
 
-/** Packages of others that ours need at run time. */
+/** External packages that ours need at run time. */
 function dependencies(): readonly string[] {
   const manifests = ['package.json', ...globSync('src/{*,extras/*}/package.json', { cwd: root })];
   const names = manifests.flatMap((file) => {
@@ -121,8 +121,8 @@ function dependencies(): readonly string[] {
 }
 
 /**
- * What we use of undici. Its index loads all of it (fetch, WebSocket, caches, mocks), which costs 12 MB in each thread that
- * sends requests, and a tenth of a second.
+ * The parts of undici that we use. Its index loads all of it (fetch, WebSocket, caches, mocks), which costs 12 MB in
+ * each thread that sends requests, and a tenth of a second.
  */
 function partsOfUndici(): Plugin {
   const name = '\0parts-of-undici';
@@ -138,7 +138,7 @@ function partsOfUndici(): Plugin {
             `import connect from ${from('api/api-connect.js')};`,
             `import Agent from ${from('dispatcher/agent.js')};`,
             `import ProxyAgent from ${from('dispatcher/proxy-agent.js')};`,
-            // Tunnels through proxies are opened by the second.
+            // The second one opens tunnels through proxies.
             'Object.assign(Dispatcher.prototype, { request, connect });',
             'export { Agent, ProxyAgent };',
           ].join('\n')
@@ -146,7 +146,7 @@ function partsOfUndici(): Plugin {
   };
 }
 
-/** Entries of threads and processes by the name they are started with. */
+/** Entries of threads and processes by the name that starts them. */
 function threads(folders: string): Record<string, string> {
   const entries: Record<string, string> = {};
   for (const file of globSync(`src/${folders}/**/*.ts`, { cwd: root })) {

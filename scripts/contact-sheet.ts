@@ -1,6 +1,6 @@
 /**
- * Takes pictures of every page of the registry, at 360 and 1280 pixels, light and dark, and puts those of a kind on one
- * sheet: `node scripts/contact-sheet.ts FOLDER`. They are to be looked at, not to be committed.
+ * Takes screenshots of every page of the registry, at 360 and 1280 pixels, light and dark, and combines those of a kind
+ * on one sheet: `node scripts/contact-sheet.ts FOLDER`. They are for review, not to be committed.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -65,7 +65,7 @@ async function fill(to: ConsoleStage): Promise<void> {
   await publish(to, first);
 }
 
-/** What customers see, with something wrong and something planned. */
+/** Publishes the customers' view, with an incident and a maintenance. */
 async function publish({ harness, clock }: ConsoleStage, checkId: string | undefined): Promise<void> {
   const make = async (path: string, body: unknown) => (await harness.call('POST', path, body)).body;
   const pages = '/v1/status-pages';

@@ -1,10 +1,11 @@
 /**
- * Runs fault campaigns: `npm run faults -- [--seed 1] [--seeds 1] [--rounds 1] [--minutes 1] [--engine sqlite|postgres|both]
- * [--checks 100] [--folder DIR] [--report FILE] [--judge DIR]`. Each seed is one campaign; with `--rounds 10` a
- * campaign takes ten seeds, one after the other on the same processes. With `both`, campaigns use SQLite and PostgreSQL in turn. A campaign that violates an invariant leaves its histories, and the run ends with exit code 1.
- * `--agents DIR` and `--services DIR` run agents or services of another checkout, which shows that neighbouring versions work together.
- * `--judge` judges the histories of an earlier campaign again. `--report` writes the tables of docs/explanation/reliability.md, anew
- * after each campaign.
+ * Runs fault campaigns: `npm run faults -- [--seed 1] [--seeds 1] [--rounds 1] [--minutes 1] [--engine
+ * sqlite|postgres|both] [--checks 100] [--folder DIR] [--report FILE] [--judge DIR]`. Each seed is one campaign; with
+ * `--rounds 10` a campaign takes ten seeds in sequence on the same processes. With `both`, campaigns alternate between
+ * SQLite and PostgreSQL. If a campaign violates an invariant, its histories are kept, and the exit code is 1. `--agents
+ * DIR` and `--services DIR` run agents or services of another checkout, which shows that neighbouring versions work
+ * together. `--judge` judges the histories of an earlier campaign again. `--report` writes the tables of
+ * docs/explanation/reliability.md after each campaign.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Writes the generated documents: `npm run gen`. With `--check` nothing is written and the exit code is 1 when a
- * committed document is not what the code says.
+ * Writes the generated documents: `npm run gen`. With `--check` it writes nothing, and the exit code is 1 if a
+ * committed document differs from the generated one.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -145,7 +145,7 @@ ${rows.join('\n')}
 `;
 }
 
-/** The fields that the details of a failure can have. */
+/** The fields that the details of a failure may have. */
 function factsOf(code: string): string {
   const fields: Readonly<Record<string, readonly string[]>> = fieldsByCode;
   return (fields[code] ?? []).map((name) => `\`${name}\``).join(', ');

@@ -73,7 +73,7 @@ const matching = sources
 console.log(`${matching} lines that match a message, outside foreign-texts and older-agents`);
 console.log(await readingList());
 
-/** The programs below a folder, without unit tests. */
+/** The source files below a folder, without unit tests. */
 async function sourcesIn(folder: string): Promise<{ readonly path: string; readonly text: string }[]> {
   const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
   const files = entries.filter(({ name }) => /\.(ts|cjs|mjs)$/.test(name) && !name.endsWith('.test.ts'));

@@ -1,7 +1,7 @@
-// Records what a checkout stores: `node scripts/setup.mjs scripts/record-upgrade-store.ts CHECKOUT NAME`.
+// Records the data that a checkout stores: `node scripts/setup.mjs scripts/record-upgrade-store.ts CHECKOUT NAME`.
 //
-// The checkout's own service fills an SQLite store through its own API, its own agent runs checks of every type, and all
-// rows become test/helpers/service/upgrades/stores/NAME.json.br: the test of upgrades loads them into both engines.
+// The checkout's own service fills an SQLite store through its own API, its own agent runs checks of every type, and
+// all rows become test/helpers/service/upgrades/stores/NAME.json.br: the test of upgrades loads them into both engines.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { storedRows } from '../test/helpers/service/upgrades/recorded-store.ts';
 // biome-ignore lint/suspicious/noExplicitAny: modules and answers of a build that is not known here
 type Any = any;
 
-/** Where builds have had what is needed here, the newest place first. */
+/** Locations of required modules in different builds, the newest first. */
 const places = {
   harness: ['test/helpers/service/service.ts', 'test/helpers/service.ts'],
   inhabited: [
@@ -36,7 +36,7 @@ const places = {
   samples: ['test/integration/conformance/samples/samples.ts', 'test/conformance/samples/samples.ts'],
 };
 
-/** Longest wait for the agent's results. Types that this machine cannot run leave none. */
+/** Maximum wait for the agent's results. Types that this machine cannot run produce none. */
 const runsMs = 45_000;
 const tries = 60;
 
@@ -69,7 +69,7 @@ async function moduleOf(what: keyof typeof places): Promise<Any> {
   return path === undefined ? undefined : import(pathToFileURL(path).href);
 }
 
-/** @returns the ids of what was made, by the paths that lead to it. */
+/** @returns the ids of the created objects, by their paths. */
 async function fill(): Promise<Record<string, string[][]>> {
   const { openHarness, openBench, createLocation } = await moduleOf('harness');
   const harness = await (openHarness ?? openBench)({ folder });
@@ -95,7 +95,7 @@ async function fill(): Promise<Record<string, string[][]>> {
   for (const [start, value] of Object.entries(harness)) {
     if (/^start(?!Retention|Upkeep)/.test(start) && typeof value === 'function') value();
   }
-  // What these jobs do they begin at once; what takes longer is not waited for.
+  // These jobs do their work at once; slower work is not waited for.
   await new Promise((done) => setTimeout(done, 5_000));
   await harness.close();
   return known;
@@ -126,12 +126,12 @@ async function raiseAlert(harness: Any): Promise<void> {
   await harness.call('PUT', `/v1/checks/url/${made.id}`, { activated: false });
 }
 
-/** A request whose body has as many fields as a body of its route can have. */
+/** Sends a request with all the fields that its route accepts. */
 async function sendFull(account: Any, route: Any, sendPlanned: Any): Promise<void> {
   const schema = route.documentedBody ?? route.body;
   const isWritten =
     ['POST', 'PUT', 'PATCH'].includes(route.method) && schema && route.credential === 'account';
-  // Those that wait, that end what was made, or that other protocols speak.
+  // Operations that wait, end created objects, or belong to other protocols.
   const isOther = /^(await|call|follow|test|commit|cancel|sign|log)|[Dd]elete|Import$/.test(
     route.operationId,
   );
@@ -162,7 +162,7 @@ function leaves(value: unknown): number {
   return Object.values(value).reduce<number>((sum, one) => sum + leaves(one), 0);
 }
 
-/** The smallest right request of every operation that makes something, for builds that have no account for tests. */
+/** Sends the smallest valid request of every creating operation, for builds without an account for tests. */
 async function sendMinimal(harness: Any, routes: readonly Any[]): Promise<void> {
   const minimal = await moduleOf('minimal');
   for (const route of routes) {
@@ -172,7 +172,7 @@ async function sendMinimal(harness: Any, routes: readonly Any[]): Promise<void> 
   }
 }
 
-/** An agent of the checkout runs checks of every type that pass and fail. */
+/** Runs an agent of the checkout with checks of every type that pass and fail. */
 async function runChecks(harness: Any, location: Any): Promise<void> {
   const { checkTypes } = await import(pathToFileURL(join(root, 'src/checks/index.ts')).href);
   const samplesFolder = join(placeOf('samples') ?? '', '..');
@@ -202,7 +202,7 @@ async function runChecks(harness: Any, location: Any): Promise<void> {
   const agent = startAgent(port, location.key);
   const endMs = performance.now() + runsMs;
   for (const checkId of ids) {
-    // The agent offers scripts once its sandbox is ready; what it does not offer is not begun.
+    // The agent offers scripts once its sandbox is ready; before that, the service refuses to start them.
     const begin = () => harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId } });
     while ((await begin()).status === 409 && performance.now() < endMs) {
       await new Promise((done) => setTimeout(done, 500));

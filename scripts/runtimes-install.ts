@@ -1,8 +1,9 @@
 /**
- * Installs packages that scripts of checks use: `npm run runtimes:install [id…]`, the newest runtime when no id is given.
- * `all` is every runtime; `chromium` is a browser for hosts that have none; `package-managers` are what Playwright suites are
- * installed with. Each is installed with `npm ci` as its lockfile says, without install scripts, in a folder aside, which is then
- * renamed to its node_modules: an agent that starts meanwhile sees all of it or nothing. One that is installed already is left alone.
+ * Installs packages for the scripts of checks: `npm run runtimes:install [id…]`; the default is the newest runtime.
+ * `all` installs every runtime; `chromium` is a browser for hosts that have none; `package-managers` install Playwright
+ * suites. Each is installed with `npm ci` from its lockfile, without install scripts, in a temporary folder, which is
+ * then renamed to its node_modules: an agent that starts meanwhile sees all of it or nothing. Existing installations
+ * are left alone.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -62,7 +63,7 @@ async function install(id: string): Promise<number> {
   console.log(`Installing ${title(id)}: ${total} packages from the npm registry (once)`);
   const startedMs = Date.now();
   const seconds = () => Math.round((Date.now() - startedMs) / 1000);
-  // Next to the others: their lockfiles name the package of our own by a relative path.
+  // Next to the others: their lockfiles refer to our own package by a relative path.
   const aside = join(root, `.new-${id}-${process.pid}`);
   mkdirSync(aside);
   for (const name of ['package.json', 'package-lock.json'])
@@ -77,7 +78,7 @@ async function install(id: string): Promise<number> {
       console.error(`${output}\n${title(id)} could not be installed (npm exit code ${code}).`);
       return 1;
     }
-    // What another process has installed meanwhile may be in use: it stays.
+    // An installation by another process may already be in use: keep it.
     if (!isInstalled()) {
       if (existsSync(modules)) renameSync(modules, join(aside, 'old'));
       renameSync(join(aside, 'node_modules'), modules);
@@ -101,7 +102,7 @@ function title(id: string): string {
   return id === 'chromium' ? 'Chromium' : 'package managers';
 }
 
-/** What an installation was made from: the lockfile, and the package of our own that is copied into it. */
+/** Stamp of an installation's sources: the lockfile, and our own package, which is copied into it. */
 function wantedStamp(directory: string): string {
   const hash = createHash('sha256').update(readFileSync(join(directory, 'package-lock.json')));
   const own = join(root, 'playwright-helpers');
@@ -116,7 +117,7 @@ function packageFolders(directory: string): string[] {
   return Object.keys(packages).filter((path) => path.startsWith('node_modules/'));
 }
 
-/** Runs `npm ci` in a folder, with the npm that started us or else the one in PATH. */
+/** Runs `npm ci` in a folder, with the npm that started this program or the one in PATH. */
 function npmCi(directory: string): Promise<{ readonly code: number | null; readonly output: string }> {
   const started = process.env.npm_execpath;
   const [command, first] = started?.endsWith('.js') ? [process.execPath, [started]] : ['npm', []];
@@ -143,7 +144,7 @@ function npmCi(directory: string): Promise<{ readonly code: number | null; reado
   });
 }
 
-/** Without what the npm that started us tells its scripts: the folder it works in is not the one meant here. */
+/** The environment without variables that npm sets for its scripts: they refer to another folder. */
 function environmentWithoutNpm(): NodeJS.ProcessEnv {
   const isOurs = (name: string) =>
     /^npm_(package_|lifecycle_|command$|config_local_prefix$|config_prefix$)/.test(name);

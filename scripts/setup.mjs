@@ -19,7 +19,7 @@ if (!script) fail('usage: node scripts/setup.mjs SCRIPT [ARGS...]', 2);
 const lock = readFileSync(join(root, 'package-lock.json'));
 const stamp = createHash('sha256').update(lock).digest('hex');
 const stampFile = join(modules, '.picket-setup');
-/** Who installs: a process id. Not in node_modules, which npm removes. */
+/** The process id of the installer. Not in node_modules, which npm removes. */
 const turnFile = join(root, '.picket-setup.lock');
 if (!isReady()) {
   takeTurn();
@@ -31,10 +31,10 @@ if (!isReady()) {
 }
 const child = spawn(node(), [join(root, script), ...args], {
   stdio: 'inherit',
-  // What one command has compiled, the next one does not compile again.
+  // Commands share compiled code through this cache.
   env: { NODE_COMPILE_CACHE: join(modules, '.cache', 'compiled'), ...process.env, PATH: path },
 });
-// A terminal sends SIGINT to the whole group, so the child has it already; SIGTERM comes to us alone.
+// A terminal sends SIGINT to the whole group, so the child gets it, too; SIGTERM is sent only to this process.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => child.kill('SIGTERM'));
 child.on('close', (code, signal) => {
@@ -56,13 +56,14 @@ function install() {
   writeFileSync(stampFile, stamp);
 }
 
-/** Waits until no other npm command installs in this checkout: two at once take each other's files away. */
+/** Waits until no other npm command installs in this checkout: two at once delete each other's files. */
 function takeTurn() {
   let isTold = false;
   for (;;) {
     try {
       writeFileSync(turnFile, String(process.pid), { flag: 'wx' });
-      // Another one that waited may have taken our file for the one of the dead: the last to write has the turn.
+      // Another process may have mistaken our file for that of the dead one while it waited: the last writer has the
+      // turn.
       pause(100);
       if (installer() === String(process.pid)) return;
     } catch (error) {
@@ -85,7 +86,7 @@ function installer() {
   try {
     return readFileSync(turnFile, 'utf8');
   } catch {
-    return ''; // it is done
+    return ''; // its installation is done
   }
 }
 
@@ -102,7 +103,7 @@ function pause(ms) {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** npm 10 and older install the package of the locked Node and leave out its link in `.bin`. */
+/** npm 10 and older install the package of the locked Node without its link in `.bin`. */
 function linkNode() {
   const name = `node-${process.platform}-${process.arch}`;
   if (existsSync(lockedNode) || !existsSync(join(modules, name, 'bin', 'node'))) return;
@@ -110,12 +111,15 @@ function linkNode() {
   symlinkSync(join('..', name, 'bin', 'node'), lockedNode);
 }
 
-/** Builds the addon that the net-ping backend of ICMP checks needs, for the Node that will load it: its package brings the headers. */
+/**
+ * Builds the addon for the net-ping backend of ICMP checks, for the Node that will load it: its package has the
+ * headers.
+ */
 function buildRawSocket() {
   const headers = existsSync(lockedNode)
     ? join(modules, `node-${process.platform}-${process.arch}`)
     : join(dirname(process.execPath), '..');
-  // npm passes settings in the environment on to node-gyp before those of the command line.
+  // node-gyp prefers npm settings from the environment over those of the command line.
   const settings = { npm_config_nodedir: headers, npm_package_config_node_gyp_nodedir: headers };
   process.stderr.write('Compiling raw-socket for ICMP checks (some seconds, once)\n');
   const { status } = npm(['rebuild', 'raw-socket', `--nodedir=${headers}`], 'ignore', settings);
@@ -125,7 +129,7 @@ function buildRawSocket() {
     );
 }
 
-/** The npm that started us, or else the one in PATH. */
+/** Runs the npm that started this program, or the one in PATH. */
 function npm(npmArgs, stdio, settings = {}) {
   const started = process.env.npm_execpath;
   const [command, ...first] = started?.endsWith('.js') ? [process.execPath, started] : ['npm'];
@@ -136,7 +140,7 @@ function npm(npmArgs, stdio, settings = {}) {
   });
 }
 
-/** The locked Node where its package exists (Linux on x64 and arm64), else the present one if it is new enough. */
+/** The locked Node if its package exists (Linux on x64 and arm64), otherwise the current one if it is new enough. */
 function node() {
   if (existsSync(lockedNode)) return lockedNode;
   const [major, minor] = process.versions.node.split('.').map(Number);

@@ -1,12 +1,13 @@
 /**
- * Runs tests: `npm test [-- FILTER…]`. Without a filter these are the tiers unit and integration, which need no root, no browser, no
- * PostgreSQL and no installed runtime; `npm run test:system` runs the third, and a filter finds files of every tier. `npm run test:nightly
- * [-- FILTER…]` runs all of them in their long form, files that end in `.night.test.ts` as well. Other arguments
- * go to vitest. `--record-durations` writes test/durations.json, by which the longest files start first.
+ * Runs tests: `npm test [-- FILTER…]`. Without a filter these are the tiers unit and integration, which need no root,
+ * no browser, no PostgreSQL and no installed runtime; `npm run test:system` runs the third, and a filter finds files of
+ * every tier. `npm run test:nightly [-- FILTER…]` runs all of them in their long form, including files that end in
+ * `.night.test.ts`. Other arguments go to vitest. `--record-durations` writes test/durations.json, which makes the
+ * longest files start first.
  *
- * Ends with a line `FAILED: file > test` for each test that failed, and one line `N passed, N failed`, both from vitest's own report,
- * and with exit code 1 when anything failed. With CI=true
- * a skipped test counts as failed, unless it says that it needs a program that no build machine has.
+ * Ends with a line `FAILED: file > test` for each test that failed, and one line `N passed, N failed`, both from
+ * vitest's own report, and with exit code 1 after any failure. With CI=true a skipped test counts as failed, unless it
+ * needs a program that no build machine has.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,7 +32,7 @@ const root = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'picket-test-'));
 const reportFile = join(folder, 'report.json');
 const isCi = process.env.CI === 'true';
-/** Skipped with their reason even on a build machine, which has no container engine, no Helm and no model of its own. */
+/** Skipped even on a build machine, which has no container engine, no Helm and no model of its own. */
 const absentByDesign = /\((?:(?:docker|podman|helm) is not installed\)|no npm package brings a model)/;
 
 const given = process.argv.slice(2).filter((argument) => argument !== '--record-durations');
@@ -70,7 +71,7 @@ function summarise(vitestCode: number): number {
   for (const { name, assertionResults } of report.testResults)
     for (const { fullName } of assertionResults.filter(({ status }) => status === 'failed'))
       console.log(`FAILED: ${relative(root, name)} > ${fullName}`);
-  // A file that could not be loaded has no tests of its own to count as failed.
+  // A file that could not be loaded has no failed tests of its own.
   const brokenFiles = report.testResults.filter(
     (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
   );
@@ -84,7 +85,7 @@ function summarise(vitestCode: number): number {
   return failed === 0 ? 0 : 1;
 }
 
-/** Files of a tenth of a second and more: the others fit anywhere. */
+/** Only files of a tenth of a second and more: the order of the others does not matter. */
 function recordDurations({ testResults }: VitestReport): void {
   const known = JSON.parse(readFileSync(durationsFile, 'utf8')) as Record<string, number>;
   const now = testResults.map(({ name, startTime, endTime }) => [

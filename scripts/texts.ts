@@ -1,6 +1,6 @@
 /**
- * The texts of a source file: those of its program in strings and templates, and its comments. Strings without a space are
- * names on the wire or in a store, and left out.
+ * Extracts the texts of a source file: strings and templates of its program, and its comments. Strings without a space
+ * are left out, because they are names on the wire or in a store.
  */
 import { parseSync } from '@swc/core';
 
@@ -29,7 +29,7 @@ export function textsOf(source: string): readonly Text[] {
   return texts;
 }
 
-/** Comments, one text for those on lines that follow each other. */
+/** Comments; those on consecutive lines are one text. */
 export function commentsOf(source: string): readonly Text[] {
   const comments: { line: number; words: string; end: number }[] = [];
   source.split('\n').forEach((text, index) => {
@@ -67,7 +67,7 @@ function visit(value: unknown, take: (node: Node) => void): void {
   visit(parts, take);
 }
 
-/** The text of a node that is one: a string, a template, or a sum with a text in it. */
+/** The text of a string, a template, or a sum that contains one; undefined for other nodes. */
 function wordsOf(node: unknown): string | undefined {
   if (!isNode(node)) return undefined;
   if (node.type === 'StringLiteral') return String(node['value']);
@@ -81,7 +81,7 @@ function wordsOf(node: unknown): string | undefined {
   return left === undefined && right === undefined ? undefined : `${left ?? '…'}${right ?? '…'}`;
 }
 
-/** The values that a sum puts between its strings: they may contain texts of their own. */
+/** The values that a sum inserts between its strings: they may contain further texts. */
 function valuesIn(node: unknown): readonly unknown[] {
   if (isNode(node) && isSum(node)) return [...valuesIn(node['left']), ...valuesIn(node['right'])];
   if (isNode(node) && node.type === 'StringLiteral') return [];

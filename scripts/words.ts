@@ -1,12 +1,12 @@
 /**
- * The words of this project: `node scripts/words.ts [FILE…]`, a step of `npm run lint`. One thing has one name, and it is the
- * one the field uses. Prose of documents, and comments and sentences in code, are checked; code in documents is not, nor are
- * strings without a space, which are names on the wire or in a store.
+ * Checks the words of this project: `node scripts/words.ts [FILE…]`, a step of `npm run lint`. One thing has one name,
+ * and it is the one the field uses. Checked are prose of documents, and comments and sentences in code; not code in
+ * documents, nor strings without a space, which are names on the wire or in a store.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Each word that is not used here, and what stands for it. */
+/** Words that are not used here, and their replacements. */
 export const words: readonly { readonly pattern: RegExp; readonly use: string }[] = [
   { pattern: /\blease[ -]numbers?\b/, use: 'fencing token' },
   { pattern: /\bfencing numbers?\b/, use: 'fencing token' },
@@ -37,7 +37,7 @@ const documents = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'
 const unchecked = ['scripts/words.ts', 'src/platform/store/schema/migrations.ts'];
 const sources = ['src/**/*.{ts,cjs,mjs}', 'scripts/**/*.{ts,mjs}'];
 
-/** Words in a file that are not used here, as `file:line: word: use …`. */
+/** Disallowed words in a file, as `file:line: word: use …`. */
 export function wordHits(file: string, text: string): string[] {
   const prose = file.endsWith('.md') ? proseOfDocument(file, text) : proseOfCode(text);
   return prose.split('\n').flatMap((line, index) =>
@@ -48,7 +48,7 @@ export function wordHits(file: string, text: string): string[] {
   );
 }
 
-/** Of the changelog only what is not released; in all documents code becomes blank. */
+/** Only the unreleased part of the changelog; in all documents, code is blanked. */
 function proseOfDocument(file: string, text: string): string {
   const [, head = text] = file.endsWith('CHANGELOG.md')
     ? (/^([\s\S]*?\n## [\s\S]*?)\n## /.exec(text) ?? [])
@@ -56,7 +56,7 @@ function proseOfDocument(file: string, text: string): string {
   return head.replaceAll(/^([ \t]*)(```+)[\s\S]*?^\1\2|`[^`\n]*`|\]\([^)]*\)/gm, blank);
 }
 
-/** Comments and strings stay where they are, everything else becomes blank. A regular expression may hold quotes. */
+/** Comments and strings are kept, everything else is blanked. A regular expression may contain quotes. */
 function proseOfCode(text: string): string {
   const parts =
     /(\/\*[\s\S]*?\*\/|\/\/[^\n]*)|('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`)|\/(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*(?=\s*[.,;)\]}])|[^\n]/g;

@@ -1,5 +1,5 @@
-// Compiles the scripts in a folder that `scripts/bundle.ts uptime` has written: `node compile.mjs FOLDER`, with the Node that will run
-// them, on the architecture that will.
+// Compiles the scripts in a folder that `scripts/bundle.ts uptime` has written: `node compile.mjs FOLDER`. Use the same
+// Node and the same architecture that will run them.
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -11,10 +11,10 @@ if (folder === undefined) {
   process.exit(2);
 }
 for (const file of globSync(join(folder, '*.cjs'))) {
-  // All functions, those too that V8 would compile when they are called first.
+  // All functions, including those that V8 would compile on their first call.
   setFlagsFromString('--no-lazy');
   const script = new Script(readFileSync(file, 'utf8'), { filename: file });
-  // V8 takes what was compiled only where all flags are the same as now.
+  // V8 accepts the compiled code only with the same flags as now.
   setFlagsFromString('--lazy');
   writeFileSync(`${file}.compiled`, script.createCachedData());
 }

@@ -46,7 +46,7 @@ function fileOf(specifier: string, importer: string, baseDir: string): string {
   return join(baseDir, 'src', isExtra ? 'extras' : '', name, path);
 }
 
-/** The room of a file: its first folder, or the file itself where it lies loose. */
+/** The room of a file: its first folder, or the file itself if it is not in one. */
 export function roomOf(file: string): string {
   return file.split('/')[0] ?? file;
 }
@@ -61,7 +61,7 @@ export function roomsOf(imports: readonly Import[]): Rooms {
   return rooms;
 }
 
-/** Strongly connected components of more than one room, the largest first: rooms that reach each other in circles of any length. */
+/** Strongly connected components of more than one room, the largest first: rooms in import cycles of any length. */
 export function knots(rooms: Rooms): readonly (readonly string[])[] {
   const reach = new Map([...rooms.keys()].map((room) => [room, reachedFrom(room, rooms)]));
   const left = new Set(rooms.keys());
@@ -90,7 +90,7 @@ function reachedFrom(start: string, rooms: Rooms): ReadonlySet<string> {
   return reached;
 }
 
-/** Arrows that point up in the best order of the rooms that a greedy search finds (Eades, Lin and Smyth 1993). */
+/** Imports that point up in the best order of rooms that a greedy search finds (Eades, Lin and Smyth 1993). */
 export function upwardArrows(rooms: Rooms): readonly string[] {
   const order = layerOrder(rooms);
   const place = new Map(order.map((room, index) => [room, index]));

@@ -4,18 +4,18 @@ export interface Finished {
   readonly code: number | null;
   /** Standard output. */
   readonly stdout: string;
-  /** Both streams, in the order in which they came. */
+  /** Both streams, in order of arrival. */
   readonly output: string;
 }
 
 export interface CommandOptions {
   readonly cwd?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Shows the output as it comes. */
+  /** Also prints the output while the program runs. */
   readonly isShown?: boolean;
 }
 
-/** Runs a program to its end, whatever that is. */
+/** Runs a program, whatever its exit code. */
 export async function run(
   command: string,
   args: readonly string[],
@@ -44,10 +44,10 @@ export async function run(
 }
 
 /**
- * Runs a program that has to succeed.
+ * Runs a program that must succeed.
  *
  * @returns its standard output, trimmed.
- * @throws Error with everything it printed.
+ * @throws Error with all of its output.
  */
 export async function mustRun(
   command: string,
@@ -59,7 +59,7 @@ export async function mustRun(
   return stdout.trim();
 }
 
-/** Whether a program can be started at all. */
+/** Whether a program is installed. */
 export async function isInstalled(command: string): Promise<boolean> {
   try {
     await run(command, ['--version']);

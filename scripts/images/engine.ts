@@ -3,19 +3,19 @@ import { type CommandOptions, isInstalled, mustRun, run } from './command.ts';
 export const engineNames = ['docker', 'podman'] as const;
 export type EngineName = (typeof engineNames)[number];
 
-/** A program that builds and runs images, with the arguments that Docker and Podman have in common. */
+/** A program that builds and runs images, with the arguments that Docker and Podman share. */
 export interface Engine {
   readonly name: EngineName;
-  /** Runs a command of it that has to succeed; resolves with its standard output. @throws Error with its output. */
+  /** Runs an engine command that must succeed; resolves with its standard output. @throws Error with its output. */
   ask(args: readonly string[], options?: CommandOptions): Promise<string>;
-  /** Runs a command of it, whatever comes of it. */
+  /** Runs an engine command, whatever its exit code. */
   try(args: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }>;
 }
 
 /**
- * The engine to build with: Docker where its daemon answers, else Podman.
+ * The engine to build with: Docker if its daemon responds, otherwise Podman.
  *
- * @throws Error when there is neither; the message says why.
+ * @throws Error if neither is available; the message says why.
  */
 export async function findEngine(wanted: EngineName | undefined): Promise<Engine> {
   const missing: string[] = [];

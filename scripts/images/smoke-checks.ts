@@ -1,4 +1,4 @@
-/** Bodies of the checks of the smoke test, by the last part of their address: one that passes for each type. */
+/** Request bodies of the smoke test's checks, by the last part of their path: a passing check of each type. */
 
 const site = 'http://target:8000';
 const often = { frequency: 0, frequencyOffset: 10 };
@@ -9,7 +9,7 @@ const imports = "import { test, expect } from '@playwright/test';";
 export type CheckBody = Readonly<Record<string, unknown>>;
 
 export const probeChecks: Readonly<Record<string, CheckBody>> = {
-  // With words for a moment, whose package is loaded only then.
+  // The helper `moment` tests a package that is loaded on demand.
   url: { ...often, request: { url: `${site}/?day={{moment "tomorrow" "YYYY-MM-DD"}}`, assertions: [isOk] } },
   dns: {
     ...often,
@@ -22,7 +22,7 @@ export const probeChecks: Readonly<Record<string, CheckBody>> = {
   icmp: { ...often, request: { hostname: 'target', pingCount: 3 } },
 };
 
-/** What the full image runs in addition. */
+/** Additional checks for the full image. */
 export const fullChecks: Readonly<Record<string, CheckBody>> = {
   api: {
     ...often,
@@ -49,7 +49,7 @@ export const fullChecks: Readonly<Record<string, CheckBody>> = {
   },
 };
 
-/** A browser check that is under way for some seconds, during which the agent is asked to stop. */
+/** A browser check that runs for some seconds, during which the agent is stopped. */
 export const heldBrowserCheck: CheckBody = {
   ...everyMinute,
   script: `${imports}

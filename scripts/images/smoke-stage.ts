@@ -8,8 +8,8 @@ const root = join(import.meta.dirname, '..', '..');
 const apiKey = `smoke-${randomBytes(12).toString('hex')}`;
 
 /**
- * How docs/how-to/install.md says that the images should be run: a user that is in no file, a root that cannot be written, no capability and
- * none to be had. The group is root's, as OpenShift has it.
+ * Options recommended by docs/how-to/install.md: a user without a passwd entry, a read-only root file system, no
+ * capabilities, and no way to gain any. The group is root's, as in OpenShift.
  */
 export const hardened: readonly string[] = [
   ...['--user', '123456:0', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
@@ -24,14 +24,14 @@ export const hardened: readonly string[] = [
     'net.ipv4.ping_group_range=0 2147483647',
   ],
 ];
-/** What scripts need in addition. */
+/** Additional options for scripts. */
 export const hardenedForScripts: readonly string[] = [
   ...hardened,
   ...['--tmpfs', '/var/tmp:rw,nosuid,nodev,mode=1777,size=2g', '--memory', '3g'],
   ...['--security-opt', `seccomp=${join(root, 'deploy/seccomp/picket.json')}`],
 ];
 
-/** A network with a service and a target in it, for one image under test. */
+/** A network with a service and a target, for one image under test. */
 export class SmokeStage implements AsyncDisposable {
   readonly #engine: Engine;
   readonly #prefix = `picket-smoke-${randomBytes(4).toString('hex')}`;
@@ -44,8 +44,9 @@ export class SmokeStage implements AsyncDisposable {
   }
 
   /**
-   * @param options.serviceImage the image under test when the service is in it; else the service runs from this checkout.
-   * @param options.nodeImage an image with Node, for what runs from this checkout.
+   * @param options.serviceImage the image under test if it contains the service; otherwise the service runs from this
+   * checkout.
+   * @param options.nodeImage an image with Node, for programs of this checkout.
    */
   static async open(
     engine: Engine,
@@ -91,7 +92,7 @@ export class SmokeStage implements AsyncDisposable {
     }
   }
 
-  /** Starts a container in the network, known there by its short name. */
+  /** Starts a container in the network, where it is known by its short name. */
   async start(
     name: string,
     image: string,
@@ -109,12 +110,12 @@ export class SmokeStage implements AsyncDisposable {
     ]);
   }
 
-  /** A command of the engine about a container; `NAME` among the arguments stands for it. */
+  /** Runs an engine command for a container; `NAME` among the arguments stands for it. */
   async ask(name: string, args: readonly string[]): Promise<string> {
     return await this.#engine.ask(args.map((arg) => (arg === 'NAME' ? this.#full(name) : arg)));
   }
 
-  /** Where a port of a container is published: host and port. */
+  /** Host and port where a container's port is published. */
   async address(name: string, port: number): Promise<string> {
     return (await this.ask(name, ['port', 'NAME', `${port}/tcp`])).split('\n')[0] ?? '';
   }
@@ -128,7 +129,7 @@ export class SmokeStage implements AsyncDisposable {
       console.error(`--- ${name}\n${(await this.logs(name)).slice(-6000)}`);
   }
 
-  /** Calls the API of the service. @throws Error for any answer but a success. */
+  /** Calls the API of the service. @throws Error for any response without a success status. */
   async api<T>(method: string, path: string, body?: unknown): Promise<T> {
     const response = await fetch(`${this.#serviceUrl}${path}`, {
       method,
@@ -140,7 +141,7 @@ export class SmokeStage implements AsyncDisposable {
     return JSON.parse(text) as T;
   }
 
-  /** How often the late page was asked for. */
+  /** How often the slow page was requested. */
   async holdCount(): Promise<number> {
     const answer = (await (await fetch(`${this.#targetUrl}/holding`)).json()) as { holdCount: number };
     return answer.holdCount;
@@ -159,18 +160,18 @@ export class SmokeStage implements AsyncDisposable {
 
 const isOk = (status: number) => status === 200;
 
-/** The status that a URL answers with; 0 when nobody answers. */
+/** Status of the response from a URL; 0 without a response. */
 export async function statusOf(url: string): Promise<number> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
     await response.arrayBuffer();
     return response.status;
   } catch {
-    return 0; // refused, or closed while it answered
+    return 0; // refused, or closed before the response
   }
 }
 
-/** @throws Error when the condition does not come true in time. */
+/** @throws Error if the condition does not become true in time. */
 export async function until(
   what: string,
   condition: () => Promise<boolean>,

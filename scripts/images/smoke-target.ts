@@ -1,6 +1,6 @@
 /**
- * What the containers of the smoke test are pointed at, in a container of its own: a web site on 8000 and a name server on 5300.
- * `/hold` answers late, and `/holding` tells how often it was asked for.
+ * The targets of the smoke test, in a container of their own: a web site on 8000 and a name server on 5300. `/hold`
+ * responds late, and `/holding` returns how often it was requested.
  */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';

@@ -10,11 +10,11 @@ interface CheckResult {
 }
 
 const resultsMs = 180_000;
-/** V8 gives back what starting has left some 8 seconds after it. */
+/** V8 frees the garbage of the start about 8 seconds after it. */
 const settlingMs = 20_000;
 const graceSeconds = 60;
 
-/** Prints what was looked at, and counts what was not as it should be. */
+/** Prints each finding, and counts those that are not as expected. */
 class Findings {
   failedCount = 0;
 
@@ -29,17 +29,17 @@ class Findings {
 }
 
 /**
- * Runs an image as it should be run, next to a service and a target, and has it do its work: a check of every type it is for, and a
- * stop while it works.
+ * Runs an image as recommended, next to a service and a target, and has it do its work: a check of every type that it
+ * supports, and a stop under load.
  *
- * @returns how many things were not as they should be.
+ * @returns the number of failed expectations.
  */
 export async function smokeTest(
   engine: Engine,
   image: {
     readonly tag: string;
     readonly kind: 'full' | 'uptime';
-    /** Runtimes whose scripts are tried one by one, in addition to the one that is used when a check names none. */
+    /** Runtimes whose scripts are tried one by one, in addition to the default one. */
     readonly runtimes?: readonly string[] | undefined;
   },
   nodeImage: string,
@@ -93,7 +93,7 @@ export async function smokeTest(
   return findings.failedCount;
 }
 
-/** From the container's start to the agent's first answer from the service, as its log tells. */
+/** From the container's start to the agent's first response from the service, according to its log. */
 async function readyMs(stage: SmokeStage): Promise<number> {
   const startedAt = Date.parse(await stage.ask('agent', ['inspect', '-f', '{{.State.StartedAt}}', 'NAME']));
   const lines = (await stage.logs('agent')).split('\n').filter((line) => line.startsWith('{'));
@@ -103,7 +103,7 @@ async function readyMs(stage: SmokeStage): Promise<number> {
   return connected ? Date.parse(connected.time) - startedAt : Number.NaN;
 }
 
-/** What the kernel says about the agent's process, and whether the health check of the image finds it well. */
+/** Checks the confinement of the agent's process as the kernel reports it, and the health check of the image. */
 async function showConfinement(stage: SmokeStage, findings: Findings): Promise<void> {
   const script = "process.stdout.write(require('node:fs').readFileSync('/proc/1/status', 'latin1'))";
   const status = await stage.ask('agent', ['exec', 'NAME', 'node', '-e', script]);
@@ -162,7 +162,7 @@ async function createCheck(stage: SmokeStage, type: string, name: string, body: 
   });
 }
 
-/** The public contract of ICMP monitors wants two fields whatever is changed. */
+/** The public contract of ICMP monitors requires two fields with every change. */
 function putBody(type: string, changes: CheckBody): CheckBody {
   return type === 'icmp' ? { heartbeat: {}, script: '', ...changes } : changes;
 }
@@ -198,7 +198,9 @@ async function showCapabilities(url: string, isFull: boolean, findings: Findings
   for (const problem of sandbox?.problems ?? []) findings.note(problem);
 }
 
-/** SIGTERM while a check is under way: what the probes say, that its result is stored, and that nothing stays. */
+/**
+ * Sends SIGTERM while a check runs, and verifies the health endpoints, the exit code, and that the result is stored.
+ */
 async function stopAtWork(
   stage: SmokeStage,
   probes: string,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The few calls of the public API that `npm start` makes, as any client would make them. */
+/** Calls of the public API that `npm start` makes, like any other client. */
 export class ApiClient {
   readonly #baseUrl: string;
   readonly #apiKey: string;
@@ -10,7 +10,7 @@ export class ApiClient {
     this.#apiKey = apiKey;
   }
 
-  /** @throws Error with the service's message when the answer is not a success. */
+  /** @throws Error with the service's message if the response is not a success. */
   async call<Schema extends z.ZodType>(
     method: string,
     path: string,

@@ -13,7 +13,7 @@ export interface Branch {
   readonly checks: readonly Identified[];
 }
 
-/** Where an agent sees another resolver than this machine has. */
+/** Runs an agent with another resolv.conf than this machine's. */
 export function withResolver(resolvConf: string): string[] {
   const mounted = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
   const ownRoot = process.getuid?.() === 0 ? [] : ['-Ur'];
@@ -21,18 +21,18 @@ export function withResolver(resolvConf: string): string[] {
 }
 
 /**
- * A second place, whose resolver is away and whose agent gets no time when it needs it: what is not the target's fault. It
- * needs a view of the file system of its own; where this machine gives none, it is left out.
+ * Starts a second location, whose resolver is down and whose agent gets no processor time when it needs it: problems
+ * that are not the target's fault. It needs its own mount namespace; without support for that, it is left out.
  */
 export async function startBranch(options: {
   readonly api: ApiClient;
   readonly stateDir: string;
   readonly baseUrl: string;
-  /** The program with the agent in it. */
+  /** The program that contains the agent. */
   readonly cli: string;
   /** The port of the shop. */
   readonly http: number;
-  /** Of an earlier start. */
+  /** From an earlier start. */
   readonly place: Place | null;
 }): Promise<Branch | undefined> {
   const { api, stateDir, baseUrl, cli, http } = options;

@@ -4,22 +4,22 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAuthority } from '../../test/helpers/targets/certificates.ts';
 
-/** Targets that fail below HTTP, each in a way of its own, on ports of 127.0.0.1. */
+/** Targets that each fail differently below HTTP, on ports of 127.0.0.1. */
 export interface BrokenTargets {
   readonly ports: { readonly reset: number; readonly expired: number; readonly otherHost: number };
-  /** PEM of the authority that their certificates are of: nothing but what is broken is wrong with them. */
+  /** PEM of the authority of their certificates, which are valid except for the intended defect. */
   readonly authority: string;
   close(): void;
 }
 
-/** @param wanted ports that they had before; 0, or one that is taken, for any. */
+/** @param wanted ports of an earlier start; any port is used for 0, or instead of one that is taken. */
 export async function startBrokenTargets(
   wanted: BrokenTargets['ports'] = { reset: 0, expired: 0, otherHost: 0 },
 ): Promise<BrokenTargets> {
   const authority = await createAuthority('The authority of the samples');
   const expired = createHttpsServer(await authority.issue({ fromDays: -90, toDays: -3 }));
   const otherHost = createHttpsServer(await authority.issue({ hosts: ['other.example'] }));
-  // Takes a request, and breaks off before it answers.
+  // Takes a request, and resets the connection without a response.
   const reset = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.once('data', () => socket.resetAndDestroy());
@@ -39,14 +39,14 @@ export async function startBrokenTargets(
   };
 }
 
-/** How long an agent is held: more than half of what an answer is waited for, less than what a lease lasts. */
+/** How long an agent is stopped: more than half of the response timeout, less than a lease. */
 const heldMs = 6_000;
 
 /**
- * A name server that never answers, and whose agent gets no processor time for most of the time that it waits: whether an
- * answer was there meanwhile it cannot know. What comes of it is the agent's fault, not the name server's.
+ * A name server that never responds, and whose agent gets no processor time for most of its wait: the agent cannot know
+ * whether a response arrived meanwhile. The failure is the agent's fault, not the name server's.
  *
- * @param hold stops the agent, or lets it go on.
+ * @param hold stops or resumes the agent.
  */
 export async function startStarvingTarget(
   hold: (isHeld: boolean) => void,

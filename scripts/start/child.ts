@@ -7,13 +7,14 @@ const endWithParent = new URL('./end-with-parent.ts', import.meta.url).href;
 export interface Child {
   readonly name: string;
   readonly process: ChildProcess;
-  /** Resolves with the exit code once the process has ended (null when a signal ended it). */
+  /** Resolves with the exit code once the process has ended (null after a signal). */
   readonly ended: Promise<number | null>;
 }
 
 /**
- * Starts `node script args` in a process group of its own, so that a Ctrl-C in the terminal reaches us alone and we stop
- * the parts in the right order. Its log goes to `logFile`; with `pipeOutput` the caller reads its standard output.
+ * Starts `node script args` in a process group of its own, so that a Ctrl-C in the terminal reaches only this process,
+ * which stops the parts in the right order. Its log goes to `logFile`; with `pipeOutput` the caller reads its standard
+ * output.
  */
 export function startChild(options: {
   readonly name: string;
@@ -22,7 +23,7 @@ export function startChild(options: {
   readonly environment: Readonly<Record<string, string>>;
   readonly logFile: string;
   readonly pipeOutput?: boolean;
-  /** A program that becomes the process, and its arguments. */
+  /** A command that executes the process, with its arguments. */
   readonly wrapper?: readonly string[];
 }): Child {
   const own = [process.execPath, '--import', endWithParent, options.script, ...options.args];
@@ -42,7 +43,7 @@ export function startChild(options: {
   return { name: options.name, process: child, ended };
 }
 
-/** Waits until `isReady` says so; fails when the child ends first, with the place of its log. */
+/** Waits until `isReady` resolves with true; fails if the child ends first, with the path of its log. */
 export async function untilReady(
   child: Child,
   logFile: string,
@@ -58,7 +59,7 @@ export async function untilReady(
   }
 }
 
-/** Asks a child to end and waits for it. */
+/** Sends SIGTERM to a child and waits for its end. */
 export async function stopChild(child: Child): Promise<number | null> {
   if (child.process.exitCode === null && child.process.signalCode === null) child.process.kill('SIGTERM');
   return await child.ended;

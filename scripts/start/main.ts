@@ -1,7 +1,7 @@
 /**
  * `npm start`: the whole of Picket on this machine. Starts the service, creates a private location and sample monitors
- * through its public API, starts an agent for that location, and shows results as they arrive. State lives in
- * `.picket/`, so a second start goes on where the first one stopped. Ctrl-C drains the agent, then the service.
+ * through its public API, starts an agent for that location, and shows results as they arrive. State is stored in
+ * `.picket/`, so a second start continues where the first one stopped. Ctrl-C drains the agent, then the service.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -79,15 +79,15 @@ async function main(): Promise<void> {
   isRunning = true;
   await startPart('service', baseUrl, '/-/readiness', {
     PORT: String(state.servicePort),
-    // Monitors and their keys are nobody's business but this machine's.
+    // Monitors and their keys must only be reachable from this machine.
     HOST: '127.0.0.1',
     DATA_DIR: join(stateDir, 'data'),
     BOOTSTRAP_API_KEY: state.apiKey,
-    // Browsers know that names below localhost are this machine.
+    // Browsers resolve names below localhost to this machine.
     ARTIFACTS_URL: `http://files.localhost:${state.servicePort}`,
-    // What is shown here is asked for again and again.
+    // The display polls the API continuously.
     RATE_LIMIT_PER_MINUTE: '0',
-    // Receivers of alerts to try out are on this machine.
+    // Receivers of test alerts are on this machine.
     EGRESS_ALLOW: '127.0.0.1,::1',
   });
   say(`service         ${baseUrl}`);
@@ -127,7 +127,7 @@ async function main(): Promise<void> {
   await showResults(api, checks);
 }
 
-/** The way into the pages without typing a key. */
+/** A link that opens the pages without a key. */
 async function loginLink(api: ApiClient, baseUrl: string): Promise<string> {
   const link = await api.call('POST', '/login/links', z.object({ path: z.string() }));
   return `${baseUrl}${link.path}`;
@@ -141,7 +141,7 @@ function printCurlLines(baseUrl: string, checkId: string): void {
   );
 }
 
-/** Two of them on one folder would take each other's database and ports. */
+/** Two instances with one folder would use the same database and ports. */
 function refuseSecond(): void {
   const found = existsSync(runningFile)
     ? Running.safeParse(JSON.parse(readFileSync(runningFile, 'utf8')))
@@ -153,14 +153,14 @@ function refuseSecond(): void {
   );
 }
 
-/** Whether a process is one of `npm start`: ids are given again. */
+/** Whether a process id belongs to `npm start`: ids are reused. */
 function isStart(pid: number): boolean {
   try {
     process.kill(pid, 0);
     const commandLine = `/proc/${pid}/cmdline`;
     return !existsSync(commandLine) || readFileSync(commandLine, 'utf8').includes('start/main.ts');
   } catch {
-    return false; // There is no such process.
+    return false; // No such process.
   }
 }
 
@@ -201,7 +201,7 @@ async function startPart(
   });
 }
 
-/** Shows new results of all checks until we are stopped; ends with an error when a part of Picket ends by itself. */
+/** Shows new results of all checks until this process is stopped; fails if a part of Picket ends by itself. */
 async function showResults(api: ApiClient, samples: readonly Identified[]): Promise<void> {
   const display = createResultDisplay(process.stdout, styleText('bold', 'Results'));
   const seen = new Set<string>();
@@ -240,7 +240,7 @@ async function showResults(api: ApiClient, samples: readonly Identified[]): Prom
   }
 }
 
-/** Stops the agent first, so that it can report to a service that is still there. */
+/** Stops the agent first, so that it can still report to the service. */
 async function shutDown(): Promise<void> {
   if (children.length > 0) console.log('\nStopping: the agent finishes its runs, then the service closes.');
   const order = ['branch', 'agent', 'service', 'sample targets'];
@@ -248,7 +248,7 @@ async function shutDown(): Promise<void> {
     const child = children.find((candidate) => candidate.name === name);
     if (!child) continue;
     const code = await stopChild(child);
-    // One that does not listen for signals yet ends of ours.
+    // A child without a signal handler yet is ended by our signal.
     if (code !== 0 && child.process.signalCode !== 'SIGTERM') {
       console.error(`The ${name} ended with code ${code}; see its log in ${stateDir}.`);
       process.exitCode = 1;

@@ -22,7 +22,7 @@ export async function createLocation(
   return { id: created.id, key: created.keys[0]?.rawKey ?? '' };
 }
 
-/** Creates the sample monitors, or points those of an earlier start at today's ports. Other checks are left alone. */
+/** Creates the sample monitors, or updates the ports of those of an earlier start. Other checks are left alone. */
 export async function upsertChecks(
   api: ApiClient,
   samples: readonly SampleCheck[],

@@ -6,7 +6,7 @@ import { valueWords } from '../../src/checks/summary/parts.ts';
 import { durationText } from '../../src/lib/figures/duration.ts';
 import { summaryOf } from '../../src/protocol/results/check-result.ts';
 
-/** What the display needs of a check result. */
+/** Fields of a check result that the display shows. */
 export const ShownResult = z.object({
   id: z.string(),
   name: z.string(),
@@ -32,7 +32,7 @@ export interface ResultRow {
 
 export interface ResultDisplay {
   show(row: ResultRow): void;
-  /** Leaves the terminal as a reader wants to find it: the last state stays on screen. */
+  /** Closes the display: the last state stays on screen. */
   close(): void;
 }
 
@@ -56,7 +56,7 @@ class PlainLines implements ResultDisplay {
   }
 
   close(): void {
-    // Lines need no tidying up.
+    // Plain lines need no cleanup.
   }
 }
 
@@ -99,12 +99,12 @@ const head = ['check', 'type', 'location', 'verdict', 'time', 'phases or reason'
 const [checkColumn, typeColumn, locationColumn, verdictColumn] = [0, 1, 2, 3];
 const [timeColumn, phasesColumn, lateColumn] = [4, 5, 6];
 const leastPhases = 16;
-/** What a narrow terminal does without, first things first. */
+/** Columns that a narrow terminal leaves out, in this order. */
 const dispensable = [lateColumn, locationColumn, typeColumn, phasesColumn];
 
 /**
- * Rows of a table as wide as a terminal at most: long phases and reasons are shortened, columns that say least
- * are left out, and at last names are shortened. The verdict stays.
+ * Fits rows to the width of a terminal: shortens long phases and reasons, then drops the least useful columns, and
+ * finally shortens names. The verdict stays.
  */
 export function fitted(
   rows: readonly (readonly string[])[],
@@ -112,7 +112,7 @@ export function fitted(
 ): { readonly columns: readonly number[]; readonly rows: string[][] } {
   let columns = head.map((_name, index) => index);
   const widest = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  // Each column has a border and a blank on both sides, and there is one border more.
+  // Each column has a border and a blank on both sides, plus one final border.
   const others = (without: number) =>
     columns.reduce((sum, column) => sum + 3 + (column === without ? 0 : widest(column)), 1);
   const roomFor = (column: number) => width - others(column);
@@ -164,7 +164,7 @@ function cells({ checkType, result }: ResultRow): string[] {
   ];
 }
 
-/** The phases of a run; the first facts about it where it has none. */
+/** The phases of a run; its first facts if it has no phases. */
 function timesOf({ checkType, result }: ResultRow): string {
   const { phases = [], sections = [] } = summaryOf(checkType, result.apiCheckResult) ?? {};
   const taken = phases.filter(({ lengthMs }) => lengthMs > 0);

@@ -1,14 +1,14 @@
-/** The sample monitors of `npm start`, as bodies of `POST /v1/checks/{route}`; each shows something of the product. */
+/** The sample monitors of `npm start`, as bodies of `POST /v1/checks/{route}`; each demonstrates a feature. */
 export interface SampleCheck {
   readonly route: string;
   readonly body: { readonly name: string } & Record<string, unknown>;
 }
 
-/** Where the targets of the samples listen. */
+/** Ports of the sample targets. */
 export interface SamplePorts {
   readonly http: number;
   readonly https: number;
-  /** Nobody listens there. */
+  /** A port where no program listens. */
   readonly closed: number;
   readonly reset: number;
   readonly expired: number;
@@ -203,7 +203,7 @@ export function sampleChecks(ports: SamplePorts): SampleCheck[] {
   ];
 }
 
-/** Samples of what is not the target's fault; they run at a place that has troubles of its own. */
+/** Samples of failures that are not the target's fault; they run at a location with problems of its own. */
 export function troubledChecks(ports: { readonly http: number; readonly starving: number }): SampleCheck[] {
   const every30Seconds = { frequency: 0, frequencyOffset: 30, doubleCheck: false, retryStrategy: null };
   return [
@@ -220,7 +220,7 @@ export function troubledChecks(ports: { readonly http: number; readonly starving
       body: {
         name: 'Branch office: its agent gets no time',
         ...every30Seconds,
-        // One run takes up to 20 seconds: it is repeated once.
+        // One run takes up to 20 seconds, and is repeated once.
         frequency: 1,
         frequencyOffset: undefined,
         request: {

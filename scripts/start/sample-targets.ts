@@ -1,7 +1,7 @@
 /**
- * The targets that the sample monitors of `npm start` watch: a small web shop on loopback with the good and bad habits of
- * real sites. Runs as a process of its own, so that its work is not the agent's. Prints its ports as one JSON line, with
- * the certificate of its authority.
+ * The targets of the sample monitors of `npm start`: a small web shop on loopback with the good and bad habits of real
+ * sites. Runs in a process of its own, so that its work is not the agent's. Prints its ports as one JSON line, with the
+ * certificate of its authority.
  *
  * Usage: node sample-targets.ts HTTP_PORT HTTPS_PORT RESET_PORT EXPIRED_PORT OTHER_HOST_PORT (0 for any free port)
  */
@@ -40,13 +40,13 @@ const pages: Record<string, Handler> = {
     json(response, body.user ? 200 : 401, { user: body.user ?? null, roles: ['buyer'] });
   },
   '/api/invoices': (_request, response) => json(response, 200, { invoices: [{ id: 4, paid: false }] }),
-  // The connection is there at once, the first byte is not.
+  // The connection is fast, the first byte is slow.
   '/api/stock': async (_request, response) => {
     await delay(2_500);
     json(response, 200, { items: 12 });
   },
   '/report': (_request, response) => html(response, 503, 'The report server is down'),
-  // Fails every third visit: shows an ATTEMPT that a retry turns into a FINAL that passed.
+  // Two of three visits fail: shows an ATTEMPT that a retry turns into a passed FINAL.
   '/flaky': (_request, response) => {
     visits += 1;
     html(response, visits % 3 === 0 ? 500 : 200, 'now and then');

@@ -13,27 +13,27 @@ const State = z.object({
     http: z.number(),
     https: z.number(),
     closed: z.number(),
-    // States of older builds have none.
+    // Absent in states of older builds.
     reset: z.number().default(0),
     expired: z.number().default(0),
     otherHost: z.number().default(0),
   }),
   location: Place.nullable(),
-  /** The place with troubles. */
+  /** The location with problems. */
   branch: Place.nullable().default(null),
 });
-/** What a start of Picket on this machine leaves for the next one in the same folder. */
+/** State that a start of Picket on this machine keeps for the next one in the same folder. */
 export type State = z.infer<typeof State>;
 
-/** The ports that people look at. */
+/** Ports that users see. */
 interface WantedPorts {
   readonly service: number;
   readonly health: number;
 }
 
 /**
- * The state of an earlier start in that folder, or a fresh one with a new key. Its ports are free. The service and the
- * agent have the wanted ones, or, for this time only, others, which is said.
+ * The state of an earlier start in that folder, or a new one with a new key. Its ports are free. The service and the
+ * agent get the wanted ports, or, for this time only, others, with a message.
  */
 export async function loadState(
   folder: string,
@@ -59,7 +59,7 @@ export async function loadState(
   };
   state.servicePort = await found(wanted.service, 'the service');
   state.healthPort = await found(wanted.health, "the agent's health page");
-  // Meanwhile a program may listen where the sample expects that none does.
+  // A program may have started to listen where the sample expects a closed port.
   state.targetPorts.closed = await freePort(state.targetPorts.closed);
   return state;
 }
@@ -68,7 +68,7 @@ export function saveState(folder: string, state: State): void {
   writeFileSync(join(folder, 'start.json'), JSON.stringify(state, null, 2), { mode: 0o600 });
 }
 
-/** The wanted port if it is free, else any free one. */
+/** The wanted port if it is free, otherwise any free one. */
 async function freePort(wanted: number): Promise<number> {
   for (const port of [wanted, 0]) {
     const found = await new Promise<number | null>((resolve) => {

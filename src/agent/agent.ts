@@ -29,12 +29,11 @@ import { Scrubber } from './scrub/scrubber.ts';
 import { unmaskableNames } from './scrub/secret-finder.ts';
 
 /**
- * One agent: its parts and what connects them.
+ * One agent: its parts and how they are connected.
  *
- * STARTING: the health port answers, probe threads load their runners. → RUNNING: the poller claims. →
- * DRAINING with the first `stop`: not ready from that instant on; see Drain. → STOPPED: everything is
- * released in reverse order, the health port last, so that liveness is 200 to the end. A second `stop`
- * hurries the drain.
+ * STARTING: the health port responds, probe threads load their runners. → RUNNING: the poller claims runs. → DRAINING
+ * at the first `stop`: not ready from then on; see Drain. → STOPPED: all resources are released in reverse order, the
+ * health port last, so that liveness stays 200 to the end. A second `stop` hurries the drain.
  */
 export class Agent {
   readonly #settings: AgentSettings;
@@ -46,7 +45,7 @@ export class Agent {
   readonly #identity: { readonly agentId: string; readonly sessionId: string };
   readonly #scrubber: Scrubber;
   readonly #client: ServiceClient;
-  /** Absent when the operator wants none. */
+  /** Absent if the operator turned error reports off. */
   readonly #errorReporter: ErrorReporter | undefined;
   readonly #leaseKeeper: LeaseKeeper;
   readonly #delivery: Delivery;
@@ -66,7 +65,7 @@ export class Agent {
   #stopped: Promise<boolean> | undefined;
   #isStopping = false;
 
-  /** @param probeThreads have begun to load, if there are any. */
+  /** @param probeThreads threads that are already loading, if any. */
   constructor(settings: AgentSettings, log: Logger, probeThreads: readonly ThreadAhead[] = []) {
     this.#settings = settings;
     this.#log = log;
@@ -82,7 +81,7 @@ export class Agent {
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),
       artifactFolder: () => this.#delivery.spool.artifactFolder,
     };
-    // In the order in which each needs those before it.
+    // Each part needs the ones before it.
     const base = { clock: this.#clock, serviceClock: this.#serviceClock, log };
     this.#client = this.#createClient();
     this.#errorReporter = this.#createErrorReporter();
@@ -157,7 +156,7 @@ export class Agent {
       clock: this.#clock,
       serviceClock: this.#serviceClock,
       onFailed: (kind) => this.#metrics.serviceFailed(kind),
-      // The key is refused: nothing new is started, and the claim under way need not find out by itself.
+      // The key is refused: start nothing new, and end the pending claim without waiting for its own 401.
       onRefused: () => {
         this.#dispatcher.dropUnstarted();
         this.#poller.interrupt();
@@ -244,16 +243,16 @@ export class Agent {
   }
 
   /**
-   * Starts everything and begins to claim. Returns early when `stop` was called meanwhile.
+   * Starts all parts and begins to claim runs. Returns early if `stop` is called meanwhile.
    *
-   * @throws AppError CONFIG_INVALID when the health port cannot be had, and an Error when no runner loads;
-   * everything is released then.
+   * @throws AppError CONFIG_INVALID if the health port cannot be bound, or an Error if no runner loads. All resources
+   * are released first.
    */
   async start(): Promise<void> {
     try {
       await this.#start();
     } catch (thrown) {
-      // What was being started was ended by the stop.
+      // `stop` already ended the parts that were starting.
       if (this.#isStopping) return;
       this.#isStopping = true;
       await this.#resources.disposeAsync();
@@ -271,14 +270,14 @@ export class Agent {
     this.#resources.defer(() => this.#pool.stop());
     this.#resources.defer(() => this.#scripts.stop());
     const port = await health.listen(healthPort);
-    // Whatever is begun after a stop would be ended by nobody, and keep the process.
+    // Parts started after a stop would never be ended and would keep the process alive.
     if (this.#isStopping) return;
     this.#ownPorts = [port];
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
     this.#caCertificates = await trustCustomCa(this.#settings.caCertsDir, this.#log);
     this.#finishedRuns.warnOfUnmasked(unmaskableNames(Object.keys(serviceSecrets), serviceSecrets));
     if (this.#isStopping) return;
-    // Both take their time, and neither waits for the other.
+    // Both are slow and independent of each other.
     const [{ loaded, failed }] = await Promise.all([this.#pool.start(), this.#openSpool()]);
     if (this.#isStopping) return;
     for (const { name, reason } of failed) {
@@ -288,7 +287,7 @@ export class Agent {
       throw new Error('No check type could be loaded, so this agent cannot run checks');
     this.#poller.start();
     this.#locationWatch.start();
-    // In the background: no probe waits for sandboxes and runtimes to be examined.
+    // In the background: probes do not wait until sandboxes and runtimes are examined.
     void this.#scripts.start();
   }
 
@@ -300,7 +299,7 @@ export class Agent {
   }
 
   /**
-   * Stops: the first call drains, the second hurries the drain. Resolves with true when nothing was left
+   * Stops the agent: the first call drains, the second hurries the drain. Resolves with true if nothing was left
    * behind: no lease held, every result settled.
    */
   async stop(): Promise<boolean> {
@@ -330,13 +329,13 @@ export class Agent {
     return isClean;
   }
 
-  /** Reports an error of the agent itself to the service, and waits a moment for it to get there. */
+  /** Reports an error of the agent itself to the service, and waits up to `timeoutMs` for delivery. */
   async reportFatal(error: unknown, timeoutMs: number): Promise<void> {
     this.#errorReporter?.report(error, 'fatal');
     await this.#errorReporter?.flush(timeoutMs);
   }
 
-  /** What all threads can run. */
+  /** Check types that the threads can run, all threads together. */
   #capabilities(): Capabilities {
     return mergedCapabilities(this.#pool.capabilities, this.#scripts.capabilities);
   }

@@ -1,4 +1,4 @@
-/** A host that can be connected to as long as the network is healthy. */
+/** A host that accepts connections as long as the network is healthy. */
 export interface CanaryTarget {
   readonly host: string;
   readonly port: number;
@@ -6,7 +6,7 @@ export interface CanaryTarget {
 
 const pattern = /^(\[[0-9a-fA-F:.]+\]|[\w.-]{1,253}):(\d{1,5})$/;
 
-/** Reads `host:port` pairs, separated by commas; IPv6 addresses are in brackets. */
+/** Parses `host:port` pairs, separated by commas; IPv6 addresses are in brackets. */
 export function parseCanaries(text: string): {
   readonly targets: CanaryTarget[];
   readonly problems: string[];

@@ -13,10 +13,10 @@ import { z } from 'zod';
 import { parseCanaries } from './canary-targets.ts';
 import { present, secretShape, serviceSecretNames } from './service-secrets.ts';
 
-/** Less has no room for a segment of each kind and one large result. */
+/** A smaller spool has no room for a segment of each kind and one large result. */
 const minSpoolBytes = 1_000_000;
 
-/** Keys that are mistaken for the one of a location. */
+/** Keys that users mistake for a location key. */
 const otherKeys = [
   { prefix: 'ak_', kind: 'an API key of an account' },
   { prefix: 'da_', kind: 'the key of a dashboard' },
@@ -64,7 +64,7 @@ const egressRules = z
   .default('')
   .meta({ defaultText: 'none' });
 
-/** What an agent can run, if its host has what it takes. */
+/** Check types that an agent can run if its host supports them. */
 const runnableTypes = checkTypes.filter(({ load }) => load !== undefined).map(({ name }) => name);
 
 const checkTypeNames = z
@@ -83,13 +83,13 @@ const checkTypeNames = z
   .default(runnableTypes)
   .meta({ defaultText: 'all' });
 
-/** Where the runtimes of this build are. */
+/** Folder with the runtimes of this build. */
 export const packagedRuntimes = fileURLToPath(new URL('runtimes', packageFolder()));
 
-/** Names that other tools use for our levels. */
+/** Other tools' names for our log levels. */
 const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning: 'warn' };
 
-/** One of two words, of which the first means yes. */
+/** A choice between two words; true for the first. */
 const choice = (yes: string, no: string, byDefault: string) =>
   z
     .string()
@@ -104,7 +104,7 @@ const wholeBytes = z
   .regex(/^\d{1,15}$/, 'must be a whole number of bytes')
   .transform(Number);
 
-/** Every setting that comes from one variable, as the agent's parts know it. */
+/** Settings that come from one variable each, in the structure that the agent's parts use. */
 const settingTree = {
   apiKey: setting(
     'API_KEY',
@@ -279,19 +279,18 @@ const settingTree = {
   },
 } satisfies SettingTree;
 
-/** Every variable an agent reads; the source of `picket agent --help` and docs/reference/config.md. */
+/** Variables that an agent reads; the source of `picket agent --help` and docs/reference/config.md. */
 export const AgentConfig = z.object(shapeOf(settingTree));
 
 /**
- * Lifecycle scripts are small and mostly wait for an answer: too few at once would make checks wait that take
- * a moment each.
+ * Lifecycle scripts are small and mostly wait for a response: with too few at a time, short checks would wait for them.
  */
 const minLifecycleCount = 4;
 
 export type AgentSettings = ReturnType<typeof readAgentSettings>;
 
 /**
- * The agent's configuration from its environment.
+ * Reads the agent's configuration from its environment.
  *
  * @throws AppError CONFIG_INVALID listing every problem.
  */
@@ -302,14 +301,14 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
   const settings = valuesOf(settingTree, variables);
   return {
     ...settings,
-    /** What AGENTIC checks ask; undefined where no model is named. */
+    /** The model that AGENTIC checks use; undefined if no model is configured. */
     model: modelAccess(settings.model, settings.proxy),
     scripts: {
       ...settings.scripts,
-      /** For how many runs lifecycle scripts may run at the same time. */
+      /** How many runs may execute lifecycle scripts at the same time. */
       lifecycleCount: Math.max(minLifecycleCount, settings.laneSizes.script),
     },
-    /** `SERVICE_SECRET_*`: usable in checks as variables, removed from everything that leaves. */
+    /** `SERVICE_SECRET_*`: available to checks as variables, masked in everything that leaves the agent. */
     serviceSecrets: present(variables as Readonly<Record<string, string | undefined>>, secretNames),
     /** Files that secrets were read from. */
     secretFiles: ['API_KEY', 'MODEL_API_KEY', ...secretNames].flatMap((name) => {
@@ -319,10 +318,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
   };
 }
 
-/**
- * What the agent itself was given and must never show: its key, its secret variables, passwords of its
- * proxies.
- */
+/** Secrets of the agent itself, which it must never show: its key, its secret variables, passwords of its proxies. */
 export function ownSecretsOf(settings: AgentSettings): string[] {
   const { http, https } = settings.proxy;
   const passwords = [http, https].flatMap((proxy) => URL.parse(proxy ?? '')?.password ?? []);
@@ -333,8 +329,8 @@ export function ownSecretsOf(settings: AgentSettings): string[] {
 }
 
 /**
- * Two agents must never share an id by accident: replicas of one deployment have equal settings, and cloned
- * machines equal host names. Hence a random suffix, new at each start.
+ * Two agents must never share an id by accident: replicas of a deployment have equal settings, and cloned machines
+ * equal host names. Hence a random suffix, new at each start.
  */
 function defaultAgentId(): string {
   const host =

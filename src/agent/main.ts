@@ -9,19 +9,20 @@ import type { ThreadAhead } from './runners/threads/thread-ahead.ts';
 import { scrubbedLog } from './scrub/scrubber.ts';
 import { collectStartGarbage } from './start-garbage.ts';
 
-/** How long the last log lines may take to leave; their reader may have stopped. */
+/** Time limit for the last log lines; their reader may be blocked. */
 const logGraceMs = 500;
-/** How long a crashed agent may take to report it to the service. */
+/** Time limit for a crashed agent to report its error to the service. */
 const errorReportGraceMs = 2000;
 
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /**
- * Runs an agent until a signal stops it. The first signal drains, one more than two seconds later hurries; `process.exitCode` is
- * then 0 when no lease is held, every result is sent or safe in the spool, and nobody hurried, otherwise 1.
+ * Runs an agent until a signal stops it. The first signal drains; a second one more than two seconds later hurries.
+ * `process.exitCode` is then 0 if no lease is held, every result is sent or safe in the spool, and there was no second
+ * signal; otherwise 1.
  *
  * @param environment the variables of `AgentConfig`.
- * @param probeThreads have begun to load.
+ * @param probeThreads threads that are already loading.
  * @throws AppError CONFIG_INVALID listing every problem of the configuration.
  */
 export async function runAgent(
@@ -44,7 +45,7 @@ export async function runAgent(
   const onUncaught = (thrown: unknown) => {
     const error = toError(thrown);
     log.fatal({ crash: crashSite(error) }, 'agent crashed; another agent takes over its leases');
-    // Nothing can be relied on any more: report, then exit. The service manager restarts the agent.
+    // The state of the process is undefined now: report, then exit. The service manager restarts the agent.
     const end = () => process.exit(1);
     agent
       .reportFatal(error, errorReportGraceMs)

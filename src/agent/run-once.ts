@@ -15,47 +15,47 @@ import { wholeReport } from './scrub/scrubber.ts';
 
 export interface OnceOptions {
   readonly checkType: string;
-  /** The type's own fields, as its schema accepts them. */
+  /** Fields of the check type, as its schema accepts them. */
   readonly spec: Readonly<Record<string, unknown>>;
   readonly variables?: Readonly<Record<string, string>> | undefined;
-  /** Which of the variables are secret and must not show in the report. */
+  /** Names of the variables that are secret and must not appear in the report. */
   readonly secretNames?: readonly string[] | undefined;
-  /** Scripts before and after the run, for types that have them. */
+  /** Scripts before and after the run, for types that support them. */
   readonly lifecycle?: Lifecycle | undefined;
-  /** The runtime of those; the newest when absent. */
+  /** Runtime of these scripts; defaults to the newest. */
   readonly runtimeId?: string | undefined;
   readonly proxyUrl?: string | null | undefined;
   readonly clientCertificates?: readonly z.output<typeof ClientCertificateMaterial>[] | undefined;
-  /** Limit of the run in milliseconds; the check type's own when absent. */
+  /** Time limit of the run in milliseconds; defaults to that of the check type. */
   readonly timeoutMs?: number | undefined;
-  /** Where the run's artifacts are put; without it the run keeps none. */
+  /** Folder for the run's artifacts; without it the run keeps none. */
   readonly artifactFolder?: string | undefined;
-  /** Where the runtimes of scripts are; those of this build when absent. */
+  /** Folder with the runtimes of scripts; defaults to those of this build. */
   readonly runtimesDirectory?: string | undefined;
   /** Custom CA certificates that the run trusts, as PEM texts. */
   readonly caCertificates?: readonly string[] | undefined;
-  /** The browser of scripts; see find-browser.ts. */
+  /** Path of the browser for scripts; see find-browser.ts. */
   readonly chromiumPath?: string | undefined;
-  /** The model that the run may ask. */
+  /** Model that the run may use. */
   readonly model?: ModelAccess | undefined;
-  /** The archive of a suite that the spec names by key. */
+  /** Archive of a suite that the spec references by key. */
   readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
-  /** Stops the run; it is then reported as aborted. */
+  /** Stops the run, which is then reported as aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface OnceResult {
   readonly report: ResultReport;
   readonly log: readonly LogEntry[];
-  /** The artifacts of the run, in the folder that was named for them. */
+  /** The artifacts of the run, in `artifactFolder`. */
   readonly files: readonly SealedArtifact[];
 }
 
 /**
- * Runs one check here and now, in a thread like the agent's own (a script in a sandbox), and returns the
- * report the agent would send.
+ * Runs one check locally, in a thread like the agent's own (a script in a sandbox), and returns the report that the
+ * agent would send.
  *
- * @throws ThreadEnded when the thread that runs it dies.
+ * @throws ThreadEnded if the thread that runs it dies.
  */
 export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
   const common = {
@@ -84,7 +84,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
   const pools = [scripts, ...(isScript ? [] : [probes])].filter((pool) => pool !== undefined);
   const executor: Executor = (isScript && scripts) || probes;
   try {
-    // Scripts first: probe threads are given the line to them as they start.
+    // Scripts first: probe threads get their port to the script thread when they start.
     for (const pool of pools) await pool.start();
     const finished = await executor.run(
       {
@@ -114,7 +114,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
   }
 }
 
-/** The scripts are the user's own, so a host without containment is good enough. */
+/** The scripts are the user's own, so a host without containment is acceptable. */
 function scriptSettings(options: OnceOptions): ScriptHostSettings {
   return {
     directory: `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,

@@ -5,7 +5,7 @@ import { z } from 'zod';
 const secretPrefix = 'SERVICE_SECRET_';
 
 /**
- * The `SERVICE_SECRET_*` variables alone, given as values or as files.
+ * Reads only the `SERVICE_SECRET_*` variables, given as values or as files.
  *
  * @throws AppError CONFIG_INVALID listing every problem.
  */
@@ -26,7 +26,7 @@ export function secretShape(names: readonly string[]) {
   return Object.fromEntries(names.map((name) => [name, secret]));
 }
 
-/** Those of them that are set. */
+/** The variables that are set. */
 export function present(
   values: Readonly<Record<string, string | undefined>>,
   names: readonly string[],
@@ -39,7 +39,7 @@ export function present(
   );
 }
 
-/** Names of the secrets, whether they are given as a value (`NAME`) or as a file (`NAME_FILE`). */
+/** Names of the secrets, whether given as a value (`NAME`) or as a file (`NAME_FILE`). */
 export function serviceSecretNames(environment: Readonly<Record<string, string | undefined>>): string[] {
   const names = Object.keys(environment)
     .filter((key) => key.startsWith(secretPrefix) && key.length > secretPrefix.length)

@@ -12,11 +12,11 @@ it('collects garbage some seconds after the start, without a flag of V8', async 
   vi.advanceTimersByTime(5_000);
   vi.useRealTimers();
   expect(globalThis.gc).toBeUndefined();
-  // Not the object itself: a failed expectation would keep it.
+  // Not the object itself: a failed expectation would keep it alive.
   await vi.waitFor(() => expect(garbage.deref() === undefined).toBe(true));
 });
 
-/** Of a function that has returned: one that waits keeps what it has made. */
+/** Created in a function that has returned: a suspended function keeps its objects alive. */
 function madeGarbage(): WeakRef<object> {
   return new WeakRef({});
 }

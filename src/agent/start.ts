@@ -1,14 +1,14 @@
 import { endWithoutNativeLoads } from '@picket/probes/sys/native-loads.ts';
 import { probeThreadsAhead } from './runners/probe/probe-threads.ts';
 
-/** Loads an agent, its probe threads at the same time, and runs it: see `runAgent`. */
+/** Loads an agent and its probe threads concurrently, and runs it: see `runAgent`. */
 export async function startAgent(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
   const probeThreads = probeThreadsAhead();
   try {
     const { runAgent } = await import('./main.ts');
     await runAgent(environment, probeThreads);
   } finally {
-    // An agent that did not start leaves them where they are: perhaps in the middle of loading.
+    // If the agent did not start, its threads may still be loading.
     await endWithoutNativeLoads(() => Promise.all(probeThreads.map((thread) => thread.terminate())));
   }
 }

@@ -58,7 +58,10 @@ const bench: Bench = {
   },
 };
 
-/** What each history has besides, by an option: `--breadths=` for nothing. Without it the seed of each says so. */
+/**
+ * Additional events of each history, from an option: `--breadths=` for none. Without it the seed of each history
+ * decides.
+ */
 function breadthsIn(options: readonly string[]): readonly Breadth[] | null {
   const option = options.find((one) => one.startsWith('--breadths='));
   if (option === undefined) return null;

@@ -126,7 +126,7 @@ async function measure(
     checkId: check.id,
     accountId: service.accountId,
     count,
-    // The window moves on while the data are made.
+    // The window moves on while the data are inserted.
     fromMs: now - 30 * dayMs + hourMs,
     lengthMs: 30 * dayMs - hourMs - 60_000,
   });
@@ -188,7 +188,7 @@ async function measure(
   figures[`${key}_plain_sql_ms`] = plain.ms.toFixed(0);
 }
 
-/** How long the counts of 30 days take; the median of some rounds. */
+/** Time to read the counts of 30 days; the median of some rounds. */
 async function coverageMs(service: ServiceBench, checkId: string, rounds: number): Promise<number> {
   const took: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -201,7 +201,7 @@ async function coverageMs(service: ServiceBench, checkId: string, rounds: number
   return quantile(took, 0.5);
 }
 
-/** Answers have to be the same, or the time they took says nothing. */
+/** The results must be equal, otherwise comparing times is meaningless. */
 function compare(
   body: { series: { runLocation: string; data: { responseTime_p95: number }[] }[] },
   plain: PlainAnswer,

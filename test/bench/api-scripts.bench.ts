@@ -12,7 +12,7 @@ const setup =
   "process.env.TOKEN = 'token'; request.headers['X-Time'] = String(Date.now()); console.log('set up');";
 const teardown = "console.log('status', response.statusCode);";
 
-/** What the runs differ in. */
+/** The scripts of each kind of run. */
 const kinds = {
   'no scripts': {},
   setup: { setup },
@@ -20,7 +20,7 @@ const kinds = {
 } as const satisfies Record<string, { readonly setup?: string; readonly teardown?: string }>;
 type Kind = keyof typeof kinds;
 
-/** From the run being leased to its result having arrived, in milliseconds. */
+/** From the lease of the run to the arrival of its result, in milliseconds. */
 async function runOne(stage: Stage, kind: Kind): Promise<number> {
   const { setup: first, teardown: last }: { setup?: string; teardown?: string } = kinds[kind];
   const phase = (script: string | undefined) => (script ? [{ name: 'script of the check', script }] : []);
@@ -41,13 +41,13 @@ const bench: Bench = {
   title: 'API checks: what setup and teardown scripts add',
   async run(bench) {
     const runs = numberOption(bench, 'runs', 40);
-    // Runs are apart, as checks are: what was used is replaced by then.
+    // Runs are spaced out, as checks are: used processes are replaced by then.
     const pauseMs = numberOption(bench, 'pause', 400);
     if ((await readRuntimes(runtimesDirectory)).ids.length === 0) {
       throw new Error('no runtime is installed: npm run runtimes:install');
     }
     const folder = await mkdtemp('/var/tmp/picket-bench-api-scripts-');
-    await chmod(folder, 0o711); // users of sandboxes pass through it
+    await chmod(folder, 0o711); // sandbox users must traverse it
     const stage = await Stage.open();
     const times: Record<Kind, number[]> = { 'no scripts': [], setup: [], 'setup and teardown': [] };
     const perMinute: Partial<Record<Kind, number>> = {};
@@ -65,7 +65,7 @@ const bench: Bench = {
       for (const kind of names) await runOne(stage, kind);
       await delay(3 * pauseMs);
       for (let round = 0; round < runs; round += 1) {
-        // In turn, so that whatever else the machine does meets all of them.
+        // In turn, so that other load on the machine affects all kinds alike.
         for (const kind of names) {
           times[kind].push(await runOne(stage, kind));
           await delay(pauseMs);
@@ -86,7 +86,7 @@ const bench: Bench = {
       }
     } finally {
       await stage[Symbol.asyncDispose]();
-      await delay(1500); // the supervisor of the killed agent is still at work in the folder
+      await delay(1500); // the supervisor of the killed agent is still using the folder
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     }
     const bare = times['no scripts'];

@@ -6,11 +6,11 @@ import { textFields, writeText } from '../helpers/service/api-requests/text-fiel
 import { openHarness } from '../helpers/service/service.ts';
 import { type Bench, type BenchRun, numberOption } from './report.ts';
 
-/** So many requests go to one account; then a new one is made, so that lists stay short. */
+/** Requests per account; then a new account is created, so that lists stay short. */
 const requestsPerAccount = 5000;
 const maxShownProblems = 5;
 
-/** `npm run bench -- api [--requests=50000]`; the texts that follow are as many as for 50,000, in proportion. */
+/** `npm run bench -- api [--requests=50000]`; the number of texts that follow scales in proportion to the requests. */
 const bench: Bench = {
   title: 'Requests made of the schemas of every route: answers outside the document',
   async run(run) {
@@ -62,7 +62,7 @@ const bench: Bench = {
 };
 export default bench;
 
-/** @returns how many texts were written. */
+/** @returns the number of texts written. */
 async function writeTexts(share: number, problems: string[], run: BenchRun): Promise<number> {
   const service = await openHarness();
   const account = await inhabit(service);

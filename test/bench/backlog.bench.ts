@@ -11,8 +11,9 @@ import { Target } from '../helpers/agent/target.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /**
- * `npm run bench -- backlog [--results=100000] [--detail=1500]`: an agent finds a backlog while the service takes no results; then
- * the service takes them again. How fast the backlog comes in, and how long fresh results take meanwhile.
+ * `npm run bench -- backlog [--results=100000] [--detail=1500]`: an agent finds a backlog while the service takes no
+ * results; then the service takes them again. Measures how fast the backlog arrives, and how long fresh results take
+ * meanwhile.
  */
 const bench: Bench = {
   title: 'A backlog when the service is back',
@@ -26,7 +27,7 @@ const bench: Bench = {
     const ids = new Set(fillSpool({ directory: spool, serviceUrl: service.url, count, detailSize }));
     run.progress(`${count} results are in the spool`);
     let isAway = true;
-    // Noted here, because to look through all that came is slow work after a while.
+    // Recorded here, because searching all arrived results becomes slow.
     const arrived = new Map<string, string>();
     service.script = (call) => {
       if (call.name !== 'results') return undefined;

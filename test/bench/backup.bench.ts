@@ -20,11 +20,11 @@ interface Stage {
   readonly name: string;
   readonly service: RunningService;
   readonly ledger: LedgerDatabase;
-  /** What a command needs to find the database, and what it needs to find an empty one. */
+  /** Variables for a command on the database, and on an empty one. */
   readonly environment: Environment;
   readonly empty: Environment;
   sizeBytes(): Promise<number>;
-  /** Bytes of the log of writes so far; undefined where nothing counts them. */
+  /** Bytes in the write-ahead log so far; undefined if the engine does not count them. */
   writtenBytes(): Promise<number | undefined>;
 }
 
@@ -115,7 +115,7 @@ async function onPostgres(resources: AsyncDisposableStack): Promise<Stage> {
   const server = await startPostgres({ isDurable: true });
   resources.defer(() => server.stop());
   const databaseUrl = await server.createDatabase();
-  // pg_dump and pg_restore are programs of the server's.
+  // pg_dump and pg_restore come with the server.
   const PATH = `${findPostgres()}:${process.env.PATH}`;
   const service = resources.use(await startServiceProcess({ DATABASE_URL: databaseUrl }));
   const ledger = await openLedgerOnPostgres(databaseUrl);

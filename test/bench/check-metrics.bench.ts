@@ -76,7 +76,7 @@ async function measure(engine: string, databaseUrl: string | undefined, plan: Pl
     await service.store.checkTotals.begin(shardCount, now - 400_000);
     run.progress(`${engine}: ${checks} checks`);
     const ids = await makeChecks(service, checks);
-    // A run of each check a minute, for five minutes: what the job adds at once.
+    // A run of each check per minute, for five minutes: the amount that the job adds at once.
     for (let minute = 5; minute > 0; minute -= 1)
       await makeRuns(service, ids, now - 70_000 - minute * 60_000);
     const folding = new Folding({ store: service.store, clock: service.clock });
@@ -206,7 +206,7 @@ async function scrape(
       const known = seen.size;
       await noteScrapes(port, 'checks', seen);
       await noteScrapes(port, 'bare', bareMs);
-      // Right after a scrape, so that what makes them does not disturb the next one.
+      // Right after a scrape, so that creating runs does not disturb the next one.
       if (seen.size === known) continue;
       if (known === 0) bare.hold(await answerOf(service, address));
       const third = seen.size % 3;
@@ -257,7 +257,7 @@ async function query(port: number, expression: string): Promise<readonly Series[
   }
 }
 
-/** A database that has run for a while knows its tables. */
+/** A database that has run for a while has table statistics. */
 async function analyzed(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -265,7 +265,7 @@ async function analyzed(databaseUrl: string): Promise<void> {
   await client.end();
 }
 
-/** Notes how long scrapes took; one that failed says nothing of it. */
+/** Records the durations of scrapes; failed ones are ignored. */
 async function noteScrapes(port: number, job: string, seen: Map<number, number>): Promise<void> {
   const [ups] = await query(port, `up{job="${job}"}[120s]`);
   const good = new Set((ups?.values ?? []).filter(([, value]) => value === '1').map(([at]) => at));
@@ -282,7 +282,7 @@ async function answerOf({ key }: ServiceHarness, address: string): Promise<Buffe
   return Buffer.from(await answer.arrayBuffer());
 }
 
-/** A server that has one answer: what a scrape takes without the service. */
+/** A server with one fixed response: the cost of a scrape without the service. */
 async function serveHeld() {
   let held = Buffer.alloc(0);
   const server = createServer((_request, response) => {

@@ -2,8 +2,8 @@ import { needPrograms, runInLab, targetAddress } from './parts/bench-lab.ts';
 import { type Bench, numberOption } from './report.ts';
 
 /**
- * `npm run bench -- conversations [--kinds=tcp,steps,udp,starttls] [--burners=0,2,4] [--runs=300]`: about three minutes. Says how
- * many of the times that are off by more than 5 ms were marked as doubtful.
+ * `npm run bench -- conversations [--kinds=tcp,steps,udp,starttls] [--burners=0,2,4] [--runs=300]`: about three
+ * minutes. Reports how many of the times that are off by more than 5 ms were marked as doubtful.
  */
 const bench: Bench = {
   title: 'Times of TCP, UDP and STARTTLS conversations against the wire, on busy hosts',

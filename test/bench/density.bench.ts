@@ -14,25 +14,25 @@ interface Ports {
   readonly dns: number;
 }
 
-/** What is probed by both: a check of the agent, and a bare probe or ping of the peer. */
+/** A probe that both run: as a check of the agent, and as a bare probe or ping of the peer. */
 interface Subject {
   readonly name: string;
   readonly peer: 'blackbox' | 'fping';
-  /** Goal of the issue: the agent's checks (or pings) per CPU-second, in those of the peer. */
+  /** Goal of the issue: the agent's checks (or pings) per CPU-second, relative to the peer's. */
   readonly goal: number;
   readonly checkType: string;
   readonly spec: Readonly<Record<string, unknown>>;
-  /** How many probes of the peer a check is worth. */
+  /** Number of the peer's probes that a check corresponds to. */
   readonly probesPerCheck: number;
   readonly module: 'http' | 'tcp' | 'dns' | 'icmp';
   readonly target: string;
-  /** The most probes of the peer at a time, where more make them fail. */
+  /** Maximum concurrency of the peer, if more would make its probes fail. */
   readonly peerInFlight?: number;
 }
 
-/** The peers run no scripts, and the agent's own preparations for them are no part of a probe. */
+/** The peers run no scripts, so the agent must not prepare for them. */
 const noRuntimes = '/nonexistent';
-/** Rounds of trains are long, so that few of them warm up as well as many checks. */
+/** Rounds of trains are long, so few of them suffice as warm-up. */
 const trainWarmUpRounds = 10;
 const pingsPerCheck = 10;
 /** The pause between the requests of an ICMP monitor. */
@@ -143,7 +143,7 @@ const bench: Bench = {
 };
 export default bench;
 
-/** CPU milliseconds per probe or ping, round by round, and the ratio of each round. */
+/** CPU milliseconds per probe or ping, and the ratio, in each round. */
 interface Compared {
   readonly agentMs: readonly number[];
   readonly peerMs: readonly number[];
@@ -152,7 +152,7 @@ interface Compared {
 
 const engineTargets = { addresses: 500, count: 50, periodMs: 20 };
 
-/** The echo engine alone and fping with the same train to the same addresses. */
+/** Compares the bare echo engine with fping, with the same train to the same addresses. */
 async function compareEngine(rounds: number): Promise<Compared> {
   const { addresses, count, periodMs } = engineTargets;
   await using engine = startLineProcess('ping-engine.ts');
@@ -187,7 +187,7 @@ async function compare(subject: Subject, { checks, rounds, concurrency, warmUp }
   return await alternate({ rounds, agentRound, peerRound, probeCount });
 }
 
-/** Lets both take turns after a round that does not count. */
+/** Alternates both after a warm-up round. */
 async function alternate(options: {
   readonly rounds: number;
   readonly agentRound: () => Promise<number>;
@@ -201,7 +201,7 @@ async function alternate(options: {
   const peerMs: number[] = [];
   const ratios: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    // Which of the two goes first changes from round to round, so that a drift of the machine favours neither.
+    // The order of the two alternates, so that a drift of the machine favours neither.
     const isAgentFirst = round % 2 === 0;
     const first = await (isAgentFirst ? agentRound() : peerRound());
     const second = await (isAgentFirst ? peerRound() : agentRound());
@@ -218,7 +218,7 @@ async function agentCpuMs(agent: AgentUnderLoad, subject: Subject, count: number
   const check = () => ({ id: crypto.randomUUID(), name: 'Density', checkType, spec });
   const runs: LeasedRun[] = Array.from({ length: count }, () => leasedRun('', { check: check() }));
   const before = await cpuMsOf(agent.pid);
-  // Twice as many leased as can run, so that the agent never waits for the service.
+  // Twice as many are leased as can run, so that the agent never waits for the service.
   await agent.runClosedLoop(runs, inFlight * 2);
   const after = await cpuMsOf(agent.pid);
   const [bad] = agent.collect().filter(({ failure }) => failure !== null);

@@ -8,7 +8,7 @@ const longestMs = 20_000;
 
 interface Deployed {
   readonly changes: number;
-  /** From the request to the deployment being over, and the part of it until the request was answered. */
+  /** From the request to the end of the deployment, and the part of it until the response. */
   readonly wholeMs: number;
   readonly answerMs: number;
   readonly cpuMs: number;

@@ -12,7 +12,7 @@ import { resultRow } from '../integration/conformance/store-suites/result-sample
 import { realisticDetail } from './parts/realistic-detail.ts';
 import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
 
-/** How details are stored: as builds before stored them, as now, and as now with nine of ten left out. */
+/** How details are stored: as in earlier builds, as now, and as now without nine of ten. */
 const cases = ['JSON', 'compressed', 'every 10th'] as const;
 type Case = (typeof cases)[number];
 
@@ -20,7 +20,7 @@ interface Stage {
   readonly name: string;
   readonly connection: Connection;
   databaseCpuMs(): number;
-  /** Bytes of the table with what is out of line, and of its indexes. */
+  /** Bytes of the table with out-of-line data, and of its indexes. */
   sizes(): Promise<{ readonly table: number; readonly indexes: number }>;
   close(): Promise<void>;
 }
@@ -110,7 +110,7 @@ async function measure(
           await results.behind(filter, undefined, batch);
         }
       });
-      // The first round finds caches cold.
+      // Caches are cold in the first round.
       if (round === 0) continue;
       costs.get(one)?.store.push(stored);
       costs.get(one)?.read.push(read);
@@ -147,7 +147,7 @@ async function measure(
 }
 
 interface Cost {
-  /** Microseconds of CPU for each result. */
+  /** CPU microseconds per result. */
   readonly service: number;
   readonly database: number;
 }
@@ -174,7 +174,7 @@ async function storeAs(
   rows: readonly CountedResultRow[],
 ): Promise<void> {
   if (one === 'JSON') {
-    // What `packRow` would make of a row, without packing it.
+    // Like `packRow`, without compression.
     const stored = rows.map((row) => ({ ...packRow({ ...row, detail: null }), detail: row.detail }));
     await db.transaction().execute(async (transaction) => {
       for (const portion of dialect.portions(stored)) {

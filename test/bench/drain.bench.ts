@@ -55,7 +55,7 @@ async function drainOnce(runs: number, queued: number) {
   const service = new FakeService();
   await service.listen();
   const started = Array.from({ length: runs }, (_, index) => leasedRun(`${target.url}/${index}`));
-  // One answer with more runs than were asked for: what does not fit waits in the agent's lane.
+  // One response with more runs than requested: the excess waits in the agent's lane.
   const extra = Array.from({ length: queued }, (_, index) => leasedRun(`${target.url}/queued-${index}`));
   for (const { runId, leaseNumber } of extra) service.leases.set(runId, { runId, leaseNumber });
   service.script = (call) =>
@@ -96,7 +96,7 @@ async function drainOnce(runs: number, queued: number) {
   return { unreadyMs, livenessAsked, livenessOk, reported, released: released.length, exitCode: code };
 }
 
-/** The status a path answers with, or null when nobody listens any more. */
+/** The status of a path, or null if no program listens any longer. */
 function statusOf(url: string): Promise<number | null> {
   return new Promise((resolve) => {
     const call = request(url, { agent: false }, (response) => {

@@ -19,7 +19,7 @@ import {
 } from './parts/two-accounts.ts';
 import { type Bench, type BenchReport, type BenchRun, numberOption, quantile, textOption } from './report.ts';
 
-/** What account B does all the time, each of them one after the other. */
+/** Requests that account B makes continuously, each kind in sequence. */
 const probes = ['report', 'public page', 'list', 'write', 'claim', 'channel test'] as const;
 type Probe = (typeof probes)[number];
 type Times = Readonly<Record<Probe, number[]>>;
@@ -27,11 +27,11 @@ type Times = Readonly<Record<Probe, number[]>>;
 interface Stage {
   readonly service: RunningService;
   readonly calls: AccountCalls;
-  /** Resolves when no more results become columns: reports cost another time until then. */
+  /** Resolves when no more results are being sealed: until then, reports take longer. */
   settled(): Promise<void>;
   readonly a: BenchAccount;
   readonly b: BenchAccount;
-  /** Of the location that A's checks run at. */
+  /** For the location of A's checks. */
   readonly checksLocationKey: string;
   readonly hangingUrl: string;
   readonly healthyUrl: string;
@@ -86,7 +86,7 @@ async function measure(
     if (only !== '' && !only.split(',').includes(name)) continue;
     const alone = noTimes();
     const beside = noTimes();
-    // In turns, and as long: what happens now and then happens in both.
+    // Alternating, with equal durations: occasional events affect both.
     for (let round = 1; round <= rounds; round += 1) {
       run.progress(`${engine}: B alone, then beside ${name}, ${round} of ${rounds}`);
       addTimes(alone, await probe(stage, prepared, seconds));
@@ -153,7 +153,7 @@ async function prepare(stage: Stage): Promise<Prepared> {
   };
 }
 
-/** What B does, for some seconds. */
+/** Runs B's requests for some seconds. */
 async function probe(stage: Stage, prepared: Prepared, seconds: number): Promise<Times> {
   const { b, calls } = stage;
   const endsAt = performance.now() + seconds * 1_000;
@@ -225,7 +225,7 @@ async function withStage(
   }
 }
 
-/** A check of A to be copied, and a key of its location; the service that made them has ended. */
+/** A check of A to copy, and a key of its location; the service that created them has ended. */
 async function templateOf(environment: Readonly<Record<string, string>>, a: BenchAccount) {
   const service = await startServiceProcess(environment);
   const calls = new AccountCalls(service.url);

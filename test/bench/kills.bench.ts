@@ -9,9 +9,10 @@ import { Target } from '../helpers/agent/target.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 /**
- * `npm run bench -- kills [--kills=1000] [--life=1500] [--minutes=120]`: agents with one spool, each killed with SIGKILL at a random instant up to `life`
- * milliseconds after its first claim, or before it. Runs come all the time, and half of the uploads of results fail, before
- * or after the service has stored them. What counts as kept is what an agent said was on disk.
+ * `npm run bench -- kills [--kills=1000] [--life=1500] [--minutes=120]`: agents with one spool, each killed with
+ * SIGKILL at a random instant up to `life` milliseconds after its first claim, or before it. Runs arrive continuously,
+ * and half of the uploads of results fail, before or after the service has stored them. A result counts as kept if an
+ * agent reported it as on disk.
  */
 const bench: Bench = {
   title: 'Agents killed at random instants',
@@ -33,7 +34,7 @@ const bench: Bench = {
       return Math.random() < 0.5 ? { statusCode: 503 } : { isAnswerLost: true };
     };
     const feed = setInterval(() => {
-      // What no agent asks for must not pile up.
+      // Unclaimed runs must not pile up.
       if (service.queuedCount < 1000)
         service.enqueue(...Array.from({ length: 5 }, () => leasedRun(target.url())));
     }, 20);
@@ -41,7 +42,7 @@ const bench: Bench = {
       for (let kill = 1; kill <= kills && performance.now() < endAt; kill++) {
         const startedAt = performance.now();
         const agent = new AgentProcess(environment);
-        // One in ten dies while it starts, with whatever it finds in the spool.
+        // One in ten is killed while it starts, with whatever it finds in the spool.
         if (kill % 10 === 0) await sleep(Math.random() * lifeMs);
         else {
           await agent.logged('connected to the service', 120_000);
@@ -52,7 +53,7 @@ const bench: Bench = {
         await agent.kill();
         killed++;
         note(agent, kept);
-        // Neither the lease nor the record of a call is needed any more; a thousand rounds of them are.
+        // Leases and recorded calls are no longer needed, and would pile up over a thousand rounds.
         service.calls.length = 0;
         service.leases.clear();
         if (kill % 10 === 0)

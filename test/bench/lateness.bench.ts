@@ -43,7 +43,7 @@ const bench: Bench = {
     }
     const agentCpuMs = (await cpuMsOf(agent.process.pid)) - agentCpu;
     const serviceCpuMs = (await cpuMsOf(service.process.pid)) - serviceCpu;
-    await delay(5000); // results of the last second are on their way
+    await delay(5000); // results of the last second are in flight
 
     const runs = readLedger(service.dataDir).filter(({ slotAt }) => slotAt >= startsAt && slotAt < endsAt);
     const due = checks * minutes;

@@ -15,9 +15,9 @@ interface Stage {
   readonly name: string;
   readonly services: RunningService[];
   readonly database: LedgerDatabase;
-  /** Starts one more process on the same database. */
-  /** CPU time of a database in processes of its own, in milliseconds. */
+  /** CPU time of a database that runs in separate processes, in milliseconds. */
   readonly databaseCpuMs: () => number;
+  /** Starts another process on the same database. */
   readonly startAnother: () => Promise<RunningService>;
   close(): Promise<void>;
 }
@@ -145,7 +145,7 @@ async function measure(
   figures[`${key}_doubled`] = totals.doubled;
 }
 
-/** Kills each service process once, with work under way, and goes on with the others until the queue is empty. */
+/** Kills each service process once under load, and continues with the others until the queue is empty. */
 async function killInTurn(
   run: BenchRun,
   stage: Stage,

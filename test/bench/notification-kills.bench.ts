@@ -5,7 +5,7 @@ import { type Bench, numberOption, quantile } from './report.ts';
 /**
  * `npm run bench -- notification-kills [--kills 1000] [--life 1500] [--processes 4] [--minutes 60]`: services on one
  * PostgreSQL, each killed with SIGKILL at a random instant up to `life` milliseconds after it listens, while alerts are
- * stored all the time and 3 % of the requests are refused.
+ * stored continuously and 3 % of the requests are refused.
  */
 const bench: Bench = {
   title: 'Services killed while they notify',

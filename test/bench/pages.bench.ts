@@ -138,7 +138,7 @@ async function measure(run: BenchRun, stage: Stage, found: Found): Promise<void>
   await stage.server.start();
 }
 
-/** Results at the rate of the checks, beside so many readers. */
+/** Runs agents at the rate of the checks, while that many readers are active. */
 async function underLoad(
   run: BenchRun,
   { name, service, locationKey }: Stage,
@@ -175,7 +175,7 @@ async function underLoad(
         `/checks/${checkId(number)}/runs/${resultId(number)}`,
         '/status/bench',
       ][index % 4] ?? '/';
-    // People do not open their pages at the same instant.
+    // Readers do not open their pages at the same instant.
     await delay((index / readers) * 5_000);
     let isNews = true;
     let newest: string | undefined;
@@ -197,7 +197,7 @@ async function underLoad(
     reader.close();
     await following;
   });
-  // What was due before, and the first pages, are no part of it.
+  // Overdue runs and the first pages are not measured.
   await delay(15_000);
   isMeasured = true;
   const cpuBefore = await cpuMsOf(service.process.pid);
@@ -278,7 +278,7 @@ async function postgresStage(run: BenchRun): Promise<Stage> {
   };
 }
 
-/** A connection that is not there while the server is stopped. */
+/** A connection that exists only while the server runs. */
 async function within<T>(url: string, act: (database: PagesDatabase) => Promise<T>): Promise<T> {
   const database = await openPagesOnPostgres(url);
   try {
@@ -288,7 +288,7 @@ async function within<T>(url: string, act: (database: PagesDatabase) => Promise<
   }
 }
 
-/** A location, the check that is copied, and a status page. */
+/** Creates a location, the check to copy, and a status page. */
 async function prepare(service: RunningService): Promise<{ templateId: string; locationKey: string }> {
   const location = await createLocation(service, 'lab');
   const check = await service.api<{ id: string }>('POST', '/v1/checks/url', {
@@ -314,7 +314,7 @@ async function fill(run: BenchRun, name: string, database: PagesDatabase, templa
   await database.fill({ templateId, checks, results, detail: JSON.stringify(urlDetail()) });
 }
 
-/** After its start a service seals what was inserted; that is not what is measured. */
+/** After its start a service seals the inserted results, which is not measured. */
 async function untilQuiet(run: BenchRun, { process }: RunningService): Promise<void> {
   run.progress('waiting until everything is sealed');
   for (let quiet = 0, before = await cpuMsOf(process.pid), look = 0; quiet < 3 && look < 300; look += 1) {

@@ -16,11 +16,11 @@ const longPollMs = 25_000;
 const watchMs = 30_000;
 const downMs = 5_000;
 
-/** What a light agent does is what agents do at the service: it claims, repeats as they do, and reports what it is given. */
+/** Makes the same calls as an agent: it claims, retries like an agent, and reports the runs it gets. */
 class LightAgent {
   /** When each call began, in milliseconds of `performance.now()`. */
   readonly calls: number[] = [];
-  /** When the last claim that failed began. */
+  /** When the last failed claim began. */
   lastFailureAtMs = 0;
   readonly #client: ServiceClient;
   readonly #stop = new AbortController();

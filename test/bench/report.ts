@@ -1,4 +1,4 @@
-/** What a benchmark measured: a table for people and figures for machines. */
+/** Results of a benchmark: a table for readers and figures for programs. */
 export interface BenchReport {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -9,9 +9,9 @@ export interface BenchReport {
 }
 
 export interface BenchRun {
-  /** Command-line options the benchmark understands itself. */
+  /** Command-line options that the benchmark parses itself. */
   readonly options: readonly string[];
-  /** Tells the person who waits what is going on. */
+  /** Shows progress to the user. */
   progress(text: string): void;
 }
 

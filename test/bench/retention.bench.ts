@@ -17,19 +17,19 @@ import { insertIntoPostgres, insertIntoSqlite, type ManyResults } from './parts/
 import { type Bench, type BenchRun, numberOption, quantile, textOption } from './report.ts';
 
 const dayMs = 86_400_000;
-/** What `startRetention` of the harness keeps. */
+/** The retention period that `startRetention` of the harness uses. */
 const keptMs = 30 * dayMs;
 const spreadMs = 4 * dayMs;
 
 interface Stage {
   readonly name: string;
   readonly service: ServiceHarness;
-  /** Makes room for results from between two instants, as it would be there if they had come at their time. */
+  /** Creates partitions for results between two instants, as if these had arrived on time. */
   prepare(fromMs: number, toMs: number): Promise<void>;
-  /** From before when results go that may go from before an instant. */
+  /** Rounds an instant down to the point up to which expired results are removed. */
   goneBefore(atMs: number): number;
   insert(results: ManyResults): Promise<void>;
-  /** Rows of a query that names no results of its own. */
+  /** Number of rows of a query without result columns of its own. */
   count(query: string): Promise<number>;
   sizeBytes(): Promise<number>;
   close(): Promise<void>;
@@ -112,7 +112,7 @@ async function postgresStage(): Promise<Stage> {
         await service.store.transaction(({ runDays }) => runDays.add(stretch));
       }
     },
-    // Days go in whole.
+    // Partitions are removed as whole days.
     goneBefore: dayOf,
     insert: (results) => insertIntoPostgres(databaseUrl, results),
     count,
@@ -161,10 +161,10 @@ async function measure(
   const stall = monitorEventLoopDelay({ resolution: 1 });
   stall.enable();
   const started = performance.now();
-  // A service that was there all the time knows how late it is.
+  // A service that has always run knows its delay.
   await service.store.retired.setTrustedUntil(now, 0);
   service.startRetention();
-  // The checks are gone through in the order of their ids.
+  // Checks are processed in the order of their ids.
   const last = ids.toSorted().at(-1);
   const goneAfter = async (what: string) => {
     while ((await stage.count(`select 1 from ${what} limit 1`)) > 0) await delay(100);
@@ -207,7 +207,7 @@ async function shrunk(stage: Stage, before: number): Promise<number> {
   return sizeBytes;
 }
 
-/** Stores 20 results every 100 ms; how long each took, in milliseconds. */
+/** Stores 20 results every 100 ms, and returns the duration of each insert in milliseconds. */
 async function steadyLoad(
   service: ServiceHarness,
   ids: readonly string[],

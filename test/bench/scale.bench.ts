@@ -5,9 +5,9 @@ import { type Bench, type BenchRun, numberOption, quantile, textOption } from '.
 
 /**
  * `npm run bench -- scale [--checks=100000] [--minutes=30] [--engine=postgres|sqlite] [--services=2] [--kills]
- * [--agents=8] [--slots=100]`: checks once a minute through the real scheduler, claims, ingest and retention.
- * `--kills` ends a service process with `kill -9` every minute. With `--find` it looks instead for how many slots a
- * second the machine carries: more checks every `--seconds=20`, until runs wait.
+ * [--agents=8] [--slots=100]`: checks once a minute through the real scheduler, claims, ingest and retention. `--kills`
+ * ends a service process with `kill -9` every minute. `--find` determines instead how many slots a second the machine
+ * sustains: it adds checks every `--seconds=20`, until runs wait.
  */
 const bench: Bench = {
   title: 'Checks once a minute through the whole service',
@@ -58,7 +58,7 @@ interface Measured {
 }
 
 const minuteMs = 60_000;
-/** How far ahead of the first slot the checks are made due. */
+/** Lead time of the first slot. */
 const headStartMs = 3_000;
 
 function startAgents(run: BenchRun, stage: ScaleStage) {
@@ -101,7 +101,7 @@ async function hold(run: BenchRun, stage: ScaleStage): Promise<Measured> {
     );
     run.progress(`${stage.name}, ${course.at(-1)}`);
   }
-  // The last slots before the end are runs by then, also where a killed process had them.
+  // The last slots before the end have become runs by then, even after a process was killed.
   await delay(hasKills ? 15_000 : 5_000);
   await stage.end();
   const emptyBy = performance.now() + 300_000;
@@ -152,7 +152,7 @@ interface Verdict {
   readonly doubled: number;
 }
 
-/** What the database says of every slot from the first one of each check to the end. */
+/** Evaluates every slot in the database from the first one of each check to the end. */
 async function judge(
   stage: ScaleStage,
   firstSlots: ReadonlyMap<string, number>,
@@ -201,7 +201,7 @@ async function judge(
   };
 }
 
-/** p50, p99 and the largest, in milliseconds, of the slots of a time. */
+/** p50, p99 and maximum, in milliseconds, of the slots in a period. */
 async function latenessOf(stage: ScaleStage, fromMs: number, toMs: number): Promise<string[]> {
   const rows = await stage.rows(`select first_leased_at - slot_at as ms from runs
     where first_leased_at is not null and slot_at >= ${fromMs} and slot_at < ${toMs}`);
@@ -209,7 +209,7 @@ async function latenessOf(stage: ScaleStage, fromMs: number, toMs: number): Prom
   return [0.5, 0.99, 1].map((q) => quantile(values, q).toFixed(0));
 }
 
-/** Larger lateness counts as runs that wait. */
+/** With a larger lateness, runs count as waiting. */
 const carriedLatenessMs = 5_000;
 const settlingMs = 10_000;
 
@@ -224,7 +224,7 @@ async function find(run: BenchRun, stage: ScaleStage): Promise<Measured> {
   for (let made = 0; rate * 60 <= checks; rate = Math.ceil(rate * 1.25)) {
     await stage.begin(made + 1, rate * 60, Date.now() + 500);
     made = rate * 60;
-    // Their first slots are spread over a minute: the rate is there at once, and what it stirs up settles.
+    // Their first slots are spread over a minute: the rate is reached at once, and its side effects settle.
     await delay(settlingMs);
     const cpuBefore = await stage.cpu();
     const ownBefore = process.cpuUsage();
@@ -247,7 +247,7 @@ async function find(run: BenchRun, stage: ScaleStage): Promise<Measured> {
       `${rate} a second: ${(ended / seconds).toFixed(0)} ended, lateness p50 ${p50}, p99 ${p99} ms, ${waiting} runs on their way, ${overdue} checks overdue, CPU of a core: services ${ofCore(cpuAfter.services - cpuBefore.services)}, database ${ofCore(cpuAfter.database - cpuBefore.database)}, agents’ side ${ofCore((user + system) / 1000)}`,
     );
     run.progress(`${stage.name}, ${steps.at(-1)}`);
-    // Where most runs of the step still wait there is no lateness yet.
+    // If most runs of the step are still waiting, there is no lateness yet.
     if (!(Number(p99) < carriedLatenessMs) || waiting > rate * 5 || overdue > rate * 5) {
       refused = rate;
       break;

@@ -25,9 +25,9 @@ const scripts: Readonly<Record<CheckType, string>> = {
 };
 
 interface Times {
-  /** From the run being offered to the script's first line. */
+  /** From the offer of the run to the script's first line. */
   readonly beforeMs: number;
-  /** From its last line to the result having arrived. */
+  /** From its last line to the arrival of the result. */
   readonly afterMs: number;
 }
 
@@ -44,7 +44,7 @@ async function runOne(stage: Stage, checkType: CheckType): Promise<Times> {
   return { beforeMs: at('FIRST') - offeredAt, afterMs: arrivedAt - at('LAST') };
 }
 
-/** What anybody would do without us: `playwright test`, once per run. */
+/** The baseline without Picket: `playwright test`, once per run. */
 async function runBare(
   runtime: Runtime,
   checkType: CheckType,
@@ -62,7 +62,7 @@ async function runBare(
     const cli = join(runtime.modulesDirectory, '@playwright/test/cli.js');
     const child = spawn(process.execPath, [cli, 'test'], {
       cwd: directory,
-      // The cache of compiled code that commands of a checkout have is not everybody's.
+      // Without the compile cache that commands of a checkout use, because users do not have it.
       env: {
         ...{ ...process.env, NODE_COMPILE_CACHE: undefined },
         ...{ PLAYWRIGHT_BROWSERS_PATH: browsers, TARGET: target },
@@ -82,13 +82,13 @@ const bench: Bench = {
   title: 'Scripts: what the agent adds, and how many a minute',
   async run(bench) {
     const runs = numberOption(bench, 'runs', 12);
-    // Warm runs are apart, as checks are (the most frequent run every ten seconds): a warm process has loaded by then.
+    // Warm runs are spaced out, as checks are (at most one run every ten seconds): a warm process has loaded by then.
     const pauseMs = numberOption(bench, 'pause', 4000);
     const runtimes = await readRuntimes(runtimesDirectory);
     const runtime = runtimes.find(runtimes.ids[0] ?? '');
     if (!runtime) throw new Error('no runtime is installed: npm run runtimes:install');
     const folder = await mkdtemp('/var/tmp/picket-bench-scripts-');
-    await chmod(folder, 0o711); // users of sandboxes pass through it
+    await chmod(folder, 0o711); // sandbox users must traverse it
     const chromiumPath = process.env.CHROMIUM_PATH;
     const unpackedPath = unpackedChromiumPath(runtimesDirectory);
     const browsers = await openBrowsers({
@@ -147,7 +147,7 @@ const bench: Bench = {
       }
     } finally {
       await stage[Symbol.asyncDispose]();
-      await delay(1500); // the supervisor of the killed agent is still at work in the folder
+      await delay(1500); // the supervisor of the killed agent is still using the folder
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     }
     return {

@@ -38,7 +38,7 @@ const bench: Bench = {
       for (let round = 0; round < rounds; round += 1) {
         const names = Object.keys(ways) as (keyof typeof ways)[];
         for (const name of round % 2 === 0 ? names : names.toReversed()) {
-          // The slow ways get a part of the corpus: their rate is the same.
+          // The slow methods get a part of the corpus: their rate is the same.
           const bytes =
             name === 'picket' ? corpus : corpus.subarray(0, corpus.length / (count === 100 ? 8 : 2));
           const startMs = performance.now();
@@ -122,7 +122,7 @@ async function fileRounds(run: Parameters<Bench['run']>[0], rounds: number) {
   return results;
 }
 
-/** In a process of its own, whose memory nothing else has touched. */
+/** In a process of its own, so that nothing else affects its memory. */
 async function scrubOnce(source: string, target: string, secrets: readonly string[]): Promise<FileFigures> {
   const child = fork(new URL('./parts/scrub-file.ts', import.meta.url));
   const exited = once(child, 'exit');
@@ -151,7 +151,7 @@ function secretOf(index: number): string {
   return noise.slice(0, 14 + (index % 20)) + (index % 3 === 0 ? '@é &"x' : '') + index;
 }
 
-/** About a megabyte of what artifacts are made of. */
+/** About a megabyte of typical artifact content. */
 function documents(): string {
   return Array.from({ length: 2500 }, (_, line) =>
     JSON.stringify({

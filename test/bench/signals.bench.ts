@@ -8,7 +8,7 @@ import { type NatsServer, startNats } from '../helpers/service/nats-server.ts';
 import { type PostgresServer, startPostgres } from '../helpers/service/postgres.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
-/** What a way of telling other processes cost in one round. */
+/** Cost of a signal transport in one round. */
 interface Round {
   readonly sentPerSecond: number;
   readonly heardPerSecond: number;
@@ -40,7 +40,7 @@ const bench: Bench = {
           await using stage = await openStores(databaseUrl, services, url);
           const measured = await measure({ stores: stage.stores, rate, seconds, server, nats });
           run.progress(`${way}, round ${round}: ${measured.heardPerSecond.toFixed(0)} heard a second`);
-          // The first of each is for warming up.
+          // The first round of each is a warm-up.
           if (round > 0) rounds[way].push(measured);
         }
       }
@@ -134,7 +134,7 @@ async function measure(load: {
     stores[sent % stores.length]?.signals.send([{ kind: 'tested', testSessionId: `session ${sent}` }]);
   }
   const tookMs = performance.now() - startMs;
-  // Its own store hears each, too.
+  // The sending store receives each batch, too.
   for (let count = -1; count !== delaysMs.length; await delay(200)) count = delaysMs.length;
   const after = await cpu();
   const own = process.cpuUsage(before.own);

@@ -16,8 +16,9 @@ interface Sample {
 }
 
 /**
- * `npm run bench -- soak [--minutes=30] [--rate=200]`: an agent that runs `rate` checks a second. How fast its memory and its
- * file descriptors grow, as the slope of a line through all samples once it is warm: after five minutes, or half of a short run.
+ * `npm run bench -- soak [--minutes=30] [--rate=200]`: an agent that runs `rate` checks a second. Measures the growth
+ * of its memory and its file descriptors, as the slope of a line through all samples after a warm-up of five minutes,
+ * or half of a short run.
  */
 const bench: Bench = {
   title: 'An agent that works for long',
@@ -34,7 +35,7 @@ const bench: Bench = {
     const forget = () => {
       resultCount += service.results.length;
       failedCount += service.results.filter(({ failure }) => failure !== null).length;
-      // What this bench itself remembers must not be what grows.
+      // The bench's own records must not be what grows.
       service.results.length = service.receipts.length = service.calls.length = 0;
       target.requests.length = 0;
     };

@@ -17,12 +17,12 @@ import { type Bench, numberOption, quantile } from './report.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const dayMs = 86_400_000;
-/** What the process does once it is ready is over by then, and so is that of the processes that wait for scripts. */
+/** Background work of the process and of its warm script processes is done by then. */
 const settleMs = 20_000;
 
 interface Start {
   readonly readyMs: number;
-  /** Of the whole process until it was ready. */
+  /** CPU time of the whole process until it was ready. */
   readonly cpuMs: number;
   readonly firstResultMs: number;
   readonly idleMb: number;
@@ -42,7 +42,7 @@ const bench: Bench = {
     const folder = temporaryFolder();
     const uptime = mkdtempSync(join(root, '.compiled-start-'));
     const full = mkdtempSync(join(root, '.compiled-start-'));
-    // Scripts are run by users who may read nothing but the program.
+    // Scripts run as users who may only read the program.
     chmodSync(full, 0o755);
     await using target = startLineProcess('target.ts');
     const targetUrl = `http://127.0.0.1:${await target.next()}/`;
@@ -174,7 +174,7 @@ async function startService(folder: string): Promise<Start> {
   );
 }
 
-/** Starts Node, asks until it is ready, and looks at it again once it has settled. */
+/** Starts Node, polls until it is ready, and measures it again once it has settled. */
 async function measured(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -226,7 +226,7 @@ async function filledDatabase(folder: string, count: number): Promise<string> {
     const { accountId } = service;
     const window = { fromMs: Date.now() - 30 * dayMs, lengthMs: 30 * dayMs };
     insertIntoSqlite(join(folder, 'picket.sqlite'), { checkId, accountId, count, ...window });
-    // As the service leaves it that has stored them one by one: sealed for analytics and coverage.
+    // As a service leaves it that has stored them one by one: sealed for analytics and coverage.
     service.startRetention();
     const { resultColumns, slotDays } = service.store;
     const isOpen = async (nowMs: number) =>

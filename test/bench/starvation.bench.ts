@@ -8,9 +8,9 @@ import { AgentUnderLoad } from './parts/agent-load.ts';
 import { type LineProcess, startLineProcess } from './parts/line-process.ts';
 import { type Bench, numberOption, quantile, textOption } from './report.ts';
 
-/** How long a run may take to be reported once it was due. A run that takes longer counts as not reported. */
+/** Time limit for the report of a run after it was due. A later report counts as missing. */
 const graceMs = 90_000;
-/** Every fifth run is one of a dead target, which takes its whole limit. */
+/** Every fifth run has a dead target, which takes its whole time limit. */
 const deadShare = 5;
 
 /** `npm run bench -- starvation [--seconds=60] [--per-second=20] [--burners=0,1,2,4]` */
@@ -22,7 +22,7 @@ const bench: Bench = {
     const counts = textOption(run, 'burners', '0,1,2,4').split(',').map(Number);
     await using cleanup = new AsyncDisposableStack();
     const isLossy = await addLossyNetwork(cleanup);
-    // The agent starts with the priority that everybody has; target and service come before it, as if elsewhere.
+    // The agent starts with normal priority; target and service get a higher one, as if on another host.
     const agent = cleanup.use(await AgentUnderLoad.start(300));
     setPriority(-10);
     cleanup.defer(() => setPriority(0));
@@ -47,7 +47,7 @@ const bench: Bench = {
         leased[isDead ? 'dead' : 'healthy'].push(due);
         agent.lease(due);
       }
-      // What does not come is counted as such; it ends no benchmark.
+      // Missing results are counted, and do not abort the benchmark.
       const count = leased.healthy.length + leased.dead.length;
       const endsAtMs = performance.now() + graceMs;
       while (agent.resultCount < count && performance.now() < endsAtMs) await delay(100);
@@ -72,10 +72,10 @@ interface Ports {
 type MakeRun = () => LeasedRun;
 
 const host = '127.0.0.1';
-/** Packets to it disappear. */
+/** Packets to it are dropped. */
 const lostAddress = '198.18.7.2';
 
-/** A run of each type on a target that is well. */
+/** A run of each type on a healthy target. */
 function healthyRuns({ http, tcp, dns }: Ports): readonly MakeRun[] {
   return [
     runOf('URL', 'URL', { url: `http://${host}:${http}/` }),
@@ -85,7 +85,7 @@ function healthyRuns({ http, tcp, dns }: Ports): readonly MakeRun[] {
   ];
 }
 
-/** Runs on targets that are dead, each in another way. */
+/** Runs on dead targets, with a different defect each. */
 function deadRuns(
   { silentTcp, silentUdp }: Ports,
   filtered: { readonly port: number },
@@ -105,7 +105,7 @@ function runOf(name: string, checkType: string, request: Readonly<Record<string,
   return () => leasedRun('', { check: { id: crypto.randomUUID(), name, checkType, spec: { request } } });
 }
 
-/** A network in which every packet disappears; needs root. */
+/** A network that drops every packet; needs root. */
 async function addLossyNetwork(cleanup: AsyncDisposableStack): Promise<boolean> {
   const name = 'picketlost';
   const env = { PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
@@ -117,7 +117,7 @@ async function addLossyNetwork(cleanup: AsyncDisposableStack): Promise<boolean> 
     ['address', 'add', '198.18.7.1/24', 'dev', name],
     ['link', 'set', name, 'up'],
     ['link', 'set', peer, 'up'],
-    // Nobody has that address: the other end drops what it gets.
+    // No host has that address: the other end drops its packets.
     ['neighbor', 'add', lostAddress, 'lladdr', '02:00:00:00:00:07', 'dev', name],
   ];
   return steps.every((words) => ip(...words));
@@ -162,7 +162,7 @@ interface Row {
   readonly name: string;
   readonly counts: Readonly<Record<Verdict, number>>;
   readonly times: readonly string[];
-  /** Of runs whose verdict is not the one that their target deserves. */
+  /** Messages of runs whose verdict does not match their target. */
   readonly messages: readonly string[];
 }
 

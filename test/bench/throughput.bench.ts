@@ -40,7 +40,7 @@ const bench: Bench = {
     const ratios: number[] = [];
     const costs = { agent: [] as number[], bare: [] as number[] };
     for (let round = 1; round <= rounds; round += 1) {
-      // Which of the two goes first changes from round to round, so that a drift of the machine favours neither.
+      // The order of the two alternates, so that a drift of the machine favours neither.
       const isAgentFirst = round % 2 === 1;
       const first = await (isAgentFirst ? agentRound(checks) : bareRound(checks));
       const second = await (isAgentFirst ? bareRound(checks) : agentRound(checks));

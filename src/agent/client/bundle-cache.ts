@@ -10,22 +10,21 @@ import { agentBundleRoutes } from '@picket/protocol/agent/code-bundle.ts';
 import { BundleMissing, type CodeBundles } from '@picket/sandbox/suites/suite-host.ts';
 import type { ServiceConnection } from './service-connection.ts';
 
-/** A transfer that stands still for this long is given up. */
+/** A transfer without progress for this long is aborted. */
 const stallTimeoutMs = 30_000;
 
 export interface BundleCacheOptions {
-  /** For this agent alone. */
+  /** Used by this agent alone. */
   readonly directory: string;
-  /** How large all bundles together may be, in bytes, before those not used for longest go. */
+  /** Size limit of all bundles together, in bytes. The least recently used bundles are removed first. */
   readonly maxBytes: number;
-  /** Gets the bytes of a bundle; undefined when there is none. */
+  /** Fetches the bytes of a bundle; undefined if the service does not have it. */
   readonly fetch: (key: string, signal: AbortSignal) => Promise<Readable | undefined>;
 }
 
 /**
- * The code bundles of an agent: fetched when a run first needs them, kept by content. A bundle gets its name
- * only once its bytes have proved to be those of its key. Runs that want the same one at once wait for one
- * transfer.
+ * Code bundles of an agent: fetched when a run first needs them, cached by content. A bundle gets its final name only
+ * after its bytes match its key. Concurrent runs that need the same bundle share one transfer.
  */
 export class FetchedBundles implements CodeBundles {
   readonly #options: BundleCacheOptions;
@@ -35,7 +34,7 @@ export class FetchedBundles implements CodeBundles {
     this.#options = options;
   }
 
-  /** Opens the directory, which is created when missing; what was left half fetched is removed. */
+  /** Opens the directory, creating it if missing, and removes partial transfers. */
   static async open(options: BundleCacheOptions): Promise<FetchedBundles> {
     const { directory } = options;
     await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -52,7 +51,7 @@ export class FetchedBundles implements CodeBundles {
     for (;;) {
       const others = this.#fetching.get(key);
       if (!others) break;
-      // Theirs may be cancelled; then it is our turn.
+      // The other run's transfer may be cancelled; then this run starts its own.
       await Promise.race([others.catch(() => undefined), aborted(signal)]);
       const theirs = await this.#find(key);
       if (theirs) return theirs;
@@ -74,7 +73,7 @@ export class FetchedBundles implements CodeBundles {
     try {
       const file = await open(path, 'r');
       const now = new Date();
-      await utimes(path, now, now).catch(() => undefined); // only its place in the order of removal
+      await utimes(path, now, now).catch(() => undefined); // only affects the order of removal
       return file.createReadStream();
     } catch (thrown) {
       if (errorCodeOf(thrown) === 'ENOENT') return undefined;
@@ -109,7 +108,7 @@ export class FetchedBundles implements CodeBundles {
       if (totalBytes <= maxBytes) return;
       if (name === newest) continue;
       totalBytes -= size;
-      // Its readers have it open.
+      // Current readers keep it open.
       await rm(join(directory, name), { force: true });
     }
   }
@@ -122,7 +121,7 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Gets the bytes of a code bundle as they come; undefined when the service has none with that key. */
+/** Fetches the bytes of a code bundle as a stream; undefined if the service has no bundle with that key. */
 export async function fetchBundle(
   connection: ServiceConnection,
   key: string,
@@ -142,7 +141,7 @@ export async function fetchBundle(
   throw new Error(`the service answered ${statusCode}`);
 }
 
-/** Lets bytes pass and fails, before its end, unless they are those expected. */
+/** Passes bytes through, and fails before the end of the stream unless they are the expected bytes. */
 class ExpectedBytes extends Transform {
   readonly #expected: BundleContent;
   readonly #hash = createHash('sha256');

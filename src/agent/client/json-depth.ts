@@ -1,6 +1,6 @@
 /**
- * True when JSON text nests arrays and objects deeper than `maxDepth`. Read from the text: a hostile document
- * can be deep enough to overflow the stack of anything that later walks or copies the parsed value.
+ * True if a JSON text nests arrays and objects deeper than `maxDepth`. Checks the text itself: a hostile document can
+ * be deep enough to overflow the stack of code that later walks or copies the parsed value.
  */
 export function isNestedDeeperThan(text: string, maxDepth: number): boolean {
   let depth = 0;

@@ -5,41 +5,36 @@ import type { Answer, ServiceClient } from './service-client.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { retryDelayMs, ServiceError } from './service-error.ts';
 
-/** Why lease ended before its result was settled. */
+/** Why a lease ended before its result was settled. */
 export type LeaseEnd = 'lost' | 'cancelled' | 'expired';
 
 const expiryCheckMs = 500;
 const minRenewalMs = 200;
 const maxLeasesPerCall = 5000;
 const defaultTtlMs = 15_000;
-/**
- * Two clocks of one host that part by more than this: one was set, or the host was asleep and one stood
- * still.
- */
+/** If two clocks of one host drift apart by more than this, one of them was set, or the host slept and one stopped. */
 const clockGapMs = 1000;
-/** How long a lease is renewed whose result lies in the spool. */
+/** How long a lease is still renewed after its result is in the spool. */
 const spooledLeaseMs = 120_000;
 
 interface Held extends LeaseRef {
   expiresAtMs: number;
-  /** From then on it is not renewed. */
+  /** The lease is not renewed after this time. */
   stopRenewingAtMs: number;
   readonly onEnd: (end: LeaseEnd) => void;
 }
 
 /**
- * Keeps the agent's right to its runs, from the claim until the result is settled.
+ * Keeps the agent's leases from the claim until the result is settled.
  *
- * IDLE: no lease is held; no timer, no call. → RENEWING with the first `hold`: every third of the TTL one
- * call renews all leases. What the answer names as lost or cancelled ends at once. A failed call is repeated
- * sooner, with back-off; the leases stay as they are until their time is up. → IDLE when the last lease is
- * dropped or ended.
+ * IDLE: no lease is held; no timer, no call. → RENEWING with the first `hold`: every third of the TTL one call renews
+ * all leases. Leases that the response reports as lost or cancelled end at once. A failed call is repeated sooner, with
+ * back-off; the leases are kept until they expire. → IDLE when the last lease is dropped or ended.
  *
- * A lease's time is counted on the monotonic clock from the earliest instant the service can have meant.
- * Twice a second, and before anything is started or sent (`expireOverdue`), leases whose time is up end as
- * `expired`: after a stop of the whole process the agent so learns what it lost before it acts on it. It then
- * stops the runs; what was already found out is still sent, because the service fences it by its token and
- * keeps it as evidence.
+ * Leases are timed on the monotonic clock, from the earliest instant at which the service can have granted them. Twice
+ * a second, and before a run starts or a result is sent (`expireOverdue`), overdue leases end as `expired`: after a
+ * pause of the whole process the agent learns which leases it lost before it acts on them. It stops the runs but still
+ * sends their results, because the service fences them by token and keeps them as evidence.
  */
 export class LeaseKeeper {
   readonly #client: ServiceClient;
@@ -47,7 +42,7 @@ export class LeaseKeeper {
   readonly #serviceClock: ServiceClock;
   readonly #log: Logger;
   readonly #held = new Map<string, Held>();
-  /** No lease ends before that. It is asked with each run that begins, and hundreds may be held. */
+  /** No lease expires before this. Cached because it is read at the start of every run, and hundreds may be held. */
   #firstExpiryMs = Number.POSITIVE_INFINITY;
   #ttlMs = defaultTtlMs;
   #renewalTimer: NodeJS.Timeout | undefined;
@@ -76,15 +71,15 @@ export class LeaseKeeper {
   }
 
   /**
-   * When, on the monotonic clock, the leases of an answer end: their TTL after the answer was made, which was
-   * at the service's time it carries, but surely between sending and receiving.
+   * When the leases of a response expire, on the monotonic clock: their TTL after the response was made. That was at
+   * the server time it carries, but never before sending the request or after receiving the response.
    */
   expiryOf(answer: Answer<{ readonly serverTime: number; readonly leaseTtlMs: number }>): number {
     const madeAtMs = this.#serviceClock.toMonotonicMs(answer.body.serverTime);
     return Math.min(Math.max(madeAtMs, answer.sentAtMs), answer.receivedAtMs) + answer.body.leaseTtlMs;
   }
 
-  /** Takes a lease into care. `onEnd` is called at most once, unless the lease is dropped first. */
+  /** Keeps a lease renewed. `onEnd` is called at most once, and not after the lease is dropped. */
   hold(lease: LeaseRef, ttlMs: number, expiresAtMs: number, onEnd: (end: LeaseEnd) => void): void {
     this.#ttlMs = ttlMs;
     this.#firstExpiryMs = Math.min(this.#firstExpiryMs, expiresAtMs);
@@ -94,8 +89,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * Lets a lease go without a call: its result is settled, or it was given back. Leases with another fencing
-   * token stay.
+   * Drops a lease without a call: its result is settled, or it was given back. A lease with another fencing token
+   * stays.
    */
   drop({ runId, leaseNumber }: LeaseRef): void {
     if (this.#held.get(runId)?.leaseNumber !== leaseNumber) return;
@@ -104,8 +99,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * The result of a run is safe on disk. Its lease is kept for some time more, so that no other agent does
-   * the work again while the result is on its way; not for ever, should the service take no results.
+   * Called when the result of a run is safely on disk. The lease is renewed a while longer, so that no other agent
+   * repeats the run while the result is in flight; not for ever, in case the service accepts no results.
    */
   stopRenewingSoon({ runId, leaseNumber }: LeaseRef): void {
     const held = this.#held.get(runId);
@@ -116,18 +111,17 @@ export class LeaseKeeper {
     return this.#held.get(runId)?.leaseNumber === leaseNumber;
   }
 
-  /** Lets all leases go without a call. */
+  /** Drops all leases without a call. */
   dropAll(): void {
     this.#held.clear();
     this.#rest();
   }
 
-  /** Every lease that is held now. */
   heldLeases(): LeaseRef[] {
     return [...this.#held.values()].map(({ runId, leaseNumber }) => ({ runId, leaseNumber }));
   }
 
-  /** Ends the leases whose time is up. */
+  /** Ends overdue leases. */
   expireOverdue(): void {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs < this.#firstExpiryMs) return;
@@ -139,9 +133,9 @@ export class LeaseKeeper {
   }
 
   /**
-   * To be awaited before results are sent. Leases whose time is up have ended when it resolves. Where the
-   * wall clock and the monotonic one have parted, the agent cannot know whose time is up: a host that slept
-   * may have a monotonic clock that slept as well. Then the service is asked first.
+   * Await this before sending results: overdue leases have ended when it resolves. If the wall clock and the monotonic
+   * clock have drifted apart, the agent cannot tell which leases are overdue, because the monotonic clock of a host
+   * that slept may have slept as well. It then checks with the service first.
    */
   async verify(): Promise<void> {
     this.expireOverdue();
@@ -165,7 +159,7 @@ export class LeaseKeeper {
     this.#verifying = undefined;
   }
 
-  /** Stops all timers. Leases still held run out at the service. */
+  /** Stops all timers. Leases still held expire at the service. */
   stop(): void {
     this.#isStopped = true;
     this.#rest();
@@ -199,7 +193,7 @@ export class LeaseKeeper {
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
       nextDelayMs = retryDelayMs(thrown, this.#failedAttempts++);
-      // A lease is worth more than politeness as long as nobody asked us to wait.
+      // Keeping the leases matters more than a long back-off, unless the service requested one.
       if (thrown.kind === 'unreachable') nextDelayMs = Math.min(nextDelayMs, this.#ttlMs / 6);
       this.#log.warn(
         { code: thrown.code, reason: thrown.message, leases: this.#held.size },
@@ -221,7 +215,7 @@ export class LeaseKeeper {
     for (const runId of lostRunIds) ended.set(runId, 'lost');
     for (const { runId, leaseNumber } of leases) {
       const lease = this.#held.get(runId);
-      // It may have been settled, or replaced by a newer lease, while the call was under way.
+      // The lease may have been settled, or replaced by a newer one, during the call.
       if (lease?.leaseNumber !== leaseNumber) continue;
       const end = ended.get(runId);
       if (end) this.#end(lease, end);

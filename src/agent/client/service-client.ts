@@ -41,16 +41,18 @@ import {
 const maxAnswerBytes = 32 * 1024 * 1024;
 const maxAnswerDepth = 100;
 const maxErrorTextLength = 500;
-/** An answer is due this long after the time the request asked the service to wait. */
+/** Time limit for a response, in addition to the wait that the request specifies. */
 const answerTimeoutMs = 10_000;
 /** Uploads may be large and connections slow. */
 const uploadTimeoutMs = 30_000;
-/** An artifact may take long as long as its bytes move. */
+/** An artifact may take this long as long as its bytes keep moving. */
 const artifactTimeoutMs = 25 * 60_000;
 const uploadChunkBytes = 256 * 1024;
 const errorReportTimeoutMs = 5000;
 
-/** A claim whose runs are not judged yet: one this agent does not understand must not spoil the others. */
+/**
+ * A claim response whose runs are not validated yet: one that this agent does not understand must not spoil the others.
+ */
 const ClaimAnswer = ClaimResponse.extend({ runs: z.array(z.unknown()).max(10_000) });
 export type ClaimAnswer = z.output<typeof ClaimAnswer>;
 
@@ -59,7 +61,7 @@ export interface Identity {
   readonly sessionId: string;
 }
 
-/** An answer and when, on the monotonic clock, it may have been made. */
+/** A response, and the interval on the monotonic clock within which it was made. */
 export interface Answer<Body> {
   readonly body: Body;
   readonly sentAtMs: number;
@@ -68,7 +70,7 @@ export interface Answer<Body> {
 
 interface Call<Schema extends z.ZodType> {
   readonly route: Route;
-  /** Path with its parameters and query; the route's own when absent. */
+  /** Path with parameters and query; defaults to the path of the route. */
   readonly path?: string;
   readonly body: string | AsyncIterable<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -78,9 +80,9 @@ interface Call<Schema extends z.ZodType> {
 }
 
 /**
- * The agent protocol over HTTP. Every method resolves with a validated answer or rejects with a ServiceError,
- * which says whether and when to repeat the call; nothing is repeated here. The key is in the request header
- * and nowhere else: no error and no log line holds it.
+ * The agent protocol over HTTP. Every method resolves with a validated response or rejects with a ServiceError, which
+ * says whether and when to retry; this class does not retry. The key is sent in the request header and nowhere else: no
+ * error and no log line holds it.
  */
 export class ServiceClient {
   readonly #identity: Identity;
@@ -97,11 +99,11 @@ export class ServiceClient {
     readonly version: string;
     readonly clock: Clock;
     readonly serviceClock: ServiceClock;
-    /** Called for every call that failed. */
+    /** Called after every failed call. */
     readonly onFailed: (kind: ServiceErrorKind) => void;
-    /** Called when any call was refused (401, 403), so that the others need not find out for themselves. */
+    /** Called when a call is refused (401, 403), so that the other calls need not find out for themselves. */
     readonly onRefused: () => void;
-    /** Called for every call that succeeded. */
+    /** Called after every successful call. */
     readonly onAnswered: () => void;
   }) {
     this.#identity = options.identity;
@@ -114,7 +116,7 @@ export class ServiceClient {
     this.#onAnswered = options.onAnswered;
   }
 
-  /** Asks for work; waits up to `request.waitMs` for it. */
+  /** Requests work; the service waits up to `request.waitMs` for some. */
   claim(
     request: Omit<z.input<typeof ClaimRequest>, 'agentId' | 'sessionId'> & { readonly waitMs: number },
     signal?: AbortSignal,
@@ -150,7 +152,7 @@ export class ServiceClient {
     });
   }
 
-  /** Sends results that are JSON texts already; the answer has one receipt for each, in their order. */
+  /** Sends results that are already JSON texts; the response has one receipt for each, in the same order. */
   async report(results: readonly Scrubbed<string>[], signal?: AbortSignal): Promise<Answer<ResultsResponse>> {
     const head = JSON.stringify(this.#identity).slice(0, -1);
     const answer = await this.#call({
@@ -180,10 +182,7 @@ export class ServiceClient {
     });
   }
 
-  /**
-   * Sends the envelope of an error report. What becomes of it matters to nobody, so nothing is counted or
-   * repeated.
-   */
+  /** Sends the envelope of an error report. Delivery does not matter, so failures are neither counted nor retried. */
   async reportError(envelope: string): Promise<void> {
     const { method, path, bodyContentType } = agentErrorRoutes.reportAgentError;
     const response = await this.#connection.request({
@@ -198,8 +197,8 @@ export class ServiceClient {
   }
 
   /**
-   * Sends a file of a run whose result is stored. Fails as `unreachable` when the connection stands still for
-   * 30 seconds, however long the whole takes.
+   * Sends an artifact of a run whose result is stored. Fails as `unreachable` if no byte moves for 30 seconds; the
+   * total duration is limited separately.
    */
   async putArtifact(
     { runId, leaseNumber }: LeaseRef,
@@ -216,7 +215,7 @@ export class ServiceClient {
     const stallTimer = setTimeout(() => stalled.abort(), uploadTimeoutMs);
     async function* content() {
       if (file.sizeBytes === 0) return;
-      // No byte more than was announced, should the file have grown.
+      // Never more bytes than announced, in case the file has grown.
       const options = { highWaterMark: uploadChunkBytes, end: file.sizeBytes - 1 };
       for await (const chunk of createReadStream(file.path, options)) {
         stallTimer.refresh();
@@ -250,7 +249,7 @@ export class ServiceClient {
     }
   }
 
-  /** Asks the service what it thinks of this agent, with a body of that many meaningless bytes. */
+  /** Requests the service's view of this agent, with a body of `sizeBytes` random bytes. */
   examine(options: {
     readonly agentVersion: string;
     readonly sizeBytes: number;
@@ -270,7 +269,7 @@ export class ServiceClient {
     });
   }
 
-  /** What the checks of this location need of an agent. */
+  /** Requests the needs of this location's checks. */
   needs(timeoutMs: number) {
     const { listLocationNeeds: route } = locationNeedRoutes;
     return this.#call({ route, body: '', schema: route.response, timeoutMs });
@@ -295,7 +294,7 @@ export class ServiceClient {
   async #exchange<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.output<Schema>>> {
     const what = `${call.route.method} ${call.route.path}`;
     const sentAtMs = this.#clock.monotonicMs();
-    // One timer for the whole exchange: a peer that sends a byte now and then must not hold it up for ever.
+    // One timer for the whole exchange: a peer that sends a byte now and then must not hold it open for ever.
     const end = new AbortController();
     const timer = setTimeout(() => end.abort(), call.timeoutMs);
     const giveUp = () => end.abort();
@@ -333,14 +332,14 @@ export class ServiceClient {
   }
 }
 
-/** Bytes that no proxy can make fewer. */
+/** Random bytes, which no proxy can compress. */
 async function* meaningless(sizeBytes: number): AsyncGenerator<Buffer> {
   for (let left = sizeBytes; left > 0; left -= uploadChunkBytes) {
     yield randomBytes(Math.min(left, uploadChunkBytes));
   }
 }
 
-/** The error that an answer with another status than success means. */
+/** Converts a response without a success status to an error. */
 function refusal(
   what: string,
   httpStatus: number,
@@ -370,7 +369,7 @@ function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, wha
   try {
     parsed = JSON.parse(text);
   } catch (thrown) {
-    // The message of a SyntaxError quotes the text, which may hold variables; its length is all that is said.
+    // The message of a SyntaxError quotes the text, which may hold variables; only the length is reported.
     throw unreadable(`is not JSON (${text.length} characters, ${toError(thrown).name})`);
   }
   const checked = schema.safeParse(parsed);

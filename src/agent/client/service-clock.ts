@@ -2,16 +2,16 @@ import type { Clock } from '@picket/lib/clock.ts';
 
 /** Two quartz clocks drift apart by at most this much: 100 parts per million. */
 const driftPerMs = 1e-4;
-/** A sample this old should be renewed by a short call. */
+/** A sample this old should be refreshed by a short call. */
 const staleAfterMs = 300_000;
-/** Knowing no better than this is not knowing. */
+/** An estimate with a larger error is useless. */
 const uselessErrorMs = 60_000;
 
 /**
- * The service's clock, as far as the agent can know it. Each answer carries the service's time; it was read
- * somewhere between sending the request and receiving the answer, so a sample is good to half the round trip.
- * The best sample is kept, growing worse with its age. The offset is taken against our monotonic clock: it
- * does not care how wrong the host's wall clock is, nor when somebody sets it.
+ * Estimates the service's clock. Each response carries the service's time, read at some instant between sending the
+ * request and receiving the response, so a sample is accurate to half the round trip. The best sample is kept; its
+ * error grows with its age. The offset is relative to the monotonic clock, which is unaffected if the host's wall clock
+ * is wrong or gets set.
  */
 export class ServiceClock {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class ServiceClock {
     this.#clock = clock;
   }
 
-  /** Learns from one answer. Both instants are `monotonicMs`. */
+  /** Adds a sample from one response. Both instants are `monotonicMs`. */
   sample(serverTimeMs: number, sentAtMs: number, receivedAtMs: number): void {
     const sample = {
       offsetMs: serverTimeMs - (sentAtMs + receivedAtMs) / 2,
@@ -30,34 +30,33 @@ export class ServiceClock {
     };
     const currentErrorMs = this.errorMs;
     const apartMs = Math.abs(sample.offsetMs - (this.#best?.offsetMs ?? 0));
-    // Samples that cannot both be right mean that the service's clock was set: the newer one holds.
+    // Two samples that contradict each other mean that the service's clock was set: the newer one is right.
     const isContradiction = apartMs > sample.errorMs + currentErrorMs + 1;
-    // A stale sample gives way to any newer one: else short calls would be asked for until a better one came.
+    // Any newer sample replaces a stale one: otherwise the agent would make short calls until a better sample arrived.
     if (sample.errorMs <= currentErrorMs || isContradiction || this.isStale) this.#best = sample;
   }
 
   /**
-   * Something happened to this host's clocks: what was known holds until the next answer, whatever that is
-   * worth.
+   * Called when this host's clocks have jumped. The offset is kept until the next response, however inaccurate that is.
    */
   distrust(): void {
     if (this.#best) this.#best = { ...this.#best, errorMs: Number.MAX_SAFE_INTEGER };
   }
 
   /**
-   * What to add to `monotonicMs` to get the service's epoch milliseconds. Before any answer: this host's wall
-   * clock.
+   * Offset from `monotonicMs` to the service's epoch milliseconds. Before the first response, this host's wall clock is
+   * used.
    */
   get offsetMs(): number {
     return this.#best?.offsetMs ?? this.#clock.wallMs() - this.#clock.monotonicMs();
   }
 
-  /** Epoch milliseconds by the service's clock, as well as it is known. */
+  /** Epoch milliseconds by the service's clock, as estimated. */
   nowMs(): number {
     return this.#clock.monotonicMs() + this.offsetMs;
   }
 
-  /** How far off the offset may be, in milliseconds; Infinity before any answer. */
+  /** Possible error of the offset, in milliseconds; Infinity before the first response. */
   get errorMs(): number {
     if (!this.#best) return Number.POSITIVE_INFINITY;
     return this.#best.errorMs + (this.#clock.monotonicMs() - this.#best.takenAtMs) * driftPerMs;
@@ -68,14 +67,14 @@ export class ServiceClock {
     return this.#clock.wallMs() - this.nowMs();
   }
 
-  /** True when there is no recent good sample: the next call should be a short one. */
+  /** True without a recent, accurate sample: the next call should be a short one. */
   get isStale(): boolean {
     return (
       this.errorMs > uselessErrorMs || this.#clock.monotonicMs() - (this.#best?.takenAtMs ?? 0) > staleAfterMs
     );
   }
 
-  /** When, on our monotonic clock, the service's clock showed that time. */
+  /** Converts a time of the service's clock to the monotonic clock. */
   toMonotonicMs(serverTimeMs: number): number {
     return serverTimeMs - this.offsetMs;
   }

@@ -2,11 +2,11 @@ import { proxyUrlOf } from '@picket/lib/proxy.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { AgentSettings } from '../config.ts';
 
-/** What it takes to reach the service; data only, so that threads can be given it. */
+/** Settings needed to reach the service; plain data, so that it can be passed to threads. */
 export type ServiceAccess = Pick<AgentSettings, 'serviceUrl' | 'apiKey' | 'proxy'>;
 
 const connectTimeoutMs = 5000;
-/** An issuing authority that is trusted is trusted without the one above it, as checks do. */
+/** A trusted intermediate authority is trusted without its root, as in checks. */
 const trust = { allowPartialTrustChain: true };
 
 type RequestOptions = Omit<Dispatcher.RequestOptions, 'origin' | 'headers'> & {
@@ -14,17 +14,17 @@ type RequestOptions = Omit<Dispatcher.RequestOptions, 'origin' | 'headers'> & {
 };
 
 /**
- * The one way to the service for every thread: address, key, proxy. The key is in the request header and
- * nowhere else.
+ * The connection that every thread uses to reach the service: address, key, proxy. The key is sent in the request
+ * header and nowhere else.
  */
 export class ServiceConnection {
   readonly #origin: string;
-  /** What stands before every path. */
+  /** Prefix of every path. */
   readonly #pathPrefix: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #dispatcher: Dispatcher;
 
-  /** @param limits.maxAnswerBytes the largest answer that is read. */
+  /** @param limits.maxAnswerBytes size limit for responses. */
   constructor(access: ServiceAccess, limits: { readonly version: string; readonly maxAnswerBytes: number }) {
     const url = new URL(access.serviceUrl);
     this.#origin = url.origin;
@@ -37,7 +37,7 @@ export class ServiceConnection {
     this.#dispatcher = createDispatcher(access, limits.maxAnswerBytes);
   }
 
-  /** @param request.path below the service's address. */
+  /** @param request.path relative to the service's address. */
   async request({ path, headers, ...request }: RequestOptions): Promise<Dispatcher.ResponseData> {
     return await this.#dispatcher.request({
       ...request,

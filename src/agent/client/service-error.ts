@@ -3,26 +3,25 @@ import { AppError } from '@picket/lib/errors.ts';
 import { ErrorBody } from '@picket/protocol/http/route.ts';
 
 /**
- * What a failed call to the service means for the caller. Decided here and nowhere else.
- * - `refused`: 401 or 403. The key is revoked or wrong: take no more work, ask again slowly.
- * - `rejected`: any other answer that repeating cannot cure. The status says what was wrong with the request.
+ * Consequence of a failed call to the service for the caller. Decided here and nowhere else.
+ * - `refused`: 401 or 403. The key is revoked or wrong: take no more work, retry slowly.
+ * - `rejected`: any other response that a retry cannot cure. The status says what was wrong with the request.
  * - `busy`: 429 or 503 with a time to come back, which is honoured.
- * - `unreachable`: no usable answer (network, time-out, 5xx, or a body that is not what the protocol says: a
- * proxy may
- *   have sent it). Repeat with back-off.
+ * - `unreachable`: no usable response (network, timeout, 5xx, or a body that violates the protocol: a proxy may have
+ *   sent it). Retry with back-off.
  * - `stopped`: the caller gave up waiting (its signal aborted). Nothing is wrong.
  */
 export type ServiceErrorKind = 'refused' | 'rejected' | 'busy' | 'unreachable' | 'stopped';
 
 export class ServiceError extends AppError {
   readonly kind: ServiceErrorKind;
-  /** Status of the answer, when there was one. */
+  /** Status of the response, if there was one. */
   readonly httpStatus: number | undefined;
-  /** The `Retry-After` of the answer, in milliseconds. */
+  /** The `Retry-After` of the response, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /**
-   * Whether something else than the service seems to have answered: nothing is known at the path, in words that are
-   * not the service's. A proxy that is being changed does so, and a page that took the service's name.
+   * Whether the response seems to come from another server: the path is unknown, and the body does not have the
+   * service's error format. A proxy does this during a deployment, or another site that took over the host name.
    */
   readonly isFromElsewhere: boolean;
 
@@ -32,7 +31,7 @@ export class ServiceError extends AppError {
     details: {
       readonly httpStatus?: number | undefined;
       readonly retryAfterMs?: number | undefined;
-      /** Whether the answer has the form of the service's own errors. */
+      /** Whether the response has the service's error format. */
       readonly isServiceBody?: boolean;
       readonly cause?: unknown;
     } = {},
@@ -48,7 +47,7 @@ export class ServiceError extends AppError {
   }
 }
 
-/** Whether a status says that nothing answers at a path, rather than that something is wrong with a request. */
+/** Whether a status says that nothing is served at a path, rather than that the request is wrong. */
 function isNotHere(httpStatus = 0): boolean {
   return (httpStatus >= 300 && httpStatus < 400) || [404, 405, 410, 421].includes(httpStatus);
 }
@@ -65,8 +64,8 @@ export function kindOfStatus(httpStatus: number, retryAfterMs: number | undefine
 const maxRetryAfterMs = 600_000;
 
 /**
- * Milliseconds in a `Retry-After` header: seconds, or a date, which is read against the answer's own `Date`
- * because our clock may be wrong. At most ten minutes. undefined when absent or not understood.
+ * Parses a `Retry-After` header to milliseconds: seconds, or a date, which is compared with the response's own `Date`
+ * because the local clock may be wrong. At most ten minutes. undefined if absent or malformed.
  */
 export function parseRetryAfter(
   value: string | undefined,
@@ -79,35 +78,35 @@ export function parseRetryAfter(
   return Number.isFinite(delayMs) ? Math.min(Math.max(delayMs, 0), maxRetryAfterMs) : undefined;
 }
 
-/** Reconnecting takes at most this long after the service is back, so the cap is below five seconds. */
+/** The agent must reconnect within five seconds once the service is back, so the cap is lower. */
 const quick = { baseMs: 1000, capMs: 4000, floorMs: 50 };
-/** A key that was refused will rarely be accepted soon; knocking often helps nobody. */
+/** A refused key is rarely accepted soon; frequent retries only add load. */
 const slow = { baseMs: 10_000, capMs: 60_000, floorMs: 5000 };
 
 /**
- * How long to wait before repeating a failed call, in milliseconds: full jitter, never less than a floor so
- * that it cannot become a busy loop, and never before `Retry-After`.
+ * Delay before a failed call is retried, in milliseconds: full jitter, with a floor that prevents a busy loop, and
+ * never less than `Retry-After`.
  *
- * @param attempt 0 for the first repetition.
+ * @param attempt 0 for the first retry.
  */
 export function retryDelayMs(error: ServiceError, attempt: number): number {
-  // Every service knows the agent's calls: where nothing is at their path, the name leads elsewhere for now.
+  // Every service version has the agent's routes: if the path is unknown, the host name points elsewhere for now.
   const isSlow = error.kind === 'refused' || (error.kind === 'rejected' && !isNotHere(error.httpStatus));
   const pace = isSlow ? slow : quick;
   const jitterMs = Math.max(pace.floorMs, backoffDelayMs(attempt, pace));
   return error.kind === 'busy' && error.retryAfterMs !== undefined ? error.retryAfterMs + jitterMs : jitterMs;
 }
 
-/** A fresh result is to be seen two seconds after the service is back. */
+/** A fresh result should be visible two seconds after the service is back. */
 const prompt = { baseMs: 500, capMs: 1500, floorMs: 50 };
 
-/** The same for results that the service did not take: sooner, as long as it has not asked for anything. */
+/** Like `retryDelayMs`, for results that the service did not take: shorter, unless the service requested a delay. */
 export function resultRetryDelayMs(error: ServiceError, attempt: number): number {
   if (error.kind !== 'unreachable') return retryDelayMs(error, attempt);
   return Math.max(prompt.floorMs, backoffDelayMs(attempt, prompt));
 }
 
-/** What an error answer of the service says; undefined for a body that is not the service's own. */
+/** Message of an error response of the service; undefined if the body is not in the service's error format. */
 export function messageOf(text: string): string | undefined {
   if (text.length > 65_536) return undefined;
   try {

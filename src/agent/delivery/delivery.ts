@@ -15,17 +15,16 @@ import { Spool } from './spool/spool.ts';
 import { spoolTag } from './spool/spool-folder.ts';
 import type { Settlement } from './upload.ts';
 
-/** Reports kept in memory while the disk does not take them, in characters of JSON. */
+/** Limit for reports kept in memory while the disk is unavailable, in characters of JSON. */
 const maxMemorySize = 64 * 1024 * 1024;
 
 /**
- * The way of a result from the run to the service: spool, reporter and artifacts, and the lease on the way.
+ * Delivers results from the run to the service: spool, reporter, artifacts, and the lease meanwhile.
  *
- * HELD: the report is sent and at the same time put on disk; its lease is renewed, so that nobody does the
- * work again. →
- * SETTLED when the service has given its receipt: the lease is dropped and the artifacts are sent, or thrown
- * away where the result does not count. → gone from the disk when no artifact of it is left. An agent that
- * finds it on disk before that sends it again, which the service knows by its id, and then its artifacts.
+ * HELD: the report is sent and at the same time written to disk; its lease is renewed, so that no other agent repeats
+ * the run. → SETTLED when the service has sent its receipt: the lease is dropped and the artifacts are uploaded, or
+ * discarded if the result does not count. → Removed from disk when none of its artifacts is left. If an agent finds it
+ * on disk before that, it sends it again, which the service recognizes by its id, and then its artifacts.
  */
 export class Delivery {
   readonly spool: Spool;
@@ -33,7 +32,7 @@ export class Delivery {
   readonly uploader: ArtifactUploader;
   readonly #leaseKeeper: LeaseKeeper;
   readonly #onSettled: (settlement: Settlement) => void;
-  /** Results the service has, whose artifacts it has not. */
+  /** Results that the service has stored, but not all of their artifacts. */
   readonly #awaitingArtifacts = new Map<string, WaitingReport>();
 
   constructor(options: DeliveryOptions) {
@@ -79,13 +78,13 @@ export class Delivery {
     });
   }
 
-  /** Takes a result into care; its lease is held. */
+  /** Takes over a result whose lease is held. */
   deliver(report: Report, kind: SpoolKind): void {
     this.uploader.hold(report, report.artifacts);
     this.reporter.add(report, kind);
   }
 
-  /** Removes what a run left on disk whose result nobody gets. */
+  /** Removes the files of a run whose result is not sent. */
   discardFiles(lease: LeaseRef): void {
     const folder = this.spool.artifactFolder;
     if (folder !== undefined) this.uploader.removeFolder(runFolder(folder, lease));

@@ -10,11 +10,10 @@ import type { Delivery } from './delivery.ts';
 const maxNamesWarnedOf = 1000;
 
 /**
- * Between the executor and the delivery of a run.
+ * Handles a run between its execution and its delivery.
  *
- * JUDGED: a failure that the location may have caused waits until it is known whether the location is
- * healthy. → COUNTED and logged, where the runner crashed or a secret could not be masked. → handed to
- * Delivery.
+ * JUDGED: a failure that the location may have caused waits until the health of the location is known. → COUNTED, and
+ * logged if the runner crashed or a secret could not be masked. → Passed to Delivery.
  */
 export class FinishedRuns {
   readonly #options: FinishedRunsOptions;
@@ -25,7 +24,7 @@ export class FinishedRuns {
     this.#options = options;
   }
 
-  /** @param slotAtMs when the run was due, where that is known. */
+  /** @param slotAtMs when the run was due, if known. */
   take(run: FinishedRun, slotAtMs: number | undefined): void {
     const { locationWatch, scrubber } = this.#options;
     const { failureCode, isAborted } = run.facts;
@@ -45,7 +44,7 @@ export class FinishedRuns {
     await Promise.all(this.#judging);
   }
 
-  /** Names in the log, once each, the secret variables whose values results may show. */
+  /** Logs, once each, the names of secret variables whose values may appear in results. */
   warnOfUnmasked(names: readonly string[]): void {
     for (const name of names) {
       if (this.#namesWarnedOf.has(name) || this.#namesWarnedOf.size > maxNamesWarnedOf) continue;
@@ -76,7 +75,7 @@ export interface FinishedRunsOptions {
   readonly log: Logger;
   readonly scrubber: Scrubber;
   readonly locationWatch: LocationWatch;
-  /** @param slotAtMs when the run was due, where that is known. */
+  /** @param slotAtMs when the run was due, if known. */
   readonly count: (facts: RunFacts, slotAtMs: number | undefined) => void;
   readonly errorReporter: ErrorReporter | undefined;
   readonly delivery: Delivery;

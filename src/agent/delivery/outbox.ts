@@ -1,36 +1,34 @@
 import type { Report } from '../run/contracts.ts';
 import type { SpoolKind } from './spool/segment.ts';
 
-/** A report on its way, as far as the main thread has it in memory. */
+/** A report that is not settled, as the main thread keeps it in memory. */
 export interface WaitingReport {
   readonly report: Report;
   readonly kind: SpoolKind;
-  /** When it was spooled, epoch milliseconds by the service's clock. */
+  /** When it was spooled, in epoch milliseconds by the service's clock. */
   readonly atMs: number;
-  /** Where it lies on disk, once it does. */
+  /** Its place on disk, once it is written. */
   place: { readonly ref: number; readonly epoch: number } | undefined;
   /**
-   * `sending`: the reporter has it. `backlog`: it waits for its turn. `settled`: the service has it, or it
-   * was dropped.
+   * `sending`: the reporter has it. `backlog`: it waits for its turn. `settled`: the service has it, or it was dropped.
    */
   state: 'sending' | 'backlog' | 'settled';
 }
 
-/** About how much memory a report takes, in characters. */
+/** Approximate memory use of a report, in characters. */
 export function sizeOf({ report }: WaitingReport): number {
   return report.envelopeJson.length + report.detailJson.length;
 }
 
-/** What a batch may hold. Sizes are in characters of JSON, which is close enough to bytes to steer by. */
+/** Limits of a batch. Sizes are in characters of JSON, close enough to bytes for this purpose. */
 export interface BatchLimits {
   readonly maxCount: number;
   readonly maxSize: number;
 }
 
 /**
- * Fresh reports: those that nobody has tried to send yet, in memory, oldest first. It stays small, so that
- * what comes now is sent now: what does not fit any more is handed to the owner of the outbox, for the
- * backlog.
+ * Fresh reports: not sent yet, in memory, oldest first. The outbox stays small, so that new reports are sent at once:
+ * if it is full, the oldest go to `onOverflow`, for the backlog.
  */
 export class Outbox {
   readonly #limits: BatchLimits;
@@ -60,10 +58,7 @@ export class Outbox {
     if (surplus.length > 0) this.#onOverflow(surplus);
   }
 
-  /**
-   * Takes the oldest reports out, as many as fit a batch, one at least. Those that were dropped meanwhile are
-   * left out.
-   */
+  /** Removes and returns the oldest reports that fit a batch, at least one. Reports dropped meanwhile are left out. */
   take(limits: BatchLimits): WaitingReport[] {
     let count = 0;
     let size = 0;
@@ -76,12 +71,12 @@ export class Outbox {
     return this.#reports.splice(0, count).filter(({ state }) => state === 'sending');
   }
 
-  /** Takes everything out. */
+  /** Removes and returns all reports. */
   takeAll(): WaitingReport[] {
     return this.take({ maxCount: Number.POSITIVE_INFINITY, maxSize: Number.POSITIVE_INFINITY });
   }
 
-  /** Whether a batch would be full. */
+  /** Whether the reports fill a batch. */
   fills(limits: BatchLimits): boolean {
     return this.#reports.length >= limits.maxCount || this.#size >= limits.maxSize;
   }

@@ -8,28 +8,28 @@ import type { Spool } from './spool/spool.ts';
 import { type UploadOptions, upload } from './upload.ts';
 
 const batchLimits: BatchLimits = { maxCount: 100, maxSize: 4 * 1024 * 1024 };
-/** The backlog has no hurry, but much to send. */
+/** The backlog is not urgent, but large. */
 const backlogLimits: BatchLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
-/** More fresh reports than one batch holds would make the newest wait for the others. */
+/** With more fresh reports than this in a batch, the newest would wait for the others. */
 const freshLimits: BatchLimits = { maxCount: 200, maxSize: 8 * 1024 * 1024 };
 const coalesceMs = 50;
-/** How long to leave a backlog alone that has something and gives nothing. */
+/** Pause after the spool returned no reports from a backlog that is not empty. */
 const emptyTakeMs = 1000;
-/** How soon to try again, at least, once another call was answered. */
+/** Base delay of a retry once another call has succeeded. */
 const answeredRetryMs = 250;
 
 /**
- * Sends reports, on two lines. A repeated upload does no harm, because the service knows results by their id.
+ * Sends reports, on two lines. Sending one twice is harmless, because the service recognizes results by their id.
  *
- * FRESH: what was just found out. A report goes at once when nothing was sent for 50 ms, otherwise 50 ms
- * after the last upload began or when a batch is full; one batch at a time. What is not settled, and what
- * does not fit the outbox, goes to the backlog of the spool.
+ * FRESH: reports of runs that just finished. A report is sent at once if none was sent for 50 ms, otherwise 50 ms after
+ * the last upload began or when a batch is full; one batch at a time. Reports that are not settled or do not fit the
+ * outbox go to the backlog of the spool.
  *
- * BACKLOG: at the same time, one batch after the other, oldest first, until nothing waits.
+ * BACKLOG: at the same time, one batch after the other, oldest first, until it is empty.
  *
- * When an upload fails both lines BACK OFF together. Then the fresh line tries first, and the backlog follows
- * when the service takes results again; where nothing is fresh the backlog tries. `serviceAnswered` ends the
- * wait early: another call learnt that the service is back. `stop` ends uploads under way from any state.
+ * If an upload fails, both lines BACK OFF together. Then the fresh line retries first, and the backlog follows once the
+ * service takes results again; without fresh reports the backlog retries. `serviceAnswered` ends the delay early,
+ * because another call found the service back. `stop` aborts uploads from any state.
  */
 export class Reporter {
   readonly #options: ReporterOptions;
@@ -57,21 +57,21 @@ export class Reporter {
     this.#scheduleFresh();
   }
 
-  /** Reports that are not settled and known here: those under way are not counted. */
+  /** Number of reports known here that are not settled, without those being uploaded. */
   get waitingCount(): number {
     return this.#outbox.count + this.#options.spool.backlogCount;
   }
 
-  /** There may be something in the backlog. */
+  /** The backlog may contain reports. */
   backlogChanged(): void {
     this.#scheduleBacklog();
     this.#resolveEmptied();
   }
 
-  /** Some call was answered: what failed because the service was away may be tried again. */
+  /** A call succeeded: uploads that failed because the service was unreachable may be retried. */
   serviceAnswered(): void {
     if (this.#failedAttempts === 0 || this.#isAskedToWait) return;
-    // Where results alone fail, answers to other calls must not make for a busy loop.
+    // If only results fail, responses to other calls must not cause a busy loop.
     this.#retryAtMs = Math.min(this.#retryAtMs, this.#failedAtMs + answeredRetryMs * (1 + Math.random()));
     this.#scheduleFresh();
     this.#scheduleBacklog();
@@ -84,7 +84,7 @@ export class Reporter {
     await this.#emptied.promise;
   }
 
-  /** Ends uploads under way; resolves when what is not settled is back in the spool. */
+  /** Aborts uploads; resolves when unsettled reports are back in the spool. */
   async stop(): Promise<void> {
     clearTimeout(this.#freshTimer);
     clearTimeout(this.#backlogTimer);
@@ -179,8 +179,8 @@ export interface ReporterOptions extends UploadOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly spool: Spool;
-  /** Called for each report that comes back from the spool, before it is sent. */
+  /** Called for each report taken from the spool, before it is sent. */
   readonly onTaken: (waiting: WaitingReport) => void;
-  /** Called before each upload: the moment to notice that leases ran out meanwhile. */
+  /** Called before each upload, to notice leases that expired meanwhile. */
   readonly beforeSending: () => Promise<void>;
 }

@@ -6,13 +6,13 @@ import type { Report } from '../run/contracts.ts';
 import { wholeReport, withoutDetail } from '../scrub/scrubber.ts';
 import type { WaitingReport } from './outbox.ts';
 
-/** `quarantined` results were refused by the service for good; they are counted and logged, not kept. */
+/** `quarantined`: refused by the service for good; the result is counted and logged, not kept. */
 export type Settlement = ResultReceipt['status'] | 'quarantined';
 
-/** Statuses that are about the results in the body, so that a smaller body may fare better. */
+/** Statuses that blame the results in the body, so that a smaller body may succeed. */
 const contentStatuses: ReadonlySet<number> = new Set([400, 413, 422]);
 
-/** A report as it is sent now: perhaps without its detail. */
+/** A report in the form that is sent, possibly without its detail. */
 interface Sending {
   readonly waiting: WaitingReport;
   readonly report: Report;
@@ -25,11 +25,11 @@ export interface UploadOptions {
 }
 
 /**
- * Sends one batch of reports until each is settled. A receipt settles a report. An answer that blames the
- * content (400, 413, 422) is met by halving the batch until the bad report is alone, so that the others flow.
- * Any other failure ends the upload.
+ * Sends one batch of reports until each is settled. A receipt settles a report. If the response blames the content
+ * (400, 413, 422), the batch is halved until the bad report is alone, so that the others get through. Any other failure
+ * ends the upload.
  *
- * @returns the failure and what is not settled, or undefined.
+ * @returns the failure and the unsettled reports, or undefined.
  */
 export async function upload(
   batch: readonly WaitingReport[],
@@ -57,8 +57,7 @@ export async function upload(
 }
 
 /**
- * @returns what the service rejected together with its detail, without it: the verdict must not be lost with
- * it.
+ * @returns reports that the service rejected with their detail, now without it: the verdict must not be lost with it.
  */
 async function send(
   batch: readonly Sending[],
@@ -83,7 +82,7 @@ async function send(
   return again;
 }
 
-/** What to try instead of a batch whose content was refused. */
+/** Batches to try instead of one whose content was refused. */
 function smaller(batch: readonly Sending[], error: ServiceError, options: UploadOptions): Sending[][] {
   const [only] = batch;
   if (batch.length > 1) {

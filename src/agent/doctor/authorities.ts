@@ -3,9 +3,7 @@ import { type CaProblem, readCaDirectory, trustAlso } from '@picket/lib/ca-direc
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './examination.ts';
 
-/**
- * CA_CERTS_DIR, file by file. That what runs checks trusts them is proven by running checks; see checks.ts.
- */
+/** CA_CERTS_DIR, file by file. The examination that runs checks proves that they trust these files; see checks.ts. */
 export const authorities: Examination = {
   name: 'authorities',
   async examine(patient) {

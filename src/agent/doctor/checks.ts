@@ -15,7 +15,7 @@ import { ok, problem, skipped, type Verdict } from './examination.ts';
 import { chosenTypes, installedRuntimes, unmetNeeds } from './offered-types.ts';
 import { openedScripts, proofAuthorityOf, trustedByChecks } from './scripts.ts';
 
-/** Something that runs checks, with what it can run. */
+/** A pool that runs checks, with its capabilities. */
 interface Runner {
   readonly capabilities: Capabilities;
   run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
@@ -25,9 +25,9 @@ const timeoutMs = { probe: 10_000, script: 60_000 } as const;
 const reportFix = 'Try it with picket run; if the check works there, report this.';
 
 /**
- * Every check type against a server of our own, in the threads and sandboxes of an agent. With CA_CERTS_DIR
- * the server speaks TLS with a certificate of an authority that came to the checks the way of those in that
- * folder, and nobody else knows.
+ * Runs every check type against a local server, in the agent's own threads and sandboxes. With CA_CERTS_DIR the server
+ * uses TLS, with a certificate of an authority that the checks load like those in that folder, and that no other
+ * process trusts.
  */
 export const runningChecks: Examination = {
   name: 'checks',
@@ -60,7 +60,7 @@ export const runningChecks: Examination = {
   },
 };
 
-/** Whether what the location's checks need is there, on this agent. */
+/** Whether this agent has what the location's checks need. */
 export const locationChecks: Examination = {
   name: 'location-checks',
   needs: ['protocol', 'key'],
@@ -148,7 +148,7 @@ async function tryType(
   return ok(`works${how === undefined ? '' : ` (${how})`}, ${ms} ms`, type.name);
 }
 
-/** Whether two texts say the same: one begins as the other does. */
+/** Whether two texts are alike: one starts with the beginning of the other. */
 function areAlike(left: string, right: string): boolean {
   const beginning = (text: string) => text.slice(0, 40);
   return left.startsWith(beginning(right)) || right.startsWith(beginning(left));

@@ -7,7 +7,7 @@ import type { Examination } from './examination.ts';
 import { ok, problem, type Verdict, warning } from './examination.ts';
 import { whyNoScripts } from './offered-types.ts';
 
-/** What is written for a try, and what should be free in addition. */
+/** Size of the test file, and free space required beyond it. */
 const tryBytes = 1024 * 1024;
 const tryName = 'try';
 const minFreeBytes = 50 * 1024 * 1024;
@@ -34,7 +34,7 @@ interface OpenFolder {
   remove(): Promise<void>;
 }
 
-/** As the agent does when it starts: with a lock, which not every file system knows. */
+/** Opens the spool as the agent does at start: with a lock, which some file systems do not support. */
 async function openSpool(directory: string): Promise<OpenFolder> {
   const folder = SpoolFolder.open(directory, 'doctor');
   return {

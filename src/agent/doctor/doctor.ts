@@ -14,7 +14,7 @@ import { browser, sandbox } from './scripts.ts';
 import { clock, key, protocol, serviceAnalytics, serviceStorage, upload } from './service.ts';
 import { contactService, type ServiceContact } from './service-contact.ts';
 
-/** In the order in which findings explain each other. */
+/** In an order in which earlier findings explain later ones. */
 export const examinations: readonly Examination[] = [
   environment,
   authorities,
@@ -44,12 +44,12 @@ export const examinations: readonly Examination[] = [
 ];
 
 /**
- * Examines everything an agent with this environment would need, one thing after the other, by the agent's
- * own parts. What could only fail because of an earlier finding is skipped. Left behind are
- * only the folders of an agent in SCRIPTS_DIR.
+ * Examines everything that an agent with this environment needs, step by step, with the agent's own code. Skips
+ * examinations that could only fail because of an earlier finding. Leaves only the agent's folders in SCRIPTS_DIR
+ * behind.
  *
- * @param listener hears of each examination that begins, and of each finding.
- * @param signal ends it early: what was not examined then is `skipped`.
+ * @param listener notified when an examination begins, and of each finding.
+ * @param signal ends the run early: remaining examinations are `skipped`.
  */
 export async function examineAgent(
   variables: Readonly<Record<string, string | undefined>>,
@@ -104,7 +104,7 @@ async function examineOne(examination: Examination, patient: ExaminedAgent): Pro
   }
 }
 
-/** Whether something that is needed is not in order, or was not examined. */
+/** Whether a prerequisite failed or was not examined. */
 function isMissing(need: string, findings: readonly Finding[]): boolean {
   const [name, about] = need.split(' ');
   const relevant = findings.filter(

@@ -7,16 +7,16 @@ import { whyNoScripts } from './offered-types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What stands for required variables that are missing or wrong, so that the rest can be examined. */
+/** Substitutes for missing or wrong required variables, so that the rest can be examined. */
 const placeholders = { API_KEY: 'pl_none', SERVICE_URL: 'http://service.invalid' } as const;
 
-/** The settings of an environment, however much of it is wrong. */
+/** Reads the settings of an environment, however much of it is wrong. */
 export function readExaminedSettings(
   environment: Environment,
 ): Pick<ExaminedAgent, 'settings' | 'configurationProblems' | 'hasService' | 'hasKey'> {
   let usable: Record<string, string | undefined> = { ...environment };
   const problems: string[] = [];
-  // Twice: what a file of a secret holds is judged only once everything else can be read.
+  // Several rounds: the content of a secret's file is validated only once all other variables can be read.
   for (let round = 0; round < 3; round += 1) {
     try {
       const settings = readAgentSettings(usable);
@@ -64,7 +64,7 @@ const fixes: Readonly<Record<string, string>> = {
   SERVICE_URL: 'Set SERVICE_URL to the address of the service, such as https://picket.example.com.',
 };
 
-/** The configuration, as `picket agent` would read it: every problem of it. */
+/** Every problem of the configuration, as `picket agent` reads it. */
 export const environment: Examination = {
   name: 'environment',
   async examine({ configurationProblems, settings, environment: variables }): Promise<readonly Verdict[]> {
@@ -79,12 +79,12 @@ export const environment: Examination = {
   },
 };
 
-/** Variables of other programs that look like ours. */
+/** Variables of other programs whose names resemble ours. */
 const ofOthers: ReadonlySet<string> = new Set(['FTP_PROXY', 'ALL_PROXY', 'RSYNC_PROXY']);
 const leastLength = 6;
 const mostLetters = 2;
 
-/** Variables that nobody reads and that are spelt nearly as a setting is. */
+/** Unknown variables whose names are close to that of a setting. */
 function misspelt(variables: Environment): Verdict[] {
   const settings = Object.keys(AgentConfig.shape);
   const known = new Set(settings.flatMap((name) => [name, `${name}_FILE`]));
@@ -103,7 +103,7 @@ function misspelt(variables: Environment): Verdict[] {
   });
 }
 
-/** RUNTIMES_DIR that is set means to run scripts. */
+/** Setting RUNTIMES_DIR shows the intention to run scripts. */
 async function runtimesProblems(variables: Environment, settings: AgentSettings): Promise<Verdict[]> {
   if (!variables.RUNTIMES_DIR) return [];
   const obstacle = await whyNoScripts(settings);

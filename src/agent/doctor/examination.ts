@@ -2,18 +2,18 @@ import type { AgentSettings } from '../config.ts';
 import type { ServiceContact } from './service-contact.ts';
 
 /**
- * How it stands with one thing. `problem`: something the agent does not work with, or not wholly. `warning`:
- * it works, but the operator should know. `skipped`: not examined, or not needed here.
+ * Status of one finding. `problem`: the agent does not work with it, or not fully. `warning`: it works, but the
+ * operator should know. `skipped`: not examined, or not needed here.
  */
 export type FindingStatus = 'ok' | 'warning' | 'problem' | 'skipped';
 
-/** What an examination found out about one thing. */
+/** Result of an examination for one item. */
 export interface Verdict {
   readonly status: FindingStatus;
-  /** What of the examined: a variable, a file, a check type; absent where it is the whole. */
+  /** The item: a variable, a file, a check type; absent if the verdict is about the whole. */
   readonly about?: string | undefined;
   readonly detail: string;
-  /** What to do; with every problem and warning. */
+  /** Suggested fix; present with every problem and warning. */
   readonly fix?: string | undefined;
 }
 
@@ -37,37 +37,37 @@ export const warning = (detail: string, fix: string, about?: string): Verdict =>
   about,
 });
 
-/** What examinations work with, and what earlier ones found out for later ones. */
+/** Input of examinations, and results that earlier ones pass to later ones. */
 export interface ExaminedAgent {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The agent's settings; where a variable is wrong, what holds without it. */
+  /** The agent's settings; a wrong variable has its default here. */
   readonly settings: AgentSettings;
-  /** Lines that begin with the variable and a colon. */
+  /** Each line starts with the variable and a colon. */
   readonly configurationProblems: readonly string[];
-  /** Whether a service is named that can be examined, and a key. */
+  /** Whether a service is configured that can be examined, and a key. */
   readonly hasService: boolean;
   readonly hasKey: boolean;
-  /** Ends everything that is under way. */
+  /** Aborts all work in progress. */
   readonly signal: AbortSignal;
-  /** Disposed of once all is over. */
+  /** Disposed after the last examination. */
   readonly resources: AsyncDisposableStack;
-  /** The one conversation with the service; made at the first call. */
+  /** The shared connection to the service, created on the first call. */
   readonly contact: () => Promise<ServiceContact>;
-  /** What was found so far. */
+  /** Findings so far. */
   readonly findings: readonly Finding[];
   /** Authorities of CA_CERTS_DIR as PEM texts; known after its examination. */
   caCertificates: readonly string[];
 }
 
-/** An examination of one thing. */
+/** An examination of one part. */
 export interface Examination {
   /** Stable, for programs. */
   readonly name: string;
   /**
-   * Examinations without whose success this one would only repeat their findings; with what of them it is
-   * about, behind a space, if only that matters (`disk SPOOL_DIR`).
+   * Prerequisites: if one failed, this examination would only repeat its finding. A name may be followed by a space and
+   * the item that matters (`disk SPOOL_DIR`).
    */
   readonly needs?: readonly string[];
-  /** Never throws for what it looks at: that is a verdict. */
+  /** Never throws because of its findings: those are verdicts. */
   examine(patient: ExaminedAgent): Promise<Verdict | readonly Verdict[]>;
 }

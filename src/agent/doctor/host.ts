@@ -9,24 +9,24 @@ import { ok, problem, skipped, warning } from './examination.ts';
 import { chosenTypes, whyNoScripts } from './offered-types.ts';
 import { openedScripts } from './scripts.ts';
 
-/** The agent itself, with its threads. */
+/** Memory of the agent process itself, with its threads. */
 const ownBytes = 300 * 1024 ** 2;
 
-/** Memory against the number of scripts that may run at the same time, by the limits of control groups. */
+/** Compares the memory limit of the control group with the number of scripts that may run concurrently. */
 export const memory: Examination = {
   name: 'memory',
   async examine({ settings }) {
     const limitBytes = memoryLimitBytes();
     const types = chosenTypes(settings).filter(({ lane }) => lane === 'script');
     const needOf = (wanted: typeof types) => Math.max(0, ...wanted.map(({ memoryBytes = 0 }) => memoryBytes));
-    // Suites wait until there is room for one: they need not fit as often as other scripts.
+    // Suites wait for room for one: they need not fit as often as other scripts.
     const runMemoryBytes = needOf(types.filter(({ needsSuites }) => !needsSuites));
     const suiteBytes = ownBytes + needOf(types);
     const scriptCount = (await whyNoScripts(settings)) === undefined ? settings.laneSizes.script : 0;
     const neededBytes = ownBytes + scriptCount * runMemoryBytes;
     const scripts = scriptCount === 0 ? 'probe checks' : `JOB_CONCURRENCY=${scriptCount}`;
     const detail = `${sizeText(limitBytes)} for ${scripts}, which need ${sizeText(neededBytes)}`;
-    // Said apart, as what comes next would be killed with this process.
+    // A separate finding, because later examinations would be killed together with this process.
     if (limitBytes < ownBytes) {
       const fix = `Raise the memory limit to ${sizeText(neededBytes)}.`;
       return problem(`${sizeText(limitBytes)}: less than the agent itself needs`, fix, 'agent');
@@ -43,10 +43,10 @@ export const memory: Examination = {
 };
 
 const wantedSharedBytes = 256e6;
-/** What Docker gives by default; below it browsers fail even with small pages. */
+/** Docker's default; below it browsers fail even with small pages. */
 const minSharedBytes = 60e6;
 
-/** /dev/shm, where browsers share pictures between their processes. */
+/** /dev/shm, where the processes of a browser share images. */
 export const sharedMemory: Examination = {
   name: 'shared-memory',
   needs: ['memory agent', 'sandbox', 'browser'],
@@ -68,7 +68,7 @@ export const sharedMemory: Examination = {
   },
 };
 
-/** The port of the agent's own probes. */
+/** The port of the agent's health endpoints. */
 export const healthPort: Examination = {
   name: 'health-port',
   async examine({ settings: { healthPort: port }, signal }) {
@@ -99,21 +99,21 @@ async function tryToListen(port: number): Promise<string | undefined> {
   }
 }
 
-/** Whether what listens there answers as an agent does. */
+/** Whether the program that listens there responds like an agent. */
 async function isAgent(port: number, signal: AbortSignal): Promise<boolean> {
   try {
     const stop = AbortSignal.any([signal, AbortSignal.timeout(2_000)]);
     const answer = await fetch(`http://127.0.0.1:${port}/metrics`, { signal: stop });
     return (await answer.text()).includes('picket_agent_');
   } catch {
-    return false; // Whatever it is, it does not speak HTTP.
+    return false; // It does not speak HTTP.
   }
 }
 
 const fewDescriptors = 256;
 const manyDescriptors = 1024;
 
-/** How many files and sockets the agent may have open at the same time. */
+/** Limit of open files and sockets. */
 export const descriptors: Examination = {
   name: 'descriptors',
   async examine() {

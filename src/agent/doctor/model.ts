@@ -9,7 +9,7 @@ import type { Examination } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 import { chosenTypes } from './offered-types.ts';
 
-/** Room for models that think before they answer. */
+/** Leaves room for reasoning models. */
 const maxAnswerTokens = 1024;
 const question: ModelQuestion = {
   system: 'This is a connection test. Call the tool answer once.',
@@ -24,7 +24,7 @@ const question: ModelQuestion = {
   maxAnswerTokens,
 };
 
-/** Whether the model of agentic checks answers; asks it once. */
+/** Whether the model of agentic checks responds; sends it one request. */
 export const model: Examination = {
   name: 'model',
   async examine({ settings, signal }) {

@@ -14,10 +14,10 @@ import type { Examination, ExaminedAgent } from './examination.ts';
 import { ok, problem, skipped, type Verdict } from './examination.ts';
 
 const timeoutMs = 10_000;
-/** The way to the service is no check's. */
+/** The egress policy of checks does not apply to the service. */
 const everywhere = createEgressPolicy({ allow: '*', deny: '', ownPorts: [] });
 
-/** Where connections for the service go: to itself or to the proxy. */
+/** Where connections for the service lead: to the service itself or to the proxy. */
 interface ServiceRoute {
   readonly service: { readonly hostname: string; readonly port: number; readonly isSecure: boolean };
   readonly proxy: ForwardProxy | undefined;
@@ -36,7 +36,7 @@ function serviceRouteOf({ settings }: ExaminedAgent): ServiceRoute {
 
 const noService = skipped('SERVICE_URL is not set: see environment');
 
-/** The name of the service, or of the proxy to it, by both resolvers the agent uses. */
+/** Resolves the name of the service, or of its proxy, with both resolvers of the agent. */
 export const dns: Examination = {
   name: 'dns',
   async examine(patient) {
@@ -68,7 +68,7 @@ export const dns: Examination = {
   },
 };
 
-/** A TCP connection to the service, or to the proxy. */
+/** Opens a TCP connection to the service, or to the proxy. */
 export const tcp: Examination = {
   name: 'tcp',
   needs: ['dns'],
@@ -85,7 +85,7 @@ export const tcp: Examination = {
   },
 };
 
-/** What the proxy says to a tunnel, or to a request, to the service. */
+/** How the proxy responds to a tunnel, or a request, to the service. */
 export const proxy: Examination = {
   name: 'proxy',
   needs: ['tcp'],
@@ -100,7 +100,7 @@ export const proxy: Examination = {
       { ...service, proxy: via },
       { isCertificateChecked: false },
     );
-    // What comes after the tunnel is another examination's.
+    // Errors behind the tunnel belong to another examination.
     if (!error || !isAboutProxy(error))
       return ok(`${name} opens a tunnel to ${target} (${Math.round(times.proxyMs)} ms)`);
     if (error.details.proxyStatus === 407) return unauthorised(name);
@@ -112,7 +112,7 @@ async function plainProxy(patient: ExaminedAgent, name: string, target: string):
   const { attitude } = await patient.contact();
   const error = 'error' in attitude ? attitude.error : undefined;
   const status = error?.httpStatus;
-  // The client makes an error of its own of it.
+  // The client reports this status as an error of its own.
   if (status === 407 || (error && proxyStatusIn(error.message) === 407)) return unauthorised(name);
   if (status === 502 || status === 504) {
     return problem(
@@ -208,7 +208,7 @@ async function connect(
   options: { readonly isCertificateChecked: boolean } = { isCertificateChecked: true },
 ): Promise<Attempt> {
   const signal = limited(patient);
-  // As the service client chooses: IPv4 where there is some.
+  // Like the service client: prefers IPv4.
   const resolver = {
     resolve: async (hostname: string): Promise<readonly ResolvedAddress[]> =>
       await systemResolver.resolve(hostname, 'any'),
@@ -230,7 +230,7 @@ async function connect(
   connection.destroy();
   patient.signal.throwIfAborted();
   const error = failed === undefined ? undefined : classifyError(failed, phase, where);
-  // No news of the network: we are broken.
+  // Not a network problem but a bug.
   if (error && !(error instanceof ProbeError)) throw error;
   return {
     error,

@@ -5,23 +5,20 @@ import { readRuntimes } from '@picket/sandbox/runtimes/runtimes.ts';
 import type { AgentSettings } from '../config.ts';
 import { type Verdict, warning } from './examination.ts';
 
-/**
- * The check types that an agent with these settings would try to offer; types without a runner are not run by
- * agents.
- */
+/** Check types that an agent with these settings would try to offer; agents do not run types without a runner. */
 export function chosenTypes(settings: AgentSettings): readonly CheckType[] {
   return checkTypes.filter(({ name, load }) => load !== undefined && settings.checkTypes.includes(name));
 }
 
-/** Why no script can be run. */
+/** Why scripts cannot run. */
 interface ScriptObstacle {
   readonly kind: 'not-chosen' | 'no-runtime';
   readonly text: string;
 }
 
 /**
- * Why no script can be run whatever the host is like, or undefined: CHECK_TYPES names none that needs it, or
- * this build has no runtimes (an image for probes alone).
+ * Why scripts cannot run regardless of the host, or undefined: CHECK_TYPES contains no type that needs them, or this
+ * build has no runtimes (an image for probes only).
  */
 export async function whyNoScripts(settings: AgentSettings): Promise<ScriptObstacle | undefined> {
   if (!chosenTypes(settings).some(({ lane }) => lane === 'script'))
@@ -32,7 +29,7 @@ export async function whyNoScripts(settings: AgentSettings): Promise<ScriptObsta
   return { kind: 'no-runtime', text };
 }
 
-/** The ids of the runtimes in a folder, which need not exist. */
+/** Ids of the runtimes in a folder, which need not exist. */
 export async function installedRuntimes(directory: string): Promise<readonly string[]> {
   try {
     return (await readRuntimes(directory)).ids;
@@ -42,7 +39,7 @@ export async function installedRuntimes(directory: string): Promise<readonly str
   }
 }
 
-/** What is to be said of the checks of a location that an agent with these abilities cannot run. */
+/** Verdicts on checks of a location that an agent with these capabilities cannot run. */
 export function unmetNeeds(
   needs: readonly LocationNeed[],
   {

@@ -8,7 +8,7 @@ import type { Examination } from './examination.ts';
 import { ok, problem, skipped, warning } from './examination.ts';
 import { chosenTypes } from './offered-types.ts';
 
-/** How this host pings. */
+/** How this host sends pings. */
 export const icmp: Examination = {
   name: 'icmp',
   async examine({ settings }) {
@@ -54,7 +54,7 @@ export const capture: Examination = {
 
 const metadataAddress = '169.254.169.254';
 
-/** What checks may connect to. */
+/** Addresses that checks may connect to. */
 export const egress: Examination = {
   name: 'egress',
   async examine({ settings }) {

@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:cry
 
 /** PEM texts. */
 export interface ProofAuthority {
-  /** The certificate of an authority that nobody else knows. */
+  /** The certificate of an authority that no other program trusts. */
   readonly authority: string;
   /** A certificate for 127.0.0.1 by that authority, and its key. */
   readonly server: { readonly cert: string; readonly key: string };
@@ -23,9 +23,8 @@ const oid = {
 const yes = hex('0101ff');
 
 /**
- * An authority of a few minutes' life, which goes the same ways as those of CA_CERTS_DIR. A server with its
- * certificate shows who came to trust it: there is no asking a browser, and the keys of the real authorities
- * are not here.
+ * A short-lived authority that is loaded like those of CA_CERTS_DIR. A server with its certificate shows which clients
+ * trust it: a browser cannot be queried for its trust, and the keys of the real authorities are not here.
  */
 export function createProofAuthority(now = Date.now()): ProofAuthority {
   const name = `Picket doctor ${randomBytes(4).toString('hex')}`;
@@ -72,7 +71,7 @@ function extension(id: Buffer, value: Buffer, isCritical = false): Buffer {
   return sequence(id, ...(isCritical ? [yes] : []), tagged(0x04, value));
 }
 
-/** Such as `261121081500Z`. */
+/** For example `261121081500Z`. */
 function utcTime(epochMs: number): Buffer {
   const digits = new Date(epochMs).toISOString().replaceAll(/\D/g, '').slice(2, 14);
   return tagged(0x17, Buffer.from(`${digits}Z`));

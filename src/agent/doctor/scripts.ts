@@ -10,7 +10,7 @@ import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 import { chosenTypes, whyNoScripts } from './offered-types.ts';
 import { createProofAuthority, type ProofAuthority } from './proof-authority.ts';
 
-/** The agent's pool for scripts with what it can run. */
+/** The agent's script pool with its capabilities. */
 export interface OpenedScripts {
   readonly pool: ScriptPool;
   readonly capabilities: Capabilities;
@@ -19,20 +19,20 @@ export interface OpenedScripts {
 const opened = new WeakMap<ExaminedAgent, Promise<OpenedScripts>>();
 const proofs = new WeakMap<ExaminedAgent, ProofAuthority>();
 
-/** An authority for this one examination, which goes the ways of those in CA_CERTS_DIR. */
+/** An authority for this examination alone, loaded like those in CA_CERTS_DIR. */
 export function proofAuthorityOf(patient: ExaminedAgent): ProofAuthority {
   const proof = proofs.get(patient) ?? createProofAuthority();
   proofs.set(patient, proof);
   return proof;
 }
 
-/** What checks are to trust: nothing more than usual where CA_CERTS_DIR gives nothing. */
+/** Additional authorities that checks trust; none without certificates in CA_CERTS_DIR. */
 export function trustedByChecks(patient: ExaminedAgent): readonly string[] {
   const { caCertificates } = patient;
   return caCertificates.length === 0 ? [] : [...caCertificates, proofAuthorityOf(patient).authority];
 }
 
-/** Opens the sandboxes as an agent does, once. */
+/** Opens the sandboxes as an agent does; once per examination run. */
 export function openedScripts(patient: ExaminedAgent): Promise<OpenedScripts> {
   const open = opened.get(patient) ?? openScripts(patient);
   opened.set(patient, open);
@@ -67,7 +67,7 @@ async function openScripts(patient: ExaminedAgent): Promise<OpenedScripts> {
   return { pool, capabilities };
 }
 
-/** What contains scripts here, and the runtimes they can use. */
+/** The sandbox that contains scripts here, and the runtimes available to it. */
 export const sandbox: Examination = {
   name: 'sandbox',
   needs: ['disk SCRIPTS_DIR', 'memory agent'],
@@ -98,7 +98,7 @@ const fixes: Readonly<Record<PartProblem['part'], string>> = {
   'browser-trust': 'Install the library of the browser that keeps certificates (Debian: libnss3).',
 };
 
-/** What came of starting the browser in a sandbox; undefined where it starts, or there is no sandbox to try it in. */
+/** Why the browser does not start in a sandbox; undefined if it starts, or no sandbox is available. */
 async function whyNotStarted(patient: ExaminedAgent): Promise<string | undefined> {
   const isContained = patient.findings.some(
     ({ examination, status }) => examination === sandbox.name && status === 'ok',
@@ -108,7 +108,7 @@ async function whyNotStarted(patient: ExaminedAgent): Promise<string | undefined
   return failed.find(({ isBrowserBroken }) => isBrowserBroken)?.reason;
 }
 
-/** The browser of browser checks: that it is there, and opens a page. */
+/** Whether the browser of browser checks is installed and opens a page. */
 export const browser: Examination = {
   name: 'browser',
   async examine(patient) {

@@ -9,26 +9,26 @@ import type { AgentSettings } from '../config.ts';
 const callTimeoutMs = 15_000;
 
 /**
- * How the service took the first call.
- * - `known`: it answered.
- * - `older`: it does not know the call, but the key and the other calls.
+ * How the service responded to the first call.
+ * - `known`: successfully.
+ * - `older`: it does not know this call, but accepts the key and the other calls.
  * - `refused`: the key is not accepted.
- * - `stranger`: what answers is no service of this kind.
- * - `silent`: no usable answer.
+ * - `stranger`: the server is not a service of this kind.
+ * - `silent`: no usable response.
  */
 export type ServiceAttitude =
   | { readonly kind: 'known'; readonly answer: ServiceAnswer }
   | { readonly kind: 'older' }
   | { readonly kind: 'refused' | 'stranger' | 'silent'; readonly error: ServiceError };
 
-/** A conversation with the service through the agent's own client. */
+/** Calls to the service through the agent's own client. */
 export interface ServiceContact {
   readonly attitude: ServiceAttitude;
-  /** What is known of the service's clock. */
+  /** The estimate of the service's clock. */
   readonly serviceClock: ServiceClock;
-  /** Sends that many bytes; resolves with what arrived and how long it took. @throws ServiceError */
+  /** Sends that many bytes; resolves with the number received and the duration. @throws ServiceError */
   upload(sizeBytes: number): Promise<{ readonly receivedBytes: number; readonly elapsedMs: number }>;
-  /** What the checks of the location need; undefined where the service is too old to say. @throws ServiceError */
+  /** Needs of the location's checks; undefined if the service is too old to report them. @throws ServiceError */
   needs(): Promise<readonly LocationNeed[] | undefined>;
 }
 
@@ -82,7 +82,7 @@ async function attitudeOf(
   if (!(error instanceof ServiceError)) return error;
   if (error.kind === 'refused') return { kind: 'refused', error };
   if (error.kind !== 'rejected') return { kind: 'silent', error };
-  // A renewal of nothing changes nothing, and every service knows it.
+  // An empty renewal changes nothing, and every service version knows the call.
   const second = await serviceErrorOf(async () => {
     await client.renew([], callTimeoutMs);
     return { kind: 'older' } as const;

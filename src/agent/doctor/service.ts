@@ -4,7 +4,7 @@ import { ServiceError } from '../client/service-error.ts';
 import type { Examination } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 
-/** Whether what answers is a service, and one that this agent can work with. */
+/** Whether the server is a Picket service that this agent can work with. */
 export const protocol: Examination = {
   name: 'protocol',
   needs: ['dns', 'tcp', 'proxy', 'tls'],
@@ -103,7 +103,7 @@ function durationText(ms: number): string {
 
 const uploadBytes = 1024 * 1024;
 
-/** The way of artifacts: a body of some size, in one piece. */
+/** Uploads a body of some size in one piece, as artifacts are. */
 export const upload: Examination = {
   name: 'upload',
   needs: ['protocol', 'key'],
@@ -126,7 +126,7 @@ export const upload: Examination = {
   },
 };
 
-/** Whether the service can store what agents send. */
+/** Whether the service can store the data that agents send. */
 export const serviceStorage: Examination = {
   name: 'service-storage',
   needs: ['protocol', 'key'],
@@ -143,7 +143,7 @@ export const serviceStorage: Examination = {
   },
 };
 
-/** Whether the service can answer questions about many results. */
+/** Whether the service can answer queries over many results. */
 export const serviceAnalytics: Examination = {
   name: 'service-analytics',
   needs: ['protocol', 'key'],

@@ -9,9 +9,9 @@ import type { Scrubber } from '../scrub/scrubber.ts';
 import { privateFrame } from './private-frame.ts';
 import { privateMessage } from './private-message.ts';
 
-/** More than this within a minute is a storm: the service knows by then what is wrong. */
+/** More than this within a minute is a storm: the service knows the problem by then. */
 const maxEventsPerMinute = 10;
-/** The same error again within this time is not reported again. */
+/** The same error is not reported again within this time. */
 const repeatAfterMs = 10 * 60_000;
 const maxRememberedErrors = 200;
 const maxCauses = 3;
@@ -25,12 +25,11 @@ export interface ErrorReporterOptions {
 }
 
 /**
- * Reports errors of the agent itself to the service: message, stack, version, platform and runtime, and
- * nothing else (spec.md "Events"). The SDK parses stacks, builds envelopes and keeps the queue; whatever it
- * adds beyond the schema of an `AgentErrorEvent` is taken out again before anything is sent, because that
- * schema is what was promised.
+ * Reports errors of the agent itself to the service: message, stack, version, platform and runtime, and nothing else
+ * (spec.md "Events"). The SDK parses stacks, builds envelopes and keeps the queue. Fields that it adds beyond the
+ * schema of `AgentErrorEvent` are removed before sending, because that schema is what users were promised.
  *
- * A report never makes anything worse: it neither throws nor waits, and what cannot be sent is dropped.
+ * A report never does harm: it neither throws nor blocks, and reports that cannot be sent are dropped.
  */
 export class ErrorReporter {
   readonly #options: ErrorReporterOptions;
@@ -43,12 +42,12 @@ export class ErrorReporter {
     this.#options = options;
   }
 
-  /** How many reports were held back or lost. */
+  /** Number of reports suppressed or lost. */
   get droppedCount(): number {
     return this.#droppedCount;
   }
 
-  /** Reports an error, unless it was just reported or too many were. */
+  /** Reports an error, unless it is a recent repeat or the rate limit is reached. */
   report(thrown: unknown, level: AgentErrorEvent['level'] = 'error'): void {
     const error = toError(thrown);
     if (!this.#isWelcome(`${error.name} ${error.message.slice(0, 200)} ${firstFrame(error)}`)) {
@@ -63,7 +62,7 @@ export class ErrorReporter {
     );
   }
 
-  /** Waits until what was reported is sent, but no longer than that. */
+  /** Waits until pending reports are sent, up to `timeoutMs`. */
   async flush(timeoutMs: number): Promise<void> {
     const client = await this.#client?.catch(() => undefined);
     await client?.flush(timeoutMs);
@@ -83,10 +82,10 @@ export class ErrorReporter {
   async #createClient(): Promise<NodeClient> {
     const sentry = await import('@sentry/node');
     return new sentry.NodeClient({
-      // Never dialled: the transport below sends through the agent's own connection to the service.
+      // Never contacted: the transport below sends through the agent's own connection to the service.
       dsn: 'https://agent@service.invalid/1',
       stackParser: sentry.defaultStackParser,
-      // None of them: they add what the machine, the process and the requests are.
+      // No integrations: they add details of the machine, the process and the requests.
       integrations: [],
       sendClientReports: false,
       release: packageVersion(),
@@ -107,10 +106,7 @@ export class ErrorReporter {
     });
   }
 
-  /**
-   * The envelope with one event that has what was promised and nothing else; undefined when it holds no
-   * event.
-   */
+  /** Reduces an envelope to one event with only the promised fields; undefined if it holds no event. */
   #onlyPromised(envelope: string): string | undefined {
     const item = envelope.split('\n').find((line) => line.startsWith('{') && line.includes('"exception"'));
     if (item === undefined) return undefined;
@@ -144,7 +140,7 @@ export class ErrorReporter {
   }
 }
 
-/** The part of the SDK's event that is looked at. */
+/** The fields of the SDK's event that are read. */
 interface SdkEvent {
   readonly event_id: string;
   readonly timestamp: number;

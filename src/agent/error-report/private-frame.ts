@@ -6,8 +6,8 @@ const packageRoot = fileURLToPath(packageFolder());
 const outside: AgentErrorFrame = { filename: '<outside>', function: '?', lineno: 0, colno: 0 };
 
 /**
- * A stack frame as it may leave: files of this package and of the libraries it brings, relative to the
- * package, and Node's own. Of all others not even the name of the function.
+ * Reduces a stack frame to what may be sent: files of this package and its bundled libraries, relative to the package,
+ * and Node's own. For all others even the function name is removed.
  */
 export function privateFrame(frame: {
   readonly filename?: string | undefined;

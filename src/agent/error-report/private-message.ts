@@ -1,8 +1,8 @@
 const maxLength = 300;
 
-/** What is taken out of a message, in this order: first what may hold any of what follows. */
+/** Parts removed from a message, in this order: a pattern precedes those that it may contain. */
 const privateParts: readonly (readonly [RegExp, string])[] = [
-  // Quoted texts and structures are somebody's data: a body that is not JSON, a value that does not fit.
+  // Quoted texts and structures are user data: a body that is not JSON, an invalid value.
   [/"[^"]*"|`[^`]*`|'[^']*'/gs, '"…"'],
   [/[{[].*[}\]]/gs, '{…}'],
   [/\b[a-z][a-z0-9+.-]*:\/\/\S*/gi, '<url>'],
@@ -22,9 +22,9 @@ const privateParts: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * A message of an error without what may be private in it: quoted texts, structures, URLs, addresses, host
- * names, paths, values of credentials and variables, and anything that looks like a key. What is left says
- * what went wrong, not where or with what. Rather too little is left than too much.
+ * An error message without parts that may be private: quoted texts, structures, URLs, addresses, host names, paths,
+ * values of credentials and variables, and strings that look like keys. The rest says what went wrong, not where or
+ * with what. In doubt it removes too much.
  */
 export function privateMessage(message: string): string {
   let text = message.slice(0, 4096);
@@ -36,8 +36,7 @@ export function privateMessage(message: string): string {
 }
 
 /**
- * Name, code and place of an error, for the log. Its message stays out: it may quote the check, a variable or
- * a URL.
+ * Name, code and stack of an error, for the log. Its message is left out: it may quote the check, a variable or a URL.
  */
 export function crashSite(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;

@@ -3,21 +3,18 @@ import type { AddressInfo } from 'node:net';
 import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
 import type { Logger } from '@picket/lib/log.ts';
 
-// Not imported as a module: that would load the web socket of Node's own undici, 45 ms of CPU in each thread.
+// Not imported as a module: that would load the WebSocket of Node's own undici, 45 ms of CPU in each thread.
 const http = process.getBuiltinModule('node:http');
 
 export interface HealthSource {
-  /** Why the agent is not ready, or undefined when it is. */
+  /** Why the agent is not ready, or undefined if it is. */
   readonly notReadyReason: () => string | undefined;
-  /** What /health shows. */
+  /** Content of /health. */
   readonly detail: () => Readonly<Record<string, unknown>>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-/**
- * Clients must send their request within these limits: a port full of idle connections must not starve the
- * probes.
- */
+/** Time limits for clients: a port full of idle connections must not starve the health checks. */
 const limits = {
   headersTimeout: 3000,
   requestTimeout: 5000,
@@ -27,9 +24,8 @@ const limits = {
 const maxHeaderBytes = 8192;
 
 /**
- * The agent's HTTP port, on all interfaces (spec.md "Private-location agent endpoints"): `/-/readiness`,
- * `/-/liveness`, `/health` and `/metrics`. It answers from memory, so it answers while everything else is
- * busy.
+ * The agent's HTTP port, on all interfaces (spec.md "Private-location agent endpoints"): `/-/readiness`, `/-/liveness`,
+ * `/health` and `/metrics`. It responds from memory, and so also while all other parts are busy.
  */
 export class HealthServer {
   readonly #source: HealthSource;
@@ -50,7 +46,7 @@ export class HealthServer {
   /**
    * Listens; resolves with the port.
    *
-   * @throws AppError CONFIG_INVALID when the port cannot be had.
+   * @throws AppError CONFIG_INVALID if the port cannot be bound.
    */
   async listen(port: number): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();

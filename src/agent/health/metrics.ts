@@ -18,7 +18,7 @@ interface LaneState {
   readonly oldestQueuedMs: number;
 }
 
-/** What the metrics read when they are scraped. */
+/** Values that the metrics read at each scrape. */
 export interface MetricsSource {
   readonly laneStates: () => readonly LaneState[];
   readonly heldLeases: () => number;
@@ -33,14 +33,14 @@ export interface MetricsSource {
   readonly probes: Pick<ProbePool, 'replacedCount' | 'gateState' | 'utilizations'>;
   readonly replacedScriptThreads: () => number;
   readonly capabilities: () => Capabilities;
-  /** What the model was asked. */
+  /** Totals of the requests to the model. */
   readonly model: ModelTotals;
 }
 
 const latenessBucketsSeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 360];
 const delayBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** One number each, read at the scrape: what is the case now. */
+/** One number each, read at the scrape: current values. */
 const gauges: readonly (readonly [name: string, help: string, read: (source: MetricsSource) => number])[] = [
   ['connected', '1 while the last claim succeeded', ({ isConnected }) => Number(isConnected())],
   ['held_leases', 'Leases the agent holds', ({ heldLeases }) => heldLeases()],
@@ -106,10 +106,7 @@ const readCounters: readonly (readonly [
   ],
 ];
 
-/**
- * The agent's own numbers, and those of its process, for Prometheus. Durations are in seconds, as its
- * conventions want.
- */
+/** The agent's own metrics, and those of its process, for Prometheus. Durations are in seconds, by its conventions. */
 export class AgentMetrics {
   readonly #registry = new Registry();
   readonly #runs = this.#counter('runs', 'Finished runs', ['check_type', 'verdict']);
@@ -172,7 +169,7 @@ export class AgentMetrics {
     this.#serviceErrors.inc({ kind });
   }
 
-  /** The text Prometheus scrapes. */
+  /** The text that Prometheus scrapes. */
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
   }
@@ -190,7 +187,7 @@ export class AgentMetrics {
     return new Histogram({ name: `picket_agent_${name}`, help, buckets, registers: [this.#registry] });
   }
 
-  /** A gauge that `collect` fills anew at each scrape. */
+  /** A gauge that `collect` refills at each scrape. */
   #gauge<Label extends string>(
     name: string,
     help: string,

@@ -10,7 +10,7 @@ import type { Capabilities } from '../run/contracts.ts';
 import type { ProbePool } from '../runners/probe/probe-pool.ts';
 import type { ScriptPool } from '../runners/script/script-pool.ts';
 
-/** The parts of an agent that have something to say for `/health`. */
+/** The parts of an agent that contribute to `/health`. */
 export interface StatusSource {
   /** Both on the monotonic clock. */
   readonly nowMs: number;
@@ -28,7 +28,7 @@ export interface StatusSource {
   readonly scripts: ScriptPool;
 }
 
-/** What `/health` shows. Everything in it is in memory already. */
+/** Content of `/health`, all of it already in memory. */
 export function agentStatus(source: StatusSource): Readonly<Record<string, unknown>> {
   const { nowMs, notReadyReason, poller, capabilities, serviceClock, pool, scripts } = source;
   const { uploader } = source.delivery;

@@ -10,29 +10,25 @@ import { ServiceError } from '../client/service-error.ts';
 import type { claimedDescription } from './description.ts';
 import type { Dispatcher, LeaseTerms } from './dispatcher.ts';
 
-/** Leases of older ones have long expired. */
+/** Leases of older claims expired long ago. */
 const maxLostClaims = 100;
-/** An agent whose knowledge of the service's clock is no better than this asks again before runs begin. */
+/** If the service's clock is known less accurately than this, the agent refreshes its estimate before runs begin. */
 const maxClockErrorMs = 500;
 const clockAnswerMs = 2000;
 
-/**
- * What every lease must have for its run to be reported, whatever else this agent does not understand about
- * it.
- */
+/** Fields that a lease must have for its run to be reported, even if this agent does not understand the rest. */
 const LeaseIds = z.object({ runId: z.uuid(), leaseNumber: z.int().min(1), resultId: z.uuid() });
 const LeaseType = z.object({ check: z.object({ checkType: z.string().max(64) }) });
 
 /**
- * Single claims: asking for runs, and putting those of an answer into their lanes.
+ * Single claims: requests runs, and puts those of a response into their lanes.
  *
- * LOST CLAIMS. Each claim has a number. One that failed may have leased runs anyway: its number is sent with
- * every later claim, until an answer shows that the service knows. The claim that a stop gives up is one, too.
+ * LOST CLAIMS. Each claim has a number. A failed claim may have leased runs anyway: its number is sent with every later
+ * claim, until a response shows that the service knows. A claim aborted by a stop counts as one, too.
  *
- * THE TIME. The times of runs are made of the service's clock, of which an answer that took long says too
- * little. Then it is asked for again before the first runs begin, once for each connection. The question is a
- * renewal of no leases: of all calls whose answers carry the time the one that costs least and changes
- * nothing.
+ * THE TIME. The times of runs use the service's clock, and a slow response says too little about it. The agent then
+ * refreshes its estimate before the first runs begin, once per connection, by renewing no leases: of all calls whose
+ * responses carry the time, this is the cheapest and changes nothing.
  */
 export class Claims {
   readonly #options: ClaimsOptions;
@@ -45,7 +41,7 @@ export class Claims {
     this.#options = options;
   }
 
-  /** Monotonic time of the last good answer. */
+  /** Monotonic time of the last successful response. */
   get lastClaimAtMs(): number | undefined {
     return this.#lastClaimAtMs;
   }
@@ -78,7 +74,7 @@ export class Claims {
     }
   }
 
-  /** Tells the service, in a claim that asks for nothing, of claims whose leases nobody holds. */
+  /** Reports claims whose leases no agent holds, in a claim that requests no runs. */
   async tellLost(timeoutMs: number): Promise<void> {
     if (this.#lostClaims.size === 0) return;
     try {
@@ -92,12 +88,12 @@ export class Claims {
     }
   }
 
-  /** The connection is lost: the next one begins with what the clock is worth then. */
+  /** Called when the connection is lost: the next one checks the accuracy of the clock again. */
   disconnected(): void {
     this.#hasRefreshedClock = false;
   }
 
-  /** Asks for the time where it is known badly. Whatever comes of this, the runs that wait for it are run. */
+  /** Refreshes an inaccurate estimate of the time. The waiting runs start even if that fails. */
   async refreshClock(): Promise<void> {
     const { client, serviceClock, log } = this.#options;
     if (this.#hasRefreshedClock || serviceClock.errorMs <= maxClockErrorMs) return;
@@ -111,9 +107,9 @@ export class Claims {
   }
 
   /**
-   * Puts the runs of an answer into their lanes. Synchronous: nothing can happen in between.
+   * Puts the runs of a response into their lanes. Synchronous, so that no other event intervenes.
    *
-   * @param isStopping leases are returned, to be given back, instead.
+   * @param isStopping the leases are returned, to be given back, instead.
    */
   accept(answer: Answer<ClaimAnswer>, isStopping: boolean): LeaseRef[] {
     const { dispatcher, leaseKeeper } = this.#options;
@@ -156,6 +152,6 @@ export interface ClaimsOptions {
   readonly clock: Clock;
   readonly serviceClock: ServiceClock;
   readonly log: Logger;
-  /** What the agent says about itself in each claim. */
+  /** How the agent describes itself in each claim. */
   readonly description: () => ReturnType<typeof claimedDescription> & { readonly droppedResults: number };
 }

@@ -3,10 +3,7 @@ import type { Capabilities } from '../run/contracts.ts';
 
 const maxTextLength = 300;
 
-/**
- * What an agent says about check types in addition to their names, as claims carry it: one line of text for
- * each.
- */
+/** Facts on check types in addition to their names, as claims carry them: one line of text for each. */
 export function claimedFacts({ backends, failed }: Capabilities): {
   readonly backends: Record<string, string>;
   readonly unavailable: Record<string, string>;
@@ -17,7 +14,7 @@ export function claimedFacts({ backends, failed }: Capabilities): {
   };
 }
 
-/** What all threads of an agent can run. */
+/** Check types that the threads of an agent can run, all threads together. */
 export function mergedCapabilities(probes: Capabilities, scripts: Capabilities): Capabilities {
   return {
     ...scripts,

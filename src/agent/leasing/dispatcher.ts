@@ -17,7 +17,7 @@ import type { Scrubber } from '../scrub/scrubber.ts';
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
 type RunEnd = LeaseEnd | 'returned';
 
-/** A lease with the terms of the answer that granted it, on the monotonic clock. */
+/** The terms of the response that granted a lease, on the monotonic clock. */
 export interface LeaseTerms {
   readonly ttlMs: number;
   readonly expiresAtMs: number;
@@ -31,26 +31,25 @@ interface Active {
   readonly stop: AbortController;
   isStarted: boolean;
   end: RunEnd | undefined;
-  /** A newer lease of the same run, which starts when this one has ended. */
+  /** A newer lease of the same run, which starts after this one has ended. */
   next: { readonly run: LeasedRun; readonly terms: LeaseTerms } | undefined;
 }
 
 /**
- * Puts leased runs into lanes and sees each to its report.
+ * Puts leased runs into lanes and follows each to its report.
  *
- * A run is QUEUED with its lease held. → RUNNING when its lane has room and the lease still stands. → gone
- * when its report was handed over (the lease is then kept until the result is settled). When the lease ends,
- * or the agent gives the run back, a queued run is gone at once and a running one is stopped through its
- * signal and gone when its executor returns. A run stopped that way sends no report, unless it had found
- * something out already and the lease ran out under it: that goes as evidence, and the service fences it.
+ * A run is QUEUED with its lease held. → RUNNING when its lane has room and the lease is still valid. → Removed when
+ * its report was passed on (the lease is then kept until the result is settled). If the lease ends, or the agent gives
+ * the run back, a queued run is removed at once; a running one is stopped through its signal and removed when its
+ * executor returns. A run stopped that way sends no report, unless its lease was lost or expired and it already has
+ * findings: these are sent as evidence, and the service fences them.
  *
- * One run id is never active twice: the same lease again is ignored; a newer one waits until the older has
- * gone.
+ * A run id is never active twice: a repeated lease is ignored; a newer one waits until the older run is removed.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #queues: Readonly<Record<Lane, PQueue>>;
-  /** Where runs with scripts around them wait for one of the places those have. */
+  /** Queue of runs with lifecycle scripts, which have a concurrency limit of their own. */
   readonly #phaseQueue: PQueue;
   readonly #active = new Map<string, Active>();
   readonly #counts: Record<Lane, number> = { probe: 0, script: 0 };
@@ -63,7 +62,7 @@ export class Dispatcher {
     this.#phaseQueue = new PQueue({ concurrency: options.lifecycleCount });
   }
 
-  /** How many more runs each lane can take; none where nothing of the lane can be run. */
+  /** How many more runs each lane can take; 0 if no type of the lane can run. */
   freeSlots(): Record<Lane, number> {
     const { executors, laneSizes } = this.#options;
     const free = (lane: Lane) =>
@@ -73,15 +72,15 @@ export class Dispatcher {
     return { probe: free('probe'), script: free('script') };
   }
 
-  /** Check types that the host has no room for now, though their lane may have some. */
+  /** Check types that the host has no memory for now, even if their lane has free slots. */
   fullTypes(): string[] {
-    // Where nothing can be run there is no use for room, which the host's memory is read for.
+    // Reads the host's memory only if checks can run at all.
     return Object.values(this.#options.executors).flatMap((executor) =>
       executor.isReady && executor.checkTypes.length > 0 ? (executor.room?.fullTypes ?? []) : [],
     );
   }
 
-  /** The lanes as they are now. `queued` runs have a lease but no place to run yet. */
+  /** Current state of the lanes. `queued` runs have a lease but have not started. */
   laneStates(): { lane: Lane; size: number; running: number; queued: number; oldestQueuedMs: number }[] {
     const nowMs = this.#options.clock.monotonicMs();
     return lanes.map((lane) => {
@@ -97,7 +96,7 @@ export class Dispatcher {
     });
   }
 
-  /** Takes a leased run. */
+  /** Accepts a leased run. */
   accept(run: LeasedRun, terms: LeaseTerms): void {
     const existing = this.#active.get(run.runId);
     if (existing) {
@@ -113,12 +112,12 @@ export class Dispatcher {
         return;
       }
     }
-    // Run already, and its result waits to be sent.
+    // The run has already finished, and its result waits to be sent.
     if (this.#options.leaseKeeper.isHeld(run)) return;
     this.#enqueue(run, terms);
   }
 
-  /** Reports a run this agent cannot make sense of; the service should lease it to a newer one. */
+  /** Reports a run that this agent does not understand; the service should lease it to a newer agent. */
   refuse(ids: RunIds, terms: LeaseTerms, reason: { checkType: string; message: string }): void {
     this.#hold(ids, terms);
     this.#options.onFinished(this.#failedReport(ids, 'CHECK_TYPE_UNSUPPORTED', reason), undefined);
@@ -134,18 +133,15 @@ export class Dispatcher {
   }
 
   /**
-   * Takes the runs that have not started out of the lanes. Returns their leases, which nothing renews any
-   * more; those of runs that wait for their start inside an executor follow through `onReturned`.
+   * Removes runs that have not started from the lanes. Returns their leases, which are no longer renewed; leases of
+   * runs that wait inside an executor follow through `onReturned`.
    */
   dropUnstarted(): LeaseRef[] {
     for (const executor of Object.values(this.#options.executors)) executor.withdrawWaiting?.();
     return this.#drop([...this.#active.values()].filter((active) => !active.isStarted));
   }
 
-  /**
-   * Stops everything. Returns the leases, which nothing renews any more; `idle` resolves when the runs have
-   * ended.
-   */
+  /** Stops all runs. Returns the leases, which are no longer renewed; `idle` resolves when the runs have ended. */
   dropAll(): LeaseRef[] {
     return this.#drop([...this.#active.values()]);
   }
@@ -225,10 +221,10 @@ export class Dispatcher {
   }
 
   async #run(active: Active, executor: Executor): Promise<void> {
-    // 1. It may have been dropped while it waited, or its lease may have run out unnoticed.
+    // 1. The run may have been dropped while it was queued, or its lease may have expired unnoticed.
     if (!active.end) this.#options.leaseKeeper.expireOverdue();
     if (active.end) return;
-    // 2. From here on it ends by its own deadline, or by its signal.
+    // 2. From here on the run ends by its own deadline, or by its signal.
     active.isStarted = true;
     const startedAtMs = this.#options.serviceClock.nowMs();
     let finished: FinishedRun;
@@ -249,7 +245,7 @@ export class Dispatcher {
       const code = isCulprit ? 'CHECK_CRASHES_RUNNER' : 'RUNNER_CRASHED';
       finished = this.#failedReport(active.order, code, { checkType, message }, startedAtMs);
     }
-    // 3. After the hop: was it given back, is it still wanted?
+    // 3. After the await: the run may have been given back, or be no longer wanted.
     if (finished.facts.isUnstarted && !active.end) this.#return(active);
     const isEvidence = (active.end === 'lost' || active.end === 'expired') && !finished.facts.isAborted;
     if (!active.end || isEvidence) this.#options.onFinished(finished, active.slotAtMs);
@@ -257,7 +253,7 @@ export class Dispatcher {
     this.#gone(active);
   }
 
-  /** An executor gave the run back. */
+  /** Handles a run that its executor gave back. */
   #return(active: Active): void {
     const { runId, leaseNumber } = active.order;
     active.end = 'returned';
@@ -300,7 +296,7 @@ export class Dispatcher {
 
 export interface DispatcherOptions {
   readonly laneSizes: Readonly<Record<Lane, number>>;
-  /** How many runs with scripts around them may be under way. */
+  /** Concurrency limit of runs with lifecycle scripts. */
   readonly lifecycleCount: number;
   readonly executors: Readonly<Record<Lane, Executor>>;
   readonly leaseKeeper: LeaseKeeper;
@@ -310,11 +306,11 @@ export interface DispatcherOptions {
   readonly scrubber: Scrubber;
   /** Variables of the agent itself that checks may use. */
   readonly serviceSecrets: Readonly<Record<string, string>>;
-  /** Gets every report to send; `slotAtMs` is when the run was due, where that is known. */
+  /** Called with every report to send; `slotAtMs` is when the run was due, if known. */
   readonly onFinished: (run: FinishedRun, slotAtMs: number | undefined) => void;
-  /** Gets leases of runs that come back unstarted after `dropUnstarted`; nothing renews them any more. */
+  /** Called with leases of runs that come back unstarted after `dropUnstarted`; they are no longer renewed. */
   readonly onReturned: (lease: LeaseRef) => void;
-  /** Called when whatever a run left on disk is of no use: it was stopped, or died. */
+  /** Called when the files of a run are no longer needed: it was stopped, or crashed. */
   readonly onDiscarded?: ((lease: LeaseRef) => void) | undefined;
   readonly onSlotFree: () => void;
 }

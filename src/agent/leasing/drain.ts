@@ -9,26 +9,25 @@ import type { Delivery } from '../delivery/delivery.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Poller } from './poller.ts';
 
-/** How long stopped runs may take to end. */
+/** Time limit for stopped runs to end. */
 const stopRunsMs = 1000;
-/** How long results and leases may take to reach the service after the grace, or after the second signal. */
+/** Time limit for results and leases to reach the service after the grace period, or after the second signal. */
 const farewellMs = { patient: 5000, hurried: 1500 };
 const releaseTimeoutMs = 1500;
 
 /**
- * The way out, after the first signal.
+ * Shuts the agent down after the first signal.
  *
- * 1. NO MORE WORK: the claim under way is given up, and the agent says goodbye; leases that have not
- * started are given back at once.
- * 2. FINISHING: runs under way go on, their results are sent and their leases renewed, for the grace at most.
- * 3. GIVING BACK (only when the grace is over or a second signal came): runs are stopped and their leases
- * given back.
- * 4. FAREWELL: the last results are sent until each has its receipt, for five seconds at most beyond the
- * grace.
- * 5. LAST FILES: artifacts of stored results are sent, until the grace is over, for five seconds at least.
+ * 1. NO MORE WORK: the pending claim is aborted, and the agent signs off; leases that have not started are given back
+ *    at once.
+ * 2. FINISHING: active runs continue, their results are sent and their leases renewed, up to the grace period.
+ * 3. GIVING BACK (only after the grace period or a second signal): runs are stopped and their leases given back.
+ * 4. LAST RESULTS: results are sent until each has its receipt, for at most five seconds after the grace period.
+ * 5. LAST FILES: artifacts of stored results are sent until the grace period is over, for at least five seconds.
+ *
  * The result says whether nothing was lost: no lease held, every result sent or safe in the spool.
  *
- * A second signal (`hurry`) skips to 3, makes every wait short, and gives artifacts up.
+ * A second signal (`hurry`) skips to 3, shortens every wait, and drops the remaining artifacts.
  */
 export class Drain {
   readonly #options: DrainOptions;
@@ -49,10 +48,10 @@ export class Drain {
     this.#hurry.abort();
   }
 
-  /** Begins to give leases back; `run` does not resolve before that has come to an end. */
+  /** Starts giving leases back; `run` does not resolve before this has finished. */
   giveBack(leases: readonly LeaseRef[]): void {
     if (leases.length === 0) return;
-    // What comes back one by one in the same turn goes in one call.
+    // Leases that return one by one in the same turn are sent in one call.
     if (this.#toGiveBack.length === 0) this.#givingBack.add(this.#giveBackGathered());
     this.#toGiveBack.push(...leases);
   }
@@ -90,7 +89,9 @@ export class Drain {
     }
   }
 
-  /** Behind the last claim, which would say that the agent is there. A service that misses it notices the silence. */
+  /**
+   * Sent after the last claim, which would report the agent as present. If it is lost, the service notices the silence.
+   */
   async #sayGoodbye(): Promise<void> {
     const { poller, client, log } = this.#options;
     await poller.tellLost(releaseTimeoutMs);
@@ -102,7 +103,7 @@ export class Drain {
     }
   }
 
-  /** Goes the whole way. Resolves with true when nothing was left behind and nobody hurried. */
+  /** Runs all steps. Resolves with true if nothing was left behind and there was no second signal. */
   async run(): Promise<boolean> {
     const { poller, dispatcher, judged, delivery, leaseKeeper, clock, graceMs, log } = this.#options;
     const { reporter, spool, uploader } = delivery;
@@ -128,8 +129,7 @@ export class Drain {
     await spool.stored();
     const results = reporter.waitingCount;
     const isKept = spool.undurableCount === 0;
-    // What lies in the spool needs no lease any more: the service recognises it by its id, whichever agent
-    // sends it.
+    // Results in the spool need no lease: the service recognizes them by id, whichever agent sends them.
     if (isKept) leaseKeeper.dropAll();
     leaseKeeper.stop();
     const left = { results, leases: leaseKeeper.heldCount, artifacts: uploader.count };
@@ -146,7 +146,7 @@ export class Drain {
     return this.#hurry.signal.aborted ? farewellMs.hurried : farewellMs.patient;
   }
 
-  /** Waits for a promise, for some time at most, or until somebody hurries. */
+  /** Waits for a promise, up to a time limit or the second signal. */
   async #wait(awaited: Promise<void>, atMostMs: number, options = { isHurryEnough: true }): Promise<void> {
     const either = options.isHurryEnough ? Promise.race([awaited, this.#hurried]) : awaited;
     await waitAtMost(this.#options.clock, either, atMostMs);

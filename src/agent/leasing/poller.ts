@@ -6,19 +6,16 @@ import { Claims, type ClaimsOptions } from './claims.ts';
 
 const longPollMs = 25_000;
 const settlingPollMs = 1000;
-/** While there is no memory for some types: other programs may give some back, and nobody says so. */
+/** Poll interval while some types lack memory: other programs may free some, without notification. */
 const fullPollMs = 5000;
-/**
- * After a full lane got a free slot, others follow soon; claims for one slot each would cost more than they
- * bring.
- */
+/** When a full lane gets a free slot, more follow soon; a claim for each slot would cost more than it gains. */
 const slotGatherMs = 20;
-/** An empty answer that came much too early must not make the agent ask again without a pause. */
+/** An empty response that arrives much too early must not cause a busy loop. */
 const hastyPauseMs = 1000;
 
 const noSlots: Readonly<Record<Lane, number>> = { probe: 0, script: 0 };
 
-/** Why a claim under way is given up: a lane that it asked nothing for has room now, and nothing to do. */
+/** Why a pending claim is aborted: a lane that it does not cover has room now, and no work. */
 const outdated = new DOMException('a full lane has capacity again', 'AbortError');
 
 type State = 'created' | 'claiming' | 'waiting-for-slot' | 'pausing' | 'stopped';
@@ -34,37 +31,35 @@ const nextStates: Readonly<Record<State, readonly State[]>> = {
 export interface PollerStatus {
   /** Whether the last claim succeeded. */
   readonly isConnected: boolean;
-  /** Why not, in words for an operator. */
+  /** Why the last claim failed, in words for an operator. */
   readonly problem: string;
-  /** Monotonic time of the last good answer. */
+  /** Monotonic time of the last successful response. */
   readonly lastClaimAtMs: number | undefined;
   readonly failedClaims: number;
 }
 
-/** The long claim while it is under way, and what it leaves out. */
+/** The pending long claim, and the lanes and types that it does not cover. */
 interface LongClaim {
   readonly stop: AbortController;
-  /** Lanes that it asks nothing for. */
+  /** Lanes that it requests no runs for. */
   readonly fullLanes: readonly Lane[];
-  /** Check types that it leaves out, because the host has no room for them. */
+  /** Check types that it excludes, because the host has no memory for them. */
   readonly fullTypes: readonly string[];
 }
 
 /**
- * Asks the service for work, one long claim at a time.
+ * Requests work from the service, one long claim at a time.
  *
- * CREATED. → CLAIMING when some lane has room: a long poll with the free slots of each lane is under way, and
- * its runs are put into their lanes. → CLAIMING again at once. → WAITING_FOR_SLOT when no lane has room; a
- * finished run wakes it, after a short time to let more slots gather. → PAUSING when a claim failed
- * (`retryDelayMs` says for how long; a refusal of any other call, `interrupt`, counts as one), or an empty
- * answer came much too early. → STOPPED from any state by `stop`: the claim under way is given up, and leases
- * in an answer that had already come are given back unstarted.
+ * CREATED. → CLAIMING when a lane has room: a long poll with the free slots of each lane is pending, and its runs are
+ * put into their lanes. → CLAIMING again at once. → WAITING_FOR_SLOT when no lane has room; a finished run wakes it,
+ * after a short time to gather more slots. → PAUSING when a claim failed (`retryDelayMs` says for how long; a refusal
+ * of any other call, `interrupt`, counts as one), or an empty response arrived much too early. → STOPPED from any state
+ * by `stop`: the pending claim is aborted, and leases of a response that had already arrived are given back unstarted.
  *
- * TOP-UP, during CLAIMING: a lane that was full when the long claim was sent, and has room now, gets a short
- * claim of its own, and another whenever more slots have gathered. Once such a claim brings nothing, the long
- * one is given up for another that asks for all lanes; so it is at once when a check type that it leaves out
- * has room again. A long claim never begins while a top-up is under way: two claims for the same slots would
- * lease twice what fits.
+ * TOP-UP, during CLAIMING: a lane that was full when the long claim was sent, and has room now, gets a short claim of
+ * its own, and another whenever more slots have gathered. Once such a claim returns no runs, the long claim is replaced
+ * by one that covers all lanes; the same happens at once when a check type that it excludes has room again. A long
+ * claim never begins while a top-up is pending: two claims for the same slots would lease twice as many runs as fit.
  */
 export class Poller {
   readonly #options: PollerOptions;
@@ -94,7 +89,7 @@ export class Poller {
     };
   }
 
-  /** For how long the service has not been reached, undefined before it was for the first time; and why. */
+  /** How long the service has been unreachable, undefined before the first contact; and why. */
   get connection(): { readonly awayMs: number | undefined; readonly problem: string } {
     const { lastClaimAtMs } = this.#claims;
     if (lastClaimAtMs === undefined) return { awayMs: undefined, problem: this.#problem };
@@ -111,20 +106,20 @@ export class Poller {
     this.#loop ??= this.#poll();
   }
 
-  /** A lane may have room again. */
+  /** Called when a lane may have room again. */
   slotFreed(): void {
     this.#slotFree?.resolve();
     if (this.#lanesToTopUp().length > 0) this.#topUp ??= this.#topUpLanes();
-    // A second claim would have the lane filled twice: the long one asks for its other types.
+    // A second claim would fill the lane twice: the long one also requests its other types.
     if (this.#hasTypeWithRoom()) this.#longClaim?.stop.abort(outdated);
   }
 
-  /** Ends the claim under way, because another call learnt that the key is refused. */
+  /** Aborts the pending claim, because another call found that the key is refused. */
   interrupt(): void {
     this.#longClaim?.stop.abort();
   }
 
-  /** Claims nothing more. Resolves when the claim under way has ended. */
+  /** Stops claiming. Resolves when the pending claim has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.interrupt();
@@ -132,7 +127,7 @@ export class Poller {
     await Promise.all([this.#loop, this.#topUp]);
   }
 
-  /** After `stop`: whatever the service has leased for the claim that was given up goes to others at once. */
+  /** Call after `stop`: runs that the service leased for the aborted claim go to other agents at once. */
   async tellLost(timeoutMs: number): Promise<void> {
     await this.#claims.tellLost(timeoutMs);
   }
@@ -174,15 +169,14 @@ export class Poller {
   }
 
   /**
-   * One long claim from request to runs in their lanes. Returns how long to pause before the next, in
-   * milliseconds.
+   * Makes one long claim and puts its runs into their lanes. Returns the pause before the next one, in milliseconds.
    */
   async #claimOnce(): Promise<number> {
     const { dispatcher, serviceClock, isSettled, log } = this.#options;
     await this.#topUp;
     if (this.#stop.signal.aborted) return 0;
-    // A long answer says little about the clock, so the first question, and one now and then, is a short one.
-    // Until it is known what all this agent can run, the next claim that can say more is not far away.
+    // A long poll says little about the clock, so the first claim, and one from time to time, is a short one. Until all
+    // capabilities of this agent are known, polls are shorter, so that the next claim can announce more.
     const settledWaitMs = dispatcher.fullTypes().length === 0 ? longPollMs : fullPollMs;
     const fullWaitMs = isSettled() ? settledWaitMs : settlingPollMs;
     const waitMs = serviceClock.isStale ? 0 : fullWaitMs;
@@ -205,7 +199,7 @@ export class Poller {
     return answer.receivedAtMs - answer.sentAtMs < waitMs / 2 ? hastyPauseMs : 0;
   }
 
-  /** Resolves with undefined when the claim was given up as outdated. */
+  /** Resolves with undefined if the claim was aborted as outdated. */
   async #claimLong(waitMs: number): Promise<Answer<ClaimAnswer> | undefined> {
     const { dispatcher } = this.#options;
     const freeSlots = dispatcher.freeSlots();
@@ -226,7 +220,7 @@ export class Poller {
     }
   }
 
-  /** Lanes with room that the long claim asks nothing for. */
+  /** Lanes with room that the long claim does not cover. */
   #lanesToTopUp(): Lane[] {
     const free = this.#options.dispatcher.freeSlots();
     return (this.#longClaim?.fullLanes ?? []).filter((lane) => free[lane] > 0);
@@ -238,7 +232,7 @@ export class Poller {
     return this.#longClaim.fullTypes.some((name) => !full.includes(name));
   }
 
-  /** Fills lanes that the long claim leaves out, for as long as there is work for them. */
+  /** Fills lanes that the long claim does not cover, as long as there is work for them. */
   async #topUpLanes(): Promise<void> {
     const { clock, dispatcher } = this.#options;
     const { signal } = this.#stop;
@@ -255,12 +249,12 @@ export class Poller {
         if (answer.body.runs.length === 0) break;
       }
     } catch (thrown) {
-      // The long claim meets the same fault, reports it and backs off.
+      // The long claim hits the same error, reports it and backs off.
       if (!(thrown instanceof ServiceError)) throw thrown;
     } finally {
       this.#topUp = undefined;
     }
-    // Both claims may have been on their way at once: only one that still leaves the lanes out is in the way.
+    // Both claims may have been pending at once: abort the long one only if it still does not cover these lanes.
     if (this.#lanesToTopUp().length > 0) this.#longClaim?.stop.abort(outdated);
   }
 
@@ -299,8 +293,8 @@ export class Poller {
 }
 
 export interface PollerOptions extends ClaimsOptions {
-  /** Whether what the agent can run is known and will stay as it is. */
+  /** Whether the agent's capabilities are known and final. */
   readonly isSettled: () => boolean;
-  /** Gets leases that came after the stop; they are to be given back. */
+  /** Called with leases that arrive after the stop; they are to be given back. */
   readonly onUnwanted: (leases: LeaseRef[]) => void;
 }

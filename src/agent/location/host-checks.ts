@@ -3,17 +3,17 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import type { UnhealthyKind } from '@picket/protocol/locations/location-event.ts';
 
-/** The health of one part of the location; `unknown` where nothing can be said. */
+/** The health of one part of the location; `unknown` if it cannot be determined. */
 export type SelfCheckOutcome =
   | { readonly state: 'healthy' | 'unknown' }
   | { readonly state: 'unhealthy'; readonly evidence: string };
 
-/** An examination of one part of the location. */
+/** A health check of one part of the location. */
 export interface SelfCheck {
   readonly kind: UnhealthyKind;
-  /** Never rejects for what it finds; takes a few seconds at most. */
+  /** Never rejects because of its findings; takes a few seconds at most. */
   look(): Promise<SelfCheckOutcome> | SelfCheckOutcome;
-  /** Gives back what it holds. */
+  /** Releases its resources. */
   stop?(): void;
 }
 
@@ -21,16 +21,13 @@ export const healthy: SelfCheckOutcome = { state: 'healthy' };
 export const unknown: SelfCheckOutcome = { state: 'unknown' };
 export const unhealthy = (evidence: string): SelfCheckOutcome => ({ state: 'unhealthy', evidence });
 
-/**
- * The main thread does nothing but control: later than this at one time in a hundred, and leases are in
- * danger.
- */
+/** The main thread only coordinates: if its 99th percentile of delay exceeds this, leases are at risk. */
 const maxLoopDelayMs = 1000;
 const memoryReserve = 0.05;
 const descriptorReserve = 0.05;
 const serviceAwayMs = 30_000;
 
-/** How late the main thread is. */
+/** Measures the delay of the main thread. */
 export function eventLoopCheck(): SelfCheck {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
@@ -49,13 +46,13 @@ export function eventLoopCheck(): SelfCheck {
   };
 }
 
-/** Whether the process comes near the limit of memory it was given. */
+/** Whether the process approaches its memory limit. */
 export function memoryCheck(): SelfCheck {
   return {
     kind: 'memory',
     look() {
       const limitBytes = process.constrainedMemory();
-      // Without a limit it is a number beyond any memory there is.
+      // Without a limit the value exceeds any real memory size.
       if (limitBytes === 0 || limitBytes > 2 ** 50) return unknown;
       const freeBytes = process.availableMemory();
       return freeBytes < limitBytes * memoryReserve
@@ -65,7 +62,7 @@ export function memoryCheck(): SelfCheck {
   };
 }
 
-/** Whether file descriptors run out. */
+/** Whether the process runs out of file descriptors. */
 export function descriptorCheck(): SelfCheck {
   return {
     kind: 'descriptors',
@@ -78,7 +75,7 @@ export function descriptorCheck(): SelfCheck {
           ? unhealthy(`${open} of ${limit} file descriptors are open`)
           : healthy;
       } catch (thrown) {
-        // The very thing it looks for keeps it from looking.
+        // The exhausted resource prevents its own check.
         if (errorCodeOf(thrown) === 'EMFILE') return unhealthy('no file descriptor is left');
         if (errorCodeOf(thrown) === 'ENOENT') return unknown;
         throw thrown;
@@ -98,7 +95,7 @@ export function diskCheck(problem: () => string | undefined): SelfCheck {
   };
 }
 
-/** Whether the service can be reached. */
+/** Whether the service is reachable. */
 export function serviceCheck(
   connection: () => { readonly awayMs: number | undefined; readonly problem: string },
 ): SelfCheck {

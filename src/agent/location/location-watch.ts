@@ -11,15 +11,15 @@ import { retryDelayMs, ServiceError } from '../client/service-error.ts';
 import type { SelfCheck } from './host-checks.ts';
 
 const calmMs = 10_000;
-/** While something is unhealthy. */
+/** Interval while a part is unhealthy. */
 const alertMs = 2000;
-/** An event that lasts is reported again, so that the service knows that its agent still lives. */
+/** An ongoing event is reported again, so that the service knows that its agent is alive. */
 const repeatMs = 60_000;
-/** Events that wait for the service; the oldest that are over make room. */
+/** Limit of events that wait for the service; the oldest that have ended are dropped first. */
 const maxEvents = 100;
 const evidenceLimit = 900;
 
-/** A part of the location that the agent finds unhealthy now. */
+/** A part of the location that is unhealthy now. */
 export interface UnhealthyPart {
   readonly kind: UnhealthyKind;
   readonly evidence: string;
@@ -28,22 +28,22 @@ export interface UnhealthyPart {
 
 interface Event {
   reported: ReportedLocationEvent;
-  /** Whether anything about it has not been reported yet. */
+  /** Whether it has changes that are not reported yet. */
   isNews: boolean;
   reportedAtMs: number;
 }
 
 /**
- * Watches the health of the location the agent runs in. Problems of the location itself are reported as
- * its own, never as failures of targets.
+ * Watches the health of the agent's location. Problems of the location are reported as location events, never as
+ * failures of targets.
  *
- * HEALTHY: every ten seconds each part is examined. → UNHEALTHY, part by part, when a self-check finds it so:
- * an event begins, and all parts are examined every two seconds. → HEALTHY when a self-check finds that part
- * healthy again (not when nothing can be said): the event ends. Events are reported to the service at once,
- * every minute while they last, and until it has them.
+ * HEALTHY: each part is checked every ten seconds. → UNHEALTHY, for each part, when its self-check fails: an event
+ * begins, and all parts are checked every two seconds. → HEALTHY when a self-check finds the part healthy again
+ * (`unknown` is not enough): the event ends. Events are reported to the service at once, every minute while they last,
+ * and until it has them.
  *
- * Runs that failed in a way that an unhealthy part would explain are judged by `explain`: where nothing is
- * known to be unhealthy it looks anew, so that no failure is younger than what is known of the location.
+ * `explain` judges runs whose failure an unhealthy part would explain: if no part is known to be unhealthy it checks
+ * again, so that the state of the location is never older than the failure.
  */
 export class LocationWatch {
   readonly #options: LocationWatchOptions;
@@ -58,7 +58,7 @@ export class LocationWatch {
     this.#options = options;
   }
 
-  /** What is unhealthy now. */
+  /** Parts that are unhealthy now. */
   get unhealthyParts(): UnhealthyPart[] {
     return [...this.#unhealthy.values()].map(({ reported }) => ({
       kind: reported.kind as UnhealthyKind,
@@ -77,14 +77,14 @@ export class LocationWatch {
     for (const check of this.#options.selfChecks) check.stop?.();
   }
 
-  /** Whether a part of the location that can be looked at here might explain a failure. */
+  /** Whether a part of the location that can be checked here might explain a failure. */
   canExplain(code: FailureCode): boolean {
     return failureCatalogue[code].fromLocation !== undefined;
   }
 
   /**
-   * The unhealthy part that explains a failure; undefined when the location is healthy, as far as anybody can
-   * tell. Counts the run as affected.
+   * Returns the unhealthy part that explains a failure; undefined if no such part is known to be unhealthy. Counts the
+   * run as affected.
    */
   async explain(code: FailureCode): Promise<UnhealthyPart | undefined> {
     const { fromLocation } = failureCatalogue[code];
@@ -113,7 +113,7 @@ export class LocationWatch {
     }
   }
 
-  /** An examination that begins after the call; callers meanwhile share it. */
+  /** Starts a check of all parts, after the current one if necessary; concurrent callers share it. */
   #lookAnew(): Promise<void> {
     if (!this.#looking) {
       this.#looking = this.#look().finally(() => {
@@ -200,7 +200,7 @@ export class LocationWatch {
     if ([...this.#events.values()].some(({ isNews }) => isNews)) this.#reporting ??= this.#reportAll();
   }
 
-  /** Reports what is new until the service has it. */
+  /** Sends unreported changes until the service has them. */
   async #reportAll(): Promise<void> {
     const { clock, report } = this.#options;
     for (let attempt = 0; !this.#stop.signal.aborted; ) {

@@ -8,7 +8,7 @@ import { healthy, type SelfCheck, type SelfCheckOutcome, unhealthy, unknown } fr
 const answerTimeoutMs = 1000;
 const tries = 2;
 const connectTimeoutMs = 2000;
-/** Answers that say that a resolver is there, whatever it thinks of the question. */
+/** Results that prove that a resolver is reachable, even if it refuses the query. */
 const aliveCodes: ReadonlySet<string> = new Set([
   'ENOTFOUND',
   'ENODATA',
@@ -17,13 +17,13 @@ const aliveCodes: ReadonlySet<string> = new Set([
   'ENOTIMP',
   'EFORMERR',
 ]);
-/** Answers that say that the resolver cannot do its work. */
+/** Results of a resolver that cannot do its work. */
 const brokenCodes: ReadonlySet<string> = new Set(['ESERVFAIL', 'EREFUSED']);
 
 /**
- * Whether the resolver of this host answers: any answer to a question about the root will do, because
- * resolvers of private networks need not know it. Where the service has a name, that name is looked up too,
- * and has to be found. A question that was never answered says nothing: not every host has a resolver.
+ * Whether the resolver of this host responds: any response to a query for the root counts, because resolvers of private
+ * networks need not know it. If the service has a host name, that must resolve, too. A query that never got a response
+ * proves nothing: not every host has a resolver.
  */
 export function resolverCheck(serviceHost: string): SelfCheck {
   const names = isIP(serviceHost) === 0 && serviceHost !== 'localhost' ? [serviceHost] : [];
@@ -32,8 +32,8 @@ export function resolverCheck(serviceHost: string): SelfCheck {
   return {
     kind: 'resolver',
     async look() {
-      // A new one each time: it reads resolv.conf when it is made. Its sockets are of this process, no thread
-      // waits.
+      // Created anew each time, because it reads resolv.conf on creation. Its sockets belong to this process; no thread
+      // blocks.
       const resolver = new dns.Resolver({ timeout: answerTimeoutMs, tries });
       const [rootCode, ...nameCodes] = await Promise.all([
         codeOf(resolver.resolveSoa('.')),
@@ -55,9 +55,8 @@ export function resolverCheck(serviceHost: string): SelfCheck {
 }
 
 /**
- * Whether the network of this host works: an interface other than loopback is up, where one ever was, and one
- * of the canaries answers, be it with a refusal. Canaries that never answered are left out, and names that
- * cannot be looked up say nothing.
+ * Whether the network of this host works: an interface other than loopback is up, if there ever was one, and a canary
+ * responds, even with a refusal. Canaries that never responded and names that cannot be resolved are ignored.
  */
 export function networkCheck(
   canaries: readonly CanaryTarget[],
@@ -89,9 +88,7 @@ function verdictOf(
   return unhealthy(`no canary is reachable: ${found.slice(0, 5).join(', ')}`);
 }
 
-/**
- * Tries a connection; resolves with `answered`, `unnamed` where its name was not found, or what went wrong.
- */
+/** Tries to connect; resolves with `answered`, `unnamed` if the name was not found, or the error. */
 async function knock({ host, port }: CanaryTarget): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const socket = connect({ host, port, timeout: connectTimeoutMs });
@@ -110,8 +107,7 @@ async function knock({ host, port }: CanaryTarget): Promise<string> {
 }
 
 /**
- * How many interfaces other than loopback are up; undefined where the system does not say, as without a free
- * descriptor.
+ * Number of interfaces other than loopback that are up; undefined if unknown, for example without a free descriptor.
  */
 function externalInterfaces(): number | undefined {
   try {
@@ -124,7 +120,7 @@ function externalInterfaces(): number | undefined {
   }
 }
 
-/** The code of a failed lookup; undefined when it succeeded. */
+/** The code of a failed lookup; undefined if it succeeded. */
 async function codeOf(lookup: Promise<unknown>): Promise<string | undefined> {
   try {
     await lookup;

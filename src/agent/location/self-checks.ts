@@ -9,13 +9,13 @@ import {
 } from './host-checks.ts';
 import { networkCheck, resolverCheck } from './network-checks.ts';
 
-/** Everything an agent examines to find out whether its location is healthy. */
+/** All self-checks that determine whether an agent's location is healthy. */
 export function selfChecksOf(options: {
   readonly serviceUrl: string;
   readonly canaries: readonly CanaryTarget[];
-  /** How long the service has been out of reach, and why; undefined before it ever was in reach. */
+  /** How long the service has been unreachable, and why; undefined before the first contact. */
   readonly connection: () => { readonly awayMs: number | undefined; readonly problem: string };
-  /** Why results cannot be kept on disk, while they cannot. */
+  /** Why results cannot be kept on disk; undefined while they can. */
   readonly diskProblem: () => string | undefined;
 }): SelfCheck[] {
   const { serviceUrl, canaries, connection, diskProblem } = options;

@@ -4,8 +4,8 @@ import type { Envelope, Scrubber } from '../scrub/scrubber.ts';
 import type { UnhealthyPart } from './location-watch.ts';
 
 /**
- * The report of a run whose failure is explained by an unhealthy location: it says nothing against the
- * target, and says what the agent found in both.
+ * The report of a run whose failure an unhealthy location explains: it does not blame the target, and has the agent's
+ * findings on both.
  */
 export function unhealthyReport(
   run: FinishedRun,

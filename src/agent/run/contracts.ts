@@ -7,16 +7,16 @@ import type { SandboxFacts } from '@picket/sandbox/mechanism.ts';
 import type { ReportTexts } from '../scrub/scrubber.ts';
 
 /**
- * What the stages of the agent hand to each other. A lease becomes a RunOrder (leasing/), which an Executor
- * turns into a FinishedRun (runners/); its Report is sent (delivery/), its facts are counted and logged.
+ * Data that the stages of the agent pass to each other. A lease becomes a RunOrder (leasing/), which an Executor turns
+ * into a FinishedRun (runners/); its Report is sent (delivery/), its facts are counted and logged.
  */
 
-/** What names one attempt of a run, from its lease to its result. */
+/** Identifies one attempt of a run, from its lease to its result. */
 export interface RunIds extends LeaseRef {
   readonly resultId: string;
 }
 
-/** What the service says about a run and its runner is given as it is. */
+/** Input from the service that is passed to the runner unchanged. */
 export type RunInput = Pick<
   RunContext,
   | 'variables'
@@ -29,36 +29,36 @@ export type RunInput = Pick<
   | 'plan'
 > & { readonly secretNames: readonly string[] };
 
-/** One run as it goes to a probe thread. */
+/** One run as it is sent to a probe thread. */
 export interface RunOrder extends RunIds {
   readonly checkType: string;
-  /** Whose run it is; absent where nobody asks. */
+  /** The check it belongs to; absent if not needed. */
   readonly checkId?: string | undefined;
   readonly spec: LeasedRun['check']['spec'];
   readonly input: RunInput;
-  /** Whether the run may be repeated should it fail. */
+  /** Whether the run may be repeated if it fails. */
   readonly mayBeRetried?: boolean | undefined;
   /** When the agent got the lease, on the monotonic clock that all threads share. */
   readonly receivedAtMs: number;
-  /** Limit of the attempt; the check type's own when absent. */
+  /** Time limit of the attempt; defaults to that of the check type. */
   readonly timeoutMs?: number | undefined;
-  /** Whether the log of the run is wanted in addition to the report. */
+  /** Whether to return the log of the run in addition to the report. */
   readonly isLogWanted?: boolean | undefined;
 }
 
 export type Verdict = 'passed' | 'degraded' | 'failed' | 'error';
 
-/** The little the main thread knows about a finished run; nothing in it comes from outside. */
+/** Facts that the main thread gets about a finished run; they contain no data from targets or scripts. */
 export interface RunFacts {
   readonly checkType: string;
   readonly verdict: Verdict;
-  /** True when the run was stopped before it could find anything out. */
+  /** True if the run was stopped before it had any findings. */
   readonly isAborted: boolean;
-  /** True when the run was not begun: it may be given back. */
+  /** True if the run was not started: it may be given back. */
   readonly isUnstarted?: boolean | undefined;
-  /** Why it did not pass, where it did not. */
+  /** Why it did not pass; absent if it passed. */
   readonly failureCode?: FailureCode | undefined;
-  /** True when it failed and the run may be repeated: the spool drops such results before others. */
+  /** True if it failed and the run may be repeated: the spool drops such results before others. */
   readonly isAttempt?: boolean | undefined;
   /** By the service's clock. */
   readonly startedAtMs: number;
@@ -66,16 +66,16 @@ export interface RunFacts {
   readonly agentLagMs: number;
   readonly isTimingDoubtful: boolean;
   /**
-   * What became of a run that the agent spoilt by being late: good on repetition, or nothing could be found
-   * out.
+   * Outcome of a run that the agent's own lateness spoilt: `recovered` by a second try, or `starved`, without a usable
+   * result.
    */
   readonly spoilt?: 'recovered' | 'starved' | undefined;
   readonly durationMs: number;
-  /** What the processes of the run took of the host's memory at most, in bytes; for scripts. */
+  /** Peak memory of the run's processes, in bytes; for scripts. */
   readonly peakMemoryBytes?: number | undefined;
-  /** Name of what was thrown and where, when the runner crashed; without its message. */
+  /** Name and stack of the error if the runner crashed; without its message. */
   readonly crash?: string | undefined;
-  /** The same for the error report: without what may be private. */
+  /** The same for the error report: without parts that may be private. */
   readonly crashError?:
     | { readonly name: string; readonly message: string; readonly stack: string }
     | undefined;
@@ -83,7 +83,7 @@ export interface RunFacts {
   readonly unmaskedNames: readonly string[];
 }
 
-/** An artifact that is ready to be sent. */
+/** An artifact ready to be sent. */
 export interface SealedArtifact {
   readonly name: string;
   readonly path: string;
@@ -91,20 +91,20 @@ export interface SealedArtifact {
   readonly sha256: string;
 }
 
-/** The artifacts of a finished run: what its result says of them, and the files. */
+/** The artifacts of a finished run: their entries in the result, and the files. */
 export interface SealedArtifacts {
   readonly folder: string;
   readonly files: readonly SealedArtifact[];
   readonly reported: readonly ReportedArtifact[];
 }
 
-/** A report, ready to be sent. */
+/** A report ready to be sent. */
 export interface Report extends RunIds, ReportTexts {
-  /** The files the run left, which wait on disk; the envelope lists them. */
+  /** Files of the run, waiting on disk; the envelope lists them. */
   readonly artifacts?: SealedArtifacts | undefined;
 }
 
-/** What comes back from the thread that ran an order. */
+/** Result of an order, as its thread returns it. */
 export interface FinishedRun {
   readonly report: Report;
   readonly facts: RunFacts;
@@ -114,38 +114,38 @@ export interface FinishedRun {
 export interface Capabilities {
   /** Names of the check types whose runner loaded. */
   readonly loaded: readonly string[];
-  /** Which of several ways those found to do their work, by name. */
+  /** The backend that each type with several chose, by name. */
   readonly backends: Readonly<Record<string, string>>;
   readonly failed: readonly {
     readonly name: string;
     readonly reason: string;
-    /** The browser that it needs is there, and does not start. */
+    /** The required browser is installed, but does not start. */
     readonly isBrowserBroken?: boolean;
   }[];
-  /** Runtimes that scripts can use: those whose packages were all found. */
+  /** Runtimes that scripts can use: those with a complete set of packages. */
   readonly runtimes?: readonly string[] | undefined;
-  /** What contains scripts. */
+  /** The sandbox that contains scripts. */
   readonly sandbox?: SandboxFacts | undefined;
 }
 
-/** A run ended the thread that it had to itself: it is this run that threads do not survive. */
+/** A run ended a thread that it had to itself: this run crashes its thread. */
 export class RunCrashes extends Error {}
 
-/** What runs the orders of a lane. */
+/** Runs the orders of a lane. */
 export interface Executor {
   readonly checkTypes: readonly string[];
-  /** False while nothing could run an order: what was leased then would only be lost. */
+  /** False while no order can run: runs leased then would be lost. */
   readonly isReady: boolean;
   run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun>;
-  /** What more the host has room for; whatever the lane takes when absent. */
+  /** Room of the host for further runs; if absent, only the lane limits them. */
   readonly room?: Room;
-  /** Has runs that it holds and has not begun come back, marked `isUnstarted`. */
+  /** Returns runs that it holds and has not started, marked `isUnstarted`. */
   withdrawWaiting?(): void;
 }
 
-/** How many more runs a host has room for, of any types but those that are full. */
+/** How many more runs a host has room for, of any type except the full ones. */
 export interface Room {
   readonly count: number;
-  /** Names of check types of which not even one more fits. */
+  /** Names of check types that the host has no room for. */
   readonly fullTypes: readonly string[];
 }

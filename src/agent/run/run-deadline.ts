@@ -1,9 +1,9 @@
-/** How long a runner may take to return once its deadline has passed, before it counts as broken. */
+/** How long a runner may take to return after its deadline before it counts as broken. */
 export const deadlineGraceMs = 5000;
 
 /**
- * Runs with a deadline that counts from now: at the deadline the signal aborts with a TimeoutError; a runner
- * that still does not return is given up as broken, so that it cannot hold its place in the lane for ever.
+ * Runs with a deadline that starts now. At the deadline the signal aborts with a TimeoutError; a runner that still does
+ * not return is abandoned as broken, so that it cannot hold its place in the lane for ever.
  */
 export async function withDeadline<T>(
   timeoutMs: number,

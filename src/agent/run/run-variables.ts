@@ -4,14 +4,13 @@ import type { LeasedRun } from '@picket/protocol/agent/agent.ts';
 import type { RunOrder } from './contracts.ts';
 
 /**
- * Variables every run has without anybody defining them (check model 5.5; spec.md "Versioning": `SERVICE` is
- * set for service-triggered runs, `CI` in runs of test sessions only). A check's own variables of the same
- * name win.
+ * Built-in variables of every run (check model 5.5; spec.md "Versioning": `SERVICE` is set for service-triggered runs,
+ * `CI` only in runs of test sessions). A check's own variables of the same name take precedence.
  */
 export function builtInVariables(run: LeasedRun): Record<string, string> {
   return {
     SERVICE: '1',
-    // By this projects that come from there know that they are run as a check, and not by a developer.
+    // Migrated projects read it to tell a check from a developer's run.
     CHECKLY: '1',
     ACCOUNT_ID: run.accountId,
     CHECK_ID: run.check.id,
@@ -25,8 +24,7 @@ export function builtInVariables(run: LeasedRun): Record<string, string> {
 }
 
 /**
- * What a run was given and must not show: secret variables, the proxy's password, keys of client
- * certificates.
+ * Secrets in a run's input that it must not show: secret variables, the proxy's password, keys of client certificates.
  */
 export function secretsOf({
   checkType,

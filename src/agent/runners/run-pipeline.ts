@@ -37,7 +37,7 @@ const maxCachedScrubbers = 200;
 
 type AnyRunner = LoadedRunner<Record<string, unknown>, unknown>;
 
-/** One go at a run: what came of it, when, and how late the agent itself was meanwhile. */
+/** One try of a run: its outcome, its times, and how late the agent itself was. */
 interface Try {
   readonly outcome: Outcome<unknown>;
   readonly startedMs: number;
@@ -46,23 +46,23 @@ interface Try {
   readonly stoppedMs: number;
   readonly lagMs: number;
   readonly isSpoilt: boolean;
-  /** What was thrown and where, when the runner broke. */
+  /** Name and stack of the error if the runner crashed. */
   readonly crash: string | undefined;
   readonly crashError: RunFacts['crashError'];
   readonly artifacts: RunArtifacts | undefined;
 }
 
-/** What stands in a report where a runner gave no outcome. */
+/** Fields of a report if the runner returned no outcome. */
 const noOutcome = { responseTimeMs: 0, isDegraded: null, overMaxResponseTime: null, detail: null };
 
 /**
- * Takes one run from its order to the texts that are sent: specification checked, runner called with its
- * deadline, verdict, secrets removed, JSON written. All of it happens in the probe thread, so that the main
- * thread never handles anything large. Never rejects: whatever breaks becomes a failure with an owner.
+ * Processes one run from its order to the texts that are sent: validates the specification, calls the runner with its
+ * deadline, determines the verdict, removes secrets, and writes JSON. All of this happens in the probe thread, so that
+ * the main thread never handles large data. Never rejects: every error becomes a failure with an owner.
  *
- * A run that the agent may have spoilt by being late itself (see starvation.ts) is repeated once at once
- * where its type says that it may be, with a deadline of its own and within the same lease. Spoilt again, or
- * not repeatable, it says nothing against the target.
+ * If the agent's own lateness may have spoilt a run (see starvation.ts), the run is repeated once, immediately, if its
+ * type permits that, with a new deadline and within the same lease. If it is spoilt again, or not repeatable, it does not
+ * count against the target.
  */
 export class RunPipeline {
   readonly #clock: Clock;
@@ -80,7 +80,7 @@ export class RunPipeline {
       readonly clock: Clock;
       readonly lagMeter: LagMeter;
       readonly egress: EgressPolicy;
-      /** What runs scripts, and scripts around runs, in threads that have it. */
+      /** Runs scripts, and scripts around runs, in threads that can. */
       readonly hosts?: Pick<RunContext, 'scripts' | 'phases' | 'model'> | undefined;
     },
   ) {
@@ -94,7 +94,7 @@ export class RunPipeline {
     this.#ownScrubber = new Scrubber(options.ownSecrets);
   }
 
-  /** The type's runner, loaded on first use and kept. */
+  /** The type's runner, loaded on first use and cached. */
   load(type: CheckType): Promise<AnyRunner> {
     let runner = this.#runners.get(type.name);
     if (!runner) {
@@ -104,7 +104,7 @@ export class RunPipeline {
     return runner;
   }
 
-  /** @param signal aborts when the lease is lost or the run is cancelled. */
+  /** @param signal aborts if the lease is lost or the run is cancelled. */
   async run(order: RunOrder, situation: RunSituation, signal: AbortSignal): Promise<FinishedRun> {
     const { serviceOffsetMs } = situation;
     const log = createRunLog(() => epoch(this.#clock.monotonicMs() + serviceOffsetMs));
@@ -138,7 +138,7 @@ export class RunPipeline {
     try {
       detailJson = scrubber.json(outcome.detail);
     } catch (thrown) {
-      // A target's document can nest so deep that it cannot be written. The verdict stands without it.
+      // A target's document can be nested too deeply to serialize. The verdict is kept without it.
       crash = crashSite(toError(thrown));
       outcome = {
         ...outcome,
@@ -197,7 +197,7 @@ export class RunPipeline {
     };
   }
 
-  /** The report of a run that was not begun. */
+  /** The report of a run that was not started. */
   unstarted(order: RunOrder, { serviceOffsetMs }: RunSituation): FinishedRun {
     const { runId, leaseNumber, resultId, checkType } = order;
     const nowMs = this.#clock.monotonicMs() + serviceOffsetMs;
@@ -215,7 +215,7 @@ export class RunPipeline {
     log: RunLog,
     signal: AbortSignal,
   ): Promise<Try> {
-    // The deadline of one try ends that one only.
+    // The deadline of one try ends only that try.
     const stop = new AbortController();
     const abort = () => stop.abort(signal.reason);
     if (signal.aborted) abort();
@@ -306,7 +306,7 @@ export class RunPipeline {
     return { name: error.name, message, stack: [`${error.name}: ${message}`, ...frames].join('\n') };
   }
 
-  /** Files hold headers and URLs in forms of their own (HAR, logs), which a report's own fields do not. */
+  /** Files contain headers and URLs in formats (HAR, logs) that a report's own fields do not have. */
   #fileScrubberFor(order: RunOrder, found: readonly string[]): FileScrubber {
     const secrets = [...this.#ownSecrets, ...secretsOf(order), ...found];
     return new FileScrubber(
@@ -314,10 +314,10 @@ export class RunPipeline {
     );
   }
 
-  /** Checks share secrets and repeat, so scrubbers are kept. */
+  /** Scrubbers are cached, because checks repeat and share secrets. */
   #scrubberFor(order: RunOrder, found: readonly string[] = []): Scrubber {
     const secrets = secretsOf(order);
-    // What a script made up is of this run alone.
+    // Values that a script generated belong to this run alone.
     if (found.length > 0) return new Scrubber([...this.#ownSecrets, ...secrets, ...found]);
     if (secrets.length === 0) return this.#ownScrubber;
     return this.#scrubbers.getOrMake(
@@ -327,13 +327,13 @@ export class RunPipeline {
   }
 }
 
-/** What a run made secret itself, and the credentials that stand in its headers. */
+/** Secrets that the run itself declared, and the credentials in its headers. */
 function secretsSeen({ secrets, detail, failure, errorMessages }: Outcome<unknown>, log: RunLog): string[] {
   const texts = [failure?.message ?? '', ...errorMessages, ...allEntries(log).map(({ msg }) => msg)];
   try {
     texts.push(JSON.stringify(detail) ?? '');
   } catch (thrown) {
-    // A detail that cannot be written does not leave.
+    // A detail that cannot be serialized is not sent.
     if (!(thrown instanceof RangeError || thrown instanceof TypeError)) throw thrown;
   }
   return [...new Set([...(secrets ?? []), ...seenCredentials(texts)])];
@@ -360,7 +360,7 @@ function verdictOf(outcome: Outcome<unknown>): Verdict {
   return outcome.isDegraded === true ? 'degraded' : 'passed';
 }
 
-/** An instant as the protocol carries it; certificates may hold any date. */
+/** Converts an instant to the protocol's range; certificates may contain any date. */
 function instantOrNull(epochMs: number | undefined): number | null {
   return epochMs === undefined || Number.isNaN(epochMs) ? null : Math.min(epoch(epochMs), maxEpochMs);
 }

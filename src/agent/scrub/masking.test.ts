@@ -11,7 +11,7 @@ function cleanFile(text: string, ...secrets: string[]): string {
   return scrubBytes(Buffer.from(text), { finder: new SecretFinder(secrets), mask }).bytes.toString();
 }
 
-/** Secrets of what JSON itself is made of. */
+/** Secrets made of JSON syntax. */
 const awkward = fc
   .array(fc.constantFrom('"', '\\', 'n', 'u', '1', 'a', 'Zq', '7', ',', ':', '{', '}', 'é', "'"), {
     minLength: 6,

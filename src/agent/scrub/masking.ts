@@ -1,14 +1,13 @@
 import type { SecretRange } from './shapes/shape.ts';
 
-/** What stands in the place of some bytes. */
+/** Text that replaces some bytes. */
 export interface Replacement extends SecretRange {
   readonly text: string;
 }
 
 /**
- * Where in JSON a place is: at the START of a line, before anything tells what the line is; in TEXT, which is
- * no JSON; in JSON between its tokens; within a STRING of it. Strings of JSON end with their line, so every
- * line begins anew.
+ * Position relative to JSON: at the START of a line, before its kind is known; in TEXT that is not JSON; in JSON
+ * between tokens; within a STRING of it. JSON strings cannot span lines, so every line starts anew.
  */
 type Place = 'start' | 'text' | 'json' | 'string';
 
@@ -17,17 +16,16 @@ const doubleQuote = 0x22;
 const backslash = 0x5c;
 const letterU = 0x75;
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d]);
-/** With these a line of JSON begins: a number or a word may begin any text. */
+/** First characters of a JSON line; numbers and words are left out, because any text may begin with them. */
 const openers: ReadonlySet<number> = new Set(Array.from('{["}]', (one) => one.charCodeAt(0)));
 const structure: ReadonlySet<number> = new Set(Array.from('{}[]:, \t\r\n', (one) => one.charCodeAt(0)));
 const beforeValues: ReadonlySet<number> = new Set(Array.from('{[:,', (one) => one.charCodeAt(0)));
-/** A number or a word of JSON is not longer than this, nor is an escape. */
+/** No JSON number or word is longer, nor is an escape. */
 const maxTokenBytes = 64;
 
 /**
- * Puts a mask in the place of secrets so that JSON stays JSON: within strings whole escapes are replaced,
- * quotes of the document itself stay, and a number or a word becomes a string. Keeps in mind where in a line
- * it is, so that a text may come in pieces.
+ * Masks secrets so that JSON stays valid: within strings whole escapes are replaced, quotes of the document are kept,
+ * and a number or a word becomes a string. Tracks its position in the line, so that a text may arrive in chunks.
  */
 export class Masking {
   readonly #mask: string;
@@ -38,7 +36,7 @@ export class Masking {
   }
 
   /**
-   * What is put in the place of which bytes. The next bytes are those from `upTo` on.
+   * Returns replacements for the ranges. The next call continues at `upTo`.
    *
    * @param ranges in order, without overlaps, and all before `upTo`.
    */
@@ -65,7 +63,7 @@ export class Masking {
     return replaced;
   }
 
-  /** A number of JSON gets quotes: within a string of JSON those of its key, on a line of its own plain ones. */
+  /** A JSON number gets quotes: within a JSON string the quotes of its key, on a line of its own plain ones. */
   #piece(bytes: Buffer, start: number, end: number): Replacement {
     const plain = { start, end, text: this.#mask };
     if (!/^[\d.+-]+$/.test(bytes.toString('latin1', start, Math.min(end, start + maxTokenBytes))))
@@ -78,7 +76,7 @@ export class Masking {
     return { start, end, text: quote + this.#mask + quote };
   }
 
-  /** Token by token: what is within strings is masked there, and of the rest all but the structure. */
+  /** Masks token by token: the contents of strings, and everything else except JSON structure. */
   #tokens(bytes: Buffer, { start, end }: SecretRange, earliest: number, upTo: number): Replacement[] {
     const pieces: Replacement[] = [];
     let at = start;
@@ -113,7 +111,7 @@ export class Masking {
     return pieces;
   }
 
-  /** Reads on from one place to another. */
+  /** Advances the state from one position to another. */
   #moveOn(bytes: Buffer, from: number, to: number): void {
     let at = from;
     if (to > from) {
@@ -146,7 +144,7 @@ export class Masking {
   }
 }
 
-/** Whether a value or a key of JSON can be there: what only looks like JSON gets no quotes. */
+/** Whether a JSON value or key can be at this position: text that only resembles JSON gets no quotes. */
 function isValuePlace(bytes: Buffer, start: number): boolean {
   let at = start;
   while (isOfToken(bytes[at - 1])) at -= 1;
@@ -155,7 +153,7 @@ function isValuePlace(bytes: Buffer, start: number): boolean {
   return before === newline || beforeValues.has(before) || structure.has(bytes[start] ?? 0);
 }
 
-/** The next quote between two places that no backslash escapes; -1 when there is none. */
+/** The next unescaped quote between two positions, or -1. */
 function quoteIn(bytes: Buffer, from: number, to: number): number {
   for (
     let at = bytes.indexOf(doubleQuote, from);
@@ -173,7 +171,7 @@ function backslashesBefore(bytes: Buffer, at: number): number {
   return count;
 }
 
-/** A place, or where the escape begins in the middle of which it is. */
+/** Start of the escape that contains this position, or the position itself. */
 function escapeStart(bytes: Buffer, at: number): number {
   const count = backslashesBefore(bytes, at);
   if (count % 2 === 1) return at - count;
@@ -181,14 +179,14 @@ function escapeStart(bytes: Buffer, at: number): number {
   return introducer < 0 ? at : introducer - backslashesBefore(bytes, introducer);
 }
 
-/** A place, or where the escape ends in the middle of which it is. */
+/** End of the escape that contains this position, or the position itself. */
 function escapeEnd(bytes: Buffer, at: number): number {
   if (backslashesBefore(bytes, at) % 2 === 1) return at + (bytes[at] === letterU ? 5 : 1);
   const introducer = unicodeIntroducer(bytes, at);
   return introducer < 0 ? at : introducer + 5;
 }
 
-/** The `u` of `\uXXXX` when the place is behind it and before the end; else -1. */
+/** Position of the `u` of `\uXXXX` if `at` is within its digits; else -1. */
 function unicodeIntroducer(bytes: Buffer, at: number): number {
   for (let before = at - 1; before >= at - 4 && before > 0; before -= 1) {
     const byte = bytes[before] ?? 0;
@@ -203,7 +201,7 @@ function isHexDigit(byte: number): boolean {
   return (byte >= 0x30 && byte <= 0x39) || (lower >= 0x61 && lower <= 0x66);
 }
 
-/** Whether numbers and words of JSON are made of it. */
+/** Whether JSON numbers and words consist of such bytes. */
 function isOfToken(byte = 0): boolean {
   const lower = byte | 0x20;
   return (
@@ -215,7 +213,7 @@ function isOfToken(byte = 0): boolean {
   );
 }
 
-/** The last place up to one between whose neighbours a text may be parted without harm to what is masked. */
+/** The last position up to `at` where a text may be split without affecting the masking. */
 export function partingBefore(bytes: Buffer, at: number): number {
   let place = at;
   while (place > 0 && at - place < maxTokenBytes) {
@@ -226,7 +224,7 @@ export function partingBefore(bytes: Buffer, at: number): number {
   return place;
 }
 
-/** Bytes with a mask in the place of secrets. */
+/** Replaces ranges by the mask. */
 export function masked(bytes: Buffer, ranges: readonly SecretRange[], mask: string): Buffer {
   const pieces: Buffer[] = [];
   let at = 0;

@@ -16,57 +16,53 @@ import { minCutBytes } from './shapes/cut-secrets.ts';
 declare const scrubbed: unique symbol;
 
 /**
- * A value from which secrets were removed. Only this file can make one; what stores, logs or sends results
- * takes nothing else, so forgetting to scrub does not compile.
+ * A value from which secrets were removed. Only this file can create one. Code that stores, logs or sends results
+ * accepts no other type, so forgetting to scrub does not compile.
  */
 export type Scrubbed<T> = T & { readonly [scrubbed]: true };
 
-/** Texts that are longer may have been cut at their end without a mark of it: bodies, answers of DNS. */
+/** Longer texts may have been truncated without a mark: bodies, DNS responses. */
 const minLongTextBytes = 60 * 1024;
-/** At least this much of a secret at such an end is taken for it. */
+/** At such an end, at least this much of a secret counts as a match. */
 const minCutAtEndBytes = 6;
 
 /** A credential header as a key in JSON text. Inside a string the quotes would be escaped. */
 const credentialKey = new RegExp(`"(?:${[...credentialHeaders].join('|')})":`, 'i');
 
-/**
- * Maps whose keys come from the outside and may therefore hold a secret, as may their numbers; others are
- * ours.
- */
+/** Maps whose keys come from outside and may therefore contain a secret, as may their numbers; other maps are ours. */
 const openMaps: ReadonlySet<string> = new Set(['headers', 'params', 'actual', 'target']);
 
 /** `://user:password@` up to the last at sign. Literal start and bounded length: linear on any text. */
 const userInfo = /:\/\/[^\s/?#"'<>\\]{1,1024}@/;
 const everyUserInfo = new RegExp(userInfo, 'g');
 
-/** The service accepts failure messages up to this length; a mask may be longer than what it hides. */
+/** The service's length limit for failure messages; a mask may be longer than the text it replaces. */
 const maxFailureMessageLength = 4096;
 
-/** A report without what the runner found out, which travels as a text of its own. */
+/** A report without the runner's detail, which is sent as a separate text. */
 export type Envelope = Omit<ResultReport, 'detail'>;
 
 /**
- * Removes secrets from one run's report: the values of its secret variables, the agent's own secrets,
- * credential headers and user info in URLs. Covers texts, keys of header and parameter maps, and numbers that
- * assertions compare.
+ * Removes secrets from one run's report: the values of its secret variables, the agent's own secrets, credential
+ * headers and user info in URLs. Covers texts, keys of header and parameter maps, and numbers that assertions compare.
  */
 export class Scrubber {
-  /** Finds secrets in bytes; for what is scrubbed as a file. */
+  /** Finds secrets in bytes; for content that is scrubbed as a file. */
   readonly finder: SecretFinder;
 
-  /** @param secrets values to remove; those that `isMaskable` refuses are skipped. */
+  /** @param secrets values to remove; values that `isMaskable` rejects are skipped. */
   constructor(secrets: Iterable<string>) {
     this.finder = new SecretFinder(secrets, credentialHeaderShapes());
   }
 
-  /** One text without secrets. */
+  /** Scrubs one text. */
   text(text: string): Scrubbed<string> {
     return this.#clean(text) as Scrubbed<string>;
   }
 
   /**
-   * A report's envelope as JSON text. Only its messages and the facts of its failure come from outside; ids, times and
-   * codes are left as they are, because an id must not change when a secret happens to look like a part of it.
+   * A report's envelope as JSON text. Only its messages and failure details come from outside; ids, times and codes are
+   * kept, because an id must not change if part of it happens to look like a secret.
    */
   envelope(envelope: Envelope): Scrubbed<string> {
     const { failure, errorMessages } = envelope;
@@ -75,7 +71,7 @@ export class Scrubber {
       failure: failure && {
         ...failure,
         message: this.#clean(failure.message).slice(0, maxFailureMessageLength),
-        // Always there, even without any: services tell older agents by that.
+        // Always present, even if empty: services recognize older agents by its absence.
         details: this.#walk(failure.details ?? {}, false),
       },
       errorMessages: errorMessages.map((message) => this.#clean(message)),
@@ -83,18 +79,17 @@ export class Scrubber {
   }
 
   /**
-   * A value as JSON text without secrets.
+   * Serializes a value as JSON text without secrets.
    *
-   * Most results hold no secret. Those are recognised by a search through their JSON text and need no second
-   * walk.
+   * Most results contain no secret. A search of their JSON text shows that, and saves a second walk.
    */
   json(value: unknown): Scrubbed<string> {
     return this.#json(this.#withCleanLog(value));
   }
 
   /**
-   * The log of a run without secrets. Lines of one level are looked at together, because a secret may have
-   * several lines; each line keeps its entry.
+   * Scrubs the log of a run. Lines of one level are searched together, because a secret may span several lines; each
+   * line keeps its entry.
    */
   log(entries: readonly LogEntry[]): Scrubbed<LogEntry>[] {
     const clean = entries.map(({ msg }) => msg);
@@ -109,7 +104,7 @@ export class Scrubber {
     })) as unknown as Scrubbed<LogEntry>[];
   }
 
-  /** A detail with its log cleaned: a list, or a list for each stage of the run. */
+  /** A detail with a scrubbed log: a list, or a list for each stage of the run. */
   #withCleanLog(value: unknown): unknown {
     if (this.finder.isEmpty || !hasLog(value)) return value;
     const { jobLog } = value;
@@ -120,12 +115,10 @@ export class Scrubber {
 
   #json(value: unknown): Scrubbed<string> {
     let text = JSON.stringify(value) ?? 'null';
-    // A replacer makes JSON.stringify five times as slow, so it is used only where there is something to
-    // replace.
+    // A replacer makes JSON.stringify five times slower, so it is used only if there is something to replace.
     if (credentialKey.test(text)) text = JSON.stringify(value, maskCredentialHeaders);
     if (!this.#isSuspect(text)) return text as Scrubbed<string>;
-    // Never replaced in the JSON text itself: a secret such as `true,"x` or `123456` would match its
-    // structure.
+    // Never replace in the JSON text itself: a secret such as `true,"x` or `123456` would match its structure.
     return JSON.stringify(this.#walk(JSON.parse(text, withExactNumbers), false)) as Scrubbed<string>;
   }
 
@@ -160,13 +153,13 @@ export class Scrubber {
     return copy;
   }
 
-  /** A mask where the digits of a number hold a secret. */
+  /** Returns the mask if the digits of a number contain a secret. */
   #cleanNumber(value: JsonNumber): JsonNumber | string {
     const digits = String(value);
     return this.#withoutSecrets(digits) === digits ? value : mask;
   }
 
-  /** Lines without the secrets that stand in them or go on from one into the next. */
+  /** Scrubs lines, including secrets that continue from one line to the next. */
   #withoutSecretsAcross(lines: readonly string[]): readonly string[] {
     const bytes = lines.map((line) => Buffer.from(`${line}\n`));
     const all = Buffer.concat(bytes);
@@ -207,7 +200,7 @@ export class Scrubber {
   }
 }
 
-/** Reviver for JSON.parse: numbers that no double holds keep their digits. */
+/** Reviver for JSON.parse: keeps the digits of numbers that a double cannot represent. */
 function withExactNumbers(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   return typeof value === 'number' && context?.source !== undefined ? jsonNumber(context.source) : value;
 }
@@ -229,34 +222,34 @@ function maskCredentialHeaders(key: string, value: unknown): unknown {
   return maskedHeaders(value as Record<string, unknown>);
 }
 
-/** Whether it is an entry of a list of headers, with a name that says that its value is a credential. */
+/** Whether it is an entry of a header list whose name marks its value as a credential. */
 function namesCredential({ name, key }: Readonly<Record<string, unknown>>): boolean {
   return [name, key].some((one) => typeof one === 'string' && isCredentialHeader(one));
 }
 
-/** The value of a credential header: one, or a list of them. */
+/** Masks the value of a credential header: a single one, or a list. */
 function withoutTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTexts);
   return typeof value === 'string' && value !== '' ? mask : value;
 }
 
-/** A text that was scrubbed before it was put on the disk, where nothing else gets to. */
+/** A text that was scrubbed before it was written to disk, where no other program writes. */
 export function readBack(text: string): Scrubbed<string> {
   return text as Scrubbed<string>;
 }
 
-/** A report as two texts, so that one whose detail is too large can go without it. */
+/** A report as two texts, so that it can be sent without a detail that is too large. */
 export interface ReportTexts {
   readonly envelopeJson: Scrubbed<string>;
   readonly detailJson: Scrubbed<string>;
 }
 
-/** An envelope and its detail as one report. */
+/** Joins an envelope and its detail to one report. */
 export function wholeReport({ envelopeJson, detailJson }: ReportTexts): Scrubbed<string> {
   return `${envelopeJson.slice(0, -1)},"detail":${detailJson}}` as Scrubbed<string>;
 }
 
-/** The texts of a report whose detail is left out because of its size; the report says so. */
+/** The texts of a report whose detail is omitted because of its size; the report says so. */
 export function withoutDetail({ envelopeJson }: ReportTexts): ReportTexts {
   const { errorMessages, ...rest } = JSON.parse(envelopeJson) as Envelope;
   const note = 'The service rejected the detail of this result, so it was omitted.';
@@ -270,14 +263,14 @@ export function withoutDetail({ envelopeJson }: ReportTexts): ReportTexts {
 }
 
 /**
- * A destination whose lines hold none of the agent's own secrets. Nobody logs what checks are made of, but
- * the message of an error of a library can quote anything.
+ * A log destination whose lines contain none of the agent's own secrets. The agent never logs the contents of checks,
+ * but error messages of libraries can quote anything.
  */
 export function scrubbedLog(destination: LogDestination, ownSecrets: readonly string[]): LogDestination {
   const scrubber = new Scrubber(ownSecrets);
   return {
     write(line) {
-      // A URL of anybody's may hold a password that the agent does not know.
+      // A URL may contain a password that the agent does not know.
       const isClean = !line.includes('@') && scrubber.finder.find(Buffer.from(line)).length === 0;
       destination.write(isClean ? line : `${scrubber.json(JSON.parse(line))}\n`);
     },

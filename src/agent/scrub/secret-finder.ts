@@ -8,22 +8,20 @@ import { lineShapes, secretShapes } from './shapes/secret-shapes.ts';
 import type { SecretRange, SecretShape } from './shapes/shape.ts';
 import { WholeWord } from './shapes/whole-word.ts';
 
-/** What a byte costs, in nanoseconds: looking for one anchor by itself, and one step of the index. */
+/** Cost per byte, in nanoseconds: of a search for a single anchor, and of one step of the index. */
 const soloCost = 0.2;
 const stepCost = 12;
-/**
- * A line of a secret of several lines counts by itself when it is at least this long and has no space in it,
- */
+/** A line of a secret of several lines counts by itself if it is at least this long and contains no space, */
 const minLineLength = 24;
-/** or, when it looks like no word, this long, */
+/** or if it does not look like a word and is this long, */
 const minOddLineLength = 8;
 /** and every line of a key. */
 const keyBlock = /-----BEGIN [^-]+-----/;
 
-/** Marks within marks, each in the middle of another. */
+/** Maximum nesting of marks within marks. */
 const maxMarkDepth = 4;
 
-/** Which of these secret variables have values that cannot be masked, or not within longer words. */
+/** Names of the secret variables whose values cannot be masked, or not within longer words. */
 export function unmaskableNames(
   names: readonly string[],
   variables: Readonly<Record<string, string>>,
@@ -34,15 +32,15 @@ export function unmaskableNames(
   });
 }
 
-/** What is looked for: secrets without white space at their ends, and lines of long ones. */
+/** Values to search for: secrets without surrounding white space, and lines of long ones. */
 export interface SecretValues {
   readonly whole: ReadonlySet<string>;
   readonly lines: ReadonlySet<string>;
 }
 
 /**
- * The values to look for: white space at the ends does not count, and the lines of a long key also count one
- * by one.
+ * Returns the values to search for: white space at the ends is ignored, and the lines of a long key also count
+ * individually.
  */
 export function secretValues(secrets: Iterable<string>): SecretValues {
   const whole = new Set<string>();
@@ -51,7 +49,7 @@ export function secretValues(secrets: Iterable<string>): SecretValues {
     if (!isMaskable(secret)) continue;
     const text = secret.trim().toWellFormed();
     whole.add(text);
-    // Systems of files and programs write an accent with its letter, or behind it.
+    // File systems and programs write accents composed or decomposed.
     for (const form of ['NFC', 'NFD']) whole.add(text.normalize(form));
     const number = numberOf(text);
     if (number !== undefined && isMaskable(number)) whole.add(number);
@@ -64,7 +62,7 @@ export function secretValues(secrets: Iterable<string>): SecretValues {
   return { whole, lines: lines.difference(whole) };
 }
 
-/** What is left of a number once a program has read it: no zeros before it, no more than 17 digits. */
+/** A number as a program prints it: no leading zeros, at most 17 digits. */
 function numberOf(text: string): string | undefined {
   return /^[+-]?\d+(?:\.\d+)?$/.test(text) ? String(Number(text)) : undefined;
 }
@@ -76,36 +74,32 @@ function isTelling(line: string, isKey: boolean): boolean {
 }
 
 /**
- * Finds secrets in bytes, in whatever form they stand there.
+ * Finds secrets in bytes, in whatever form they appear.
  *
- * 1. VALUES: of each secret its text without white space at the ends, and the lines of a long key one by one.
- * Too short or too
- *    common ones are left out (`isMaskable`).
- * 2. SHAPES: each value is written in every form in which it may stand: plain, escaped for JSON, URLs and
- * HTML, in base64 at each of
- *    three offsets, in hex (`shapes/secret-shapes.ts`). What is left of a value where a text was cut, credential
- *    headers and user info of URLs are shapes as well.
- * 3. ANCHORS: each shape names a few bytes that must be there. One pass over the bytes with an index of all
- * anchors, in steps as
- *    long as the shortest anchor allows, finds where to look; shapes with short anchors are looked for one by one.
- * 4. RANGES: at each hit the shape says from where to where the secret stands. Ranges that overlap become
- * one.
+ * 1. VALUES: each secret without surrounding white space, and the lines of a long key individually. Values that are too
+ *    short or too common are left out (`isMaskable`).
+ * 2. SHAPES: each value in every form in which it may appear: plain, escaped for JSON, URLs and HTML, in Base64 at each
+ *    of three offsets, in hex (`shapes/secret-shapes.ts`). Remains of a truncated value, credential headers and user
+ *    info of URLs are shapes as well.
+ * 3. ANCHORS: each shape names a few bytes that must be present. One pass over the bytes with an index of all anchors,
+ *    in steps as long as the shortest anchor allows, finds candidates; shapes with short anchors are searched
+ *    individually.
+ * 4. RANGES: at each candidate the shape determines the range of the secret. Overlapping ranges are merged.
  *
- * What is done with the ranges differs: `Scrubber` masks texts of a report, `files/` masks files and
- * archives, piece by piece.
+ * The callers differ: `Scrubber` masks texts of a report, `files/` masks files and archives, in chunks.
  */
 export class SecretFinder {
   readonly #index: AnchorIndex | undefined;
   /** Shapes with short anchors, which would shorten the steps of the index for all others. */
   readonly #solo: readonly SecretShape[];
-  /** How many bytes one secret can take at most, however it is written. */
+  /** Maximum length of a secret in any spelling, in bytes. */
   readonly reachBytes: number;
-  /** Knows what is left of a secret where a text was cut. */
+  /** Recognizes the remains of a secret in a truncated text. */
   readonly cut: CutSecrets;
 
   /**
-   * @param secrets those that `isMaskable` refuses are skipped.
-   * @param others what else is looked for.
+   * @param secrets values that `isMaskable` rejects are skipped.
+   * @param others further shapes to search for.
    */
   constructor(secrets: Iterable<string>, others: readonly SecretShape[] = []) {
     const { whole, lines } = secretValues(secrets);
@@ -125,22 +119,22 @@ export class SecretFinder {
     );
   }
 
-  /** Whether there is nothing to look for. */
+  /** Whether there is nothing to search for. */
   get isEmpty(): boolean {
     return this.reachBytes === 0;
   }
 
-  /** Where secrets stand, in order and without overlaps. */
+  /** Ranges of secrets, in order and without overlaps. */
   find(bytes: Buffer): SecretRange[] {
     const { ranges, hasMarks } = this.#search(bytes);
     if (hasMarks || (!this.isEmpty && hasPlainMarks(bytes))) {
-      // Once more without what was put into the middle of texts, such as the colours of a comparison.
+      // Again without marks inserted into texts, such as the colours of a comparison.
       for (const range of this.#searchUnmarked(bytes)) ranges.push(range);
     }
     return ranges.length > 1 ? merged(ranges) : ranges;
   }
 
-  /** Marks may stand within marks, as in a comparison that colours a text with colours. */
+  /** Marks may be nested, for example if a comparison colours a text that contains colours. */
   #searchUnmarked(bytes: Buffer, depth = 1): readonly SecretRange[] {
     const unmarked = new UnmarkedBytes(bytes);
     if (unmarked.bytes.length === bytes.length) return [];
@@ -171,7 +165,7 @@ function shapesOf(secret: string): readonly SecretShape[] {
   return isWord(secret) ? shapes.map((shape) => new WholeWord(shape, secret)) : shapes;
 }
 
-/** How many of the shapes, shortest anchor first, are better looked for one by one than through the index. */
+/** How many of the shapes, shortest anchor first, are cheaper to search individually than through the index. */
 function cheapestSoloCount(shapes: readonly SecretShape[]): number {
   let best = shapes.length;
   let lowest = best * soloCost;

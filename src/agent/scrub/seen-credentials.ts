@@ -1,12 +1,12 @@
 import { SecretFinder } from './secret-finder.ts';
 import { credentialHeaderShapes } from './shapes/credentials/credential-header-shape.ts';
 
-/** Enough for what one run sends; looking for more would make each text of it slow. */
+/** Enough for the requests of one run; searching for more would slow down every text of it. */
 export const maxSeenCredentials = 50;
 const maxValueLength = 8192;
-/** Long, without blanks, and with letters and digits: no word, language or setting of a page. */
+/** Long, without blanks, with letters and digits: not a word, language or setting of a page. */
 const telling = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+/=:%|!-]{16,}$/;
-/** What parts the values of one header: of cookies, of parameters, and colours of a terminal. */
+/** Separators between the values of one header: of cookies, of parameters, and terminal colours. */
 const parts = new RegExp(String.raw`;\s*|\\*["']|\\u001b|${String.fromCodePoint(0x1b)}`);
 /** The name of a scheme before a token, and that of a cookie before its value. */
 const scheme = /^[A-Za-z][\w-]{0,31}\s+(?=\S+$)/;
@@ -15,9 +15,9 @@ const cookie = /^[^=;\s"]{1,256}=(?=[^=])/;
 const headers = new SecretFinder([], credentialHeaderShapes());
 
 /**
- * Values of credential headers that stand in what a run made, such as the token that a script was given when it logged
- * in: they are secrets of this run wherever else they stand. Short ones and words are not, because a cookie may be
- * called `dark`.
+ * Values of credential headers in the data of a run, such as the token that a script got when it logged in: they are
+ * secrets of this run wherever else they appear. Short values and words are not, because a cookie may have the value
+ * `dark`.
  */
 export function seenCredentials(texts: Iterable<string | Buffer>): string[] {
   const values = new Set<string>();

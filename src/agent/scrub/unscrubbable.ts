@@ -1,7 +1,4 @@
-/**
- * A file holds a secret that cannot be removed from it, or cannot be read as what it says it is: it must not
- * be sent.
- */
+/** A file contains a secret that cannot be removed, or does not have the format that it claims: it must not be sent. */
 export class Unscrubbable extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
@@ -9,7 +6,7 @@ export class Unscrubbable extends Error {
   }
 }
 
-/** Whether something is no stream of compressed bytes, or a broken one. */
+/** Whether data is not a compressed stream, or a corrupt one. */
 export function isZlibError(thrown: unknown): boolean {
   return thrown instanceof Error && 'code' in thrown && String(thrown.code).startsWith('Z_');
 }

@@ -19,7 +19,7 @@ import { allowedOrigins, namesIn, Placeholders } from './session/placeholders.ts
 import { SessionRecord } from './session/record.ts';
 import { replay } from './session/replay.ts';
 
-/** What a run came to, before it is put into the form of an outcome. */
+/** Result of a run before it is converted to an outcome. */
 interface SessionEnd {
   readonly failure?: Failure | undefined;
   readonly summary: string | null;
@@ -30,8 +30,8 @@ interface SessionEnd {
 const noPlan = { summary: null, plan: null };
 
 /**
- * Runs an agentic check: with a plan that fits its prompt by doing the steps of the plan, without a model; without one by
- * having the model find the steps, which become the plan of later runs.
+ * Runs an agentic check. With a plan that matches its prompt, it executes the plan's steps without a model; otherwise
+ * the model finds the steps, which become the plan of later runs.
  */
 export async function runAgentic(spec: AgenticSpec, context: RunContext): Promise<Outcome<AgenticDetail>> {
   const startedMs = performance.now();
@@ -205,7 +205,7 @@ async function onPage(spec: AgenticSpec, context: RunContext, parts: OnPage): Pr
   }
 }
 
-/** Why a search came to no plan. */
+/** Why a search produced no plan. */
 function failureOf(problem: string | undefined, { assertions }: SessionRecord): Failure | undefined {
   const failed = assertions.filter(({ passed }) => !passed);
   if (failed.length > 0) {
@@ -217,7 +217,7 @@ function failureOf(problem: string | undefined, { assertions }: SessionRecord): 
   return problem === undefined ? undefined : failure('PROMPT_NOT_FOLLOWED', problem);
 }
 
-/** The plan that the run was given, if it is of this prompt. */
+/** The plan passed to the run, if it belongs to this prompt. */
 function keptPlan({ prompt }: AgenticSpec, { plan, log }: RunContext): OnPage['plan'] {
   if (!plan) return undefined;
   const parsed = AgenticPlan.safeParse(plan.content);

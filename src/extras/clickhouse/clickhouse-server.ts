@@ -2,17 +2,17 @@ import { toError } from '@picket/lib/errors.ts';
 import { Agent } from 'undici';
 import { errorCodeIn } from './foreign-texts.ts';
 
-/** Where ClickHouse is, as ANALYTICS_CLICKHOUSE_URL says: nothing of it is in a message. */
+/** Location of ClickHouse from ANALYTICS_CLICKHOUSE_URL; never part of a message. */
 interface Place {
   readonly origin: string;
   readonly database: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The code of an answer that names a table or a column that is not there. */
+/** Error code for a missing table or column. */
 export const unknownTable = 60;
 
-/** What ClickHouse answered instead of what it was asked for; without a code it gave no answer. */
+/** An error response of ClickHouse; `code` is null if there was no response. */
 export class ClickHouseError extends Error {
   override readonly name = 'ClickHouseError';
   readonly code: number | null;
@@ -24,16 +24,16 @@ export class ClickHouseError extends Error {
 }
 
 const connectMs = 3_000;
-/** What the server gives a query; the connection gives it a little more. */
+/** Time limit on the server for a query; the connection allows a little more. */
 const querySeconds = 10;
 const answerMs = 15_000;
-/** An answer that is larger waits in a file of the server. */
+/** The server buffers a larger response in a file. */
 const bufferBytes = 64 * 1024 * 1024;
 const longestMessage = 300;
 
 /**
- * ClickHouse over its HTTP interface, in the little that servers since 18.16 understand: no parameters in queries,
- * and settings that all of them know.
+ * Client for the HTTP interface of ClickHouse, limited to features of servers since 18.16: no query parameters, and
+ * only settings that all of them know.
  */
 export class ClickHouseServer {
   readonly #place: Place;
@@ -50,23 +50,23 @@ export class ClickHouseServer {
     });
   }
 
-  /** The name of the database that its statements are about. */
+  /** The database that its statements refer to. */
   get database(): string {
     return this.#place.database;
   }
 
-  /** Has it do something that answers nothing. */
+  /** Executes a statement without a result. */
   async command(statement: string): Promise<void> {
     await this.#post({}, statement);
   }
 
-  /** Inserts a block of the format `Native`. */
+  /** Inserts a block in the format `Native`. */
   async insert(table: string, columns: readonly string[], block: Buffer): Promise<void> {
     const names = columns.map(identifier).join(', ');
     await this.#post({ query: `insert into ${identifier(table)} (${names}) format Native` }, block);
   }
 
-  /** The answer to a query that names its format, in whole: nothing of one that failed on the way. */
+  /** Returns the complete response to a query that names its format: no part of one that fails midway. */
   async query(statement: string): Promise<Buffer> {
     return this.#post(
       { wait_end_of_query: '1', buffer_size: `${bufferBytes}`, max_execution_time: `${querySeconds}` },
@@ -74,7 +74,7 @@ export class ClickHouseServer {
     );
   }
 
-  /** The rows of a query in which no value has a tab or a line break. */
+  /** Returns the rows of a query whose values contain no tabs or line breaks. */
   async rows(statement: string): Promise<string[][]> {
     const answer = (await this.query(`${statement} format TabSeparated`)).toString();
     return answer.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')]));
@@ -117,12 +117,12 @@ function placeOf(url: string): Place {
   };
 }
 
-/** A name as statements have it. */
+/** Quotes a name for a statement. */
 export function identifier(name: string): string {
   return `\`${name.replaceAll(/[\\`]/g, '\\$&')}\``;
 }
 
-/** A text as statements have it. */
+/** Quotes a text for a statement. */
 export function literal(text: string): string {
   return `'${text.replaceAll(/[\\']/g, '\\$&')}'`;
 }

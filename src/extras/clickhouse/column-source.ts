@@ -6,9 +6,11 @@ import { type ClickHouseReadState, ClickHouseState, FedColumns } from './fed-col
 
 /** Columns of results from ClickHouse, for one thread. */
 export interface ClickHouseColumns {
-  /** Reads what was fed from ClickHouse, and the rest, or all of it while ClickHouse does not answer, from the store. */
+  /**
+   * Reads fed results from ClickHouse and the others from the store, or all of them while ClickHouse is unavailable.
+   */
   over(columns: ResultColumns, fed: FedResults): ColumnSource;
-  /** What was found out about ClickHouse since the last call; undefined when it was not contacted. */
+  /** State of ClickHouse as found since the last call; undefined if it was not contacted. */
   takeReadState(): ClickHouseReadState | undefined;
 }
 

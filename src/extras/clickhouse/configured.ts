@@ -10,11 +10,11 @@ const dayMs = 86_400_000;
 export type ClickHouseDeps = Omit<FeedOptions, 'server' | 'figures' | 'analyticsMs'> & {
   readonly url: string;
   readonly config: Pick<ServiceConfig, 'ANALYTICS_RETENTION_DAYS'>;
-  /** Where its numbers are shown. */
+  /** The metrics that show its figures. */
   readonly metrics: { clickHouse: ClickHouseFigures | undefined };
 };
 
-/** Feeds the configured ClickHouse, and learns from questions to it whether it answers. */
+/** Feeds the configured ClickHouse, and learns from queries whether it is available. */
 export function configuredClickHouse({ url, config, metrics, ...deps }: ClickHouseDeps): {
   readonly feed: ClickHouseFeed;
   readonly onRead: (news: ClickHouseReadState) => void;

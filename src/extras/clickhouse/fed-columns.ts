@@ -13,18 +13,18 @@ import type { FedResults } from '@picket/service/results/fed-results.ts';
 import type { ClickHouseServer } from './clickhouse-server.ts';
 import { ResultTable } from './result-table.ts';
 
-/** How long ClickHouse is not asked after it gave no answer: nobody waits for it again and again. */
+/** How long ClickHouse is not contacted after a failure, so that queries do not wait for it repeatedly. */
 const passedOverMs = 15_000;
 
-/** What questions have found out about ClickHouse. */
+/** State of ClickHouse as queries found it. */
 export interface ClickHouseReadState {
-  /** Why it gave no answer; null when it gave one. */
+  /** Why the query failed; null if it succeeded. */
   readonly problem: string | null;
-  /** The check of which it lacks rows. */
+  /** The check whose rows are incomplete. */
   readonly lackingCheckId?: string;
 }
 
-/** Whether ClickHouse answers, as the questions of one thread have found. */
+/** Whether ClickHouse is available, according to the queries of one thread. */
 export class ClickHouseState {
   readonly server: ClickHouseServer;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -49,12 +49,12 @@ export class ClickHouseState {
     this.#news = { problem: reason };
   }
 
-  /** It answers, but not all that was fed. */
+  /** It responds, but rows are missing. */
   lacks(checkId: string, reason: string): void {
     this.#news = { problem: reason, lackingCheckId: checkId };
   }
 
-  /** What was found out since it was last asked for; undefined when ClickHouse was not asked. */
+  /** State found since the last call; undefined if ClickHouse was not contacted. */
   takeReadState(): ClickHouseReadState | undefined {
     const news = this.#news;
     this.#news = undefined;
@@ -65,9 +65,9 @@ export class ClickHouseState {
 type Window = { readonly from: number; readonly to: number };
 
 /**
- * Results from ClickHouse as far as they were fed, the others from the database. What was fed is also in the
- * database, so the answers are the same without ClickHouse. The database knows how many rows each chunk has: where
- * some are lost (ClickHouse does not wait for its disk), it answers itself, and the check is fed again.
+ * Reads results from ClickHouse as far as they were fed, the others from the database. Fed results are also in the
+ * database, so the result is the same without ClickHouse. The database knows the row count of each chunk: if rows are
+ * lost (ClickHouse does not wait for its disk), it serves the query itself, and the check is fed again.
  */
 export class FedColumns implements ColumnSource {
   readonly #columns: ResultColumns;
@@ -88,7 +88,9 @@ export class FedColumns implements ColumnSource {
     return joinParts([part, partOf(await this.#columns.read(checkId, rest, names))], names);
   }
 
-  /** What ClickHouse has of a window, and what is left of the window; null when it has nothing or is away. */
+  /**
+   * Reads the fed part of a window, and returns the remaining window; null if ClickHouse has no part or is unavailable.
+   */
   async #readFed(
     checkId: string,
     { from, to }: Window,

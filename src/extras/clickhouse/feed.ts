@@ -22,19 +22,19 @@ export interface FeedOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly figures: Pick<ClickHouseFigures, 'countFed' | 'countFailure'>;
-  /** How long analytics can look back. */
+  /** The period that analytics cover. */
   readonly analyticsMs: number;
 }
 
 const checksPerPage = 200;
-/** What one insert has: rows enough for a part of their own, and few days, each of which is a part. */
+/** Size of an insert: enough rows for a part of their own, and few days, because each day becomes a part. */
 const rowsPerInsert = 20_000;
 const daysPerInsert = 50;
 const chunksPerInsert = 500;
 const dayMs = 86_400_000;
-/** From the end of one round over all checks to the start of the next. */
+/** Pause between two rounds over all checks. */
 const restMs = 60_000;
-/** How long a turn waits for rows to be removed, and how often it looks. */
+/** How long a turn waits until rows are removed, and the poll interval. */
 const longestRemovalMs = 60_000;
 const lookAgainMs = 200;
 const pauses = { baseMs: 1_000, capMs: 30_000 } as const;
@@ -45,16 +45,16 @@ const names = [
   ...metricNames(),
 ];
 
-/** A chunk that is to be inserted, and where the cursor of its check is afterwards. */
+/** A chunk to insert, and the cursor of its check afterwards. */
 interface NextChunk extends SealedChunk {
   readonly until: number;
 }
 
 /**
- * Copies sealed results to ClickHouse, chunk by chunk in the order of each check, and moves a cursor of the check on
- * after each insert. What is inserted again after a lost answer counts once (result-table.ts). A process begins with the
- * removal of rows behind the cursors: of one that ended in between, or of a past that a restored database never had.
- * The feed begins again, with a table of another name, when its table is gone.
+ * Copies sealed results to ClickHouse, chunk by chunk in the order of each check, and advances the check's cursor after
+ * each insert. A chunk inserted twice after a lost response counts once (result-table.ts). Each process first removes
+ * rows beyond the cursors: they come from a process that ended in between, or from a history that a restored database
+ * does not have. If its table is missing, the feed restarts with a table of another name.
  */
 export class ClickHouseFeed {
   readonly #options: FeedOptions;
@@ -66,7 +66,7 @@ export class ClickHouseFeed {
     this.#options = options;
   }
 
-  /** Feeds what is sealed; returns when to go on. */
+  /** Feeds sealed results; returns when to continue. */
   async turn(): Promise<number> {
     const { clock, logger, figures } = this.#options;
     try {
@@ -85,7 +85,7 @@ export class ClickHouseFeed {
     }
   }
 
-  /** Ends a turn under way after the insert that is being made. */
+  /** Ends a turn in progress after the current insert. */
   stop(): void {
     this.#isStopping = true;
   }
@@ -110,7 +110,7 @@ export class ClickHouseFeed {
     await store.fedResults.setLevel(feed, clock.wallMs());
   }
 
-  /** The table of the present feed, with a column for every metric. */
+  /** The table of the current feed, with a column for every metric. */
   async #table(): Promise<{ readonly table: ResultTable; readonly feed: string }> {
     const { store, server, clock, logger } = this.#options;
     const present = await store.fedResults.feed();
@@ -151,7 +151,7 @@ export class ClickHouseFeed {
     }
   }
 
-  /** All checks with their cursors. */
+  /** All checks with their cursors, in pages. */
   async *#pages(): AsyncGenerator<readonly FeedState[]> {
     for (let last = ''; !this.#isStopping; ) {
       const page = await this.#options.store.fedResults.statesAfter(last, checksPerPage);
@@ -169,7 +169,7 @@ export class ClickHouseFeed {
     await store.fedResults.forget(gone);
   }
 
-  /** Feeds some checks, a chunk of each at a time: chunks of the same days go together. */
+  /** Feeds some checks, one chunk of each at a time, so that chunks of the same days are inserted together. */
   async #feedSome(table: ResultTable, feed: string, states: readonly FeedState[]): Promise<void> {
     const { store } = this.#options;
     await store.fedResults.register(
@@ -211,7 +211,7 @@ export class ClickHouseFeed {
 function isEnough(chunks: readonly NextChunk[]): boolean {
   if (chunks.length >= chunksPerInsert) return true;
   const rows = chunks.reduce((sum, { frame }) => sum + frame.rowCount, 0);
-  // The last chunk of each day, and the day before.
+  // The days of each chunk's end, and the days before.
   const days = new Set(
     chunks.flatMap(({ until }) => [Math.floor(until / dayMs), Math.floor(until / dayMs) - 1]),
   );

@@ -1,21 +1,25 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** Numbers of ClickHouse for Prometheus. */
+/** Metrics of ClickHouse for Prometheus. */
 export class ClickHouseFigures {
   #fed = 0;
   readonly #failures = { feed: 0, read: 0 };
 
-  /** Counts results that were inserted. */
+  /** Counts inserted results. */
   countFed(rows: number): void {
     this.#fed += rows;
   }
 
-  /** Counts inserts that failed, or questions that the database answered instead. */
+  /** Counts failed inserts, or queries that the database served instead. */
   countFailure(of: 'feed' | 'read'): void {
     this.#failures[of] += 1;
   }
 
-  /** What the database knows. @param levelAt when everything that was sealed had been fed; undefined before there is a feed. */
+  /**
+   * Registers the lag known to the database.
+   *
+   * @param levelAt when all sealed results were fed; undefined before the first feed.
+   */
   registerLag(registers: Registry[], now: number, levelAt: number | undefined): void {
     if (levelAt === undefined) return;
     const lag = new Gauge({
@@ -26,7 +30,7 @@ export class ClickHouseFigures {
     lag.set(Math.max(0, now - levelAt) / 1000);
   }
 
-  /** What this process counted. */
+  /** Registers the counters of this process. */
   register(registers: Registry[]): void {
     const fed = new Counter({
       name: 'picket_clickhouse_rows_total',

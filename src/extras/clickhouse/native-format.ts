@@ -1,16 +1,16 @@
 import type { TextColumn } from '@picket/service/results/columns/column-coding.ts';
 
 /**
- * Blocks of columns as ClickHouse's format `Native` has them for clients that name no revision: the number of
- * columns and of rows, then for each column its name, its type and its values one after the other. Old servers
- * and new ones read and write it alike, and numbers need no parsing.
+ * Blocks of columns in ClickHouse's format `Native` for clients without a revision: the number of columns and rows,
+ * then for each column its name, its type and its values in sequence. Old and new servers read and write it alike, and
+ * numbers need no parsing.
  */
 export type NativeColumn = NumberColumn | StringColumn;
 
 interface NumberColumn {
   readonly name: string;
   readonly type: NumberType | `Enum8(${string})`;
-  /** The numbers as they are in memory, little-endian; those of 64 bits in two halves, the lower one first. */
+  /** The numbers as in memory, little-endian; 64-bit numbers in two halves, the lower one first. */
   readonly values: Float64Array | Uint32Array | Uint16Array | Int8Array;
 }
 
@@ -55,19 +55,19 @@ function varInt(value: number): Buffer {
   }
 }
 
-/** One block as it was read. */
+/** A decoded block. */
 export interface NativeBlock {
   readonly rowCount: number;
-  /** The bytes of the values of number columns, in the order asked for; `widthOf` says how many each has. */
+  /** Bytes of the number columns, in the requested order; `widthOf` has the size of a value. */
   readonly numbers: ReadonlyMap<string, Uint8Array>;
   readonly texts: ReadonlyMap<string, TextColumn>;
 }
 
 /**
- * Reads the blocks of an answer.
+ * Decodes the blocks of a response.
  *
- * @param names the columns that were asked for, in their order.
- * @throws Error when it is anything else: a server that fails on the way writes why into the answer.
+ * @param names the requested columns, in order.
+ * @throws Error for any other content: a server that fails midway writes the reason into the response.
  */
 export function decodeBlocks(bytes: Buffer, names: readonly string[]): NativeBlock[] {
   const reader = new Reader(bytes);
@@ -129,7 +129,7 @@ class Reader {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
   }
 
-  /** Few of them are distinct, so each is made once. */
+  /** Few values are distinct, so each is created once. */
   texts(rowCount: number): TextColumn {
     const texts: string[] = [];
     const places = new Map<string, number>();
@@ -138,7 +138,7 @@ class Reader {
       const length = this.varInt();
       const start = this.#at;
       this.bytes(length);
-      // Bytes as characters: quicker than text, and as distinct.
+      // A Latin-1 key is faster than decoded text, and as distinct.
       const key = this.#bytes.toString('latin1', start, this.#at);
       let place = places.get(key);
       if (place === undefined) {

@@ -16,7 +16,7 @@ import {
 import { type ClickHouseServer, identifier, literal } from './clickhouse-server.ts';
 import { decodeBlocks, encodeBlock, type NativeBlock, type NativeColumn } from './native-format.ts';
 
-/** What the columns of frames are called in the table; metrics have their own names. */
+/** Names of frame columns in the table; metrics keep their names. */
 const namesInTable: Readonly<Record<string, string>> = {
   [ordinalColumn]: 'item',
   [locationColumn]: 'location',
@@ -31,14 +31,14 @@ const statusType = `Enum8(${statuses.map((name, place) => `'${name}' = ${place +
 const dayMs = 86_400_000;
 
 /**
- * The low bits of a place distinguish the rows of one instant, so that a place is one row of a check, and
- * the same one whenever its chunk is inserted.
+ * The low bits of a place distinguish the rows of one instant, so that a place identifies one row of a check, and is
+ * the same whenever its chunk is inserted.
  */
 const placesPerMs = 2 ** 20;
-/** A place is two halves of 32 bits; the upper one counts pieces of this many milliseconds. */
+/** A place has two halves of 32 bits; the upper one counts periods of this many milliseconds. */
 const msPerUpper = 2 ** 32 / placesPerMs;
 
-/** What every table has; a test proves that no metric has one of these names. */
+/** Columns of every table; a test proves that no metric has one of these names. */
 export const fixedColumns: readonly (readonly [name: string, definition: string])[] = [
   ['check_id', 'String'],
   ['place', 'UInt64'],
@@ -52,12 +52,12 @@ export const fixedColumns: readonly (readonly [name: string, definition: string]
   ['dimension', 'String'],
 ];
 
-/** The names of all metrics that this build knows. */
+/** Names of all metrics that this build knows. */
 export function metricNames(): string[] {
   return [...new Set(checkTypes.flatMap(({ analytics }) => analytics.metrics.map(({ name }) => name)))];
 }
 
-/** Sealed results of one check that are to be rows. */
+/** Sealed results of one check that are to be inserted. */
 export interface SealedChunk {
   readonly checkId: string;
   readonly frame: Frame;
@@ -65,8 +65,8 @@ export interface SealedChunk {
 
 /**
  * The table of one feed. A row is one item of one result, as in frames. Chunks never change, and the place of a row
- * follows from its chunk, so what is inserted twice are equal rows under one key: ClickHouse merges them at some
- * time, and `read` leaves them out until then.
+ * follows from its chunk, so a repeated insert creates equal rows with one key: ClickHouse merges them eventually, and
+ * `read` ignores duplicates until then.
  */
 export class ResultTable {
   readonly #server: ClickHouseServer;
@@ -81,7 +81,7 @@ export class ResultTable {
     return this.#name;
   }
 
-  /** The columns it has; none: there is no such table. */
+  /** Its columns; empty if the table does not exist. */
   async columns(): Promise<Set<string>> {
     const rows = await this.#server.rows(`select name from system.columns where ${this.#isThis()}`);
     return new Set(rows.map(([name = '']) => name));
@@ -96,7 +96,7 @@ export class ResultTable {
     );
   }
 
-  /** Adds columns of metrics. */
+  /** Adds columns for metrics. */
   async add(metrics: readonly string[]): Promise<void> {
     const added = metrics.map((name) => `add column ${identifier(name)} Float64 default nan`);
     await this.#server.command(`alter table ${identifier(this.#name)} ${added.join(', ')}`);
@@ -110,7 +110,7 @@ export class ResultTable {
     await this.#server.insert(this.#name, names, encodeBlock(columns, first.texts.index.length));
   }
 
-  /** The named columns of the results of a check that were created in [from, to). */
+  /** Reads the named columns of a check's results created in [from, to). */
   async read(
     checkId: string,
     { from, to }: { readonly from: number; readonly to: number },
@@ -125,13 +125,15 @@ export class ResultTable {
     return orderedFrame(decodeBlocks(blocks, asked), names);
   }
 
-  /** Removes the rows of checks; the server does it when it comes to it. */
+  /** Removes the rows of checks; the server does so asynchronously. */
   async removeChecks(checkIds: readonly string[]): Promise<void> {
     const list = checkIds.map(literal).join(', ');
     await this.#server.command(`alter table ${identifier(this.#name)} delete where check_id in (${list})`);
   }
 
-  /** Removes rows of checks from an instant of each on; whether there were any. The server does it when it comes to it. */
+  /**
+   * Removes rows of checks from an instant of each on; returns whether there were any. The server works asynchronously.
+   */
   async removeSince(cursors: readonly (readonly [checkId: string, since: number])[]): Promise<boolean> {
     if (cursors.length === 0) return false;
     const ahead = cursors
@@ -144,7 +146,7 @@ export class ResultTable {
     return true;
   }
 
-  /** Whether the server still has rows to remove. */
+  /** Whether removals are still pending on the server. */
   async isRemoving(): Promise<boolean> {
     const rows = await this.#server.rows(
       `select 1 from system.mutations where ${this.#isThis()} and not is_done limit 1`,
@@ -152,7 +154,7 @@ export class ResultTable {
     return rows.length > 0;
   }
 
-  /** Removes whole days that ended a day before an instant, so that no chunk loses a part that the database still has. */
+  /** Removes whole days that ended a day before an instant, so that no chunk loses rows that the database still has. */
   async removeBefore(before: number): Promise<void> {
     const rows = await this.#server.rows(
       `select distinct partition from system.parts where active and ${this.#isThis()}`,
@@ -226,7 +228,7 @@ function columnsOf(chunks: readonly SealedChunk[]): NativeColumn[] {
   return columns;
 }
 
-/** Blocks come in any order, each in that of the key. */
+/** Combines blocks, which arrive in any order; each is sorted by key. */
 function orderedFrame(blocks: readonly NativeBlock[], names: ReadonlySet<string>): Frame {
   const filled = blocks
     .filter(({ rowCount }) => rowCount > 0)
@@ -246,7 +248,7 @@ function orderedFrame(blocks: readonly NativeBlock[], names: ReadonlySet<string>
 }
 
 function placesOf({ numbers }: NativeBlock): Uint32Array {
-  // A copy, because an array of numbers has to begin at a multiple of their width.
+  // A copy, because the memory of a typed array must be aligned.
   return new Uint32Array(new Uint8Array(numbers.get('place') ?? []).buffer);
 }
 
@@ -260,7 +262,7 @@ function blockPart({ rowCount, numbers, texts }: NativeBlock, places: Uint32Arra
   const bytesOf = (name: string) => numbers.get(nameInTable(name));
   return {
     rowCount,
-    // Most results have one item, and then none of them needs a number.
+    // Most results have one item, and then no row needs an item number.
     hasNumbers: (name) =>
       name === timeColumn ||
       (name === ordinalColumn ? items?.some((byte) => byte !== 0) === true : bytesOf(name) !== undefined),
@@ -285,7 +287,7 @@ function blockPart({ rowCount, numbers, texts }: NativeBlock, places: Uint32Arra
   };
 }
 
-/** The rows of a frame by their places, each place once. */
+/** The rows of a frame sorted by place, without duplicates. */
 function inOrder(frame: Frame, places: Uint32Array): Frame {
   const { rowCount } = frame;
   let isOrdered = true;

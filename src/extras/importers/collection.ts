@@ -7,10 +7,10 @@ import type { Fields } from '@picket/protocol/projects/kind.ts';
 import { type Folder, kindIn } from '@picket/protocol/projects/kinds.ts';
 import type { Loss } from './source.ts';
 
-/** What an import makes of a source: files, the values that are not in them, and what could not be carried over. */
+/** Result of an import: files, values that are not in them, and parts that could not be carried over. */
 export interface Imported {
   readonly definitions: readonly Definition[];
-  /** Secrets of the source, by the names that the files have for them. */
+  /** Secrets of the source, by their names in the files. */
   readonly values: Readonly<Record<string, string>>;
   readonly losses: readonly Loss[];
 }
@@ -21,7 +21,7 @@ export interface ImportOptions {
   readonly location: string;
 }
 
-/** Gathers the files of an import. */
+/** Collects the files of an import. */
 export class Collection {
   readonly losses: Loss[] = [];
   readonly location: string;
@@ -33,14 +33,14 @@ export class Collection {
     this.location = location;
   }
 
-  /** @returns the name by which other files name it. */
+  /** @returns the name that other files use to refer to it. */
   add(folder: Folder, title: string, fields: Fields): string {
     const logicalId = this.reserve(folder, title);
     this.put(folder, logicalId, fields);
     return logicalId;
   }
 
-  /** A name for a file that is added later. */
+  /** Reserves a name for a file that is added later. */
   reserve(folder: Folder, title: string): string {
     const taken = this.#names.get(folder) ?? new Set();
     const logicalId = logicalIdOf(title, taken);
@@ -53,14 +53,14 @@ export class Collection {
     this.#definitions.push({ folder, logicalId, fields });
   }
 
-  /** A file that is there once, however often it is asked for. */
+  /** Adds a file once, however often it is requested. */
   once(folder: Folder, title: string, fields: () => Fields): string {
     const logicalId = logicalIdOf(title, new Set());
     if (!this.#names.get(folder)?.has(logicalId)) this.add(folder, title, fields());
     return logicalId;
   }
 
-  /** Stands in files for a secret of the source. */
+  /** Placeholder in files for a secret of the source. */
   secret(name: string, value: string): EnvironmentValue {
     const base = name
       .replaceAll(/[^A-Za-z0-9]+/g, '_')
@@ -79,7 +79,7 @@ export class Collection {
   }
 }
 
-/** Definitions as files have them: without defaults. */
+/** Definitions as written to files: without defaults. */
 export function shortened(definitions: readonly Definition[]): Definition[] {
   return definitions.map(({ folder, logicalId, fields }) => ({
     ...{ folder, logicalId },
@@ -87,7 +87,7 @@ export function shortened(definitions: readonly Definition[]): Definition[] {
   }));
 }
 
-/** Puts the values of the environment back where the form without defaults has "" or nothing. */
+/** Restores values of the environment where the form without defaults has "" or no value. */
 function withSecrets(canonical: unknown, written: unknown): unknown {
   if (written instanceof EnvironmentValue) return written;
   if (Array.isArray(written)) {
@@ -107,7 +107,7 @@ function withSecrets(canonical: unknown, written: unknown): unknown {
   return isThere ? base : undefined;
 }
 
-/** How often a check of a type can run, where a source has an interval in seconds. */
+/** The closest supported frequency of a check type for an interval in seconds. */
 export function frequencyOf(
   checkType: string,
   seconds: number,
@@ -120,7 +120,7 @@ export function frequencyOf(
   return { fields: { frequency: minutes }, seconds: minutes * 60 };
 }
 
-/** The number of a retry strategy that waits the same time before each try. */
+/** Fields of a retry strategy with a constant delay. */
 export function retries(count: number, waitSeconds: number): Fields {
   if (count <= 0) return { doubleCheck: false };
   return {
@@ -141,14 +141,14 @@ export interface Assertion {
   readonly regex?: string;
 }
 
-/** The most gaps between codes that are worth an assertion each. */
+/** The maximum number of gaps between codes that are excluded with an assertion each. */
 const mostGaps = 20;
 
 /**
- * Assertions that hold for the codes of some ranges. All assertions have to hold, so ranges with much between them
- * cannot be said.
+ * Assertions that hold for the codes of some ranges. All assertions must hold, so ranges with large gaps between them
+ * cannot be expressed.
  *
- * @returns undefined then.
+ * @returns undefined in that case.
  */
 export function statusAssertions(
   ranges: readonly (readonly [first: number, last: number])[],
@@ -169,5 +169,5 @@ export function statusAssertions(
   ];
 }
 
-/** Any status will do. Without it a check fails from 400 on. */
+/** Accepts any status. Without it a check fails from 400 on. */
 export const anyStatus: Assertion = { source: 'STATUS_CODE', comparison: 'GREATER_THAN', target: '0' };

@@ -1,7 +1,7 @@
 /**
- * Values as a `.env` file, each in quotes that it does not have itself.
+ * Values as a `.env` file, each in a kind of quotes that it does not contain.
  *
- * @returns the names of those that have quotes of every kind, and are left out.
+ * @returns `unwritten`: names of values that contain every kind of quotes, and are left out.
  */
 export function environmentFile(values: Readonly<Record<string, string>>): {
   readonly text: string;

@@ -1,9 +1,9 @@
 import { regexProblem } from '@picket/lib/bounds/bounded-regex.ts';
 
 /**
- * A regular expression of Go (RE2) as JavaScript writes it.
+ * Converts a Go regular expression (RE2) to JavaScript.
  *
- * @returns undefined where it uses what JavaScript has not.
+ * @returns undefined if it uses features that JavaScript does not have.
  */
 export function javaScriptPattern(pattern: string): string | undefined {
   const [, flags = '', rest = pattern] = /^\(\?([ims]+)\)(.*)$/s.exec(pattern) ?? [];
@@ -13,9 +13,9 @@ export function javaScriptPattern(pattern: string): string | undefined {
 }
 
 /**
- * A regular expression of Go as assertions take them: what it finds is the whole match.
+ * Converts a Go regular expression for an assertion, which captures the whole match.
  *
- * @returns undefined where it uses what JavaScript has not.
+ * @returns undefined if it uses features that JavaScript does not have.
  */
 export function wholeMatch(pattern: string): string | undefined {
   const whole = javaScriptPattern(pattern);
@@ -32,7 +32,7 @@ const unitSeconds: Readonly<Record<string, number>> = {
   y: 31_536_000,
 };
 
-/** The seconds of a duration such as `1h30m` or `500ms`; undefined for anything else. */
+/** Parses a duration such as `1h30m` or `500ms` to seconds; undefined for other texts. */
 export function secondsOf(text: string): number | undefined {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhdwy])/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text.trim()) return undefined;

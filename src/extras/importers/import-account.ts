@@ -11,7 +11,7 @@ interface Options extends ImportCommandOptions {
   readonly account?: string;
 }
 
-/** `picket import account FOLDER --url URL`: reads an account of a service with the same API. */
+/** `picket import account FOLDER --url URL`: imports an account of a service with the same API. */
 export async function importAccountFrom(
   folder: string,
   { url, account, ...options }: Options,

@@ -16,7 +16,7 @@ import { importKuma } from './kuma/kuma.ts';
 import type { Loss } from './source.ts';
 
 export interface ImportCommandOptions {
-  /** The slug of a private location that is there; without it the folder has one of its own. */
+  /** The slug of an existing private location; otherwise the folder defines its own. */
   readonly location?: string;
   readonly project?: string;
 }
@@ -70,7 +70,7 @@ export async function importBlackboxCommand(
   return await written(importBlackbox({ modules, targets }, whereOf(options)), folder, 'blackbox', options);
 }
 
-/** `picket import account FOLDER`: what was read of an account of a comparable service. */
+/** `picket import account FOLDER`: imports the data read from an account of a comparable service. */
 export async function importAccountCommand(
   { stored, losses: unread }: { readonly stored: readonly Stored[]; readonly losses: readonly Loss[] },
   folder: string,
@@ -82,7 +82,7 @@ export async function importAccountCommand(
     reason: `the service does not show it: set the variable ${variable}`,
   }));
   const imported = { definitions, values: {}, losses: [...unread, ...losses, ...given] };
-  // Its checks say themselves where they run.
+  // Its checks define where they run.
   return await written(imported, folder, 'account', { location: '', ...options });
 }
 
@@ -117,7 +117,7 @@ async function written(
     ...(losses.length > 0 ? { [listFile]: losses.map(lineOf).join('') } : {}),
     ...(text === '' ? {} : { '.env': text, '.gitignore': '.env\n' }),
   });
-  // What a source holds may be wrong by itself; it is said here, and again by every plan.
+  // The source itself may be invalid; problems are shown here, and again by every plan.
   const problems = problemsOf(project, values);
   const rest = losses.length - shownAtMost;
   return {
@@ -176,7 +176,7 @@ function unreadable(file: string, reason: string): AppError {
   return new AppError('CHECK_FILE_INVALID', `${file}: cannot be imported: ${reason}`);
 }
 
-/** Gatus reads `$NAME` and `${NAME}` from the environment, and `$$` as "$". */
+/** Expands `$NAME` and `${NAME}` from the environment, and `$$` to "$", as Gatus does. */
 function withVariables(
   text: string,
   environment: Environment,

@@ -1,7 +1,7 @@
 import { isRecord } from '@picket/lib/json/record.ts';
-/** What an import could not carry over: a field of the source, and why. */
+/** A part of a source that could not be carried over: a field, and the reason. */
 export interface Loss {
-  /** Such as `endpoints.3.ssh`. */
+  /** For example `endpoints.3.ssh`. */
   readonly field: string;
   readonly reason: string;
 }
@@ -9,8 +9,8 @@ export interface Loss {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * One object of a source. Each of its fields is either taken, or named as lost, or, when nobody looked at it, found
- * by `finish`: so that the list of what was lost is complete, whatever a source holds.
+ * One object of a source. Each of its fields is either taken, or reported as lost, or, if no code read it, found by
+ * `finish`: so the list of losses is complete, whatever a source contains.
  */
 export class Source {
   readonly path: string;
@@ -26,7 +26,7 @@ export class Source {
     if (!isRecord(value) && !isEmpty(value)) this.#add('', 'its format differs from the documented one');
   }
 
-  /** The fields that are there, seen or not. */
+  /** All its fields, read or not. */
   get keys(): readonly string[] {
     return Object.keys(this.#fields);
   }
@@ -35,18 +35,18 @@ export class Source {
     return this.#seen.has(key);
   }
 
-  /** A value without taking it. */
+  /** Returns a value without taking it. */
   peek(key: string): unknown {
     return this.#fields[key];
   }
 
-  /** A value of any form, which is carried over. */
+  /** Takes a value of any type, which is carried over. */
   take(key: string): unknown {
     this.#seen.add(key);
     return this.#fields[key];
   }
 
-  /** A text; numbers and booleans as they are written. Undefined when it is absent or empty. */
+  /** Takes a text; numbers and booleans are converted. Undefined if absent or empty. */
   text(key: string): string | undefined {
     const value = this.take(key);
     if (typeof value === 'number' || typeof value === 'boolean') return String(value);
@@ -55,7 +55,7 @@ export class Source {
     return undefined;
   }
 
-  /** A number, also one that is written as a text. */
+  /** Takes a number, also from a text. */
   number(key: string): number | undefined {
     const value = this.take(key);
     if (isEmpty(value)) return undefined;
@@ -65,7 +65,7 @@ export class Source {
     return undefined;
   }
 
-  /** Databases write 0 and 1. */
+  /** Databases contain 0 and 1. */
   flag(key: string): boolean | undefined {
     const value = this.take(key);
     if (value === true || value === 1 || value === 'true' || value === '1') return true;
@@ -81,33 +81,33 @@ export class Source {
     return [];
   }
 
-  /** An object inside of this one. */
+  /** Takes a nested object. */
   child(key: string): Source {
     return this.#child(this.take(key), key);
   }
 
-  /** The objects of a list. */
+  /** Takes the objects of a list. */
   children(key: string): Source[] {
     return this.list(key).map((value, index) => this.#child(value, `${key}.${index}`));
   }
 
-  /** Names a field that has no counterpart. */
+  /** Reports a field without a counterpart. */
   lose(key: string, reason: string): void {
     this.#seen.add(key);
     this.#add(key, reason);
   }
 
-  /** Names a field that is carried over in part. */
+  /** Reports a field that is only partly carried over. */
   note(key: string, reason: string): void {
     this.#add(key, reason);
   }
 
-  /** Fields that say nothing about what is monitored: ids, dates, what was measured. */
+  /** Skips fields that do not describe the monitoring: ids, dates, measurements. */
   skip(...keys: readonly string[]): void {
     for (const key of keys) this.#seen.add(key);
   }
 
-  /** Names a field as lost, unless its value is what happens anyway. */
+  /** Reports a field as lost, unless its value matches the behaviour here. */
   expect(key: string, usual: readonly unknown[], reason: string): void {
     const value = this.take(key);
     if (!isEmpty(value) && !usual.some((one) => JSON.stringify(one) === JSON.stringify(value))) {
@@ -115,7 +115,7 @@ export class Source {
     }
   }
 
-  /** Puts everything on the list that was not looked at. */
+  /** Reports all fields that were not read. */
   finish(reason: (key: string) => string = () => 'Picket has nothing that corresponds to it'): void {
     for (const child of this.#children) child.finish(reason);
     for (const [key, value] of Object.entries(this.#fields)) {

@@ -2,21 +2,21 @@ import { whyUnmeasured } from '@picket/service/sessions/able-agents.ts';
 import type { TestSessionState } from '@picket/service/sessions/stored/test-session-store.ts';
 import type { LiveEventName } from './topic.ts';
 
-/** One thing that a run has to tell. */
+/** One event of a run. */
 export interface LiveEvent {
-  /** What tells it from all other news of its suite. */
+  /** Unique among the events of its suite. */
   readonly id: string;
   readonly run: { readonly sequenceId: string; readonly runId: string };
   readonly event: LiveEventName;
   /** JSON. */
   readonly payload: unknown;
-  /** A result that has pictures which its follower fetches: it waits for those. */
+  /** A result with images that the follower fetches: the event waits until they are stored. */
   readonly picturesOf?: string;
 }
 
 /**
- * Everything that a test session has to say so far, in the order in which it happened. A follower that got some
- * of it gets the rest; so nobody misses anything who comes late, or comes back.
+ * All events of a test session so far, in order. A follower that received some of them gets the rest; so one that
+ * connects late, or reconnects, misses none.
  */
 export function liveEventsOf({ session, runs, results, names }: TestSessionState): LiveEvent[] {
   const byRun = Map.groupBy(results, (result) => result.run_id);
@@ -27,7 +27,7 @@ export function liveEventsOf({ session, runs, results, names }: TestSessionState
     const about = {
       name,
       checkType: row.check_type,
-      // Where there is none the key is absent: clients look their check up by it.
+      // If null, the key is absent: clients look up their check by it.
       ...(sourceFile === null ? {} : { sourceFile }),
     };
     const news: LiveEvent[] = [];
@@ -39,7 +39,7 @@ export function liveEventsOf({ session, runs, results, names }: TestSessionState
     for (const result of own) {
       if (session.streams_logs === 1) tell(`${result.id} logs`, 'stream-logs', { resultId: result.id });
       const isFinal = result.result_type === 'FINAL';
-      // A run that failed through no fault of its target has measured nothing: it has not passed either.
+      // A run that failed for a reason outside its target measured nothing, and has not passed either.
       if (isFinal && result.has_errors === 1 && result.has_failures === 0) {
         tell(`${row.id} end`, 'error', result.message ?? 'The run could not be created.');
         continue;

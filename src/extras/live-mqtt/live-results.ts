@@ -13,23 +13,23 @@ export interface LiveResultsDeps {
   readonly store: Store;
   readonly logger: Logger;
   readonly metrics: {
-    /** Connections that are open at this process. */
+    /** Number of open connections of this process. */
     liveConnections: number;
     countLiveRefusal(reason: string): void;
   };
 }
 
-/** Connections of one account at one process, and of all accounts together. */
+/** Limits of connections at one process: for one account, and for all accounts together. */
 export const maxConnectionsPerAccount = 100;
 const maxConnections = 2_000;
 const checkKeysEveryMs = 60_000;
-/** How long clients have to say goodbye when the service stops. */
+/** How long clients may take to close their connection when the service stops. */
 const farewellMs = 1_000;
 const subprotocol = 'mqtt';
 
 /**
- * Results of test sessions as they come: MQTT 3.1.1 over WebSocket, on the port of the API. It can be listened
- * to and nothing else, with a key of the account.
+ * Live results of test sessions: MQTT 3.1.1 over WebSocket, on the port of the API. Clients can only subscribe, with a
+ * key of the account.
  */
 export function addLiveResults(app: FastifyInstance, deps: LiveResultsDeps): void {
   const { logger, metrics } = deps;
@@ -93,7 +93,7 @@ async function isKeyOf(store: Pick<Store, 'accounts'>, { accountId, apiKey }: Cr
   return key?.account_id === accountId;
 }
 
-/** Keys may be revoked while a connection lasts. */
+/** Keys may be revoked while a connection is open. */
 async function endRevoked(all: ReadonlySet<Subscriber>, { store, logger }: LiveResultsDeps): Promise<void> {
   try {
     for (const subscriber of all) {

@@ -10,21 +10,21 @@ import type { WebSocket } from 'ws';
 import { readFilter } from './topic.ts';
 import type { Follower, WatchedSuites } from './watched-suites.ts';
 
-/** Whom the credentials of a CONNECT name. */
+/** The account and key in a CONNECT packet. */
 export interface Credentials {
   readonly accountId: string;
   readonly apiKey: string;
 }
 
-/** What a subscriber needs of the whole. */
+/** Dependencies of a subscriber. */
 export interface SubscriberDeps {
   readonly suites: WatchedSuites;
-  /** Whether the key is one of the account. */
+  /** Whether the key belongs to the account. */
   readonly isKeyOf: (credentials: Credentials) => Promise<boolean>;
-  /** Takes room for a connection of an account; false when there is none. */
+  /** Reserves a connection of an account; false if a limit is reached. */
   readonly admit: (accountId: string, subscriber: Subscriber) => boolean;
   readonly onEnd: (subscriber: Subscriber) => void;
-  /** Says why something was refused. */
+  /** Reports why a request was refused. */
   readonly refused: (reason: RefusedReason, accountId?: string) => void;
 }
 
@@ -38,7 +38,7 @@ export type RefusedReason =
 
 const connectWithinMs = 10_000;
 const longestSilenceMs = 10 * 60_000;
-/** Nobody who only subscribes has more to say at once. */
+/** A client that only subscribes never sends a larger packet. */
 export const maxPacketBytes = 64 * 1024;
 const maxTopics = 20;
 const maxQueuedBytes = 4 * 1024 * 1024;
@@ -50,15 +50,16 @@ const refusedTopic = 0x80;
 const closed = { normal: 1000, goingAway: 1001, protocol: 1002, policy: 1008, tryAgain: 1013 } as const;
 
 /**
- * A connection that speaks the part of MQTT 3.1.1 that listening takes. The story of one:
+ * A connection that supports the part of MQTT 3.1.1 needed to subscribe.
  *
- * It is open, and has ten seconds to send CONNECT with an account and a key of it. Then it is connected, or is
- * refused with the reason and ended. Connected, it may subscribe to suites of its own account (any other filter is refused
- * by its SUBACK), unsubscribe and ping. Everything else that a client could send, a message above all, ends it.
+ * After the connection opens, the client has ten seconds to send CONNECT with an account and one of its keys. Then it
+ * is connected, or is refused with the reason and closed. Once connected, it may subscribe to suites of its own account
+ * (its SUBACK refuses any other filter), unsubscribe and ping. Any other packet, above all a message, closes the
+ * connection.
  *
- * It ends when the client says so, is silent for one and a half times the keep-alive it named, leaves more than
- * 4 MB unread, or when its key is no longer one of the account. Clients connect again by themselves then, and
- * get what they missed.
+ * The connection also ends if the client disconnects, is silent for one and a half times its keep-alive, leaves more
+ * than 4 MB unread, or if its key no longer belongs to the account. Clients then reconnect by themselves, and get the
+ * events that they missed.
  */
 export class Subscriber {
   readonly #socket: WebSocket;
@@ -69,7 +70,7 @@ export class Subscriber {
   #silenceMs = connectWithinMs;
   #unparsedBytes = 0;
   #credentials: Credentials | undefined;
-  /** Packets are answered one after the other. */
+  /** Packets are handled one at a time. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(socket: WebSocket, deps: SubscriberDeps) {
@@ -87,7 +88,7 @@ export class Subscriber {
     });
     this.#parser.on('error', (error) => this.#break(error.message));
     socket.on('message', (data: Buffer, isBinary) => this.#read(data, isBinary));
-    // What is wrong with the connection ends it, and "close" tells.
+    // An error of the connection closes it, which "close" reports.
     socket.on('error', () => socket.terminate());
     socket.once('close', () => this.#leave());
   }
@@ -100,7 +101,7 @@ export class Subscriber {
     this.#socket.close(code, reason);
   }
 
-  /** At once, for a client that does not answer any more. */
+  /** Closes at once, for a client that no longer responds. */
   terminate(): void {
     this.#socket.terminate();
   }
@@ -199,7 +200,7 @@ export class Subscriber {
       return 0;
     });
     this.#send({ cmd: 'suback', messageId: packet.messageId ?? 0, granted });
-    // Clients that know that they are subscribed understand what comes.
+    // Clients understand events only after they know that they are subscribed.
     for (const { topic: filter } of packet.subscriptions) {
       const follower = this.#followers.get(filter);
       if (follower) this.#deps.suites.follow(follower);

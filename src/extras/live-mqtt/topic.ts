@@ -1,20 +1,20 @@
 /**
- * The topics that news of test sessions are published under:
- * `account/{account}/ad-hoc-check-results/{suite}/{sequence}/{run}/{event}`. A suite is what a client calls
- * the runs it is about to start, so that it can subscribe before any of them begins.
+ * Topics for events of test sessions: `account/{account}/ad-hoc-check-results/{suite}/{sequence}/{run}/{event}`. A
+ * suite is the client's name for the runs that it is about to start, so that it can subscribe before any of them
+ * begins.
  */
 export interface LiveTopic {
   readonly accountId: string;
   readonly suiteId: string;
 }
 
-/** What a run has to tell. */
+/** Events of a run. */
 export type LiveEventName = 'run-start' | 'stream-logs' | 'result' | 'error';
 
 const filter =
   /^account\/([0-9a-f-]{36})\/ad-hoc-check-results\/([0-9a-z-]{1,64})\/(?:#|\+\/#|\+\/\+\/#|\+\/\+\/\+)$/i;
 
-/** The topic that a subscription asks for: all news of one suite. Undefined for any other filter. */
+/** Parses the filter of a subscription: all events of one suite. Undefined for any other filter. */
 export function readFilter(text: string): LiveTopic | undefined {
   const [, accountId, suiteId] = filter.exec(text) ?? [];
   return accountId === undefined || suiteId === undefined

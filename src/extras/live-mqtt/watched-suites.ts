@@ -13,9 +13,9 @@ export interface Follower {
   publish(topic: string, payload: string): void;
 }
 
-/** Signals of other processes may be lost, and some ends of runs send none. */
+/** Signals of other processes may be lost, and some runs end without one. */
 const lookAgainMs = 2_000;
-/** Sessions of many runs end many of them at a time: they are looked at together. */
+/** Sessions with many runs end many of them at a time: they are read together. */
 const restMs = 150;
 
 interface Watch {
@@ -26,17 +26,17 @@ interface Watch {
 }
 
 /**
- * Brings followers of suites what happens in the test sessions of that name. What a session has to tell follows
- * from the store, whichever process its runs ended in: a signal only says where to look, and every two seconds
- * everything unfinished is looked at anyway. What a follower got is remembered with its subscription, so
- * one that lost its connection and subscribes again, here or at another process, gets what it missed.
+ * Notifies followers of suites about events in the test sessions of that name. The events of a session follow from the
+ * store, whichever process its runs ended in: a signal only says where to look, and every two seconds all unfinished
+ * sessions are read anyway. Sent events are remembered only with a subscription: a client that lost its connection and
+ * subscribes again, here or at another process, gets all events, and so those it missed.
  */
 export class WatchedSuites {
   readonly #store: Store;
   readonly #logger: Logger;
   readonly #watches = new Map<Follower, Watch>();
   readonly #unsubscribe: () => void;
-  /** Sessions to look at next; `all` when nobody knows which. */
+  /** Sessions to read next; `#isAllDue` if they are not known. */
   readonly #due = new Set<string>();
   #isAllDue = false;
   #resting: NodeJS.Timeout | undefined;
@@ -93,7 +93,7 @@ export class WatchedSuites {
       const states = await this.#store.testSessions.ofSuites(suites);
       for (const watch of open) await this.#tell(watch, states.filter(isOf(watch.follower.topic)));
     } catch (thrown) {
-      // The next look comes in two seconds.
+      // The next read follows within two seconds.
       this.#logger.debug({ err: toError(thrown) }, 'failed to read followed test sessions; retrying');
     } finally {
       this.#isBusy = false;
@@ -123,7 +123,7 @@ export class WatchedSuites {
     }
   }
 
-  /** Undefined for a result whose pictures are still on their way. Logs are large: they are read when asked for. */
+  /** Undefined for a result whose images are not stored yet. Logs are large: they are read on demand. */
   async #payload(accountId: string, { event, payload, picturesOf }: LiveEvent): Promise<unknown> {
     const { testSessions, artifacts } = this.#store;
     if (event === 'stream-logs') {

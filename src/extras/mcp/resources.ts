@@ -12,7 +12,7 @@ interface ResourceSpec {
   readonly title: string;
   readonly description: string;
   readonly operation: string;
-  /** What the parts are called in the path of the operation. */
+  /** Names of these parts in the path of the operation. */
   readonly names: Readonly<Record<string, string>>;
   readonly isFile?: true;
   readonly isForeign?: true;
@@ -70,7 +70,7 @@ const specs: readonly ResourceSpec[] = [
   },
 ];
 
-/** What can be read by its address. */
+/** Resources that can be read by their address. */
 export const resourceTemplates: readonly ResourceTemplateType[] = specs.map(
   ({ uriTemplate, name, title, description, isFile }) => ({
     ...{ uriTemplate, name, title, description },
@@ -87,7 +87,7 @@ const forms = specs.map((spec) => ({
   ),
 }));
 
-/** Reads what results, checks and files there are. */
+/** Reads results, checks and files. */
 export class Resources {
   readonly #routes: ReadonlyMap<string, Route>;
 
@@ -95,7 +95,7 @@ export class Resources {
     this.#routes = new Map(routes.map((route) => [route.operationId, route]));
   }
 
-  /** @throws ResourceNotFoundError, with what the operation says, also where it refuses. */
+  /** @throws ResourceNotFoundError, with the message of the operation, also if it refuses. */
   async read(uri: string, call: CallApi): Promise<ReadResourceResult> {
     const { spec, params } = placeOf(uri);
     const route = this.#routes.get(spec.operation);
@@ -120,7 +120,7 @@ function placeOf(uri: string): { readonly spec: ResourceSpec; readonly params: R
     const groups = pattern.exec(uri)?.groups;
     if (!groups) continue;
     const parts = Object.entries(groups).map(([name, value]) => [name, decoded(uri, value)] as const);
-    // Parts made of dots would climb to another path.
+    // Parts made of dots would resolve to another path.
     if (parts.some(([, value]) => value.split('/').some((part) => /^\.*$/.test(part)))) break;
     return {
       spec,

@@ -11,7 +11,7 @@ import { readingTools } from './tools/reading.ts';
 import { ArgumentError, cursorArgument, Tool } from './tools/tool.ts';
 import { writingTools } from './tools/writing.ts';
 
-/** Who uses the tools, and whether they asked for those that change something. */
+/** The caller of the tools, and whether it requested those that change something. */
 export interface ToolUser {
   readonly caller: Pick<AccountCaller, 'role'>;
   readonly wantsToWrite: boolean;
@@ -20,13 +20,15 @@ export interface ToolUser {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** What a call of a tool came to: refused where the arguments or the service's state forbid it, failed by the service's fault. */
+/**
+ * Result of a tool call: refused if the arguments or the service's state forbid it, failed if the service is at fault.
+ */
 export interface Called {
   readonly result: CallToolResult;
   readonly outcome: 'done' | 'refused' | 'failed';
 }
 
-/** The tools of the API, made from its table of routes. */
+/** The tools of the API, created from its route table. */
 export class Toolbox {
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #listed: ReadonlyMap<string, ListedTool>;
@@ -43,14 +45,14 @@ export class Toolbox {
     return [...this.#tools.keys(), describeCheckType.name];
   }
 
-  /** The tools that somebody may call now. */
+  /** Tools that the user may call now. */
   list(user: Pick<ToolUser, 'caller' | 'wantsToWrite'>): ListedTool[] {
     const offered = [...this.#tools.values()].filter((tool) => whyNot(tool, user) === undefined);
     const tools = offered.flatMap(({ spec }) => this.#listed.get(spec.name) ?? []);
     return offered.some(({ spec }) => spec.name === 'create_check') ? [...tools, describeCheckType] : tools;
   }
 
-  /** Calls a tool; what goes wrong is an answer in words. Undefined where there is no such tool. */
+  /** Calls a tool; errors become a result in words. Undefined if the tool does not exist. */
   async call(name: string, args: Arguments, user: ToolUser): Promise<Called | undefined> {
     if (name === describeCheckType.name) return called(describe(args));
     const tool = this.#tools.get(name);
@@ -82,7 +84,7 @@ function listed({ spec, isWriting, inputSchema, routes }: Tool): ListedTool {
   };
 }
 
-/** Why a tool is not offered to somebody; undefined when it is. */
+/** Why a tool is not offered to a user; undefined if it is. */
 function whyNot(
   { spec, isWriting, routes }: Tool,
   { caller, wantsToWrite }: Pick<ToolUser, 'caller' | 'wantsToWrite'>,
@@ -111,7 +113,7 @@ async function answer(tool: Tool, args: Arguments, { call }: ToolUser): Promise<
   return called(spec.isFile ? fileAnswer(answered, form) : textAnswer(answered, form));
 }
 
-/** The one tool that asks nothing of the service: what a check of a type can be made of. */
+/** The only tool that does not call the service: it describes the fields of a check type. */
 const describeCheckType = {
   name: 'describe_check_type',
   title: 'Fields of a check type',

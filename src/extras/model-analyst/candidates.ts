@@ -3,17 +3,17 @@ import type { Classification } from '@picket/service/analyses/conclusion.ts';
 import { relevantChanges } from '@picket/service/analyses/rules/change.ts';
 import type { AnalysisInput } from '@picket/service/analyses/run-view/case.ts';
 
-/** A cause that a failure could have. Its words are fixed: a model chooses among causes and never names one. */
+/** A possible cause of a failure. Its words are fixed: a model selects causes and never writes them. */
 export interface Candidate {
   readonly key: string;
-  /** What would be the cause; readers see it after "Possible". */
+  /** The cause; readers see it after "Possible". */
   readonly words: string;
   readonly classification: Classification;
-  /** What it would lie with: see ../cause-owner.ts. */
+  /** The responsible party: see ../cause-owner.ts. */
   readonly owner: CauseOwner;
-  /** How to find out. */
+  /** How to verify it. */
   readonly next: string;
-  /** Whether nothing that is known rules it out. */
+  /** Whether the known facts leave it possible. */
   readonly isOpen: (given: AnalysisInput) => boolean;
 }
 
@@ -153,7 +153,10 @@ const catalogue: readonly Candidate[] = [
   },
 ];
 
-/** What the evidence leaves open, in no order, and what the run says that failed: a model chooses no other owner. */
+/**
+ * Causes that the evidence leaves open, in no order, with the owner that the run indicates: a model cannot select
+ * another owner.
+ */
 export function openCandidates(given: AnalysisInput): Candidate[] {
   return catalogue.filter(
     (candidate) => agreesWith(given.verdict.failing, candidate) && candidate.isOpen(given),

@@ -1,16 +1,16 @@
 /**
- * Judges whether a statement says no more than evidence does, without understanding either: apart from words that say
- * nothing by themselves, it has to be put together from passages of the evidence, in their order and without a gap.
- * What cannot be shown so counts as not held, however likely it sounds.
+ * Judges whether a statement says no more than the evidence, without understanding either: apart from words without
+ * meaning of their own, it must consist of passages of the evidence, in their order and without a gap. Every other
+ * statement is rejected, however plausible.
  */
 
-/** Words that a statement may add or leave out: they join, and claim nothing. */
+/** Words that a statement may add or leave out: they only connect. */
 const joining = new Set(
   'a an the is are was were be been being has have had it its this that these those which there and also of in on at with for as but while'.split(
     ' ',
   ),
 );
-/** Words that turn or bound what a sentence says: a passage must hold all of them that its sentence has. */
+/** Words that negate or limit a sentence: a passage must contain all of them that its sentence has. */
 const turning = new Set([
   'not',
   'no',
@@ -30,20 +30,20 @@ const turning = new Set([
   'hardly',
   'rarely',
 ]);
-/** A shorter passage is a word taken out of its sentence. */
+/** A shorter passage is a word out of context. */
 const minPassage = 3;
 const maxPassages = 3;
 const maxWords = 60;
-/** What may stand between words anyway; any other mark has to be in the evidence. */
+/** Characters allowed between words; any other must occur in the evidence. */
 const plainMarks = /[\p{L}\p{N}\s.,;:()“”"'’-]/u;
 
-/** A piece of evidence, as a statement is judged against it. */
+/** A piece of evidence against which a statement is judged. */
 export interface EvidenceText {
   readonly id: string;
   readonly text: string;
 }
 
-/** The ids of the evidence that a statement is put together from; undefined where it says anything else. */
+/** Ids of the evidence that a statement consists of; undefined if it says anything else. */
 export function groundingOf(
   statement: string,
   evidence: readonly EvidenceText[],
@@ -59,7 +59,7 @@ export function groundingOf(
 
 type Sentence = { readonly id: string; readonly words: readonly string[] };
 
-/** Longest passages first; the statement is short, so going back where they lead nowhere costs little. */
+/** Tries the longest passages first; statements are short, so backtracking costs little. */
 function cover(
   words: readonly string[],
   from: number,
@@ -87,7 +87,7 @@ function holds({ words }: Sentence, passage: readonly string[]): boolean {
   return false;
 }
 
-/** Sentences end with a mark and a space, or with a line: `10.0.0.1` and `shop.test` have none. */
+/** Sentences end with a mark and a space, or with a line: the dots in `10.0.0.1` and `shop.test` do not end one. */
 function sentencesOf(text: string): string[] {
   return text.split(/(?<=[.!?…;])\s+|\n+/).filter((sentence) => sentence.trim() !== '');
 }
@@ -98,7 +98,7 @@ function tellingWords(text: string): string[] {
     .toLowerCase()
     .replaceAll('’', "'")
     .replaceAll(/(?<=\p{L})n't(?!\p{L})/gu, ' not');
-  // Names, addresses and numbers are one word each, with what is inside of them and the sign before them.
+  // A name, address or number is one word, including its inner punctuation and its sign.
   const found = plain.matchAll(
     /(?:(?<![\p{L}\p{N}])[-+](?=\p{N}))?[\p{L}\p{N}]+(?:[.:/_@%+=&?#,'-]+[\p{L}\p{N}]+)*%?/gu,
   );

@@ -4,11 +4,11 @@ import type { AnalysisInput } from '@picket/service/analyses/run-view/case.ts';
 import { quoted } from '@picket/service/analyses/run-view/read.ts';
 import type { RunView } from '@picket/service/analyses/run-view/run-view.ts';
 
-/** A piece of evidence as a model is shown it, and as its statements cite it. */
+/** A piece of evidence as shown to a model, and as its statements cite it. */
 export interface CitedItem {
   readonly id: string;
   readonly text: string;
-  /** What wrote the text, where that was not Picket: such words are never repeated as if they were ours. */
+  /** The author of the text if it is not Picket: such words are never repeated as our own. */
   readonly saidBy: string | null;
   readonly artifacts: EvidenceItem['artifacts'];
 }
@@ -22,7 +22,7 @@ const maxLogLines = 8;
 const tellingHeaders =
   /^(server|via|content-type|content-length|retry-after|location|www-authenticate|x-cache|cf-ray|age|x-powered-by|x-request-id)$/;
 
-/** All that is known of a failure, in pieces with ids; bounded, and without any values that an agent has not let out. */
+/** All facts known about a failure, in pieces with ids; limited in size, and only with values that agents sent. */
 export function citedItems(given: AnalysisInput): CitedItem[] {
   const items = [
     ...errorItems(given),

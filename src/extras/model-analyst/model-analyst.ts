@@ -15,14 +15,14 @@ import { openCandidates } from './candidates.ts';
 import { citedItems } from './items.ts';
 import { type Asked, questionOf, rankedBy, secondQuestionOf } from './question.ts';
 
-/** Analyses of one turn; accounts take turns. */
+/** Analyses per turn; accounts alternate. */
 const perTurn = 5;
-/** When a model that gave no answer is asked again; after the last it is left at that. */
+/** Delays before retries after a model failed to respond; after the last one the analysis stays without a model. */
 const retriesMs = [60_000, 10 * 60_000];
-/** A question that has waited longer than this is of no use any more. */
+/** A request that has waited longer than this is no longer useful. */
 const longestWaitMs = 6 * 3_600_000;
 
-/** Counts what a model was asked, and what that took. */
+/** Counts requests to a model, and their usage. */
 export interface ModelCounter {
   countModelCall(accountId: string, outcome: ModelOutcome): void;
 }
@@ -37,8 +37,9 @@ export interface ModelAnalystOptions {
 }
 
 /**
- * Has a model rank the causes that rules leave open. It comes after them and on its own: nothing waits for a model, and
- * what rules found stays as it is. What a model says is kept only where the evidence that it cites holds it.
+ * Has a model rank the causes that rules leave open. It runs after the rules and separately: no other work waits for a
+ * model, and the rules' findings stay unchanged. Statements of a model are kept only if the evidence that they cite
+ * contains them.
  */
 export class ModelAnalyst {
   readonly #options: ModelAnalystOptions;
@@ -59,7 +60,7 @@ export class ModelAnalyst {
     return store.analyses.nextModelDueAt();
   }
 
-  /** Ends a question under way; it is asked again by who comes next. */
+  /** Aborts a request in progress; the next process repeats it. */
   stop(): void {
     this.#stopping.abort(new DOMException('the service stops', 'AbortError'));
   }
@@ -86,7 +87,7 @@ export class ModelAnalyst {
     }
   }
 
-  /** What is to be asked; undefined where nothing is left open. */
+  /** The request for an analysis; undefined if no cause is left open. */
   async #askedOf(row: RootCauseAnalysisRow, now: number): Promise<Asked | undefined> {
     const { store } = this.#options;
     const certainty = row.content === null ? undefined : storedAnalysis(row.content).certainty;
@@ -124,7 +125,7 @@ export class ModelAnalyst {
     } catch (thrown) {
       if (!(thrown instanceof ModelError)) throw thrown;
       isPassing = thrown.code === 'MODEL_UNAVAILABLE';
-      // What a provider answers is between it and the operator: accounts see only that there was no answer.
+      // Error details of a provider are for the operator: accounts see only that there was no answer.
       outcome.problem = isPassing
         ? 'The model gave no answer. The log of the service says why.'
         : thrown.message;

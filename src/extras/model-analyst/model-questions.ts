@@ -5,7 +5,7 @@ import { ReceiverNames } from '@picket/platform/outbound/receiver-names.ts';
 import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
 import { ModelAnalyst } from './model-analyst.ts';
 
-/** Asks the model what rules leave open, apart from the analyses themselves, which no model may hold up. */
+/** Sends open questions to the model, separately from the analyses, which must not wait for a model. */
 export function modelQuestions({
   config,
   ...parts
@@ -14,7 +14,7 @@ export function modelQuestions({
   const work = new ModelAnalyst({
     ...parts,
     network: {
-      // The operator chose the address, so that a model on this host is as good as any.
+      // The operator chose the address, so a model on this host is allowed.
       egress: createEgressPolicy({ allow: config.EGRESS_ALLOW, deny: config.EGRESS_DENY, ownPorts: [] }),
       resolver: {
         resolve: async (hostname) => {
@@ -24,6 +24,6 @@ export function modelQuestions({
       },
     },
   });
-  // One process asks, so that its limits of a day are those of all.
+  // Only one process sends requests, so that its daily limits apply to all.
   return [{ name: 'questions to a model', leaderOnly: true, wakesOn: ['alerts'], longestMs: 2_000, work }];
 }

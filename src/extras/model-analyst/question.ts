@@ -52,7 +52,7 @@ const tool: ModelTool = {
   },
 };
 
-/** What models send, read leniently: what is not understood counts as dropped. */
+/** Answers of models, parsed leniently: unknown parts count as dropped. */
 const Ranking = z.object({ causes: z.array(z.unknown()).max(50) });
 const Cause = z.object({ cause: z.string(), statements: z.array(z.unknown()).max(50) });
 const Statement = z.object({
@@ -60,11 +60,11 @@ const Statement = z.object({
   evidence: z.array(z.string().max(20)).min(1).max(20),
 });
 
-/** What a model is asked about a failure. */
+/** Content of a request to a model about a failure. */
 export interface Asked {
   readonly candidates: readonly Candidate[];
   readonly items: readonly CitedItem[];
-  /** What a person said with the request. */
+  /** Comment of the user with the request. */
   readonly said: string | null;
 }
 
@@ -83,7 +83,7 @@ export function questionOf({ candidates, items, said }: Asked): ModelQuestion {
   return { system, messages: [{ role: 'user', text }], tools: [tool], maxAnswerTokens };
 }
 
-/** The same for a model that called nothing, or nothing that could be read. */
+/** The same for a model that called no tool, or made a malformed call. */
 export function secondQuestionOf(asked: Asked, answer: ModelAnswer): ModelQuestion {
   const first = questionOf(asked);
   return {
@@ -96,14 +96,14 @@ export function secondQuestionOf(asked: Asked, answer: ModelAnswer): ModelQuesti
   };
 }
 
-/** What is left of an answer once everything that the evidence does not hold is dropped. */
+/** An answer after everything that the evidence does not support is dropped. */
 export interface Ranked {
   readonly causes: readonly ModelCause[];
-  /** Statements and causes that were dropped. */
+  /** Number of dropped statements and causes. */
   readonly droppedCount: number;
 }
 
-/** Undefined where the model did not answer what it was asked. */
+/** Undefined if the model did not answer the question. */
 export function rankedBy(answer: ModelAnswer, asked: Asked): Ranked | undefined {
   const ranking = Ranking.safeParse(answer.calls.find(({ name }) => name === toolName)?.input);
   if (!ranking.success) return undefined;
@@ -148,7 +148,7 @@ function statementOf(
   const held = items.filter(({ id }) => ids.includes(id));
   const voices = [...new Set(held.flatMap(({ saidBy }) => saidBy ?? []))];
   return {
-    // What others wrote is never said as if it were known.
+    // Text of others is always attributed, never presented as fact.
     text: voices.length === 0 ? text : `“${text}”, says ${voices.join(' and ')}`,
     evidence: held.map(({ id, text: description, saidBy, artifacts }) => ({
       id,
@@ -166,7 +166,7 @@ function untrusted(text: string): string {
   return `<untrusted>\n${text}\n</untrusted>`;
 }
 
-/** A text that cannot end what it stands in. */
+/** Prevents a text from closing the block that contains it. */
 function fenced(text: string): string {
   return text.replaceAll(/<(\/?)\s*untrusted/gi, '‹$1untrusted');
 }

@@ -7,21 +7,21 @@ import { type NatsServers, natsServers } from '@picket/platform/config/nats-serv
 import type { Relay } from '@picket/platform/store/engine/signals.ts';
 
 const connectMs = 2_000;
-/** How long the server may take for a message before it counts as away. */
+/** How long the server may take for a message before it counts as unavailable. */
 const carryMs = 2_000;
-/** A dead line that says nothing is noticed after two of them. */
+/** A dead connection is detected after two of them. */
 const pingMs = 5_000;
 const longestPauseMs = 5_000;
-/** A message on the subject that is longer is not ours. */
+/** A longer message on the subject is not ours. */
 const longestMessage = 262_144;
 
-/** Hears what other processes sent, and when something may have been missed. */
+/** Receives messages of other processes, and is notified if messages may have been missed. */
 export interface RelayListener {
   receive(message: string): void;
   missed(): void;
 }
 
-/** What NATS_URL and NATS_CREDENTIALS say. */
+/** NATS_URL and NATS_CREDENTIALS. */
 export interface NatsAccess {
   readonly url: string;
   /** The content of a `.creds` file. */
@@ -29,17 +29,17 @@ export interface NatsAccess {
 }
 
 export interface NatsOptions extends NatsAccess {
-  /** Where the processes of one database, and no others, send and listen. */
+  /** Subject that only the processes of one database use. */
   readonly subject: string;
   readonly logger: Logger;
 }
 
 /**
- * Messages between service processes over NATS, which keeps nothing: who is away misses them.
+ * Messages between service processes over NATS, which stores nothing: a disconnected process misses them.
  *
- * Connected → away: the server ended the connection, did not take a message in time or no longer lets this process
- * send or listen. Away → connected: an attempt, with growing pauses, succeeds; everybody looks again. While it is away
- * `carry` says so, and the messages go through the database.
+ * Connected → away: the server closed the connection, did not take a message in time or revoked the permission to
+ * publish or subscribe. Away → connected: an attempt, with growing delays, succeeds; the listener checks for missed
+ * changes. While away, `carry` returns false, and the messages go through the database.
  */
 export class NatsRelay implements Relay {
   readonly #options: NatsOptions;
@@ -61,9 +61,9 @@ export class NatsRelay implements Relay {
   }
 
   /**
-   * Connects. A server that is away is tried again until it is there.
+   * Connects. If the server is unavailable, it keeps retrying.
    *
-   * @throws AppError CONFIG_INVALID when the server refuses the credentials, or the subject.
+   * @throws AppError CONFIG_INVALID if the server refuses the credentials, or the subject.
    */
   async open(listener: RelayListener): Promise<void> {
     this.#listener = listener;
@@ -89,7 +89,7 @@ export class NatsRelay implements Relay {
     } catch (thrown) {
       this.#lost(connection, toError(thrown));
     }
-    // It may have refused them, which it says on its own.
+    // The server may have refused the messages, which it reports separately.
     return connection === this.#connection;
   }
 
@@ -111,7 +111,7 @@ export class NatsRelay implements Relay {
     const connection = await connect({
       servers: [...hosts],
       name: 'picket service',
-      // This class does, with its own pauses, and knows at any time whether there is a connection.
+      // This class reconnects, with its own delays, and always knows whether there is a connection.
       reconnect: false,
       noEcho: true,
       timeout: connectMs,
@@ -124,7 +124,7 @@ export class NatsRelay implements Relay {
     });
     try {
       const refused = Promise.withResolvers<never>();
-      // It may come after everybody has stopped waiting for it.
+      // It may reject after the race below is over.
       refused.promise.catch(() => undefined);
       void this.#watch(connection, refused.reject);
       connection.subscribe(subject, {
@@ -132,10 +132,10 @@ export class NatsRelay implements Relay {
           if (!error && message.data.length <= longestMessage) this.#listener?.receive(message.string());
         },
       });
-      // Nobody acts on it; the server says before its answer whether this process may send, and listen.
+      // The message has no effect; before its reply the server reports a missing permission to publish or subscribe.
       connection.publish(subject, '');
       await Promise.race([answered(connection), refused.promise]);
-      // What it refuses comes before its answer, but is heard a turn later.
+      // A refusal arrives before the reply, but is reported a turn later.
       await Promise.race([new Promise(setImmediate), refused.promise]);
     } catch (thrown) {
       await connection.close();
@@ -164,7 +164,7 @@ export class NatsRelay implements Relay {
     if (connection !== this.#connection || this.#isClosed) return;
     this.#connection = undefined;
     this.#away(error);
-    // It is lost already, and why was said.
+    // It is already lost, and the reason was logged.
     connection.close().catch(() => undefined);
   }
 
@@ -190,7 +190,7 @@ export class NatsRelay implements Relay {
   }
 }
 
-/** Waits until the server has taken everything that was sent so far. */
+/** Waits until the server has processed everything sent so far. */
 async function answered(connection: NatsConnection): Promise<void> {
   const timer = new AbortController();
   const late = sleep(carryMs, undefined, { signal: timer.signal }).then(
@@ -207,7 +207,7 @@ async function answered(connection: NatsConnection): Promise<void> {
 
 const endedError = () => new Error('the connection ended');
 
-/** What waiting does not change: credentials and rights. */
+/** Errors that a retry does not cure: credentials and permissions. */
 function isRefusal(error: Error): boolean {
   return (
     error instanceof errors.AuthorizationError ||

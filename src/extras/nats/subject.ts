@@ -4,8 +4,8 @@ import type { Tables } from '@picket/platform/store/tables.ts';
 import { type Kysely, sql } from 'kysely';
 
 /**
- * The subject of a database: all its processes come to the same, whatever way they reach it, and those of another
- * database to another. It stays what it was when a standby takes over.
+ * The subject of a database: the same for all its processes, whatever route they use to reach it, and different for
+ * another database. It does not change when a standby takes over.
  */
 export async function subjectOf(db: Kysely<Tables>): Promise<string> {
   const { rows } = await sql<{ name: string; since: string }>`
@@ -15,7 +15,7 @@ export async function subjectOf(db: Kysely<Tables>): Promise<string> {
   return `picket.${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)}.signals`;
 }
 
-/** Tells a database from its copy in another cluster. A server may keep it from its users. */
+/** Distinguishes a database from its copy in another cluster. A server may hide it from its users. */
 async function clusterOf(db: Kysely<Tables>): Promise<string> {
   try {
     const { rows } = await sql<{ id: string }>`

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, fetch } from 'undici';
 
-/** Calls of one party to a service, over connections of its own. */
+/** Calls of one client to a service, over connections of its own. */
 export class AccountCalls {
   readonly #url: string;
-  /** As many connections as there are requests: they are not to wait for each other. */
+  /** One connection per request, so that requests do not wait for each other. */
   readonly #dispatcher = new Agent({
     connections: null,
     pipelining: 1,
@@ -40,7 +40,7 @@ export class AccountCalls {
     return isJson && text !== '' ? JSON.parse(text) : text;
   }
 
-  /** What an agent that has just started asks with the key of its location. */
+  /** The first request of an agent, with the key of its location. */
   async claim(key: string, waitMs: number, signal?: AbortSignal): Promise<void> {
     const body = {
       agentId: randomUUID(),

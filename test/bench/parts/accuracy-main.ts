@@ -1,7 +1,7 @@
 /**
  * The program of the accuracy benchmark on the agent's host: puts a whole agent and blackbox_exporter under the same
- * loads, captures what passes the wire, and compares what they report with it. Prints progress and the report as lines of
- * JSON. Lines that begin with "ask " are for the target, whose answers come on standard input.
+ * loads, captures the traffic, and compares the reported times with it. Prints progress and the report as lines of
+ * JSON. Lines that begin with "ask " are for the target, whose responses arrive on standard input.
  */
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -28,18 +28,18 @@ import { startCapture } from './capture.ts';
 import { measureEcho } from './echo-accuracy.ts';
 import { applyLoad, type Load, loads, probeCount } from './loads.ts';
 
-/** Captures say the time of day. */
+/** Captures contain the time of day. */
 const dayMs = 86_400_000;
 type Scheme = (typeof schemes)[number];
 const schemes = ['http', 'https', 'ssl', 'grpc', 'ws'] as const;
-/** What blackbox_exporter has no phases of. */
+/** Schemes for which blackbox_exporter reports no phases. */
 const ownSchemes: ReadonlySet<Scheme> = new Set(['ssl', 'grpc', 'ws']);
-/** As `--only` calls them. */
+/** Names for `--only`. */
 const names: Readonly<Record<Scheme, string>> = {
   ...{ http: 'http', https: 'https', ssl: 'ssl', grpc: 'grpc' },
   ws: 'websocket',
 };
-/** What comes before the request. */
+/** Exchange before the request. */
 const beforeRequests = {
   http: 'nothing',
   https: 'tls',
@@ -48,7 +48,7 @@ const beforeRequests = {
   ws: 'nothing',
 } as const;
 
-/** What a prober says of one probe, in milliseconds; undefined when the probe failed. */
+/** Times that a prober reports for one probe, in milliseconds; undefined if the probe failed. */
 type Reported =
   | (WirePhases & { readonly isDoubtful?: boolean; readonly spans?: readonly OtlpSpan[] })
   | undefined;
@@ -57,7 +57,7 @@ const options = { options: process.argv.slice(2) };
 const seconds = numberOption(options, 'seconds', 10);
 const waitMs = numberOption(options, 'wait', 100);
 const only = textOption(options, 'only', '');
-/** The peer doubts nothing: there is nothing to compare where doubt is asked about. */
+/** The peer never marks times as doubtful, so with burners there is nothing to compare. */
 const probers = (numberOption(options, 'burners', 0) > 0 ? ['picket'] : ['picket', 'blackbox']) as readonly (
   | 'picket'
   | 'blackbox'
@@ -66,10 +66,10 @@ const burnerCount = numberOption(options, 'burners', 0);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const ports = (await nextLine()) as Record<Scheme, number>;
 
-// Agent and peer before everything else but the yardsticks; children have the priority of whoever starts them.
+// Agent and peer get priority over everything except the yardsticks; children inherit the priority of their parent.
 if (burnerCount === 0) setPriority(-10);
 await using agent = await AgentUnderLoad.start(1000);
-/** Of handshakes alone, calls of gRPC and conversations it says no phases. */
+/** It reports no phases of handshakes alone, gRPC calls and conversations. */
 const isPeerNeeded = !/^(ssl|grpc|websocket)/.test(only) && burnerCount === 0;
 await using blackbox = isPeerNeeded ? await startBlackbox() : undefined;
 setPriority(0);
@@ -95,17 +95,17 @@ if (burnerCount === 0 && ('icmp'.includes(only) || only === '')) {
   for (const row of await measureEcho(targetAddress, (text) => say({ progress: text }))) measured.push(row);
 }
 say({ report: accuracyReport(measured, { seconds, waitMs }) });
-// Nothing more is asked; an open input would keep this process.
+// No more requests follow; an open input would keep this process alive.
 process.stdin.destroy();
 
 async function measure(prober: 'picket' | 'blackbox', scheme: Scheme, load: Load) {
   const origin = `${scheme}://${targetAddress}:${ports[scheme]}`;
-  // Handshakes alone wait for nothing: more of them under way are no more of them a second.
+  // Handshakes alone do not wait: a higher concurrency does not increase their rate.
   const count =
     scheme === 'ssl'
       ? Math.min(probeCount(load, seconds, 5), seconds * 200)
       : probeCount(load, seconds, waitMs + 5);
-  // What runs the first time is not what is asked about.
+  // First runs are not representative.
   await reportedBy(prober, { name: 'warm-up', kind: 'in-flight', count: 10 }, 20, `${origin}/warm-up`);
   await ask();
   await using capture = await startCapture(agentDevice, `tcp port ${ports[scheme]}`);
@@ -137,7 +137,7 @@ async function measure(prober: 'picket' | 'blackbox', scheme: Scheme, load: Load
   return { errors, made: count, lost: dropped, untoldCount };
 }
 
-/** By how much a bound of a span of a phase is off, at most: where the connection begins and ends, and the response. */
+/** The largest error of a span boundary: start and end of the connection, and of the response. */
 function spanErrorOf({ spans }: NonNullable<Reported>, { atMs }: WirePhases): number | undefined {
   if (!spans || !atMs) return undefined;
   const boundsOf = (...names: string[]) => {
@@ -163,7 +163,7 @@ function spanErrorOf({ spans }: NonNullable<Reported>, { atMs }: WirePhases): nu
   return errors.length === 0 ? undefined : Math.max(...errors);
 }
 
-/** The spans that a service makes of a result. */
+/** The spans that a service derives from a result. */
 function spansIn(result: ResultReport): readonly OtlpSpan[] {
   const row = {
     ...{ id: '', check_id: '', check_type: 'URL', run_location: '', agent_id: '' },
@@ -185,7 +185,7 @@ async function reportedBy(
   const runs = Array.from({ length: count }, (_, index) => runOf(urlOf(index)));
   await applyLoad(load, count, {
     async closedLoop(first, end, inFlight) {
-      // Results that came before, in earlier bursts, count too.
+      // Also counts results of earlier bursts.
       const before = agent.resultCount;
       if (before === 0) await agent.runClosedLoop(runs.slice(first, end), inFlight);
       else {
@@ -206,7 +206,7 @@ function runOf(url: string) {
   return url.startsWith('grpc:') ? grpcRun(new URL(url)) : httpRun(url);
 }
 
-/** The server knows calls by their metadata. */
+/** The server identifies calls by their metadata. */
 function grpcRun({ href, port, pathname }: URL) {
   const metadata = [{ key: 'path', value: pathname }];
   const grpcConfig = { mode: 'HEALTH', tls: false, metadata };
@@ -216,7 +216,7 @@ function grpcRun({ href, port, pathname }: URL) {
   });
 }
 
-/** The server knows handshakes by their names. */
+/** The server identifies handshakes by their server names. */
 function sslRun({ href, port, pathname }: URL) {
   const serverName = `${pathname.slice(1)}.bench.test`;
   const sslConfig = { hostname: targetAddress, port: Number(port), serverName, skipChainValidation: true };
@@ -226,7 +226,7 @@ function sslRun({ href, port, pathname }: URL) {
   });
 }
 
-/** One message, which comes some time after the handshake. */
+/** One message, some time after the handshake. */
 function webSocketRun(url: string) {
   const spec = WebSocketSpec.parse({ request: { url, steps: [{ type: 'EXPECT' }] } });
   return leasedRun(url, {
@@ -253,7 +253,7 @@ function phasesIn(result: ResultReport): Reported {
   if (!phases) return undefined;
   const { tcp: connect, tls, proxy, firstByte, download } = phases;
   const wait = firstByte - tls - proxy;
-  // An address needs no lookup; what is left outside these phases is the agent's own time and in none of them.
+  // An address needs no lookup; time outside these phases is the agent's own and part of none of them.
   const { responseTimeMs: total, isTimingDoubtful: isDoubtful } = result;
   return { connect, tls, wait, download, total, isDoubtful, spans: spansIn(result) };
 }
@@ -272,7 +272,7 @@ function conversationPhases({ response }: WebSocketDetail, result: ResultReport)
   return { connect, tls, wait, download, total, isDoubtful };
 }
 
-/** In the place of TLS, which there is none of: the settings. */
+/** The settings take the place of TLS, which is not used. */
 function callPhases({ response }: GrpcDetail, result: ResultReport): Reported {
   if (!response) return undefined;
   const { connect, settings: tls, wait, download } = response.timingPhases;

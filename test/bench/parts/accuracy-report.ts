@@ -6,9 +6,9 @@ export interface PhaseErrors {
   readonly tls?: number;
   readonly wait?: number;
   readonly total: number;
-  /** Of the bounds of its spans the one that is off most. */
+  /** The largest error of its span boundaries. */
   readonly spans?: number | undefined;
-  /** What the total was on the wire. */
+  /** The total on the wire. */
   readonly trueTotal?: number;
   /** Whether the prober itself doubts its times; undefined for one that never does. */
   readonly isDoubtful?: boolean | undefined;
@@ -21,7 +21,7 @@ export interface Measured {
   readonly prober: 'picket' | 'blackbox';
   readonly errors: readonly PhaseErrors[];
   readonly made: number;
-  /** Packets the capture could not keep. */
+  /** Packets that the capture dropped. */
   readonly lost: number;
 }
 
@@ -74,7 +74,7 @@ function cellOf({ errors }: Measured, phase: Phase): string {
   return [0.5, 0.95, 0.99].map((q) => quantile(values, q).toFixed(2)).join(' / ');
 }
 
-/** A total that its user could be misled by. */
+/** Whether a total could mislead a user. */
 function isWrong({ total, trueTotal = 0 }: PhaseErrors): boolean {
   return Math.abs(total) > Math.max(5, 0.05 * trueTotal);
 }
@@ -94,7 +94,7 @@ function sizesOf(errors: readonly PhaseErrors[], phase: Phase): number[] {
   });
 }
 
-/** The figures that were asked for. */
+/** The figures of the `BENCH` line. */
 function figuresOf(measured: readonly Measured[]): Record<string, string> {
   const of = (what: string, load: string, prober: string, phase: Phase, q: number) => {
     const row = measured.find(

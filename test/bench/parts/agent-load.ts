@@ -2,7 +2,7 @@ import type { LeasedRun, ResultReport } from '../../../src/protocol/agent/agent.
 import { FakeService } from '../../helpers/agent/fake-service/fake-service.ts';
 import { type RunningAgent, startAgentProcess } from '../../helpers/picket-process.ts';
 
-/** A whole agent process with a service that leases it whatever runs a benchmark has, and no more. */
+/** A whole agent process, and a service that leases it the runs of a benchmark and no others. */
 export class AgentUnderLoad implements AsyncDisposable {
   readonly #service: FakeService;
   readonly #agent: RunningAgent;
@@ -27,12 +27,12 @@ export class AgentUnderLoad implements AsyncDisposable {
     return this.#agent.process.pid;
   }
 
-  /** How many results have come since the last `collect`. */
+  /** Number of results since the last `collect`. */
   get resultCount(): number {
     return this.#service.receipts.length;
   }
 
-  /** What was reported for a run so far. */
+  /** The report for a run so far. */
   resultOf(runId: string): ResultReport | undefined {
     return this.#service.resultOf(runId);
   }
@@ -41,7 +41,7 @@ export class AgentUnderLoad implements AsyncDisposable {
     this.#service.enqueue(...runs);
   }
 
-  /** Leases runs so that `inFlight` of them are unanswered at any time, until each has its result. */
+  /** Leases runs so that `inFlight` of them are active at any time, until each has its result. */
   async runClosedLoop(runs: readonly LeasedRun[], inFlight: number, timeoutMs = 300_000): Promise<void> {
     let leased = 0;
     const isDone = () => {
@@ -60,7 +60,7 @@ export class AgentUnderLoad implements AsyncDisposable {
     await this.#service.waitFor(`${count} results`, () => this.resultCount >= count, timeoutMs);
   }
 
-  /** Hands out the results and forgets them. */
+  /** Returns the results and forgets them. */
   collect(): ResultReport[] {
     const results = [...this.#service.results];
     this.#service.results.length = 0;

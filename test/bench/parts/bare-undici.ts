@@ -1,6 +1,6 @@
 /**
- * The yardstick of the throughput benchmark: GETs with undici and nothing else, one fresh connection each. Reads
- * "COUNT\n" on standard input and answers each line with the CPU milliseconds that many requests cost.
+ * The yardstick of the throughput benchmark: GETs with undici alone, each on a new connection. Reads "COUNT\n" on
+ * standard input and prints for each line the CPU milliseconds that these requests took.
  *
  * Usage: node bare-undici.ts URL CONCURRENCY
  */

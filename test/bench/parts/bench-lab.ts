@@ -13,7 +13,7 @@ const packageOf = {
   'prometheus-blackbox-exporter': 'prometheus-blackbox-exporter',
 };
 
-/** @throws an error that names everything that is not installed. */
+/** @throws an error that names every missing program. */
 export function needPrograms(...programs: (keyof typeof packageOf)[]): void {
   const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
   const missing = programs.filter((program) => !folders.some((folder) => existsSync(join(folder, program))));
@@ -22,16 +22,17 @@ export function needPrograms(...programs: (keyof typeof packageOf)[]): void {
   throw new Error(`${missing.join(', ')} not installed: apt-get install ${packages}`);
 }
 
-/** What a program in the lab prints, a line of JSON each. */
+/** Output of a program in the lab, one line of JSON each. */
 export type LabLine = { readonly progress: string } | { readonly report: BenchReport };
 
 export const targetAddress = '10.80.2.1';
-/** The agent's way out, where the capture listens. */
+/** The agent's network device, where the capture listens. */
 export const agentDevice = 'to-router';
 
 /**
- * Runs a program of this folder on the agent's host of a network of its own and returns the report it prints. `prepare`
- * starts what belongs on the target's host. Namespaces and all processes in them are gone afterwards, after Ctrl-C too.
+ * Runs a program of this folder on the agent's host of a separate network and returns the report that it prints.
+ * `prepare` starts programs on the target's host. Namespaces and all processes in them are removed afterwards, after
+ * Ctrl-C too.
  */
 export async function runInLab(
   run: BenchRun,
@@ -45,20 +46,20 @@ export async function runInLab(
     cleanup.dispose();
     process.exit(130);
   };
-  // Taken off last: a second signal must not end us in the middle.
+  // Removed last: a second signal must not interrupt the cleanup.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, endBySignal);
     cleanup.defer(() => process.off(signal, endBySignal));
   }
   const lab = cleanup.use(new NetworkLab());
   cleanup.defer(() => killAll(lab));
-  // Thousands of connections to one port within the minute that a closed one keeps its own.
+  // Thousands of connections to one port within the minute that a closed connection keeps its port.
   lab.exec('agent', 'sysctl -qw net.ipv4.ip_local_port_range=2048\t65000');
-  // The target has real-time priority: its waits are part of what is measured.
+  // The target has real-time priority, because the measurements include its waits.
   const [targetFile = '', ...targetArgs] = targetScript;
   const target = startOn(lab, 'target', ['chrt', '-f', '5'], [targetFile, ...targetArgs]);
   const probing = startOn(lab, 'agent', [], [script, ...run.options]);
-  // Lines of the target are answers to lines of the program, and the other way round.
+  // Lines of the target are replies to lines of the program, and vice versa.
   forward(target, probing);
   let report: BenchReport | undefined;
   for await (const line of createInterface({ input: probing.stdout ?? ([] as never) })) {
@@ -86,7 +87,7 @@ function startOn(
 ): ChildProcess {
   const words = [...prefix, process.execPath, join(import.meta.dirname, script), ...args];
   const [command = '', ...rest] = lab.commandOn(host, words);
-  // In a group of its own, so that Ctrl-C reaches it through us alone.
+  // In a group of its own, so that Ctrl-C reaches it only through this process.
   return spawn(command, rest, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
 }
 

@@ -1,7 +1,7 @@
 import type { Blackbox } from './blackbox.ts';
 import type { Loadable } from './loads.ts';
 
-/** blackbox_exporter under a load: what it reported, by the index of the probe. */
+/** blackbox_exporter under a load: its reports, by the index of the probe. */
 export class BlackboxLoad implements Loadable {
   readonly metrics = new Map<number, ReadonlyMap<string, number>>();
   readonly #blackbox: Blackbox;

@@ -13,8 +13,8 @@ export interface Blackbox extends AsyncDisposable {
   /**
    * One probe through its API.
    *
-   * @returns its metrics by their name with labels, such as `probe_success` and
-   *   `probe_http_duration_seconds{phase="connect"}`.
+   * @returns its metrics by name with labels, such as `probe_success` and
+   * `probe_http_duration_seconds{phase="connect"}`.
    */
   probe(module: 'http' | 'tcp' | 'dns' | 'icmp', target: string): Promise<ReadonlyMap<string, number>>;
 }
@@ -39,7 +39,7 @@ modules:
     icmp: { preferred_ip_protocol: ip4 }
 `;
 
-/** @param dnsName what its DNS module asks for. */
+/** @param dnsName the name that its DNS module queries. */
 export async function startBlackbox(dnsName = 'www.bench.test'): Promise<Blackbox> {
   const path = join(tmpdir(), `picket-bench-${crypto.randomUUID()}.yml`);
   await writeFile(path, configuration(dnsName));

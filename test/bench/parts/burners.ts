@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { startLineProcess } from './line-process.ts';
 
-/** Processes that never pause, at the priority that everybody has; on one core, or wherever the kernel puts them. */
+/** Processes that never pause, at normal priority; on one core, or wherever the kernel schedules them. */
 export async function startBurners(
   count: number,
   { core }: { readonly core?: number } = {},

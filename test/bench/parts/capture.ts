@@ -8,14 +8,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Capture extends AsyncDisposable {
   readonly path: string;
-  /** Stops it and makes its file complete. @returns how many packets the kernel could not keep. */
+  /** Stops it and completes its file. @returns the number of packets that the kernel dropped. */
   stop(): Promise<number>;
 }
 
-/** How long the kernel may hold the last block of a capture back. */
+/** How long the kernel may hold back the last block of a capture. */
 const blockTimeoutMs = 1300;
 
-/** Starts tcpdump with nanosecond stamps and, being the yardstick, with real-time priority. */
+/** Starts tcpdump with nanosecond timestamps and, as the yardstick, with real-time priority. */
 export async function startCapture(device: string, filter: string): Promise<Capture> {
   const path = join(tmpdir(), `picket-bench-${crypto.randomUUID()}.pcap`);
   const child = spawn(

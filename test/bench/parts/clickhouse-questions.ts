@@ -51,7 +51,7 @@ const questions: readonly (readonly [string, Asked])[] = [
 ];
 
 export interface Compared {
-  /** For each question: its name, and the milliseconds of both: the first, p50 and p95. */
+  /** For each query: its name, and the milliseconds of both sources: the first, p50 and p95. */
   readonly rows: readonly {
     readonly question: string;
     readonly source: string;
@@ -62,8 +62,8 @@ export interface Compared {
 }
 
 /**
- * Asks the threads of analytics the same questions about sealed results, in turns: one that reads columns of the
- * database, which stay in its memory, and one that reads ClickHouse. Throws where an answer differs.
+ * Sends the same queries about sealed results to the analytics threads, in turns: one reads columns of the database,
+ * which stay in its memory, the other reads ClickHouse. Throws if a result differs.
  */
 export async function compareWithClickHouse(options: {
   readonly store: Store;
@@ -106,7 +106,7 @@ export async function compareWithClickHouse(options: {
         ms: [] as number[],
       },
     ];
-    // The threads start with a question about nothing.
+    // An empty query starts the threads.
     for (const { thread } of sources) await thread.ask({ ...query, to: 1 });
     for (let round = 0; round <= rounds; round += 1) {
       const answers = [];

@@ -1,7 +1,7 @@
 /**
- * The program of the conversations benchmark on the agent's host: puts a whole agent under load on a machine that has
- * other things to do, and compares the times it reports with the wire. Prints progress and the report as lines of JSON; reads
- * the target's ports from standard input.
+ * The program of the conversations benchmark on the agent's host: puts a whole agent under load on a busy machine, and
+ * compares the times it reports with the wire. Prints progress and the report as lines of JSON; reads the target's
+ * ports from standard input.
  */
 import { createInterface } from 'node:readline';
 import { SslDetail } from '../../../src/checks/ssl/detail.ts';
@@ -20,15 +20,15 @@ import { startBurners } from './burners.ts';
 import { startCapture } from './capture.ts';
 import { applyLoad, type Load } from './loads.ts';
 
-/** More than a user would forgive. */
+/** An error that a user would not accept. */
 const wrongMs = 5;
 
 type Phases = Readonly<Record<string, number>>;
 interface Kind {
   check(port: number): { readonly checkType: string; readonly spec: Record<string, unknown> };
-  /** What is reported, by phase. */
+  /** Reported times by phase. */
   told(detail: unknown): Phases | undefined;
-  /** The same of the wire. */
+  /** The same times on the wire. */
   truth(wire: WireTurns): Phases;
 }
 
@@ -43,7 +43,7 @@ const tcpTold = (detail: unknown) => {
 };
 
 const kinds: Readonly<Record<string, Kind>> = {
-  /** A server that speaks first. */
+  /** A server that sends first. */
   tcp: {
     check: (port) =>
       tcpCheck({
@@ -53,7 +53,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     told: tcpTold,
     truth: ({ connect, turns }) => ({ connection: connect, data: turns[0] ?? Number.NaN }),
   },
-  /** A dialogue with one. */
+  /** A dialogue with such a server. */
   steps: {
     check: (port) =>
       tcpCheck({
@@ -100,10 +100,10 @@ const loads: readonly Load[] = [
   { name: 'bursts of 50', kind: 'burst', count: 50 },
 ];
 
-/** A run that has times, beside the wire. */
+/** A run with times, compared with the wire. */
 interface Compared {
   readonly total: number;
-  /** The phase that is off most. */
+  /** The largest error of a phase. */
   readonly worst: number;
   readonly isDoubtful: boolean;
 }
@@ -111,7 +111,7 @@ interface Cell {
   readonly kind: string;
   readonly burners: number;
   readonly made: number;
-  /** Runs that said that the agent was too busy, or failed: they have no times. */
+  /** Runs without times: the agent reported that it was too busy, or they failed. */
   readonly untold: number;
   readonly lost: number;
   readonly compared: readonly Compared[];
@@ -144,7 +144,7 @@ async function measure(name: string, burners: number): Promise<Cell> {
   const kind = kinds[name];
   if (!kind) throw new Error(`no kind ${name}: ${Object.keys(kinds).join(', ')}`);
   const own = (ports[name] ?? []).slice(0, runCount);
-  // What runs the first time is not what is asked about.
+  // First runs are not representative.
   await report(kind, own.slice(0, 10), { name: 'warm-up', kind: 'in-flight', count: 5 });
   await using capture = await startCapture(agentDevice, `host ${targetAddress}`);
   const half = Math.ceil(own.length / loads.length);
@@ -168,12 +168,12 @@ async function measure(name: string, burners: number): Promise<Cell> {
 function comparedTo(told: Phases, truth: Phases, isDoubtful: boolean): Compared[] | undefined {
   const errors = Object.entries(told).map(([phase, value]) => value - (truth[phase] ?? Number.NaN));
   const total = sum(errors);
-  // A connection of which the capture has not everything.
+  // The capture of this connection is incomplete.
   if (Number.isNaN(total)) return undefined;
   return [{ total, worst: Math.max(...errors.map(Math.abs)), isDoubtful }];
 }
 
-/** Results by the port that was asked. */
+/** Results by target port. */
 async function report(kind: Kind, own: readonly number[], load: Load): Promise<Map<number, ResultReport>> {
   const runs = own.map((port) =>
     leasedRun('', { check: { id: crypto.randomUUID(), name: 'Conversation', ...kind.check(port) } }),

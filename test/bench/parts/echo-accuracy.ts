@@ -10,7 +10,7 @@ import { startCapture } from './capture.ts';
 const count = 500;
 const busyMs = 20;
 
-/** Compares round trips that the backends report with the kernel's own stamps in a capture. */
+/** Compares round trips that the backends report with the kernel's own timestamps in a capture. */
 export async function measureEcho(
   address: string,
   progress: (text: string) => void,

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Lets Ctrl-C and SIGTERM end the processes that a benchmark started, and those that they started, together with it, until
- * disposed. Some of them would drain or go on otherwise. Where somebody else listens for the signal too, because there is more to
- * tidy up, it ends when that one says so.
+ * Ends the processes that a benchmark started, and their descendants, on Ctrl-C and SIGTERM, until disposed. Some of
+ * them would otherwise drain or continue. If another listener handles the signal, because it has more to clean up, that
+ * one ends the benchmark.
  */
 export function endChildrenOnSignal(): Disposable {
   const signals = ['SIGINT', 'SIGTERM'] as const;
@@ -12,7 +12,7 @@ export function endChildrenOnSignal(): Disposable {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It ended by itself, of the same Ctrl-C.
+        // It has already ended, because of the same Ctrl-C.
       }
     }
     if (process.listenerCount(signal) === 1) process.exit(130);
@@ -25,7 +25,7 @@ export function endChildrenOnSignal(): Disposable {
   };
 }
 
-/** Ids of the processes that this one, or another, started, whichever thread did it, and of those below them. */
+/** Ids of all descendants of a process, whichever thread started them. */
 export function descendants(of = process.pid): number[] {
   const found = childrenOf(of);
   for (const pid of found) found.push(...childrenOf(pid));

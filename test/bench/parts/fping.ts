@@ -10,17 +10,17 @@ export function loopbackAddresses(count: number): string[] {
 }
 
 /**
- * Lets fping send `count` echo requests to each address, `periodMs` apart.
+ * Has fping send `count` echo requests to each address, `periodMs` apart.
  *
- * @returns the milliseconds of CPU it took, all of it, its start included.
- * @throws when anything was lost.
+ * @returns its total CPU time in milliseconds, including its start.
+ * @throws if a reply was lost.
  */
 export async function fpingCpuMs(
   addresses: readonly string[],
   { count, periodMs }: { readonly count: number; readonly periodMs: number },
 ): Promise<number> {
   const words = ['fping', '-q', '-i', '0', '-c', String(count), '-p', String(periodMs), ...addresses];
-  // The shell's own clock of its children: Node tells that of none.
+  // Uses the shell's CPU times of its children, which Node does not report.
   const child = spawn('bash', ['-c', 'TIMEFORMAT="cpu %3U %3S"; time "$@"', 'bash', ...words], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { PATH: `${process.env.PATH ?? ''}:/usr/sbin:/sbin`, LC_ALL: 'C' },

@@ -5,7 +5,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { AccountCalls } from './account-calls.ts';
 import type { BenchAccount } from './two-accounts.ts';
 
-/** What account A needs for its loads. */
+/** Parameters of account A's loads. */
 export interface HeavyParts {
   readonly url: string;
   readonly a: BenchAccount;
@@ -17,7 +17,7 @@ export interface HeavyParts {
 
 type Load = (parts: HeavyParts, calls: AccountCalls, stop: AbortSignal) => Promise<unknown>;
 
-/** The heaviest that each role allows. */
+/** The heaviest loads that each role permits. */
 const loads = {
   analytics: ({ a, checkIds }, calls, stop) =>
     repeat(8, stop, () =>
@@ -27,9 +27,9 @@ const loads = {
     repeat(8, stop, () => calls.call(a.keys.READ_ONLY, 'GET', '/v1/reporting.csv?quickRange=last30Days')),
   deployments: ({ a }, calls, stop) => repeat(1, stop, () => deploy(a, calls, 1_000)),
   sessions: ({ a, checkIds, checksLocationKey }, calls, stop) =>
-    // At the pace that RATE_LIMIT_PER_MINUTE allows by default: ten a second.
+    // At the rate that RATE_LIMIT_PER_MINUTE allows by default: ten a second.
     repeat(8, stop, async () => {
-      // What no agent can run is not begun.
+      // Only runs that an agent can execute are started.
       await calls.claim(checksLocationKey, 0, stop);
       const target = { checkId: checkIds };
       await calls.call(a.keys.READ_RUN, 'POST', '/v1/check-sessions/trigger', { target });
@@ -48,7 +48,7 @@ const loads = {
 export type LoadName = keyof typeof loads;
 export const loadNames = Object.keys(loads) as LoadName[];
 
-/** Starts a load in a thread of its own, so that B, who is measured, does not wait for what A computes. */
+/** Starts a load in a thread of its own, so that the measurements of B do not wait for A's computations. */
 export function startLoad(name: LoadName, parts: HeavyParts): { stop(): Promise<void> } {
   const thread = new Worker(new URL(import.meta.url), { workerData: { name, parts } });
   const ended = once(thread, 'exit');
@@ -78,7 +78,7 @@ async function repeat(
     Array.from({ length: atOnce }, async (_, number) => {
       while (!stop.aborted) {
         await act(number).catch((thrown: Error) => {
-          // It is refused where it is too much, and ends with the measurement.
+          // Excess load is refused, and requests are aborted at the end of the measurement.
           if (!stop.aborted && !/: (429|502|503) /.test(thrown.message)) throw thrown;
           return delay(1_000, undefined, { signal: stop }).catch(() => undefined);
         });

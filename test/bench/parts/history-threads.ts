@@ -5,15 +5,15 @@ import { historyOf } from '../../helpers/alert-histories/history.ts';
 import type { Verdict } from '../../helpers/alert-histories/judge.ts';
 import { liveThrough } from '../../helpers/alert-histories/stage.ts';
 
-/** Histories that live through their hours together in one service, by the seeds they follow from. */
+/** Histories that share one service, identified by their seeds. */
 export interface Round {
   readonly first: number;
   readonly count: number;
-  /** What they have besides; null: as the seed of each says. */
+  /** Their additional events; null: decided by each seed. */
   readonly breadths: readonly Breadth[] | null;
 }
 
-/** Lives through rounds on some threads, each with a service of its own, and gives their verdicts as they come. */
+/** Runs rounds on some threads, each with a service of its own, and reports their verdicts as they arrive. */
 export async function liveOnThreads(
   rounds: readonly Round[],
   threads: number,
@@ -24,7 +24,7 @@ export async function liveOnThreads(
     const thread = new Worker(new URL(import.meta.url));
     for (let round = waiting.shift(); round; round = waiting.shift()) {
       thread.postMessage(round);
-      // A thread that fails makes this reject with its error.
+      // Rejects with the error of a failed thread.
       const [verdicts] = (await once(thread, 'message')) as [readonly Verdict[]];
       onDone(round, verdicts);
     }

@@ -3,34 +3,36 @@ import type { ClaimResponse, ResultReport, ResultsResponse } from '../../../src/
 import { reportOf } from '../../helpers/service/service.ts';
 
 export interface LedgerLoad {
-  /** Where the services answer; an agent goes on with the next one when its own is gone. */
+  /** Addresses of the services; an agent switches to the next one if its own is gone. */
   readonly urls: readonly string[];
   readonly key: string;
   readonly agents: number;
-  /** How many runs an agent asks for at once, and reports at once. */
+  /** Number of runs that an agent claims and reports at once. */
   readonly slots: number;
-  /** What runs found out; the same small page without it. */
+  /** Details of results; the same small page if absent. */
   readonly detailOf?: (index: number) => Record<string, unknown>;
-  /** Told of each claim and each report. */
+  /** Notified of each claim and each report. */
   readonly observe?: LedgerObserver;
 }
 
 export interface LedgerObserver {
-  /** @param latenessMs from the slots to the hands of the agent. */
+  /** @param latenessMs from the slots to their arrival at the agent. */
   claimed(latenessMs: readonly number[]): void;
-  /** @param tookMs from sending results to the receipt for them. */
+  /** @param tookMs from sending results to their receipt. */
   reported(tookMs: number, results: number): void;
 }
 
 export interface LedgerCounts {
-  /** Ids of results the service said it has. */
+  /** Ids of results that the service acknowledged. */
   readonly acknowledged: Set<string>;
   leased: number;
-  /** Calls that failed because nobody answered. */
+  /** Calls that failed without a response. */
   failedCalls: number;
 }
 
-/** Agents by their calls: each claims, and reports what it claimed with a detail of the usual size, until told to stop. */
+/**
+ * Simulates agents by their calls: each claims, and reports its runs with a detail of the usual size, until stopped.
+ */
 export function startLedgerAgents(load: LedgerLoad): { counts: LedgerCounts; stop(): Promise<void> } {
   const counts: LedgerCounts = { acknowledged: new Set(), leased: 0, failedCalls: 0 };
   let isStopping = false;
@@ -65,7 +67,7 @@ async function runAgent(
       if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
       return (await response.json()) as T;
     } catch {
-      // Nobody answered, or not with a success: the next one is asked the same.
+      // No success: repeat the request with the next service.
       counts.failedCalls += 1;
       service += 1;
       return undefined;

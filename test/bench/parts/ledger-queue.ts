@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 
-/** Runs that wait for an agent, put into the queue at once: the scheduler is not what is measured. */
+/** Runs that wait for an agent, inserted into the queue directly: the scheduler is not measured. */
 export interface QueuedRuns {
   readonly locationId: string;
   readonly slugName: string;
@@ -11,7 +11,7 @@ export interface QueuedRuns {
   readonly first: number;
 }
 
-/** What the database says when all is over. */
+/** Final counts in the database. */
 export interface LedgerTotals {
   readonly final: number;
   readonly results: number;
@@ -20,7 +20,7 @@ export interface LedgerTotals {
   readonly resultIds: ReadonlySet<string>;
 }
 
-/** What changes have left of a table. */
+/** Storage of a table after all changes. */
 export interface TableStorage {
   readonly table: string;
   readonly megabytes: number;
@@ -39,12 +39,12 @@ const storageSql = `select relname as table, pg_table_size(relid) / 1e6 as megab
   from pg_stat_user_tables where relname ~ '^(runs|results)_' or relname in ('statuses', 'checks')
   order by relname`;
 
-/** The database of the services under load, looked into from outside. */
+/** The database of the services under load, accessed from outside. */
 export interface LedgerDatabase {
   queue(runs: QueuedRuns): Promise<void>;
   waiting(): Promise<number>;
   totals(): Promise<LedgerTotals>;
-  /** How the tables have fared, where the engine counts that. */
+  /** Storage of the tables, if the engine reports it. */
   storage(): Promise<readonly TableStorage[]>;
   close(): Promise<void>;
 }

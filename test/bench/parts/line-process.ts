@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** A helper process of a benchmark that talks in lines: `ask` sends one and resolves with the next one it prints. */
+/**
+ * A helper process of a benchmark with a line protocol: `ask` sends one line and resolves with the next one it prints.
+ */
 export interface LineProcess extends AsyncDisposable {
   readonly pid: number;
   next(): Promise<string>;

@@ -17,27 +17,27 @@ export const loads: readonly Load[] = [
   { name: '500 a second', kind: 'rate', perSecond: 500 },
 ];
 
-/** Quiet between two bursts, in milliseconds. */
+/** Pause between two bursts, in milliseconds. */
 const burstPauseMs = 300;
 
-/** How many probes a load makes of so many seconds when each takes `probeMs`. */
+/** Number of probes of a load within that many seconds if each takes `probeMs`. */
 export function probeCount(load: Load, seconds: number, probeMs: number): number {
   if (load.kind === 'rate') return Math.round(load.perSecond * seconds);
   const rounds = (seconds * 1000) / (load.kind === 'burst' ? probeMs + burstPauseMs : probeMs);
   return load.count * Math.max(1, Math.round(rounds));
 }
 
-/** What can be put under a load: by index, so that whoever measures knows which probe is which. */
+/** Can be put under a load; probes have an index, so that the caller can tell them apart. */
 export interface Loadable {
-  /** Makes all probes from `first` up to `end`, with so many unanswered at any time. */
+  /** Makes all probes from `first` up to `end`, with `inFlight` of them active at any time. */
   closedLoop(first: number, end: number, inFlight: number): Promise<void>;
-  /** Starts one probe, and does not wait for it. */
+  /** Starts one probe without waiting for it. */
   start(index: number): void;
-  /** Resolves when so many probes have ended. */
+  /** Resolves when that many probes have ended. */
   ended(count: number): Promise<void>;
 }
 
-/** Makes `count` probes, one after the other or at once as the load says. */
+/** Makes `count` probes, in sequence or concurrently as the load defines. */
 export async function applyLoad(load: Load, count: number, loadable: Loadable): Promise<void> {
   if (load.kind === 'in-flight') {
     await loadable.closedLoop(0, count, load.count);
@@ -54,7 +54,7 @@ export async function applyLoad(load: Load, count: number, loadable: Loadable): 
   const startMs = performance.now();
   for (let index = 0; index < count; index += 1) {
     const waitMs = startMs + (index * 1000) / load.perSecond - performance.now();
-    // Late ones are made up for: the rate holds whatever the probes do.
+    // Catches up on late probes: the rate is constant whatever they do.
     if (waitMs > 0) await delay(waitMs);
     loadable.start(index);
   }

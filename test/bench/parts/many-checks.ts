@@ -1,15 +1,15 @@
-/** Copies of one check, as the database makes rows: quickly. */
+/** Copies of one check, created quickly by SQL statements. */
 export interface CopiedChecks {
   readonly engine: 'sqlite' | 'postgres';
   readonly templateId: string;
   readonly count: number;
-  /** Statement for statement. */
+  /** Executes one statement. */
   run(text: string): Promise<unknown>;
-  /** Not scheduled, and spread over the ten offsets of a minute; otherwise as the template. */
+  /** Not scheduled, and spread over the ten offsets of a minute; otherwise like the template. */
   readonly areSpread?: boolean;
 }
 
-/** The location all of them name is `lab`. */
+/** Copies the check; the location of all copies is `lab`. */
 export async function copyChecks({ engine, templateId, count, run, areSpread }: CopiedChecks): Promise<void> {
   const isPostgres = engine === 'postgres';
   const hex = isPostgres ? `lpad(to_hex(i), 8, '0')` : `printf('%08x', i)`;

@@ -1,18 +1,18 @@
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 
-/** Final results spread evenly over a window, with random times, as the database makes them: quickly. */
+/** Final results spread evenly over a window, with random times, created quickly by SQL. */
 export interface ManyResults {
   readonly checkId: string;
   readonly accountId: string;
   readonly count: number;
   readonly fromMs: number;
   readonly lengthMs: number;
-  /** Each has a detail of some 2 kB of its own; otherwise only the newest have one. */
+  /** Each has its own detail of about 2 kB; otherwise only the newest have one. */
   readonly hasDetails?: boolean;
 }
 
-/** Only the newest results carry a detail: older ones are read as columns, or by SQL that does not look at it. */
+/** Only the newest results have a detail: older ones are read as columns, or by SQL that ignores it. */
 const withDetail = 10_000;
 
 /** The same for both engines: `n` counts from 0, `r` is random in [0, 1). */
@@ -26,7 +26,7 @@ function insertSql(results: ManyResults, engine: 'sqlite' | 'postgres'): string 
     : `with recursive counted (n) as (select 0 union all select n + 1 from counted where n < ${count - 1})`;
   const created = `${fromMs} + ${isPostgres ? '' : 'cast('}n * ${(lengthMs / count).toFixed(6)}${isPostgres ? '::double precision' : ' as integer)'}`;
   const cast = (text: string, type: string) => `cast(${text} as ${type})`;
-  // Agents round what they measure to the microsecond.
+  // Agents round measurements to the microsecond.
   const rounded = (ms: string) => (isPostgres ? `round((${ms})::numeric, 3)` : `round(${ms}, 3)`);
   const time = rounded('20 + 400 * r * r * r + q');
   const status = "case when r > 0.995 then '503' when r > 0.98 then '404' else '200' end";
@@ -48,7 +48,7 @@ function insertSql(results: ManyResults, engine: 'sqlite' | 'postgres'): string 
   const detail = hasDetails
     ? `'{"body":"' || ${noise} || '"}'`
     : `case when n >= ${count - withDetail} then '{"body":"${'x'.repeat(1900)}"}' end`;
-  // Materialised, or SQLite draws a new number wherever one is named.
+  // Materialized, otherwise SQLite draws a new random number at each reference.
   return `${series}, numbered as materialized (select n, ${random} as r, ${random} as q from counted)
     insert into results (id, run_id, account_id, check_id, check_type, run_location, result_type,
       has_failures, has_errors, response_time, started, stopped, created, attempts, sequence_id, check_run_id,
@@ -59,7 +59,7 @@ function insertSql(results: ManyResults, engine: 'sqlite' | 'postgres'): string 
     from numbered`;
 }
 
-/** The slot of each of them: four locations at once, on a grid, and every fiftieth was missed. */
+/** Slots of the results: four locations at once, at a fixed interval, with every fiftieth one missed. */
 function slotsSql({ checkId, count, fromMs, lengthMs }: ManyResults): string {
   const intervalMs = Math.floor((4 * lengthMs) / count);
   const slotAt = `${fromMs} + (check_run_id / 4) * ${intervalMs}`;
@@ -72,7 +72,7 @@ function slotsSql({ checkId, count, fromMs, lengthMs }: ManyResults): string {
       created - created % 86400000 from results where check_id = '${checkId}'`;
 }
 
-/** Inserts into an SQLite database, next to the process that has it open. */
+/** Inserts into an SQLite database that another process has open. */
 export function insertIntoSqlite(path: string, results: ManyResults): void {
   const database = new DatabaseSync(path);
   database.exec('pragma busy_timeout = 60000; pragma synchronous = off');
@@ -91,7 +91,7 @@ export async function insertIntoPostgres(url: string, results: ManyResults): Pro
   await client.end();
 }
 
-/** What plain SQL needs for the same question, as the measure of comparison. */
+/** Plain SQL for the same query, as a baseline. */
 const plainSql = {
   sqlite: (
     checkId: string,

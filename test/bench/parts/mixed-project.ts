@@ -6,7 +6,7 @@ interface Resource {
 
 const ref = (name: string) => ({ ref: name });
 
-/** Parts of a hundred: what a project of a team consists of. */
+/** Percentages of resources in a typical team's project. */
 const shares = {
   'private-location': 1,
   'alert-channel': 4,
@@ -20,10 +20,10 @@ const shares = {
 } as const;
 
 /**
- * A project with resources of every kind, checks of four types among them.
+ * A project with resources of every kind, including checks of four types.
  *
  * @param count how many resources; a multiple of 100.
- * @param version another one changes a tenth of the resources.
+ * @param version another value changes a tenth of the resources.
  */
 export function mixedProject(count: number, version: number) {
   const counts = new Map<string, number>(

@@ -2,7 +2,7 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 
-/** A browser as far as a service sees one: it is logged in, keeps its connection, and takes compressed pages. */
+/** A browser as a service sees it: it is logged in, keeps its connection, and accepts compressed pages. */
 export class PageReader {
   readonly #url: string;
   readonly #cookie: string;
@@ -25,14 +25,14 @@ export class PageReader {
     return new PageReader(url, cookie);
   }
 
-  /** Another browser of the same person. */
+  /** Another browser of the same user. */
   another(): PageReader {
     return new PageReader(this.#url, this.#cookie);
   }
 
   /**
-   * @returns milliseconds from the request to the first byte of its answer, and to its last, and where the
-   * document says that news of it come from.
+   * @returns milliseconds from the request to the first byte and to the last byte of the response, and the address for
+   * the page's live updates.
    */
   async load(
     path: string,
@@ -51,7 +51,7 @@ export class PageReader {
     return { firstByteMs, totalMs, live };
   }
 
-  /** Follows what happens, as open pages do, until told to stop. */
+  /** Follows live updates, as open pages do, until aborted. */
   async follow(live: string, signal: AbortSignal, onChange: (news: string) => void): Promise<void> {
     while (!signal.aborted) {
       const response = await this.#get(live, {}, signal).catch(() => undefined);
@@ -62,7 +62,7 @@ export class PageReader {
           if (news !== undefined) onChange(news);
         }
       } catch {
-        // It was ended by us, or by the service, as it does now and then.
+        // Ended by this client, or by the service, which does so occasionally.
       }
       await delay(100);
     }

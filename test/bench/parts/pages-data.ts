@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 
-/** What pages are measured over: copies of one check, and results that are spread over them. */
+/** Data behind the pages: copies of one check, with results spread over them. */
 export interface PagesData {
-  /** The check that is copied. */
+  /** The check to copy. */
   readonly templateId: string;
   readonly checks: number;
   readonly results: number;
@@ -17,7 +17,7 @@ type Sql = (text: string) => Promise<void>;
 
 export interface PagesDatabase {
   fill(data: PagesData): Promise<void>;
-  /** Makes every check due so often that some 200 results come in a second. */
+  /** Reschedules every check so that about 200 results arrive per second. */
   hurry(): Promise<void>;
   results(): Promise<number>;
   close(): Promise<void>;
@@ -28,7 +28,7 @@ const minuteMs = 60_000;
 const quick = { perMille: 133, frequency: 0, offset: 10, intervalMs: 10_000 };
 const slow = { frequency: 2, intervalMs: 2 * minuteMs };
 
-/** Ids that follow from numbers, in the form of those that are drawn. */
+/** Ids derived from numbers, in the form of random ones. */
 function ids(engine: 'sqlite' | 'postgres') {
   const hex = (of: string, digits: number) =>
     engine === 'sqlite' ? `printf('%0${digits}x', ${of})` : `lpad(to_hex(${of}), ${digits}, '0')`;

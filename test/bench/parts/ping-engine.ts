@@ -1,6 +1,7 @@
 /**
- * The echo engine without an agent around it, a process of its own: for each line `ADDRESSES COUNT PERIOD_MS` it sends a train
- * of COUNT requests to each of so many addresses of this host, and prints the CPU time of the whole process in milliseconds.
+ * The echo engine without an agent, in a process of its own: for each line `ADDRESSES COUNT PERIOD_MS` it sends a train
+ * of COUNT requests to each of that many addresses of this host, and prints the CPU time of the whole process in
+ * milliseconds.
  */
 import { createInterface } from 'node:readline';
 import { KernelBackend } from '../../../src/probes/icmp/kernel-backend.ts';
@@ -19,7 +20,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   );
   const { user, system } = process.cpuUsage(before);
   const lost = trains.flat().filter(({ kind }) => kind !== 'reply').length;
-  // A busy host drops some itself, on the loopback device too.
+  // A busy host drops some packets, on the loopback device too.
   if (lost > (addressCount * count) / 1000) throw new Error(`${lost} requests were not answered`);
   console.log((user + system) / 1000);
 }

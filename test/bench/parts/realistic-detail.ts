@@ -28,8 +28,8 @@ function answer(): string {
 }
 
 /**
- * A detail of a URL monitor or an API check as real targets make them: headers and a body of 1.2 kB with ids,
- * dates and numbers of their own, times of the microsecond, a certificate. Some 2.4 kB of JSON.
+ * A detail of a URL monitor or an API check as real targets produce it: headers and a body of 1.2 kB with individual
+ * ids, dates and numbers, times in microseconds, a certificate. About 2.4 kB of JSON.
  */
 export function realisticDetail(index: number): Record<string, unknown> {
   const number = index % 100;

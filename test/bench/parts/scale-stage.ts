@@ -23,22 +23,22 @@ export interface StoreSize {
   readonly deadChecks: number;
 }
 
-/** Services on one database with many checks of a minute, looked into from outside. */
+/** Services on one database with many one-minute checks, accessed from outside. */
 export interface ScaleStage {
   readonly name: string;
   readonly engine: 'sqlite' | 'postgres';
-  /** Where they answer; one that was killed is replaced in place. */
+  /** Addresses of the services; a killed one is replaced in place. */
   readonly urls: string[];
   readonly locationKey: string;
   rows(text: string): Promise<Row[]>;
-  /** Has checks become due from an instant on, each at its own slots: those with these numbers, from 1. */
+  /** Schedules checks from an instant on, each at its own slots: those with these numbers, from 1. */
   begin(from: number, to: number, atMs: number): Promise<Map<string, number>>;
-  /** Nothing becomes due any more. */
+  /** Ends the schedule: no more checks become due. */
   end(): Promise<void>;
-  /** Kills a service process outright and starts another one in its place. */
+  /** Kills a service process with SIGKILL and starts another one in its place. */
   killOne(): Promise<void>;
   size(): Promise<StoreSize>;
-  /** CPU time in milliseconds since the stage began, also of processes that were killed. */
+  /** CPU time in milliseconds since the stage began, including killed processes. */
   cpu(): Promise<{ readonly services: number; readonly database: number }>;
   close(): Promise<void>;
 }
@@ -100,7 +100,7 @@ export async function openScaleStage(
         firstSlots.set(id, nextSlotAfter(gridOf({ id, definition }), atMs));
       }
       await connection.setNextSlots([...firstSlots]);
-      // A check that changes wakes those who schedule.
+      // A changed check wakes the scheduler.
       const alive = services[0] ?? first;
       await alive.api('PUT', `/v1/checks/url/${template.id}`, { ...check, activated: false });
       return firstSlots;
@@ -133,7 +133,7 @@ interface ScaleConnection {
 interface ScaleDatabase {
   readonly environment: Readonly<Record<string, string>>;
   cpuMs(): number;
-  /** Once a service has made the schema. */
+  /** Call it once a service has created the schema. */
   connect(): Promise<ScaleConnection>;
 }
 
@@ -195,7 +195,7 @@ async function onSqlite(resources: AsyncDisposableStack): Promise<ScaleDatabase>
         size: async () => {
           const files = readdirSync(dataDir).filter((name) => name.startsWith('picket.sqlite'));
           const bytes = files.reduce((sum, name) => sum + statSync(join(dataDir, name)).size, 0);
-          // Rows are changed where they are.
+          // SQLite updates rows in place.
           return { megabytes: bytes / 1e6, deadRuns: 0, deadChecks: 0 };
         },
         close: async () => database.close(),

@@ -1,6 +1,6 @@
 /**
- * Scrubs one file and tells what it took. Its parent sends what to scrub, as `{ source, target, secrets, mask }`, and is answered
- * with seconds, seconds of CPU of all threads, and megabytes of memory beyond those of a process that is ready to begin.
+ * Scrubs one file and reports the cost. Its parent sends the job as `{ source, target, secrets, mask }`, and receives
+ * seconds, CPU seconds of all threads, and megabytes of memory beyond those of an idle process.
  */
 
 import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
@@ -16,7 +16,7 @@ interface Order {
 }
 
 process.once('message', async ({ source, target, secrets, mask }: Order) => {
-  // As an agent looks: for headers and user info of URLs too.
+  // Like an agent: also searches for headers and user info of URLs.
   const finder = new SecretFinder(secrets, [...credentialHeaderShapes(), ...userInfoShapes()]);
   const baseBytes = process.memoryUsage.rss();
   let peakBytes = baseBytes;

@@ -1,7 +1,7 @@
 /**
- * The target of the conversations benchmark, a process of its own: so many ports of each kind, each for one run, as a
- * banner has nothing in it that tells runs apart. Prints `{"tcp": [PORT, ...], "steps": ..., "udp": ..., "starttls": ...}`.
- * On every other port it waits before it speaks.
+ * The target of the conversations benchmark, in a process of its own: several ports of each kind, each for one run,
+ * because a banner does not identify a run. Prints `{"tcp": [PORT, ...], "steps": ..., "udp": ..., "starttls": ...}`.
+ * On every other port it waits before it sends.
  *
  * Usage: node speaking-target.ts ADDRESS PORTS WAIT_MS
  */

@@ -1,5 +1,6 @@
 /**
- * The target of the benchmarks, a process of its own: answers every GET with a small page at once. Prints its port.
+ * The target of the benchmarks, in a process of its own: responds to every GET with a small page at once. Prints its
+ * port.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,7 +1,8 @@
 /**
- * The targets of the benchmarks with all check types, a process of its own: an HTTP server, a TCP server that accepts and closes, and a
- * DNS server that knows one address for every name. Beside them a TCP port and a UDP port that take everything and say
- * nothing. Prints `{"http": PORT, "tcp": PORT, "dns": PORT, "silentTcp": PORT, "silentUdp": PORT}`.
+ * The targets of the benchmarks with all check types, in a process of its own: an HTTP server, a TCP server that
+ * accepts and closes, and a DNS server with one address for every name. Also a TCP port and a UDP port that accept
+ * everything and never respond. Prints `{"http": PORT, "tcp": PORT, "dns": PORT, "silentTcp": PORT, "silentUdp":
+ * PORT}`.
  */
 import { createSocket } from 'node:dgram';
 import { createServer as createHttpServer } from 'node:http';
@@ -18,7 +19,7 @@ const http = await listening(
 );
 const tcp = await listening(
   createServer((socket) => {
-    // Whoever probes may close as he likes.
+    // A prober may close its connection in any way.
     socket.on('error', () => socket.destroy());
     socket.resume();
     socket.on('end', () => socket.end());

@@ -18,7 +18,7 @@ export interface BenchPlace {
   readonly dataDir: string;
 }
 
-/** An account with a key of each role, while no service runs. */
+/** Creates an account with a key of each role, while no service runs. */
 export async function createAccount({ databaseUrl, dataDir }: BenchPlace): Promise<BenchAccount> {
   const store = await openStore({ databaseUrl, path: join(dataDir, 'picket.sqlite'), logger: quietLogger });
   try {
@@ -34,7 +34,7 @@ export async function createAccount({ databaseUrl, dataDir }: BenchPlace): Promi
   }
 }
 
-/** Gives every second check, with its results, to another account. */
+/** Moves every second check, with its results, to another account. */
 export async function shareChecks({ databaseUrl, dataDir }: BenchPlace, accountId: string): Promise<void> {
   const odd = `in (select id from checks where name like 'check %' and cast(substr(name, 7) as integer) % 2 = 1)`;
   const statements = [
@@ -57,7 +57,7 @@ export async function shareChecks({ databaseUrl, dataDir }: BenchPlace, accountI
   await client.end();
 }
 
-/** Waits until no more results become columns. */
+/** Waits until no more results are being sealed. */
 export async function untilSealed({ databaseUrl, dataDir }: BenchPlace): Promise<void> {
   const counting = 'select count(*) as count from result_chunks';
   const client = databaseUrl === undefined ? undefined : new pg.Client({ connectionString: databaseUrl });

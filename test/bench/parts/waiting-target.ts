@@ -1,9 +1,10 @@
 /**
- * The target of the accuracy benchmark, a process of its own: an HTTP and an HTTPS server (ECDSA P-256, TLS 1.3) that wait
- * before they answer, one of gRPC without TLS, whose paths are in the metadata `path`, one of TLS alone, whose paths are the first labels of
- * names, and one of WebSockets that sends a message 20 ms after it has agreed. Prints
- * `{"http": PORT, "https": PORT, "grpc": PORT, "ssl": PORT, "ws": PORT}`. For each line it reads it prints, as one line of JSON, from
- * which port each path was asked for since the last one, which joins a probe to the packets of its connection.
+ * The target of the accuracy benchmark, in a process of its own: an HTTP and an HTTPS server (ECDSA P-256, TLS 1.3)
+ * that wait before they respond, a gRPC server without TLS, whose paths are in the metadata `path`, a server of TLS
+ * alone, whose paths are the first labels of server names, and a WebSocket server that sends a message 20 ms after the
+ * handshake. Prints `{"http": PORT, "https": PORT, "grpc": PORT, "ssl": PORT, "ws": PORT}`. For each line it reads it
+ * prints, as one line of JSON, the client port of each path requested since the last one, which joins a probe to the
+ * packets of its connection.
  *
  * Usage: node waiting-target.ts ADDRESS WAIT_MS
  */
@@ -39,7 +40,7 @@ const grpc = await listening(
       if (stream.destroyed) return;
       stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
       stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
-      // The health service's answer that it serves.
+      // The health service's response that it is serving.
       stream.end(Buffer.from([0, 0, 0, 0, 2, 8, 1]));
     }, Number(waitMs));
   }),
@@ -49,7 +50,7 @@ const ssl = await listening(
   createBareTlsServer({ ...named, minVersion: 'TLSv1.3' }, (socket) => {
     const [label = ''] = String(socket.servername).split('.', 1);
     portByPath[`/${label}`] = socket.remotePort ?? 0;
-    // Nothing is asked: the monitor closes.
+    // No request follows: the monitor closes the connection.
     socket.on('error', () => socket.destroy()).resume();
   }),
 );
@@ -64,7 +65,7 @@ const ws = await listening(
       socket.write(`${head}${accept}`);
       after(messageAfterMs, () => socket.write(Buffer.from('\x81\x05hello', 'latin1')));
     });
-    // The monitor closes: so does this, with 1000.
+    // The monitor closes, and so does this server, with 1000.
     socket.once('data', () => socket.end(Buffer.from([0x88, 2, 3, 0xe8])));
   }),
 );
@@ -83,7 +84,10 @@ function listening(server: Pick<Server, 'listen' | 'address'>): Promise<number> 
   });
 }
 
-/** Timers of a busy loop begin in the past: one that ends early would put the answer before the silence it is known by. */
+/**
+ * Timers in a busy loop start in the past: one that fires early would put the response before the silence that marks
+ * it.
+ */
 function after(ms: number, work: () => void): void {
   const endMs = performance.now() + ms;
   const wait = () => {

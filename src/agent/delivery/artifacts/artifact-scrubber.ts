@@ -3,40 +3,40 @@ import { scrubFile } from '../../scrub/files/scrub-file.ts';
 import { type ScrubReport, Unscrubbable } from '../../scrub/scrub-report.ts';
 import type { SecretFinder } from '../../scrub/secret-finder.ts';
 
-/** A reason has room for 500 characters. */
+/** A reason may have 500 characters. */
 const maxLeftOutLength = 450;
 const maxShownName = 100;
 
-/** What became of a file. The report holds words and counts, never values. */
+/** Outcome for one file. The report holds words and counts, never values. */
 export type ScrubOutcome =
   | {
       readonly isSendable: true;
       readonly report: Readonly<Record<string, number>>;
-      /** Which files within it are missing, and why; null when it is whole. */
+      /** Files in it that are missing, and why; null if it is complete. */
       readonly leftOut: string | null;
     }
   | { readonly isSendable: false; readonly reason: string };
 
-/** Makes artifacts fit to be sent. */
+/** Prepares artifacts for sending. */
 export interface ArtifactScrubber {
   /**
-   * Writes a copy of a file without secrets. When it is not sendable the copy counts for nothing.
+   * Writes a copy of a file without secrets. If the file is not sendable, ignore the copy.
    *
-   * @param signal gives the work up; the promise then rejects.
+   * @param signal aborts the work; the promise then rejects.
    */
   scrub(source: string, target: string, signal: AbortSignal): Promise<ScrubOutcome>;
 }
 
 /**
- * The policy of ADR 9: texts, archives and whatever is not known are searched byte by byte and rewritten;
- * media and captures are searched and withheld when a secret stands in them; what can be neither searched nor
- * unpacked is withheld.
+ * Implements the policy of ADR 9: texts, archives and unknown formats are searched byte by byte and rewritten; media
+ * and captures are searched and withheld if they contain a secret; files that can be neither searched nor unpacked are
+ * withheld.
  */
 export class FileScrubber implements ArtifactScrubber {
   readonly #createFinder: () => SecretFinder;
   #finder: SecretFinder | undefined;
 
-  /** @param createFinder called when the first file comes: most runs have none. */
+  /** @param createFinder called for the first file: most runs have no files. */
   constructor(createFinder: () => SecretFinder) {
     this.#createFinder = createFinder;
   }
@@ -54,7 +54,7 @@ export class FileScrubber implements ArtifactScrubber {
   }
 }
 
-/** Names of files within may be anything: they are shown without control, format and unassigned characters. */
+/** Names of contained files are untrusted: control, format and unassigned characters are replaced. */
 function leftOutText({ withheld, withheldCount }: ScrubReport): string | null {
   if (withheldCount === 0) return null;
   const files = withheldCount === 1 ? '1 file within it is' : `${withheldCount} files within it are`;

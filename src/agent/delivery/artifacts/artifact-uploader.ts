@@ -9,15 +9,12 @@ import { retryDelayMs, ServiceError } from '../../client/service-error.ts';
 import type { SealedArtifact, SealedArtifacts } from '../../run/contracts.ts';
 import { attemptKey } from './run-folder.ts';
 
-/** Few at a time: results, renewals and claims share the line with them. */
+/** Low, because results, renewals and claims share the connection. */
 const maxConcurrent = 2;
-/** Bytes may be spoiled on the way once; spoiled again and again they are not those of the result. */
+/** One upload may be corrupted in transit; after this many mismatches the file differs from the result. */
 const maxMismatches = 3;
 
-/**
- * What became of an artifact: `stored`; `given-up` after errors; `dropped` to make room or because the agent
- * stops.
- */
+/** Outcome of an artifact: `stored`; `given-up` after errors; `dropped` to make room or because the agent stops. */
 export type ArtifactEnd = 'stored' | 'given-up' | 'dropped';
 
 interface Waiting {
@@ -30,13 +27,12 @@ interface Waiting {
 }
 
 /**
- * Sends artifacts from the disk, concurrently with everything else.
+ * Uploads artifacts from disk, concurrently with all other calls.
  *
- * HELD with the report of their run, which is on its way. → RELEASED when the service has stored the result:
- * their files are sent, two at a time over all runs. A file whose upload breaks is sent again from its start,
- * after a back-off, until the service has it whole, says that it waits no longer, or the hour is over for which it waits. →
- * gone, with their folder, when no file is left, or by `discard`, or when the room for all is used up and
- * they are the oldest.
+ * HELD while the report of their run is in flight. → RELEASED when the service has stored the result: their files are
+ * uploaded, two at a time over all runs. A failed upload starts over after a back-off, until the service has the whole
+ * file, reports that it no longer waits for it, or its hour of waiting is over. → Removed with their folder when no
+ * file is left, by `discard`, or as the oldest when the total limit is exceeded.
  */
 export class ArtifactUploader {
   readonly #options: ArtifactUploaderOptions;
@@ -51,7 +47,7 @@ export class ArtifactUploader {
     this.#options = options;
   }
 
-  /** Files that wait or are being sent, of held runs too. */
+  /** Files that wait or are being uploaded, including those of held runs. */
   get count(): number {
     return [...this.#waiting.values()].reduce((sum, { left, sending }) => sum + left.length + sending, 0);
   }
@@ -60,7 +56,7 @@ export class ArtifactUploader {
     return this.#waitingBytes;
   }
 
-  /** Takes the artifacts of a finished run into care. */
+  /** Takes over the artifacts of a finished run. */
   hold(lease: LeaseRef, artifacts: SealedArtifacts | undefined): void {
     if (!artifacts || artifacts.files.length === 0 || this.has(lease)) return;
     const sizeBytes = artifacts.files.reduce((sum, file) => sum + file.sizeBytes, 0);
@@ -77,7 +73,7 @@ export class ArtifactUploader {
     this.makeRoom();
   }
 
-  /** Drops the oldest artifacts while there are more than may wait. */
+  /** Drops the oldest artifacts while the total exceeds the limit. */
   makeRoom(): void {
     for (const oldest of this.#waiting.values()) {
       if (this.#waitingBytes <= this.#options.maxWaitingBytes()) break;
@@ -89,12 +85,12 @@ export class ArtifactUploader {
     }
   }
 
-  /** Whether artifacts of that run wait. */
+  /** Whether artifacts of that run are waiting. */
   has(lease: LeaseRef): boolean {
     return this.#waiting.has(attemptKey(lease));
   }
 
-  /** The result is stored: its artifacts may be sent. */
+  /** The result is stored: its artifacts may be uploaded. */
   release(lease: LeaseRef): void {
     const waiting = this.#waiting.get(attemptKey(lease));
     if (!waiting) return;
@@ -102,20 +98,20 @@ export class ArtifactUploader {
     this.#pump();
   }
 
-  /** The result did not count: nobody wants its artifacts. */
+  /** The result does not count, so its artifacts are not needed. */
   discard(lease: LeaseRef): void {
     const waiting = this.#waiting.get(attemptKey(lease));
     if (waiting) this.#drop(waiting);
   }
 
-  /** Resolves when nothing waits that may be sent, or when the uploader is stopped. */
+  /** Resolves when no released artifact waits, or when the uploader is stopped. */
   async emptied(): Promise<void> {
     if (this.#isEmpty || this.#stop.signal.aborted) return;
     this.#idle ??= Promise.withResolvers();
     await this.#idle.promise;
   }
 
-  /** Ends uploads under way. What is left stays in the spool, with its result. */
+  /** Aborts uploads in progress. Remaining files stay in the spool, with their result. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#idle?.resolve();
@@ -193,7 +189,7 @@ export class ArtifactUploader {
     for (let count = waiting.left.length; count > 0; count--) this.#options.onEnd('dropped');
     waiting.left.length = 0;
     this.#remove(waiting);
-    // An upload under way reads on from the file it has open, and finds nothing to repeat.
+    // An upload in progress continues from its open file, and has nothing to retry.
     this.#pump();
   }
 
@@ -218,11 +214,11 @@ export interface ArtifactUploaderOptions {
   readonly client: ServiceClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** What may wait on the disk, of all runs together. */
+  /** Size limit of all waiting artifacts on disk, in bytes. */
   readonly maxWaitingBytes: () => number;
   /** Called once for each file. */
   readonly onEnd: (end: ArtifactEnd) => void;
-  /** Called when nothing waits any more of a run. */
+  /** Called when a run has no more waiting artifacts. */
   readonly onGone: (lease: LeaseRef) => void;
 }
 

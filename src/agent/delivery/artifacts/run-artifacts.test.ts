@@ -42,7 +42,7 @@ afterEach(() => rmSync(base, { recursive: true }));
 const bytes = (text: string) => Buffer.from(text);
 const add = (name: string, content: Uint8Array | { path: string }, contentType = png) =>
   artifacts.add({ name, contentType, content });
-/** Seals; the entries are valid for the service too. */
+/** Seals the artifacts, and asserts that the entries are valid for the service. */
 const seal = async () => {
   const sealed = await artifacts.seal(artifactScrubber, 60_000);
   expect(ReportedArtifacts.safeParse(sealed?.reported ?? []).error).toBeUndefined();

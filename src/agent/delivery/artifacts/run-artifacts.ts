@@ -20,16 +20,16 @@ import type { Scrubber } from '../../scrub/scrubber.ts';
 import type { ArtifactScrubber } from './artifact-scrubber.ts';
 import { openSource } from './source-file.ts';
 
-/** What the artifacts of one run may take on the agent's disk together: four of the largest. */
+/** Size limit of one run's artifacts on the agent's disk: four of the largest. */
 const maxRunBytes = 4 * maxArtifactBytes;
-/** Files of at most this many bytes are sealed several at once. */
+/** Files up to this size are sealed concurrently. */
 const smallBytes = 1024 * 1024;
 const maxSmallAtOnce = 4;
 /** Refusals beyond these are counted, not listed. */
 const maxListedRefusals = 50;
 /**
- * Making artifacts fit to be sent may take this long, by lane; the run holds its place in the lane meanwhile.
- * Probes leave captures of a megabyte at most, scripts traces and videos.
+ * Time limit for preparing artifacts, by lane; the run keeps its place in the lane meanwhile. Probes leave captures of
+ * a megabyte at most, scripts leave traces and videos.
  */
 export const sealLimitMs: Readonly<Record<Lane, number>> = { probe: 5000, script: 60_000 };
 
@@ -41,7 +41,7 @@ interface Kept {
   readonly sizeBytes: number;
 }
 
-/** What became of one artifact: its line in the result, and the file where it may be sent. */
+/** Outcome of one artifact: its line in the result, and its file if that may be sent. */
 interface Sealed {
   readonly reported: ReportedArtifact;
   readonly file?: SealedArtifact;
@@ -50,11 +50,11 @@ interface Sealed {
 type Entry = { readonly kept: Kept } | { readonly reported: ReportedArtifact };
 
 /**
- * Takes the artifacts of one run, in a folder of its own that is made with the first.
+ * Collects the artifacts of one run, in a folder of its own that is created with the first one.
  *
- * OPEN: `add` copies each file to the folder, as it is. → SEALED by `seal`, once the run is over and all its
- * secrets are known: each file is scrubbed, measured and hashed, and the raw copy is gone; nothing is added
- * any more. What cannot be kept or sent is written down with the reason, and never stops the run.
+ * OPEN: `add` copies each file to the folder unchanged. → SEALED by `seal`, once the run is over and all its secrets
+ * are known: each file is scrubbed, measured and hashed, the raw copy is removed, and no more files are added. If a
+ * file cannot be kept or sent, the reason is recorded; that never stops the run.
  */
 export class RunArtifacts implements ArtifactSink {
   readonly #folder: string;
@@ -64,10 +64,10 @@ export class RunArtifacts implements ArtifactSink {
   #unlistedCount = 0;
   #keptBytes = 0;
   #isSealed = false;
-  /** Files are added one after the other: limits on all of them hold then. */
+  /** Files are added one at a time, so that the limits on their total hold. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param options.folder does not exist yet. */
+  /** @param options.folder must not exist yet. */
   constructor(options: { readonly folder: string; readonly scrubber: Scrubber }) {
     this.#folder = options.folder;
     this.#scrubber = options.scrubber;
@@ -79,13 +79,13 @@ export class RunArtifacts implements ArtifactSink {
     return added;
   }
 
-  /** Where the files lie as the run left them; those that it may still add come too late. */
+  /** Paths of the files as the run left them; files that it adds later are not included. */
   async rawPaths(): Promise<readonly string[]> {
     await this.#last;
     return this.#entries.flatMap((entry) => ('kept' in entry ? [entry.kept.rawPath] : []));
   }
 
-  /** @returns undefined when the run left nothing, not even something that was refused. */
+  /** @returns undefined if the run left no artifact, not even a refused one. */
   async seal(
     artifactScrubber: ArtifactScrubber,
     limitMs: number,
@@ -95,7 +95,7 @@ export class RunArtifacts implements ArtifactSink {
     this.#isSealed = true;
     if (this.#entries.length === 0) return undefined;
     const limit = AbortSignal.timeout(limitMs);
-    // A small file is mostly waited for, until the disk has it. Large ones come alone: each takes memory.
+    // Sealing a small file mostly waits for the disk. Large files are sealed one at a time: each needs memory.
     const small = new PQueue({ concurrency: maxSmallAtOnce });
     const large = new PQueue({ concurrency: 1 });
     const sealed = await Promise.all(
@@ -116,7 +116,7 @@ export class RunArtifacts implements ArtifactSink {
     return { folder: this.#folder, files, reported };
   }
 
-  /** Removes everything; for runs whose result nobody gets. */
+  /** Removes all files; for runs whose result is not sent. */
   async discard(): Promise<void> {
     this.#isSealed = true;
     await this.#last;
@@ -165,10 +165,7 @@ export class RunArtifacts implements ArtifactSink {
     return undefined;
   }
 
-  /**
-   * Copies the content; resolves with its size as far as it is known, and with the reason when it is not
-   * taken.
-   */
+  /** Copies the content; resolves with its size, if known, and the reason if it was refused. */
   async #copy(
     content: ArtifactFile['content'],
     path: string,
@@ -183,7 +180,7 @@ export class RunArtifacts implements ArtifactSink {
     try {
       const reason = this.#sizeProblem(source.sizeBytes);
       if (reason !== undefined) return { sizeBytes: source.sizeBytes, reason };
-      // It may still grow: one byte beyond the limit is enough to know.
+      // The file may still grow: one byte beyond the limit is enough to detect that.
       const input = source.file.createReadStream({ start: 0, end: maxArtifactBytes, autoClose: false });
       await pipeline(input, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
       return { sizeBytes: input.bytesRead, reason: this.#sizeProblem(input.bytesRead) };
@@ -236,7 +233,7 @@ export class RunArtifacts implements ArtifactSink {
       const scrubbed = await artifactScrubber.scrub(rawPath, path, limit);
       if (!scrubbed.isSendable)
         return await withheld('withheld', scrubbed.reason, (await stat(rawPath)).size);
-      // Masks may be longer than what they hide.
+      // A mask may be longer than the text it replaces.
       const { size: sizeBytes } = await stat(path);
       if (sizeBytes > maxArtifactBytes) return await withheld('refused', tooLarge(sizeBytes), sizeBytes);
       const sha256 = await hashOf(path, limit);
@@ -282,20 +279,18 @@ function tooLarge(sizeBytes: number): string {
   return `it has ${megabytes(sizeBytes)} (${sizeBytes} bytes); an artifact may have ${megabytes(maxArtifactBytes)} (${maxArtifactBytes} bytes)`;
 }
 
-/**
- * In the megabytes of the limit, rounded up so that what is over the limit does not look as if it were not.
- */
+/** Formats in the unit of the limit, rounded up so that a size just over the limit does not look allowed. */
 function megabytes(sizeBytes: number): string {
   return `${(Math.ceil((sizeBytes / 2 ** 20) * 10) / 10).toFixed(1)} MB`;
 }
 
-/** A name that may be anything, fit to be read: without control, format and unassigned characters. */
+/** Makes an untrusted name readable: replaces control, format and unassigned characters. */
 function shownName(name: string): string {
   const shown = name.slice(0, 200).toWellFormed().replaceAll(/\p{C}/gu, '\uFFFD');
   return shown === '' ? '(no name)' : shown;
 }
 
-/** Codes only: messages of the file system hold paths. */
+/** Reports codes only: messages of the file system contain paths. */
 function diskProblem(thrown: unknown): string {
   const code = errorCodeOf(thrown);
   if (code === 'ENOSPC' || code === 'EDQUOT') return "there is no room on the agent's disk";

@@ -1,20 +1,20 @@
 import { basename, join } from 'node:path';
 import type { LeaseRef } from '@picket/protocol/agent/agent.ts';
 
-/** Names one attempt of a run: in memory, and as the name of its folder on disk. */
+/** Identifies one attempt of a run: in memory, and as the name of its folder on disk. */
 export function attemptKey({ runId, leaseNumber }: LeaseRef): string {
   return `${runId}.${leaseNumber}`;
 }
 
-/** Where a run keeps its artifacts within the work folder. */
+/** Folder of a run's artifacts within the work folder. */
 export function runFolder(workFolder: string, lease: LeaseRef): string {
   return join(workFolder, attemptKey(lease));
 }
 
 /**
- * The name of the folder that holds the artifacts of a record (see spooled-report.ts); undefined when it has
- * none. It looks at no more of the note than it needs, so that the spool's thread does without schemas, which
- * take 6 MB of memory and a twentieth of a second.
+ * Name of the folder that holds the artifacts of a record (see spooled-report.ts); undefined if it has none. It parses
+ * only the part of the note that it needs, so that the spool thread does not load the schemas, which take 6 MB of
+ * memory and 50 ms.
  */
 export function artifactFolderOf(body: Buffer): string | undefined {
   const end = body.indexOf(0x0a);

@@ -3,22 +3,22 @@ import { type FileHandle, open, readlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 
-/** A file that a run left, opened; or why it is not taken. */
+/** The opened file that a run left, or the reason why it is refused. */
 export type SourceFile =
   | { readonly file: FileHandle; readonly sizeBytes: number }
   | { readonly file: undefined; readonly reason: string };
 
 /**
- * Opens a file that a script may have prepared. The script must not get at files through us that it cannot
- * read itself, nor hold us up: only regular files are opened, with one name, reached without a symbolic link
- * on the way. What counts is the file that was opened, not the path, which may lead elsewhere a moment later.
+ * Opens a file that a script may have prepared. The script must not use the agent to read files that it cannot read
+ * itself, nor block the agent: only regular files with a single name are opened, and no symbolic link may be in the
+ * path. The checks apply to the opened file, not to the path, which may point elsewhere a moment later.
  *
  * The caller closes the file.
  */
 export async function openSource(path: string): Promise<SourceFile> {
   let file: FileHandle;
   try {
-    // Without O_NONBLOCK the open of a FIFO waits for its writer.
+    // Without O_NONBLOCK, opening a FIFO blocks until it has a writer.
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (thrown) {
     const code = errorCodeOf(thrown) ?? 'unknown';
@@ -46,7 +46,7 @@ export async function openSource(path: string): Promise<SourceFile> {
 
 async function linkReason(file: FileHandle, path: string, nlink: number): Promise<string | undefined> {
   if (nlink > 1) return 'it has several names (hard links)';
-  // Where the kernel says what was opened; elsewhere O_NOFOLLOW has covered the last part of the path.
+  // Only Linux reports the path of an open file; elsewhere O_NOFOLLOW covers only the last part of the path.
   if (process.platform !== 'linux') return undefined;
   const opened = await readlink(`/proc/self/fd/${file.fd}`);
   return opened === resolve(path) ? undefined : 'there is a symbolic link in its path';

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 
 /**
- * How results lie on disk. A segment is a file that is only ever appended to: a header, then records.
+ * How results are stored on disk. A segment is an append-only file: a header, then records.
  *
  * | segment header, 16 bytes | |
  * |---|---|
@@ -19,13 +19,13 @@ import { crc32 } from 'node:zlib';
  * | 24 | 0; once the service has the result: the mark made of the two checksums |
  * | 28 | the body, UTF-8 |
  *
- * All numbers are little-endian. The mark is the only thing that is ever written over; it takes the value of
- * four particular bytes, so that damage does not look like it.
+ * All numbers are little-endian. The mark is the only field that is ever overwritten; it must match four specific
+ * bytes, so that damage is not mistaken for it.
  */
 export const formatVersion = 1;
 export const segmentHeaderBytes = 16;
 export const recordHeaderBytes = 28;
-/** Longer bodies do not exist; a length above it is damage. */
+/** No body is longer; a greater length means damage. */
 export const maxBodyBytes = 128 * 1024 * 1024;
 
 const segmentMagic = Buffer.from('PICKETSP');
@@ -41,7 +41,7 @@ export function segmentHeader(): Buffer {
   return header;
 }
 
-/** What the beginning of a file says: that it is ours, of a later version, or neither. */
+/** Classifies a file by its header: our format, a later version of it, or damaged. */
 export function readSegmentHeader(bytes: Buffer): 'ours' | 'newer' | 'damaged' {
   if (bytes.length < segmentHeaderBytes || !bytes.subarray(0, 8).equals(segmentMagic)) return 'damaged';
   if (crc32(bytes.subarray(0, 12)) !== bytes.readUInt32LE(12)) return 'damaged';
@@ -60,7 +60,7 @@ export function encodeRecord(body: Buffer, atMs: number): Buffer {
   return record;
 }
 
-/** The bytes that say, `markAt` bytes into the record, that it is settled. */
+/** The bytes written `markAt` bytes into a record to mark it as settled. */
 export function settledMark(mark: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(mark);
@@ -71,12 +71,12 @@ export interface RecordHeader {
   readonly bodyLength: number;
   readonly bodyCrc: number;
   readonly atMs: number;
-  /** What its mark is once it is settled. */
+  /** Value of its mark once it is settled. */
   readonly mark: number;
   readonly isSettled: boolean;
 }
 
-/** The header of a record, or undefined when there is none at that place. */
+/** Reads the header of the record at `at`; undefined if there is no valid one. */
 export function readRecordHeader(bytes: Buffer, at: number): RecordHeader | undefined {
   if (at + recordHeaderBytes > bytes.length) return undefined;
   if (bytes.compare(recordMagic, 0, 4, at, at + 4) !== 0) return undefined;
@@ -90,20 +90,20 @@ export function readRecordHeader(bytes: Buffer, at: number): RecordHeader | unde
   return { bodyLength, bodyCrc, atMs, mark, isSettled: bytes.readUInt32LE(at + markAt) === mark };
 }
 
-/** The body behind a header, or undefined when it is not what was written. */
+/** Reads the body after a header; undefined if it is damaged. */
 export function readBody(bytes: Buffer, at: number, header: RecordHeader): Buffer | undefined {
   const body = bytes.subarray(at + recordHeaderBytes, at + recordHeaderBytes + header.bodyLength);
   return body.length === header.bodyLength && crc32(body) === header.bodyCrc ? body : undefined;
 }
 
-/** One stretch of a segment: a record, or bytes that are none. */
+/** A range of a segment: a record, or bytes that are not a valid record. */
 export type RecordRange =
   | { readonly at: number; readonly header: RecordHeader; readonly body: Buffer }
   | { readonly at: number; readonly endAt: number; readonly isTail: boolean };
 
 /**
- * Goes through a segment. Where something is damaged, the next record is looked for behind it; `isTail` marks
- * damage that goes on to the end, as an append leaves it that was cut short.
+ * Iterates over a segment. After damage it continues with the next record found; `isTail` marks damage that extends to
+ * the end, such as an interrupted append.
  */
 export function* recordRanges(bytes: Buffer, from = segmentHeaderBytes): Generator<RecordRange> {
   let at = from;
@@ -116,7 +116,8 @@ export function* recordRanges(bytes: Buffer, from = segmentHeaderBytes): Generat
       continue;
     }
     let endAt = nextRecordAt(bytes, at + 1);
-    // A body that is damaged may hold what looks like a record: its own header knows better where it ends.
+    // A damaged body may contain bytes that look like a record; if its header leads to a valid record, trust the
+    // header.
     const ownEndAt = header ? at + recordHeaderBytes + header.bodyLength : 0;
     if (header && ownEndAt < bytes.length && readRecordHeader(bytes, ownEndAt)) endAt = ownEndAt;
     yield { at, endAt, isTail: endAt === bytes.length };

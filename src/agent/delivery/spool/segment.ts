@@ -18,13 +18,10 @@ import {
   settledMark,
 } from './segment-format.ts';
 
-/**
- * `attempt`: a failed try whose run may be repeated; `final`: everything else. Attempts are dropped before
- * finals.
- */
+/** `attempt`: a failed attempt whose run may be repeated; `final`: all others. Attempts are dropped before finals. */
 export type SpoolKind = 'attempt' | 'final';
 
-/** `pending`: on disk alone; `held`: somebody is sending it; `settled`: done with. */
+/** `pending`: on disk only; `held`: being sent; `settled`: done. */
 type RecordState = 'pending' | 'held' | 'settled';
 
 interface Entry {
@@ -38,10 +35,10 @@ interface Entry {
 /**
  * One file of records of one kind.
  *
- * ACTIVE: records are appended, each append on the disk when it returns. → SEALED by `seal`, and from the
- * start when it was found on disk: nothing is appended any more, because its end may be torn. → gone with
- * `remove`, once all its records are settled or it is dropped. A record is pending, held while somebody sends
- * it, and settled; a held one can become pending again.
+ * ACTIVE: records are appended, and each append is on disk when it returns. → SEALED by `seal`, or from the start if
+ * the file was found on disk: no more records are appended, because its end may be torn. → Deleted by `remove`, once
+ * all its records are settled or it is dropped. A record is pending, held while it is being sent, and then settled; a
+ * held record can become pending again.
  */
 export class Segment {
   readonly number: number;
@@ -66,7 +63,7 @@ export class Segment {
     this.#active = place.active;
   }
 
-  /** Makes a file to append to; it is there after a power cut, too. */
+  /** Creates a file to append to; its directory entry survives a power failure. */
   static create(number: number, kind: SpoolKind, place: { path: string; folder: string }): Segment {
     const active = openSync(place.path, 'wx+', 0o600);
     try {
@@ -86,7 +83,7 @@ export class Segment {
     return new Segment(number, kind, { path: place.path, sizeBytes: segmentHeaderBytes, active });
   }
 
-  /** A file that was found; its records are reported through `found`. */
+  /** Wraps an existing file; its records are added through `found`. */
   static sealed(number: number, kind: SpoolKind, place: { path: string; sizeBytes: number }): Segment {
     return new Segment(number, kind, place);
   }
@@ -103,12 +100,12 @@ export class Segment {
     return this.#pendingCount;
   }
 
-  /** Records that are not settled. */
+  /** Number of records that are not settled. */
   get openCount(): number {
     return this.#openCount;
   }
 
-  /** When the oldest record that is not settled was spooled. */
+  /** When the oldest unsettled record was spooled. */
   get oldestAtMs(): number | undefined {
     while (this.#entries[this.#firstOpen]?.state === 'settled') this.#firstOpen++;
     return this.#entries[this.#firstOpen]?.atMs;
@@ -118,7 +115,7 @@ export class Segment {
     return this.#entries.at(-1)?.atMs ?? 0;
   }
 
-  /** Notes a record that the file was found to hold. */
+  /** Adds a record that was found in the file. */
   found(entry: Omit<Entry, 'state'>): void {
     this.#entries.push({ ...entry, state: 'pending' });
     this.#pendingCount++;
@@ -126,9 +123,9 @@ export class Segment {
   }
 
   /**
-   * Appends records, which are held from the start: their owner sends them. Returns the index of the first.
+   * Appends records, held from the start because their owner sends them. Returns the index of the first.
    *
-   * @throws the error of the file system; nothing was appended then.
+   * @throws the error of the file system; in that case no record was appended.
    */
   append(records: readonly { readonly body: Buffer; readonly atMs: number }[]): number {
     const active = this.#active;
@@ -139,7 +136,7 @@ export class Segment {
       writeAll(active, all, this.#sizeBytes);
       fdatasyncSync(active);
     } catch (thrown) {
-      // What a failed fsync left on the disk is anybody's guess: the segment takes nothing more.
+      // The contents of the disk are undefined after a failed fsync: the segment takes no more records.
       truncate(active, this.#sizeBytes);
       this.seal();
       throw thrown;
@@ -159,7 +156,7 @@ export class Segment {
     return first;
   }
 
-  /** The indexes of pending records, oldest first. */
+  /** Indexes of pending records, oldest first. */
   *pending(): Generator<number> {
     for (let index = this.#firstOpen; index < this.#entries.length; index++) {
       if (this.#entries[index]?.state === 'pending') yield index;
@@ -170,7 +167,7 @@ export class Segment {
     return this.#entries[index];
   }
 
-  /** Reads records; undefined stands for one that is damaged. */
+  /** Reads records; undefined for a damaged one. */
   read(indexes: readonly number[]): (Buffer | undefined)[] {
     return this.#withFile('r', (file) =>
       indexes.map((index) => {
@@ -184,7 +181,7 @@ export class Segment {
     );
   }
 
-  /** The bytes of a record as they are. */
+  /** The raw bytes of a record. */
   raw(index: number): Buffer {
     const { at = 0, lengthBytes = 0 } = this.#entries[index] ?? {};
     return this.#withFile('r', (file) => {
@@ -201,20 +198,17 @@ export class Segment {
     this.#change(index, 'held', 'pending');
   }
 
-  /**
-   * Notes on disk that records need not be sent again. Not synced: what is lost of it is sent twice, which
-   * does no harm.
-   */
+  /** Marks records as settled on disk. Not synced: a record whose mark is lost is sent twice, which is harmless. */
   settle(indexes: readonly number[]): void {
     const entries = indexes.flatMap((index) => this.#forget(index) ?? []);
-    // A sealed one that is settled as a whole is about to be removed.
+    // A sealed segment without open records is removed anyway.
     if (entries.length === 0 || (this.#openCount === 0 && !this.isActive)) return;
     this.#withFile('r+', (file) => {
       for (const { at, mark } of entries) writeSync(file, settledMark(mark), 0, 4, at + markAt);
     });
   }
 
-  /** Settles a record in memory; returns it unless it was settled. */
+  /** Settles a record in memory; returns it, or undefined if it was settled before. */
   #forget(index: number): Entry | undefined {
     const entry = this.#entries[index];
     if (!entry || entry.state === 'settled') return undefined;
@@ -265,6 +259,6 @@ function truncate(file: number, sizeBytes: number): void {
   try {
     ftruncateSync(file, sizeBytes);
   } catch {
-    // The torn end is found, and left out, when the file is read.
+    // The torn end is detected and skipped when the file is read.
   }
 }

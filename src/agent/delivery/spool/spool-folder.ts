@@ -17,17 +17,17 @@ const prefix = 'picket-spool';
 const maxFolders = 64;
 const sqliteBusy = 5;
 
-/** Whose results a folder holds: those of one location at one service, without telling the key. */
+/** Tag of the spool folders of one location at one service; it does not reveal the key. */
 export function spoolTag(serviceUrl: string, apiKey: string): string {
   return createHash('sha256').update(`picket spool\n${serviceUrl}\n${apiKey}`).digest('hex').slice(0, 16);
 }
 
 /**
- * A folder `picket-spool.TAG.NUMBER` under the spool directory that this process alone works with.
+ * A folder `picket-spool.TAG.NUMBER` under the spool directory that only this process uses.
  *
- * The lock is one of the kernel's, on the file `lock`: it ends with the process, however that ends, so nobody
- * has to judge whether a process with some number still lives, in this container or another. SQLite is what
- * takes it, because Node itself has no call for locks; the file stays empty.
+ * The kernel holds the lock, on the file `lock`: it ends with the process, however that ends, so no process has to
+ * guess whether a process id is still alive, in this container or another. SQLite takes the lock, because Node has no
+ * API for file locks; the file stays empty.
  */
 export class SpoolFolder {
   readonly path: string;
@@ -39,10 +39,9 @@ export class SpoolFolder {
   }
 
   /**
-   * Locks the first free folder with that tag, made where it is missing. The directory is made if its own
-   * parent exists.
+   * Locks the first free folder with that tag, creating it if missing. The directory is created if its parent exists.
    *
-   * @throws the error of the file system where no folder can be had.
+   * @throws the error of the file system if no folder can be locked.
    */
   static open(directory: string, tag: string): SpoolFolder {
     makeMissing(directory);
@@ -53,7 +52,7 @@ export class SpoolFolder {
     throw new Error(`all ${maxFolders} spool folders of this location are in use`);
   }
 
-  /** Locks every further folder with that tag that nobody holds: what agents left that do not come back. */
+  /** Locks every other unlocked folder with that tag: folders of agents that no longer run. */
   static takeLeft(directory: string, tag: string, own: SpoolFolder): SpoolFolder[] {
     return readdirSync(directory)
       .filter(
@@ -66,14 +65,14 @@ export class SpoolFolder {
       .flatMap((path) => SpoolFolder.#take(path) ?? []);
   }
 
-  /** How many folders of other locations or services lie in the directory. */
+  /** Number of folders of other locations or services in the directory. */
   static countForeign(directory: string, tag: string): number {
     return readdirSync(directory).filter(
       (name) => name.startsWith(`${prefix}.`) && !name.startsWith(`${prefix}.${tag}.`),
     ).length;
   }
 
-  /** @returns undefined when another process holds it, or it is not ours to use. */
+  /** @returns undefined if another process holds it, or it is not a folder owned by this user. */
   static #take(path: string): SpoolFolder | undefined {
     makeMissing(path);
     const found = lstatSync(path);
@@ -94,7 +93,7 @@ export class SpoolFolder {
       if ((thrown as { errcode?: number }).errcode === sqliteBusy) return undefined;
       throw thrown;
     }
-    // Its holder may have removed it just now: then this is the lock of nothing.
+    // The previous holder may have just removed the file; then this lock has no effect.
     if (lstatSync(file, { throwIfNoEntry: false })?.ino !== ino) {
       lock.close();
       return SpoolFolder.#take(path);
@@ -102,7 +101,7 @@ export class SpoolFolder {
     return new SpoolFolder(path, lock);
   }
 
-  /** Gives the lock back; removes the folder as well when nothing but the lock is in it. */
+  /** Releases the lock, and removes the folder if it contains only the lock. */
   close(): void {
     try {
       if (readdirSync(this.path).every((name) => name === 'lock')) {
@@ -110,7 +109,7 @@ export class SpoolFolder {
         rmdirSync(this.path);
       }
     } catch (thrown) {
-      // A folder that stays behind does no harm; one that is gone needs no removal.
+      // A folder that remains is harmless; a missing folder needs no removal.
       if (errorCodeOf(thrown) === undefined) throw thrown;
     } finally {
       this.#lock.close();
@@ -118,7 +117,7 @@ export class SpoolFolder {
   }
 }
 
-/** Not recursive: under /proc that never ends (Node 24). */
+/** Not recursive: under /proc a recursive mkdir never ends (Node 24). */
 function makeMissing(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });

@@ -1,15 +1,15 @@
 import type { SpoolKind } from './segment.ts';
 import type { SpoolLosses } from './spool-store.ts';
 
-/** What the spool thread gets when it starts. */
+/** Start parameters of the spool thread. */
 export interface SpoolStart {
-  /** Directory under which the spool folders lie. */
+  /** Directory that contains the spool folders. */
   readonly directory: string;
   readonly tag: string;
   readonly maxBytes: number;
 }
 
-/** One result, as a text: the spool thread makes bytes of it. */
+/** One result as text: the spool thread encodes it. */
 export interface SpoolItem {
   readonly kind: SpoolKind;
   readonly atMs: number;
@@ -28,18 +28,18 @@ export type SpoolRequest =
   | { readonly op: 'settle'; readonly refs: readonly number[] }
   | { readonly op: 'close' };
 
-/** What is on disk, as of the answer that carries it. */
+/** Contents of the disk, as of the reply that carries them. */
 export interface SpoolFacts {
-  /** The folder that is locked. */
+  /** The locked folder. */
   readonly folder: string;
   /** Results that are not settled. */
   readonly openCount: number;
-  /** Those of them that nobody sends at the moment. */
+  /** Open results that are not being sent now. */
   readonly pendingCount: number;
   readonly sizeBytes: number;
   readonly oldestAtMs: number | undefined;
   readonly losses: SpoolLosses;
-  /** Folders of other locations or services in the same directory; nobody sends what is in them. */
+  /** Folders of other locations or services in the same directory; their results are not sent. */
   readonly foreignFolders: number;
 }
 
@@ -60,6 +60,6 @@ export interface SpoolCall {
 
 export type SpoolAnswer = { readonly id: number; readonly facts: SpoolFacts | undefined } & (
   | { readonly value: SpoolReplies[keyof SpoolReplies] }
-  /** A code of the system where there is one, words where not; never a path. */
+  /** An error code of the system if there is one, otherwise text; never a path. */
   | { readonly problem: string }
 );

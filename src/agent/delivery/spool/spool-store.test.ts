@@ -42,7 +42,7 @@ describe('keeping', () => {
     const store = open();
     store.append([entry('a'), entry('b', 'attempt')]);
     store.append([entry('c'), entry('')]);
-    // Nothing is closed: that is how a process ends that is killed.
+    // Nothing is closed, as if the process was killed.
     expect(textsOf(open())).toEqual(['a', 'c', '', 'b']);
   });
 
@@ -72,7 +72,7 @@ describe('keeping', () => {
     const taken = second.take(everything, 0);
     expect(taken.map(({ body }) => body.toString())).toEqual(['a', 'c']);
     second.settle(taken.map(({ ref }) => ref));
-    // A segment of which nothing is left is gone; that of the first store is another one.
+    // A segment without records is removed; the first store's segment is another one.
     expect(textsOf(open())).toEqual([]);
   });
 
@@ -232,7 +232,7 @@ describe('damage', () => {
     store.append([entry('a')]);
     truncateSync(pathOf(), segmentHeaderBytes + 3);
     store.append([entry('b')]);
-    // The hole before it is no record; the one behind it is.
+    // The hole is not a record; the entry after it is.
     expect(textsOf(open())).toEqual(['b']);
   });
 });

@@ -15,14 +15,14 @@ import { readSegmentHeader, recordHeaderBytes, recordRanges, segmentHeaderBytes 
 
 const maxSegmentBytes = 4 * 1024 * 1024;
 const minSegmentBytes = 64 * 1024;
-/** A segment whose records are all settled is removed at this size rather than appended to. */
+/** A segment of this size whose records are all settled is removed instead of reused. */
 const recycleBytes = 64 * 1024;
 const maxQuarantineBytes = 16 * 1024 * 1024;
 const maxQuarantineFiles = 100;
 const recordsPerSegment = 2 ** 20;
 const segmentName = /^(attempt|final)-(\d{12})\.seg$/;
 
-/** One result for the disk. */
+/** One result to be written to disk. */
 export interface SpoolEntry {
   readonly kind: SpoolKind;
   /** Epoch milliseconds by the service's clock. */
@@ -30,39 +30,39 @@ export interface SpoolEntry {
   readonly body: Buffer;
 }
 
-/** A record that was taken out to be sent. `ref` names it until it is settled. */
+/** A record taken out to be sent. `ref` identifies it until it is settled. */
 export interface TakenRecord {
   readonly ref: number;
   readonly body: Buffer;
 }
 
-/** What was lost or damaged since the start, in results unless said otherwise. */
+/** Losses and damage since the start, in results unless stated otherwise. */
 export interface SpoolLosses {
   /** Dropped to make room. */
   attempts: number;
   finals: number;
   /** Dropped because they were too old. */
   expired: number;
-  /** Stretches of files, or whole files, that could not be read and are in quarantine. */
+  /** Ranges of files, or whole files, that were unreadable and are in quarantine. */
   damagedParts: number;
-  /** Ends of files that an agent had not finished writing: they were never reported as kept. */
+  /** Incomplete writes at the end of files: these results were never reported as durable. */
   tornTails: number;
 }
 
 /**
- * Results on disk, in the files of one folder that nobody else writes. Every call is synchronous and may wait
- * for the disk, so it lives in a thread of its own.
+ * Results on disk, in the files of one folder that no other process writes. Every call is synchronous and may block on
+ * the disk, so the store runs in a thread of its own.
  *
- * Records of both kinds have segments of their own, numbered through in the order they began. Beyond
- * `maxBytes` the oldest segment of attempts goes, and when there is none the oldest of finals. What cannot be
- * read is copied to `quarantine/` and counted; the records around it are kept.
+ * Each kind of record has its own segments, numbered in the order of creation. Above `maxBytes` the oldest segment of
+ * attempts is dropped, or without one the oldest of finals. Unreadable data is copied to `quarantine/` and counted; the
+ * records around it are kept.
  */
 export class SpoolStore {
   readonly losses: SpoolLosses = { attempts: 0, finals: 0, expired: 0, damagedParts: 0, tornTails: 0 };
   readonly #folder: string;
   readonly #maxBytes: number;
   readonly #segmentBytes: number;
-  /** In the order of their numbers. */
+  /** In order of number. */
   readonly #segments = new Map<number, Segment>();
   readonly #active: Partial<Record<SpoolKind, Segment>> = {};
   #nextNumber = 1;
@@ -73,7 +73,7 @@ export class SpoolStore {
     this.#segmentBytes = Math.max(minSegmentBytes, Math.min(maxSegmentBytes, options.maxBytes / 16));
   }
 
-  /** Records that are not settled: those that somebody sends, and those that wait on disk alone. */
+  /** Unsettled records: all of them, and those that are not being sent. */
   get counts(): { readonly open: number; readonly pending: number } {
     let open = 0;
     let pending = 0;
@@ -90,7 +90,7 @@ export class SpoolStore {
     return sizeBytes;
   }
 
-  /** When the oldest record that is not settled was spooled. */
+  /** When the oldest unsettled record was spooled. */
   get oldestAtMs(): number | undefined {
     let oldestAtMs: number | undefined;
     for (const segment of this.#segments.values()) {
@@ -100,12 +100,12 @@ export class SpoolStore {
     return oldestAtMs;
   }
 
-  /** Takes in what is in the folder. `onBody` gets every record that waits. */
+  /** Loads the contents of the folder. `onBody` is called for every pending record. */
   load(onBody: (body: Buffer) => void = () => undefined): void {
     for (const name of segmentNames(this.#folder)) this.#load(name, onBody);
   }
 
-  /** Moves the segments of another folder here, behind those that are here. */
+  /** Moves the segments of another folder here, after the existing ones. */
   adopt(folder: string, onBody: (body: Buffer) => void = () => undefined): void {
     for (const name of segmentNames(folder)) {
       const kind = segmentName.exec(name)?.[1] as SpoolKind;
@@ -117,9 +117,9 @@ export class SpoolStore {
   }
 
   /**
-   * Puts results on the disk; they are there when it returns. They are held: `release` gives up sending them.
+   * Writes results to disk; they are durable when it returns. They are held until `release` makes them pending.
    *
-   * @throws the error of the file system; none of a kind was appended then.
+   * @throws the error of the file system; of the failed kind, no result was appended.
    */
   append(entries: readonly SpoolEntry[]): number[] {
     const refs = new Array<number>(entries.length);
@@ -138,10 +138,7 @@ export class SpoolStore {
     return refs;
   }
 
-  /**
-   * Takes out the oldest records that wait, one at least. Those that are older than `notBeforeMs` are
-   * dropped.
-   */
+  /** Takes out the oldest pending records, at least one. Records older than `notBeforeMs` are dropped. */
   take(limits: { readonly maxCount: number; readonly maxBytes: number }, notBeforeMs: number): TakenRecord[] {
     this.#expire(notBeforeMs);
     const taken: TakenRecord[] = [];
@@ -164,7 +161,7 @@ export class SpoolStore {
     return taken;
   }
 
-  /** Records that were held are not sent now and wait again. Returns how many had been dropped meanwhile. */
+  /** Makes held records pending again. Returns how many had been dropped meanwhile. */
   release(refs: readonly number[]): number {
     let goneCount = 0;
     for (const ref of refs) {
@@ -175,7 +172,7 @@ export class SpoolStore {
     return goneCount;
   }
 
-  /** Records that need not be sent again. */
+  /** Settles records: they are not sent again. */
   settle(refs: readonly number[]): void {
     const bySegment = new Map<Segment, number[]>();
     for (const ref of refs) {
@@ -192,7 +189,7 @@ export class SpoolStore {
     }
   }
 
-  /** Closes all files and removes those that hold nothing any more. */
+  /** Closes all files and removes those without open records. */
   close(): void {
     for (const segment of [...this.#segments.values()]) {
       segment.seal();
@@ -211,7 +208,7 @@ export class SpoolStore {
       return;
     }
     const segment = Segment.sealed(Number(number), kind as SpoolKind, { path, sizeBytes: bytes.length });
-    // Behind a header that is damaged the records may be whole.
+    // Records after a damaged header may be intact.
     for (const stretch of recordRanges(bytes, header === 'ours' ? segmentHeaderBytes : 0)) {
       if ('body' in stretch) {
         if (stretch.header.isSettled) continue;
@@ -232,7 +229,7 @@ export class SpoolStore {
     else this.#segments.set(segment.number, segment);
   }
 
-  /** A file of a later version, which is not ours to understand, or one that was not even begun. */
+  /** Sets aside a file of a later version, which this version cannot read, or one that was never completed. */
   #setAside(path: string, bytes: Buffer): void {
     if (bytes.length < segmentHeaderBytes) this.losses.tornTails++;
     else this.losses.damagedParts++;
@@ -311,13 +308,13 @@ export class SpoolStore {
       writeFileSync(join(folder, name), bytes, { mode: 0o600 });
       trim(folder);
     } catch (thrown) {
-      // It is kept to be examined; a disk that is full or read-only has no room for that.
+      // The copy is only for examination, and a full or read-only disk has no room for it.
       if (errorCodeOf(thrown) === undefined) throw thrown;
     }
   }
 }
 
-/** Keeps the newest files of the quarantine, within its bounds. */
+/** Keeps the newest files of the quarantine, up to its limits. */
 function trim(folder: string): void {
   const files = readdirSync(folder)
     .map((name) => ({ path: join(folder, name), found: statSync(join(folder, name)) }))

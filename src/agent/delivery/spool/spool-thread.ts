@@ -14,7 +14,7 @@ import type {
 const entry = new URL(`./spool-worker${extname(import.meta.url)}`, import.meta.url);
 const maxHeapMb = 512;
 
-/** The spool could not do what it was asked; the message is a code of the system or words, never a path. */
+/** The spool could not carry out a request; the message is a system error code or text, never a path. */
 export class SpoolProblem extends Error {
   constructor(message: string) {
     super(message);
@@ -28,10 +28,7 @@ interface Pending {
   readonly askedAtMs: number;
 }
 
-/**
- * The thread with the store, seen from the main thread. When it ends, whatever was asked of it rejects, and
- * so does everything that is asked later.
- */
+/** The thread that runs the store, as seen by the main thread. When it ends, all pending and later requests reject. */
 export class SpoolThread {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
@@ -54,7 +51,7 @@ export class SpoolThread {
     this.#worker.on('exit', () => this.#end('the spool thread has ended'));
   }
 
-  /** What was on disk when it last answered. */
+  /** Facts of its latest reply. */
   get facts(): SpoolFacts | undefined {
     return this.#facts;
   }
@@ -63,7 +60,7 @@ export class SpoolThread {
     return this.#endedBy !== undefined;
   }
 
-  /** How long the oldest question has waited for its answer. */
+  /** How long the oldest request has been pending. */
   get silentMs(): number {
     const [oldest] = this.#pending.values();
     return oldest ? this.#nowMs() - oldest.askedAtMs : 0;

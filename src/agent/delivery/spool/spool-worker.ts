@@ -1,6 +1,6 @@
 /**
- * Entry of the spool thread: the disk may take its time, and nothing else of the agent waits for it. Requests
- * are answered one after the other.
+ * Entry of the spool thread: the disk may be slow, and no other part of the agent waits for it. Requests are handled
+ * one at a time.
  */
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ function answer(request: SpoolRequest): SpoolReplies[keyof SpoolReplies] {
   }
 }
 
-/** Finds out whether files can be written: a disk that is full or read-only says so only then. */
+/** Checks whether files can be written: a full or read-only disk fails only then. */
 function tryWriting(folder: SpoolFolder): void {
   const path = join(folder.path, 'trial');
   try {
@@ -76,9 +76,7 @@ function tryWriting(folder: SpoolFolder): void {
   }
 }
 
-/**
- * Locks a folder, takes in what is there, and what other agents of the location left that do not come back.
- */
+/** Locks a folder, loads its contents, and adopts the folders of the location's agents that no longer run. */
 function open(): undefined {
   if (opened) {
     tryWriting(opened.folder);
@@ -121,7 +119,7 @@ function moveAll(from: string, to: string): void {
     throw thrown;
   }
   for (const name of names) {
-    // One that is there already is of the same run and lease.
+    // An existing folder belongs to the same run and lease.
     rmSync(join(to, name), { recursive: true, force: true });
     renameSync(join(from, name), join(to, name));
   }
@@ -151,7 +149,7 @@ function facts(): SpoolFacts | undefined {
   };
 }
 
-/** Messages of the file system hold paths; the code says what is wrong. */
+/** Messages of the file system contain paths; the code is enough. */
 function problemOf(thrown: unknown): string {
   const code = errorCodeOf(thrown);
   if (code === 'ERR_SQLITE_ERROR') return `the folder cannot be locked (${toError(thrown).message})`;

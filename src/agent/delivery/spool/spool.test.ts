@@ -8,7 +8,7 @@ import type { Report } from '../../run/contracts.ts';
 import { readBack } from '../../scrub/scrubber.ts';
 import { Spool } from './spool.ts';
 
-/** Stands still: nothing takes too long. */
+/** Time never advances, so no deadline passes. */
 const clock = { wallMs: () => 0, monotonicMs: () => 0, sleep: () => new Promise<void>(() => undefined) };
 
 let directory: string;
@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A spool that is open, and the results of each append, by their ids. */
+/** An open spool, and the result ids of each append. */
 async function openSpool() {
   const appends: string[][] = [];
   const log = createLogger('test', 'silent');
@@ -79,7 +79,7 @@ it('does not write what the service takes before its turn', async () => {
 
 it('writes at once what has files that the service does not have yet', async () => {
   const { spool, appends } = await openSpool();
-  // Nothing that waits for its time gets its turn.
+  // No timer fires.
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const artifacts = { files: [] } as unknown as NonNullable<Report['artifacts']>;
   spool.add({ ...reportOf('with files'), artifacts }, 'final');
@@ -90,7 +90,7 @@ it('writes at once what has files that the service does not have yet', async () 
 
 it('writes at once what the service did not take', async () => {
   const { spool, add, left, appends } = await openSpool();
-  // Nothing that waits for its time gets its turn.
+  // No timer fires.
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const refused = add('refused');
   add('with it');

@@ -8,38 +8,37 @@ import type { SpoolOptions, SpoolState } from './spool-options.ts';
 import { SpoolProblem, SpoolThread } from './spool-thread.ts';
 import { reportOf, spooledText } from './spooled-report.ts';
 
-/** One append holds at most this much, so that the first of many is not kept waiting by the last. */
+/** Limits of one append, so that the first of many results does not wait for the last. */
 const appendLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
 /**
- * For so long a result waits for company, and for the service: most have their receipt by then and are never written. Should
- * the agent be killed meanwhile, the run is another agent's once its lease is over.
+ * How long a result waits for others, and for the service: most have their receipt by then and are never written. If
+ * the agent is killed meanwhile, another agent repeats the run once its lease expires.
  */
 const gatherMs = 100;
-/** How long to leave a broken disk alone, and how long one may take before results count as not kept. */
+/** How long a broken disk is left alone, and how long a write may take before its results count as not kept. */
 const retryMs = 5000;
 const slowMs = 5000;
 const closeMs = 2000;
 
 /**
- * Keeps results until the service has them, on disk where that works.
+ * Keeps results until the service has them, on disk if possible.
  *
- * A result that is added is `sending`. What the service has not taken 100 ms later goes to disk, together with all
- * others that wait (one sync for all of them); one with artifacts, which stay when the service has it, goes at once. Once it lies there `onDurable` is called. The reporter either settles
- * it, or releases it to the backlog: then it goes to disk at once, memory forgets it, and `take` brings it back, oldest
- * first, together with what an earlier agent left.
+ * A new result is `sending`. If it is not settled after 100 ms, it is written to disk, together with all others that
+ * wait (one sync for all). A result with artifacts is written at once, because they stay after its receipt. `onDurable`
+ * is called once it is on disk. The reporter either settles it or releases it to the backlog: then it is written at
+ * once, memory drops it, and `take` returns it later, oldest first, together with results of earlier agents.
  *
- * DISK: appends work. → MEMORY when one fails or takes too long, when the folder cannot be had or its thread
- * ended. Results then wait in memory, up to `maxMemorySize`; beyond that the oldest attempts are dropped,
- * then the oldest finals. Every five seconds the disk is tried again, a new thread if need be. → DISK when
- * all that waited in memory was written.
+ * DISK: appends succeed. → MEMORY if an append fails or is too slow, the folder cannot be locked, or its thread ended.
+ * Results then wait in memory, up to `maxMemorySize`; beyond that the oldest attempts are dropped, then the oldest
+ * finals. The disk is retried every five seconds, with a new thread if necessary. → DISK when the folder opens again.
  */
 export class Spool {
   readonly #options: SpoolOptions;
-  /** Not on disk, in the order they came; settled ones are left out when their turn comes. */
+  /** Results not on disk, in order of arrival; settled ones are skipped when their turn comes. */
   #unstored = new Set<WaitingReport>();
   #unstoredSize = 0;
   #thread: SpoolThread | undefined;
-  /** Counts threads: what one noted of places on disk means nothing to the next. */
+  /** Number of threads so far: places on disk that one thread assigned are meaningless to the next. */
   #epoch = 0;
   #openedEpoch = 0;
   #problem: string | undefined = 'the spool is not open yet';
@@ -47,12 +46,12 @@ export class Spool {
   #isProblemLogged = false;
   #isStoring = false;
   #gathering: NodeJS.Timeout | undefined;
-  /** What waits is to be written as soon as the disk is free. */
+  /** Waiting results are to be written as soon as the disk is free. */
   #isUrgent = false;
   #isStopping = false;
   #retryTimer: NodeJS.Timeout | undefined;
   #releasesUnderWay = 0;
-  /** Places on disk whose results are settled; the thread hears of those of one receipt together. */
+  /** Places on disk whose results are settled; sent to the thread once per receipt. */
   #settledRefs: number[] = [];
   #droppedCount = 0;
   #stored: PromiseWithResolvers<void> | undefined;
@@ -75,7 +74,7 @@ export class Spool {
     };
   }
 
-  /** The folder that runs keep artifacts in; undefined while there is none. */
+  /** The folder for artifacts of runs; undefined while no spool folder is open. */
   get artifactFolder(): string | undefined {
     const folder = this.#thread?.facts?.folder;
     return folder === undefined ? undefined : join(folder, 'artifacts');
@@ -92,33 +91,30 @@ export class Spool {
     return count;
   }
 
-  /** Results that die with this process. */
+  /** Results that would be lost with this process. */
   get undurableCount(): number {
     return this.#unstored.size;
   }
 
-  /**
-   * Opens the folder. Resolves when that was tried, for a few seconds at most; the state says what came of
-   * it.
-   */
+  /** Opens the folder. Resolves after the attempt, within a few seconds; the state has the outcome. */
   async open(): Promise<void> {
     await waitAtMost(this.#options.clock, this.#open(), slowMs);
   }
 
-  /** Takes a result that is about to be sent. */
+  /** Adds a result that is about to be sent. */
   add(report: Report, kind: SpoolKind): WaitingReport {
     const atMs = Math.round(this.#options.serviceClock.nowMs());
     const waiting: WaitingReport = { report, kind, atMs, place: undefined, state: 'sending' };
     this.#unstored.add(waiting);
     this.#unstoredSize += sizeOf(waiting);
-    // It outlives its receipt: without it the next agent would throw the files away.
+    // It stays after its receipt: otherwise the next agent would discard the files.
     if (report.artifacts) this.#isUrgent = true;
     this.#store();
     this.#makeRoom();
     return waiting;
   }
 
-  /** The service has a result, or will never take it. */
+  /** Settles a result: the service has it, or will never take it. */
   settle(waiting: WaitingReport): void {
     waiting.state = 'settled';
     this.#forget(waiting);
@@ -126,13 +122,13 @@ export class Spool {
     if (place?.epoch === this.#epoch) this.#settleOnDisk([place.ref]);
   }
 
-  /** Results that are not sent now: they wait for their turn. */
+  /** Releases results that are not sent now; they wait for their turn. */
   release(reports: readonly WaitingReport[]): void {
     const refs: number[] = [];
     for (const waiting of reports) {
       if (waiting.state !== 'sending') continue;
       waiting.state = 'backlog';
-      // One that is being stored follows when it is; one of an earlier thread waits on disk already.
+      // A result being stored follows once it is stored; one of an earlier thread is already on disk.
       if (waiting.place?.epoch === this.#epoch) refs.push(waiting.place.ref);
       if (this.#unstored.has(waiting)) this.#isUrgent = true;
     }
@@ -140,7 +136,7 @@ export class Spool {
     void this.#releaseRefs(refs);
   }
 
-  /** The oldest results of the backlog, for the reporter to send. Those that are not on disk come first. */
+  /** Takes the oldest results of the backlog, for the reporter to send. Those that are not on disk come first. */
   async take(limits: { readonly maxCount: number; readonly maxSize: number }): Promise<WaitingReport[]> {
     const inMemory = this.#drainUnstored(limits);
     if (inMemory.length > 0) return inMemory;
@@ -169,7 +165,7 @@ export class Spool {
     });
   }
 
-  /** Writes what can be written and closes the folder. What is not on disk then is lost. */
+  /** Writes waiting results if possible and closes the folder. Results not on disk by then are lost. */
   async close(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#retryTimer);
@@ -181,7 +177,7 @@ export class Spool {
     await thread.terminate();
   }
 
-  /** Resolves when nothing waits to be written, or the disk does not work, or some time is over. */
+  /** Resolves when no result waits to be written, the disk does not work, or the time limit is over. */
   async stored(): Promise<void> {
     if (this.#unstored.size === 0 || this.#problem !== undefined) return;
     this.#stored ??= Promise.withResolvers();
@@ -237,7 +233,7 @@ export class Spool {
     }
   }
 
-  /** Writes what waits for the disk, one append at a time. */
+  /** Writes the results that wait for the disk, one append at a time. */
   #store(): void {
     if (this.#isStoring || this.#problem !== undefined || !this.#thread) return;
     if (this.#unstored.size === 0) {
@@ -318,7 +314,7 @@ export class Spool {
       const goneCount = (await this.#thread?.ask<'release'>({ op: 'release', refs })) ?? 0;
       if (goneCount > 0) this.#dropped(goneCount);
     } catch (thrown) {
-      // They are on disk; the next thread, or the next agent, finds them there.
+      // They are on disk, where the next thread or agent finds them.
       this.#failed(thrown);
     } finally {
       this.#releasesUnderWay -= refs.length;

@@ -4,9 +4,7 @@ import type { Report } from '../../run/contracts.ts';
 import { readBack } from '../../scrub/scrubber.ts';
 import { runFolder } from '../artifacts/run-folder.ts';
 
-/**
- * What the spool notes of a report in addition to its texts. Files are named within the folder of the run.
- */
+/** The spool's note on a report, in addition to its texts. File names are relative to the folder of the run. */
 const Note = z.object({
   runId: z.string(),
   leaseNumber: z.number(),
@@ -16,10 +14,7 @@ const Note = z.object({
     .optional(),
 });
 
-/**
- * A report as one text of three lines: a note, the envelope, the detail. JSON texts have no line breaks of
- * their own.
- */
+/** A report as one text of three lines: note, envelope, detail. The JSON texts contain no line breaks. */
 export function spooledText({ envelopeJson, detailJson, artifacts, ...ids }: Report): string {
   const files = artifacts?.files.map(({ path, ...file }) => ({ ...file, file: basename(path) }));
   const note: z.input<typeof Note> = {
@@ -32,10 +27,10 @@ export function spooledText({ envelopeJson, detailJson, artifacts, ...ids }: Rep
 }
 
 /**
- * The report that a text was made of.
+ * Parses the text of a report.
  *
  * @param artifactFolder where the runs of the spool keep their files.
- * @returns undefined when it is no such text.
+ * @returns undefined if the text is not a valid report.
  */
 export function reportOf(text: string, artifactFolder: string): Report | undefined {
   const [noteJson = '', envelopeJson = '', detailJson = ''] = text.split('\n');

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** The next tick comes that late, after the thread has waited for a processor for so long. */
+/** The next tick arrives `lateMs` late, after the thread waited `delayMs` for a processor. */
 function tick(lateMs: number, delayMs = 0): void {
   nowMs += 10 + lateMs;
   waitedMs += delayMs;
@@ -78,7 +78,7 @@ it('many readings that begin and end at any time each know what they saw', () =>
   const open: { readonly reading: LagReading; readonly seen: number[] }[] = [];
   const found: ThreadLag[] = [];
   const expected: ThreadLag[] = [];
-  // Lags and lengths in a fixed, uneven order.
+  // Lags and durations in a fixed, irregular order.
   for (let step = 0; step < 500; step += 1) {
     open.push({ reading: meter.start(), seen: [] });
     const lateMs = (step * 37) % 41;

@@ -1,62 +1,60 @@
 import type { Clock } from '@picket/lib/clock.ts';
 
 const tickMs = 10;
-/** Runs that begin or end together share one reading of the run delay. */
+/** Runs that start or end together share one reading of the run delay. */
 const runDelayAgeMs = 1;
 
-/** How late a thread was while a run was under way. */
+/** How late a thread was during a run. */
 export interface ThreadLag {
-  /** The longest it was late at one time, in milliseconds. */
+  /** Longest single lag, in milliseconds. */
   readonly lagMs: number;
-  /** How long it was away in all: the sum of the times it was late by 10 ms or more. */
+  /** Total time away: the sum of all lags of 10 ms or more. */
   readonly awayMs: number;
 }
 
-/** One run that wants to know how late its thread was while it ran. */
+/** Measures the lag of the thread during one run. */
 export interface LagReading {
-  /** How late the thread was so far. Ends the reading. */
+  /** Returns the lag so far and ends the reading. */
   stop(): ThreadLag;
 }
 
 interface OpenReading {
   lagMs: number;
   awayMs: number;
-  /** Until where the run delay of the thread is counted in. */
+  /** Run delay of the thread up to which this reading has counted. */
   runDelayMs: number;
-  /** What is counted for all readings counts from here; undefined before its first tick. */
+  /** Counting of the shared ticks starts here; undefined before its first tick. */
   since: { readonly tickNumber: number; readonly awayMs: number } | undefined;
 }
 
 /**
- * Watches how late this thread is. The event loop: a timer that should tick every 10 ms and is looked at for
- * how much later it came. It ticks only while somebody reads. A run shorter than a tick still learns of a
- * thread that is late at its end, because a tick that is overdue counts before it has come. The processor:
- * what the system says of the time the thread could have run and did not, from tick to tick, which says more
- * of short runs than ticks do.
+ * Measures how late this thread is. The event loop: a timer ticks every 10 ms while there are readings, and its delay
+ * is measured. A run shorter than a tick also notices a thread that is late at its end, because an overdue tick counts
+ * before it arrives. The processor: the system reports how long the thread was runnable without running, which is more
+ * precise than ticks for short runs.
  *
- * Many small delays do not add up: a meter that is itself a millisecond late a hundred times has been away
- * for nothing.
+ * Small delays do not add up: a thread that is one millisecond late a hundred times has not been away.
  *
- * A thousand runs may be under way for seconds. A tick counts for all of them, and is written down once: of the
- * ticks so far those that no later one exceeds, and how long the thread was away in all.
+ * A thousand runs may be active for seconds. A tick counts for all of them and is recorded once: the meter keeps the
+ * ticks that no later tick exceeds, and the total time away.
  */
 export class LagMeter {
   readonly #clock: Clock;
   readonly #readRunDelayMs: () => number;
   #openCount = 0;
-  /** Those that have seen no tick yet: they began in the middle of one. */
+  /** Readings without a tick so far: they started between two ticks. */
   readonly #young = new Set<OpenReading>();
   #tickNumber = 0;
-  /** The longest lag falls from each to the next. */
+  /** In order of ticks, with decreasing lag. */
   #peaks: { readonly tickNumber: number; readonly lagMs: number }[] = [];
   #awayMs = 0;
-  /** Until where the ticks have counted the run delay. */
+  /** Run delay up to which the ticks have counted. */
   #countedRunDelayMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #dueAtMs = 0;
   #runDelay = { readAtMs: Number.NEGATIVE_INFINITY, totalMs: 0 };
 
-  /** @param runDelayMs how long the thread has waited for a processor since it began, where that is known. */
+  /** @param runDelayMs how long the thread has waited for a processor since it started, if known. */
   constructor(clock: Clock, runDelayMs?: (() => number) | undefined) {
     this.#clock = clock;
     this.#readRunDelayMs = runDelayMs ?? (() => 0);
@@ -107,7 +105,7 @@ export class LagMeter {
     this.#young.clear();
   }
 
-  /** Counts the ticks that a reading has seen after its first. */
+  /** Adds the ticks since the first tick of a reading. */
   #addTicks(reading: OpenReading): void {
     const { since } = reading;
     if (!since) return;

@@ -16,7 +16,7 @@ function outcome(fields: Partial<Outcome<null>> = {}): Outcome<null> {
 const failed = (code: FailureCode, fields: Partial<Outcome<null>> = {}) =>
   outcome({ failure: failure(code, 'x'), errorMessages: ['x'], ...fields });
 const kernel = { clock: 'kernel', overheadMs: 0, lagMs: 0 } as const;
-/** A failure of a target that gave the thread work. */
+/** A failure of a target that kept the thread busy. */
 const busy = (code: FailureCode, workMs: number) => failed(code, { measurement: { ...kernel, workMs } });
 const event = { clock: 'event', overheadMs: 0, lagMs: 0 } as const;
 
@@ -113,7 +113,7 @@ describe('a verdict that the agent may have brought about', () => {
   });
 
   it.each<[string, FailureCode, number, number, boolean]>([
-    // Two cores kept busy: late by a quarter of a second at most, but two thirds of the time in all.
+    // Two busy cores: at most a quarter of a second late at once, but two thirds of the time in total.
     ['silence for the whole limit', 'RESPONSE_TIMEOUT', 29_900, 263, false],
     ['a dropped SYN', 'CONNECTION_TIMEOUT', 29_990, 263, false],
     ['a silent name server', 'DNS_NO_ANSWER', 29_950, 263, false],

@@ -2,55 +2,53 @@ import { failure, failureCatalogue } from '@picket/checks/contract/failure.ts';
 import type { Outcome } from '@picket/checks/contract/outcome.ts';
 import type { ThreadLag } from './lag-meter.ts';
 
-/** How late the agent itself was while a run was under way, and how long the run took. */
+/** How late the agent itself was during a run, and the duration of the run. */
 export interface Lateness extends ThreadLag {
   readonly durationMs: number;
 }
 
 const doubt = { leastMs: 5, part: 0.05 };
-/** An agent that cost a run that hit a limit of time a fifth of it may be what the limit was hit by. */
+/** If the agent was away for a fifth of a run, it may be the cause of an exceeded time limit. */
 const timeLimit = { leastMs: 100, part: 0.2 };
-/** Servers wait for seconds before they give up on a silent client; some for one. */
+/** Servers wait for seconds before they hang up on a silent client; some wait only one. */
 const hangUpMs = 1000;
 
-/** How late the agent was: what its thread saw, and what the runner did. */
+/** Lateness of the agent: the larger of the values that its thread and its runner measured. */
 export function agentLag({ measurement }: Outcome<unknown>, { lagMs, awayMs }: ThreadLag): ThreadLag {
   const seenMs = measurement?.lagMs ?? 0;
   return { lagMs: Math.max(lagMs, seenMs), awayMs: Math.max(awayMs, seenMs) };
 }
 
 /**
- * Whether the times of an outcome may be wrong because of the agent: they are stamps of events (or nobody
- * says what they are), and the agent was late by more than 5 ms and more than 5 % of the response time; or they are the
- * kernel's, and may be off by that much.
+ * Whether the agent may have distorted the times of an outcome: they are event timestamps (or of unknown origin) and
+ * the agent was late by more than 5 ms and more than 5 % of the response time; or they are kernel timestamps with a
+ * possible error of that size.
  */
 export function isTimingDoubtful(outcome: Outcome<unknown>, lagMs: number): boolean {
   const mostMs = Math.max(doubt.leastMs, doubt.part * outcome.responseTimeMs);
   return possibleErrorMs(outcome, lagMs) > mostMs;
 }
 
-/** How much of the response time may be the agent's. */
+/** How much of the response time the agent may have caused. */
 function possibleErrorMs({ measurement }: Outcome<unknown>, lagMs: number): number {
   if (measurement?.clock === 'process') return 0;
   return measurement?.clock === 'kernel' ? (measurement.doubtMs ?? 0) : lagMs;
 }
 
 /**
- * Whether the agent may have brought a bad verdict about by being late itself. That is so when
+ * Whether the agent's own lateness may have caused a bad verdict. That is the case if
  *
- * - only the response time stands against a better verdict (a limit, or an assertion that it is less than
- * something), the
- *   timing is doubtful, and a response time shorter by what the agent was late would have been good enough;
- * - a limit of time ran out (`fromLateness: 'time-limit'`), and the agent was away for at least 100 ms and a
- * fifth of
- *   the run: most of a limit of seconds would have been enough for anything that works. Not while all it had to
- *   say was said, and it could have heard an answer between two times that it was away: what arrives waits in the
- *   kernel, and is read before a run is given up;
- * - the other side gave up (`fromLateness: 'hang-up'`), and the agent was late by a second or more at one
- * time, when it was its turn to speak.
+ * - only the response time prevents a better verdict (a limit, or an assertion that it is less than some value), the
+ *   timing is doubtful, and a response time shorter by the agent's lateness would have been good enough;
+ * - a time limit was exceeded (`fromLateness: 'time-limit'`), and the agent was away for at least 100 ms and a fifth of
+ *   the run: most of a limit of seconds is enough for any working target. Time spent waiting after the last byte was
+ *   sent does not count, if the agent could have read a response between two absences: data waits in the kernel and is
+ *   read before the run is given up;
+ * - the peer gave up (`fromLateness: 'hang-up'`), and the agent was late by a second or more at one time while it was
+ *   the agent's turn to send.
  *
- * A target that is truly slow stays slow: a lag of some milliseconds explains no second. Nor does a target
- * go free that kept the agent busy: what the thread worked on what the target sent is no lateness.
+ * A slow target stays slow: a lag of some milliseconds does not explain a second. Nor is a target excused that kept the
+ * agent busy: time spent processing the target's data is not lateness.
  */
 export function isSpoilt(outcome: Outcome<unknown>, lateness: Lateness): boolean {
   const { durationMs } = lateness;
@@ -77,14 +75,14 @@ export function isSpoilt(outcome: Outcome<unknown>, lateness: Lateness): boolean
   }
 }
 
-/** What stands against an outcome that the agent spoilt, in words for the log. */
+/** The problem of an outcome that the agent spoilt, in words for the log. */
 export function spoiltPart(outcome: Outcome<unknown>): string {
   return outcome.failure?.message ?? `Response time ${outcome.responseTimeMs}ms counted as degraded`;
 }
 
 /**
- * What remains of an outcome that the agent spoilt: a failure becomes the agent's own, and a time that only
- * made the run degraded is not held against the target.
+ * Corrects an outcome that the agent spoilt: a failure becomes the agent's own, and a time that only degraded the run
+ * does not count against the target.
  */
 export function starvedOutcome(outcome: Outcome<unknown>, lagMs: number): Outcome<unknown> {
   const cleared = {

@@ -1,21 +1,21 @@
 import { performance } from 'node:perf_hooks';
 
-/** Above this part of its time an event loop is too busy for another run. */
+/** With a higher utilization, an event loop is too busy for another run. */
 const busyUtilization = 0.6;
 const windowMs = 1000;
-/** A loop that was free this long is free, whatever was before. */
+/** A loop that was free for this long counts as free. */
 const recoveryMs = 150;
 const sampleEveryMs = 50;
 
-/** What the runtime says of a thread; the real one is `ownThread`. */
+/** Load figures that the runtime reports of a thread; the real one is `ownThread`. */
 export interface ThreadGauge {
-  /** CPU time the thread has used, in milliseconds. */
+  /** CPU time used by the thread, in milliseconds. */
   cpuMs(): number;
-  /** How long its event loop has been at work since it began, in milliseconds. */
+  /** Active time of its event loop since it started, in milliseconds. */
   activeMs(): number;
 }
 
-/** The thread that calls. */
+/** The calling thread. */
 export const ownThread: ThreadGauge = {
   cpuMs: () => {
     const { user, system } = process.threadCpuUsage();
@@ -30,8 +30,8 @@ interface Sample {
 }
 
 /**
- * How busy a thread is. Its event loop counts as busy when it was at work for more than 60 % of about the
- * last second and of the last 150 ms: it takes a while to become busy, and it recovers quickly.
+ * Load of a thread. Its event loop counts as busy if its utilization exceeds 60 % over both about the last second and
+ * the last 150 ms: it becomes busy slowly and recovers quickly.
  */
 export class ThreadLoad {
   readonly #gauge: ThreadGauge;
@@ -50,7 +50,7 @@ export class ThreadLoad {
     const samples = this.#samples;
     const newest = samples.at(-1);
     if (!newest || nowMs - newest.atMs >= sampleEveryMs) samples.push(now);
-    // One sample that is older than the window is kept: the window begins there.
+    // Keep one sample older than the window, as its start.
     while (samples[1] && nowMs - samples[1].atMs >= windowMs) samples.shift();
     const recent = samples.findLast(({ atMs }) => nowMs - atMs >= recoveryMs);
     const [first] = samples;

@@ -5,16 +5,16 @@ import type { GateStats } from './gate-stats.ts';
 /** No run waits longer than this, whatever the load (as long as the thread runs at all). */
 export const maxGateWaitMs = 5000;
 /**
- * The CPU time of one whole run between two starts. That is about twice what its start alone takes; twice the
- * whole halved what an agent gets done in its CPU time (docs/adr/0007).
+ * Gap between two starts, relative to the CPU time of a whole run. That is about twice the cost of a start alone; a gap
+ * of twice the whole run halved the agent's throughput (docs/adr/0007).
  */
 const gapPerCpu = 1;
 const costBoundsMs = { first: 1, least: 0.05, most: 10 };
-/** A late timer makes up for this much of its delay, so that its coarse steps do not slow the starts down. */
+/** A late timer makes up for this much of its delay, so that its coarse resolution does not slow down starts. */
 const maxCreditMs = 1.5;
 const stepMs = 1;
 const recheckMs = 20;
-/** Each gap is up to this part longer or shorter: probes that take equally long must not fall into step. */
+/** Relative variation of each gap: probes of equal duration must not synchronize. */
 const jitter = 0.25;
 const learning = { minStarts: 8, minMs: 50, maxMs: 2000, weight: 0.3, maxChange: 4 };
 
@@ -25,19 +25,16 @@ interface Waiting {
 }
 
 /**
- * Where runs wait on a probe thread until they may start, so that the thread never makes its own probes late:
- * a hundred probes begun at once delay each other by far more than a network does (docs/adr/0007). One run
- * after the other goes through, in the order they came:
+ * Holds runs on a probe thread until they may start, so that the thread never delays its own probes: a hundred probes
+ * started at once delay each other far more than a network does (docs/adr/0007). Runs pass in order of arrival:
  *
- * - With nothing under way a run starts at once; no timer is involved.
- * - Otherwise it starts a gap after the one before it: the CPU time that runs of that one's type cost this
- * thread,
- *   learnt from what the thread used, with jitter.
- * - While the event loop is busier than it may be (see ThreadLoad) and something is under way, nothing
- * starts.
+ * - If no run is active, a run starts at once, without a timer.
+ * - Otherwise it starts one gap after the previous one: the CPU time that runs of that one's type cost this thread,
+ *   learnt from the thread's CPU usage, with jitter.
+ * - While the event loop is too busy (see ThreadLoad) and a run is active, no run starts.
  * - A run that has waited for 5 seconds starts anyway.
  *
- * What a run waits here is part of its start delay, never of a phase, and its deadline does not count yet.
+ * Waiting here is part of a run's start delay, never of a phase, and its deadline has not started yet.
  */
 export class AdmissionGate {
   readonly #clock: Clock;
@@ -57,9 +54,9 @@ export class AdmissionGate {
   constructor(options: {
     readonly clock: Clock;
     readonly load: ThreadLoad;
-    /** Shows the state to the main thread. */
+    /** Publishes the state to the main thread. */
     readonly board?: GateStats | undefined;
-    /** Numbers in [0, 1) for the jitter. */
+    /** Random numbers in [0, 1) for the jitter. */
     readonly random?: (() => number) | undefined;
   }) {
     this.#clock = options.clock;
@@ -74,15 +71,15 @@ export class AdmissionGate {
     return this.#waiting.size;
   }
 
-  /** What a run of a type costs this thread in CPU milliseconds, as far as is known. */
+  /** Estimated cost of a run of a type on this thread, in CPU milliseconds. */
   costMs(checkType: string): number {
     return this.#costsMs.get(checkType) ?? costBoundsMs.first;
   }
 
   /**
-   * Lets a run start, now (true) or later. The caller says `leave` when the run has ended.
+   * Admits a run, now (true) or later. The caller must call `leave` when the run has ended.
    *
-   * @returns false when the signal aborted, or `withdrawAll` was called, before the run could start.
+   * @returns false if the signal aborted, or `withdrawAll` was called, before the run could start.
    */
   enter(checkType: string, signal: AbortSignal): boolean | Promise<boolean> {
     if (signal.aborted) return false;
@@ -110,18 +107,18 @@ export class AdmissionGate {
     });
   }
 
-  /** A run that was let in has ended. */
+  /** Called when an admitted run has ended. */
   leave(): void {
     this.#runningCount -= 1;
     if (this.#runningCount === 0) this.#admit();
   }
 
-  /** Turns away everything that waits. */
+  /** Rejects all waiting runs. */
   withdrawAll(): void {
     for (const waiting of [...this.#waiting]) waiting.settle(false);
   }
 
-  /** Runs as long as something waits. */
+  /** Loops while runs are waiting. */
   async #watch(): Promise<void> {
     this.#isWatching = true;
     while (this.#waiting.size > 0) {
@@ -148,7 +145,7 @@ export class AdmissionGate {
     return nowMs >= this.#openAtMs && !this.#load.isBusy(nowMs);
   }
 
-  /** @param gapFromMs where the gap to the next start begins. */
+  /** @param gapFromMs start of the gap before the next run. */
   #start(checkType: string, nowMs: number, gapFromMs: number): void {
     this.#runningCount += 1;
     this.#startCount += 1;
@@ -160,14 +157,14 @@ export class AdmissionGate {
   }
 
   /**
-   * Compares what the thread has used since it was measured last with what the runs that started were thought
-   * to cost, and moves the costs of their types towards it, each by its share.
+   * Compares the CPU time that the thread used since the last measurement with the expected cost of the runs that
+   * started, and adjusts the costs of their types, each by its share.
    */
   #learn(nowMs: number, tookMs: number): void {
     const cpuMs = this.#load.cpuMs();
     const costs = [...this.#startsSince].map(([type, count]) => ({ type, allMs: count * this.costMs(type) }));
     const expectedMs = costs.reduce((sum, { allMs }) => sum + allMs, 0);
-    // Over a long time the thread's other work would count as that of few runs.
+    // Over a long period the thread's other work would be attributed to few runs.
     if (tookMs <= learning.maxMs) {
       const { maxChange } = learning;
       const factor = clamp((cpuMs - this.#measuredCpuMs) / expectedMs, 1 / maxChange, maxChange);

@@ -1,6 +1,6 @@
 /**
- * What a probe thread shows the main thread of its admission gate and its event loop: memory that both share,
- * because a message for each change would cost more than the change, and a thread that hangs sends none.
+ * State of a probe thread's admission gate and event loop, published to the main thread in shared memory: a message for
+ * each change would cost more than the change, and a hanging thread sends none.
  */
 export class GateStats {
   readonly memory: SharedArrayBuffer;
@@ -11,20 +11,18 @@ export class GateStats {
     this.#values = new Float64Array(memory);
   }
 
-  /**
-   * @param oldestSinceMs since when the first of them waits, on the monotonic clock that all threads share.
-   */
+  /** @param oldestSinceMs when the oldest started to wait, on the monotonic clock that all threads share. */
   show(waitingCount: number, oldestSinceMs: number): void {
     this.#values[0] = waitingCount;
     this.#values[1] = oldestSinceMs;
   }
 
-  /** The event loop has turned. */
+  /** Records that the event loop has turned. */
   turned(nowMs: number): void {
     this.#values[2] = nowMs;
   }
 
-  /** When the event loop last said that it turns; undefined where it never did. */
+  /** When the event loop last turned; undefined if it has not reported yet. */
   get turnedAtMs(): number | undefined {
     return this.#values[2] || undefined;
   }
@@ -33,7 +31,7 @@ export class GateStats {
     return this.#values[0] ?? 0;
   }
 
-  /** How long the first of the waiting runs has waited; 0 when none waits. */
+  /** How long the oldest run has waited; 0 if none is waiting. */
   oldestWaitMs(nowMs: number): number {
     return this.waitingCount === 0 ? 0 : Math.max(0, nowMs - (this.#values[1] ?? nowMs));
   }

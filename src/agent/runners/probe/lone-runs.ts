@@ -10,19 +10,18 @@ interface Suspect {
   readonly reject: (error: Error) => void;
 }
 
-/** How runs that ended a thread are known again. */
+/** Identifies runs that ended a thread. */
 const keyOf = ({ checkId, spec }: RunOrder) => `${checkId ?? ''} ${JSON.stringify(spec)}`;
 const rememberedMs = 60 * 60_000;
 const maxRemembered = 1000;
 
 /**
- * Runs again what a thread took along when it ended, apart from all others, until it is known whose fault it
- * was. The runs of the thread are split in two, and each half has the thread to itself; of a half that ends
- * the thread again, what has not finished is split again. What is left in the end is one run, and the others
- * have their results. Runs that change something at their target are not tried in company: they would be made
- * too often.
+ * Repeats the runs of a thread that died, apart from all others, until the culprit is known. The runs are split in two,
+ * and each half gets the thread to itself; if a half ends the thread again, its unfinished runs are split again. In the
+ * end one run is left, and the others have their results. Runs that change something at their target are not tried
+ * together with others: they would be repeated too often.
  *
- * A check that was found out runs alone from then on, for an hour after it last ended a thread.
+ * A check found this way runs alone from then on, until an hour after it last ended a thread.
  */
 export class LoneRuns {
   readonly #options: LoneRunsOptions;
@@ -34,7 +33,7 @@ export class LoneRuns {
     this.#options = options;
   }
 
-  /** Whether a run is of a check that has ended a thread of its own. */
+  /** Whether the check of this run has ended a thread that it had to itself. */
   isCulprit(order: RunOrder): boolean {
     if (this.#culprits.size === 0) return false;
     const key = keyOf(order);
@@ -43,13 +42,13 @@ export class LoneRuns {
     return this.#culprits.has(key);
   }
 
-  /** @throws RunCrashes when the run ended a thread that it had alone. */
+  /** @throws RunCrashes if the run ended a thread that it had to itself. */
   run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ order, signal, resolve, reject });
       if (this.#isWorking) return;
       this.#isWorking = true;
-      // The runs of one thread come one by one, in the same turn.
+      // The runs of one thread arrive one by one, in the same turn.
       setImmediate(() => void this.#work());
     });
   }
@@ -109,7 +108,7 @@ export class LoneRuns {
 
 export interface LoneRunsOptions {
   readonly log: Logger;
-  /** Runs an order in a thread that nothing else uses. @throws ThreadEnded */
+  /** Runs an order in a thread without other runs. @throws ThreadEnded */
   readonly run: (order: RunOrder, signal: AbortSignal) => Promise<FinishedRun>;
   readonly nowMs: () => number;
   readonly isStopping: () => boolean;

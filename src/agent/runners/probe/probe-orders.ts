@@ -1,6 +1,6 @@
 /**
- * What a probe thread does. It loads the runners, runs orders and answers with finished reports. Orders and
- * answers travel in batches, because each message between threads has a price of its own.
+ * The program of a probe thread. It loads the runners, runs orders and returns finished reports. Orders and reports are
+ * sent in batches, because each message between threads has a cost.
  */
 import { parentPort } from 'node:worker_threads';
 import { checkTypes as allTypes } from '@picket/checks/index.ts';
@@ -21,10 +21,10 @@ import type { FromWorker, RunSituation, ToWorker } from '../threads/worker-proto
 import { AdmissionGate } from './admission-gate.ts';
 import { GateStats } from './gate-stats.ts';
 
-/** Runs start apart and end apart; their reports wait this long for each other while more are under way. */
+/** Runs start and end at different times; reports wait this long for others while more runs are active. */
 const gatherMs = 5;
 
-/** How often the thread says that it turns; see RunnerThread. */
+/** How often the thread reports that its event loop turns; see RunnerThread. */
 const turnIntervalMs = 500;
 
 if (!parentPort) throw new Error('a probe thread runs in a worker thread only');
@@ -98,8 +98,8 @@ function flush(): void {
 }
 
 /**
- * Loads every runner of the probe lane now: the first check must not wait for it, and what does not load is
- * not promised. Other lanes' checks do not run in this thread.
+ * Loads every runner of the probe lane now: the first check must not wait for it, and a type that fails to load is not
+ * offered. Checks of other lanes do not run in this thread.
  */
 async function loadAll(): Promise<Capabilities> {
   const loaded: string[] = [];

@@ -13,26 +13,26 @@ import { LoneRuns } from './lone-runs.ts';
 import { defaultHeapMb, defaultThreadCount, probeWorkerEntry } from './probe-threads.ts';
 
 /**
- * Beyond the runner's own deadline, its grace, what it may wait for its start, and the making of its
- * artifacts: then it is the thread that hangs.
+ * Allows for the runner's own deadline, its grace, its wait to start, and the preparation of its artifacts; after that
+ * the thread counts as stuck.
  */
 const stuckGraceMs = deadlineGraceMs + maxGateWaitMs + sealLimitMs.probe + 5000;
-/** How long the thread for runs that others are kept from is kept without any. */
+/** How long the isolated thread is kept without a run. */
 const loneIdleMs = 60_000;
 const loneRetryMs = 50;
-/** A run that the agent spoilt by being late is repeated once. */
+/** A run that the agent's own lateness spoilt is repeated once. */
 const maxTries = 2;
 const restart = { shortLifeMs: 2000, immediateRestarts: 1, firstDelayMs: 250, maxDelayMs: 10_000 };
 
 /**
- * Runs the probe lane. A run goes to the thread with the least to do, where what waits in its admission gate
- * counts twice.
+ * Runs the probe lane. A run is assigned to the thread with the lowest load; runs that wait in its admission gate count
+ * twice.
  */
 export class ProbePool implements Executor {
   readonly #options: ProbePoolOptions;
   readonly #pool: RunnerPool;
   readonly #lone: LoneRuns;
-  /** The thread for runs that others have to be kept from, while there are some. */
+  /** The thread for isolated runs, while there are any. */
   #lonePool: RunnerPool | undefined;
   #lonePoolIdle: NodeJS.Timeout | undefined;
   #loneCount = 0;
@@ -67,7 +67,7 @@ export class ProbePool implements Executor {
     });
   }
 
-  /** Starts all threads; resolves with what every one of them can run. */
+  /** Starts all threads; resolves with the capabilities that they share. */
   async start(): Promise<Capabilities> {
     const threads = this.#pool.start(this.#wantedThreads);
     const all = await Promise.all(threads.map((thread) => thread.ready));
@@ -90,12 +90,12 @@ export class ProbePool implements Executor {
     return this.#capabilities.loaded;
   }
 
-  /** What the threads can run, and why not the rest. */
+  /** Check types that the threads can run, and why others are missing. */
   get capabilities(): Capabilities {
     return this.#capabilities;
   }
 
-  /** What waits in the admission gates of all threads, and how long the oldest has. */
+  /** Number of runs in the admission gates of all threads, and the longest wait. */
   get gateState(): { readonly waiting: number; readonly oldestWaitMs: number } {
     const nowMs = this.#options.clock.monotonicMs();
     const gates = [...this.#pool.threads].map(({ gate }) => gate);
@@ -105,7 +105,7 @@ export class ProbePool implements Executor {
     };
   }
 
-  /** How busy the event loop of each thread was since the last call. */
+  /** Utilization of each thread's event loop since the last call. */
   utilizations(): number[] {
     return [...this.#pool.threads].map((thread) => thread.utilization());
   }
@@ -114,7 +114,7 @@ export class ProbePool implements Executor {
     return this.#pool.threads.size;
   }
 
-  /** Whether a thread is there that has loaded its runners. */
+  /** Whether some thread has loaded its runners. */
   get isReady(): boolean {
     return this.#pool.isReady;
   }
@@ -124,9 +124,9 @@ export class ProbePool implements Executor {
   }
 
   /**
-   * Runs one order in some thread; again and apart from others when that thread ended meanwhile.
+   * Runs one order in some thread; again, in isolation, if that thread ended meanwhile.
    *
-   * @throws ThreadEnded when the pool stops, and RunCrashes when the run ended a thread that it had alone.
+   * @throws ThreadEnded if the pool stops, and RunCrashes if the run ended a thread that it had to itself.
    */
   async run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
     if (this.#lone.isCulprit(order)) return await this.#lone.run(order, signal);
@@ -167,7 +167,7 @@ export class ProbePool implements Executor {
     }
   }
 
-  /** A thread that has loaded: one that ended while it did ended by no run's fault. */
+  /** Returns a loaded thread: one that died while loading is not the fault of a run. */
   async #loneThread(): Promise<RunnerThread> {
     while (!this.#pool.isStopping) {
       if (!this.#lonePool) {
@@ -192,7 +192,7 @@ export class ProbePool implements Executor {
     await pool?.stop();
   }
 
-  /** Gives every thread a line to the thread for scripts, when that has begun anew. */
+  /** Connects every thread with the script thread after that has restarted. */
   connectLifecycleScripts(): void {
     for (const pool of [this.#pool, this.#lonePool]) {
       for (const thread of pool?.threads ?? []) this.#connectLifecycleScripts(thread);
@@ -204,7 +204,7 @@ export class ProbePool implements Executor {
     if (port) thread.connectLifecycleScripts(port);
   }
 
-  /** Has runs that wait for their start come back, marked `isUnstarted`. */
+  /** Returns waiting runs, marked `isUnstarted`. */
   withdrawWaiting(): void {
     for (const pool of [this.#pool, this.#lonePool]) {
       for (const thread of pool?.threads ?? []) thread.withdrawWaiting();
@@ -217,13 +217,13 @@ export class ProbePool implements Executor {
 }
 
 export interface ProbePoolOptions extends RunnerSettings {
-  /** Called whenever a thread has become ready. */
+  /** Called whenever a thread becomes ready. */
   readonly onReady?: (() => void) | undefined;
-  /** Custom CA certificates that runs trust, as PEM texts; asked when a thread starts. */
+  /** Custom CA certificates that runs trust, as PEM texts; read when a thread starts. */
   readonly caCertificates?: (() => readonly string[]) | undefined;
-  /** A line to the thread for scripts, while there is one. */
+  /** A port to the script thread, while it runs. */
   readonly lifecycleScriptPort?: (() => MessagePort | undefined) | undefined;
-  /** Threads that have begun to load, of the default heap. */
+  /** Threads that are already loading, with the default heap size. */
   readonly threadsAhead?: readonly ThreadAhead[] | undefined;
   readonly threadCount?: number | undefined;
   readonly maxHeapMb?: number | undefined;

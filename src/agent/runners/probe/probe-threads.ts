@@ -2,18 +2,18 @@ import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { ThreadAhead } from '../threads/thread-ahead.ts';
 
-/** Where a probe thread begins. */
+/** The entry file of a probe thread. */
 export const probeWorkerEntry = new URL(`./probe-worker${extname(import.meta.url)}`, import.meta.url);
 
-/** Half of the cores for probes, one at least: the main thread, scripts and the kernel need the others. */
+/** Half of the cores, at least one: the main thread, scripts and the kernel need the others. */
 export function defaultThreadCount(): number {
   return Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
 }
 
 /**
- * Half of what the process may use, between 256 MB and 1 GB. Not less: V8 ends a thread that eats memory
- * cleanly only when it can notice in time, and with a small limit one burst of allocations takes the whole
- * process down (measured: at 96 MB two of five ways to eat memory did, at 512 MB none).
+ * Half of the memory available to the process, between 256 MB and 1 GB. Not less: V8 ends a thread that exhausts its
+ * heap cleanly only if it notices in time; with a small limit one burst of allocations takes down the whole process
+ * (measured: at 96 MB two of five ways to exhaust memory did, at 512 MB none).
  */
 export function defaultHeapMb(): number {
   const limitMb = process.constrainedMemory() / 2 ** 20;
@@ -21,7 +21,7 @@ export function defaultHeapMb(): number {
   return Math.round(Math.min(1024, Math.max(256, usableMb / 2)));
 }
 
-/** As many probe threads as an agent has, for one that is about to start. */
+/** Starts as many probe threads as an agent has, for an agent that is about to start. */
 export function probeThreadsAhead(): ThreadAhead[] {
   return Array.from(
     { length: defaultThreadCount() },

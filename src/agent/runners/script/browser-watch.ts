@@ -1,13 +1,13 @@
 import type { Clock } from '@picket/lib/clock.ts';
 
-/** How long a browser is left alone after it was started for trial: each trial takes half a second of processor time. */
+/** Minimum interval between trial starts of the browser: each takes half a second of processor time. */
 const restMs = 30_000;
 
 /**
- * Knows whether the browser starts, by starting it: once at first, again when a run found that it does not, and every
- * half a minute from then on until it does.
+ * Knows whether the browser starts, by starting it: once at first, again after a run reports that it does not, and from
+ * then on every half minute until it does.
  *
- * RESTING → TRYING with `runFailed` → RESTING when it starts, else → BROKEN. → TRYING after the rest.
+ * RESTING → TRYING after `runFailed` → RESTING if it starts, else → BROKEN. → TRYING after the interval.
  */
 export class BrowserWatch {
   readonly #options: BrowserWatchOptions;
@@ -20,13 +20,13 @@ export class BrowserWatch {
     this.#options = options;
   }
 
-  /** A trial at once; resolves when it is known whether the browser starts. */
+  /** Tries at once; resolves when it is known whether the browser starts. */
   async tryNow(): Promise<void> {
     await this.#try();
     if (!this.#works) void this.#watch();
   }
 
-  /** A run reported that the browser is missing or did not start: it may be that run's alone. */
+  /** A run reported that the browser is missing or did not start, which may affect only that run. */
   runFailed(): void {
     void this.#watch();
   }
@@ -64,6 +64,6 @@ export interface BrowserWatchOptions {
   readonly clock: Clock;
   /** @returns whether the browser starts. */
   readonly tryBrowser: () => Promise<boolean>;
-  /** Called when it starts again, or does not any longer. */
+  /** Called when the result of the trials has changed. */
   readonly onChanged: () => Promise<void>;
 }

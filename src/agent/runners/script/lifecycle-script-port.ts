@@ -9,9 +9,8 @@ import type {
 } from '@picket/sandbox/lifecycle/lifecycle-scripts.ts';
 
 /**
- * Runs happen on probe threads, their scripts in sandboxes that the thread for scripts has: this is the line
- * between the two, a port that neither the main thread nor anything else listens on. A session is numbered by
- * the side that asks.
+ * Runs execute on probe threads, their scripts in sandboxes of the script thread. This port connects the two directly,
+ * without the main thread. The requesting side numbers the sessions.
  */
 type Ask =
   | { readonly kind: 'open'; readonly session: number; readonly order: LifecycleJob }
@@ -40,7 +39,7 @@ type Take = (answer: Answer) => void;
 const lost = 'the part of the agent that runs scripts ended, or is not there yet';
 
 /**
- * Scripts as a probe thread has them. Where the other side is gone, they are missing until another one is
+ * Lifecycle scripts as seen by a probe thread. If the other side is gone, they are unavailable until another one is
  * connected.
  */
 export class LifecycleScriptPort implements LifecycleScripts {
@@ -48,7 +47,7 @@ export class LifecycleScriptPort implements LifecycleScripts {
   #port: MessagePort | undefined;
   #sessionCount = 0;
 
-  /** Takes the port to the thread for scripts; an earlier one is given up. */
+  /** Connects the port to the script thread and drops an earlier one. */
   connect(port: MessagePort): void {
     this.#lose();
     this.#port = port;
@@ -131,10 +130,9 @@ function lostEnd(): LifecycleScriptEnd {
 }
 
 /**
- * Serves one port with what this host has for running scripts. When the other side dies, its sessions are
- * ended.
+ * Serves one port with this host's scripts. If the other side dies, its sessions are ended.
  *
- * @param host undefined where no scripts can be run; `unavailable` then says why.
+ * @param host undefined if scripts cannot run; `unavailable` then says why.
  */
 export function serveLifecycleScripts(
   port: MessagePort,
@@ -167,11 +165,11 @@ export function serveLifecycleScripts(
         answer({ kind: 'opened', session });
       }
     } catch (thrown) {
-      // A full disk, for instance: nothing of this thread is broken by it.
+      // A full disk, for instance: this thread itself is not broken.
       const message = `no process could be started: ${toError(thrown).message}`;
       if (!entry.stop.signal.aborted) answer({ kind: 'missing', session, missing: 'sandbox', message });
     }
-    // The caller has gone, or waits to hear that it was stopped.
+    // The caller is gone, or waits for the confirmation that it was stopped.
     if (entry.stop.signal.aborted) {
       answer({ kind: 'missing', session, missing: 'sandbox', message: 'the run was stopped' });
     }

@@ -2,31 +2,26 @@ import type { Clock } from '@picket/lib/clock.ts';
 import { LruMap } from '@picket/lib/lru.ts';
 import type { Room } from '../../run/contracts.ts';
 
-/** For so long after its start a run has not yet taken what it will, in milliseconds. */
+/** During this time after its start a run has not reached its full memory use, in milliseconds. */
 const settlingMs = 5000;
-/** What a check took is believed for this long, in milliseconds. */
+/** How long the measured memory use of a check stays valid, in milliseconds. */
 const believedMs = 2 * 3_600_000;
 const maxKnownChecks = 1000;
-/** A run may need that much more than the last one of its check. */
+/** Allowance over the last run of the same check. */
 const margin = 1.15;
-/**
- * What is free is read from the host at most this often, in milliseconds: rooms are asked for with every run
- * of any lane.
- */
+/** Minimum interval between readings of free memory, in milliseconds: room is queried with every run of any lane. */
 const readEveryMs = 100;
-/**
- * A type that needs no more than this has room wherever nothing runs: on a small host it would never be run.
- */
+/** A type that needs no more than this always has room on an idle host: a small host would never run it otherwise. */
 const alwaysBytes = 600 * 1024 ** 2;
 
-/** A type of check as far as memory goes. */
+/** A check type with its memory need. */
 export interface MemoryType {
   readonly name: string;
-  /** What a run takes until it is known better, in bytes. */
+  /** Assumed memory use of a run before it is known, in bytes. */
   readonly firstBytes: number;
 }
 
-/** A run that is about to begin. */
+/** A run that is about to start. */
 export interface MemoryRun {
   readonly type: MemoryType;
   readonly checkId: string | undefined;
@@ -40,10 +35,9 @@ interface Peak {
 }
 
 /**
- * What scripts take of the host's memory, learned from what they took: of each check its last peak, and of a
- * type, whose next run may be any check's, the highest of those. For what runs that much is set aside to its
- * end, as suites grow late. Left is what was free when nothing ran without what is set aside, and never more
- * than is free now.
+ * Predicts the memory use of scripts from earlier runs: for a check its last peak; for a type, whose next run may be
+ * any check's, the highest of these. That much is reserved for a run until its end, because suites grow late. The
+ * memory left is what was free when no run was active, minus the reservations, and never more than what is free now.
  */
 export class ScriptMemory {
   readonly #clock: Clock;
@@ -57,7 +51,7 @@ export class ScriptMemory {
   #freeBytes = 0;
   #readAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param options.availableBytes what programs can still take before the host has none left. */
+  /** @param options.availableBytes memory that programs can still allocate before the host runs out. */
   constructor(options: { readonly clock: Clock; readonly availableBytes: () => number }) {
     this.#clock = options.clock;
     this.#availableBytes = options.availableBytes;
@@ -70,14 +64,13 @@ export class ScriptMemory {
   }
 
   /**
-   * @param peak.bytes undefined when nobody knows, as of a run that could not be started.
-   * @param peak.isLimit whether the run was ended because it wanted more than it may take. What it took tells
-   *   nothing of other checks then.
+   * @param peak.bytes undefined if unknown, for example for a run that could not be started.
+   * @param peak.isLimit whether the run was ended at its memory limit. Its peak then says nothing about other checks.
    */
   end(runId: string, peak: { readonly bytes: number | undefined; readonly isLimit: boolean }): void {
     const run = this.#running.get(runId);
     this.#running.delete(runId);
-    // What it took may be free now.
+    // Its memory may be free now.
     this.#readAtMs = Number.NEGATIVE_INFINITY;
     if (run?.checkId === undefined || !peak.bytes) return;
     const atMs = this.#clock.monotonicMs();
@@ -85,7 +78,7 @@ export class ScriptMemory {
     this.#peaks.set(run.checkId, { typeName: run.type.name, bytes, isLimit, atMs });
   }
 
-  /** What there is room for in addition to what runs, of types that all may come. */
+  /** Room for further runs, each of any of these types. */
   room(types: readonly MemoryType[]): Room {
     const leftBytes = this.#leftBytes();
     const isIdle = this.#running.size === 0;
@@ -96,7 +89,7 @@ export class ScriptMemory {
     });
     const open = counts.filter(({ count }) => count > 0);
     return {
-      // Whichever of them come, that many fit.
+      // This many fit whatever their types.
       count: open.length === 0 ? 0 : Math.min(...open.map(({ count }) => count)),
       fullTypes: counts.filter(({ count }) => count === 0).map(({ name }) => name),
     };

@@ -17,31 +17,31 @@ import { suitesApart } from './suites-apart.ts';
 
 const scriptWorkerEntry = new URL(`./script-worker${extname(import.meta.url)}`, import.meta.url);
 /**
- * Beyond the run's own deadline, its grace and the making of its artifacts: then it is the thread that hangs.
+ * Allows for the run's own deadline, its grace and the preparation of its artifacts; after that the thread counts as
+ * stuck.
  */
 const stuckGraceMs = deadlineGraceMs + sealLimitMs.script + 5000;
 const restart = { shortLifeMs: 60_000, immediateRestarts: 0, firstDelayMs: 1000, maxDelayMs: 60_000 };
 const maxHeapMb = 1024;
-/** How long the thread may take to end its sandboxes when the agent stops. */
+/** Time limit for the thread to end its sandboxes when the agent stops. */
 const closeMs = 8000;
 
-/** What a run of a type that says nothing takes. */
+/** Memory of a run whose type does not declare its need. */
 const usualRunBytes = 600 * 1024 ** 2;
 
 const nothing: Capabilities = { loaded: [], backends: {}, failed: [] };
 
 /**
- * What runs the script lane: one thread, which has the sandboxes. It opens them in the background, and what
- * it can run is known when it has; until then, and while a thread that died is replaced, nothing is leased
- * for it. The runs of a thread that dies reject with ThreadEnded; what they had started is ended by the
- * supervisor of the sandboxes.
+ * Runs the script lane with one thread, which owns the sandboxes. It opens them in the background, and its capabilities
+ * are known after that; until then, and while a dead thread is being replaced, no runs are leased for it. The runs of a
+ * thread that dies reject with ThreadEnded; the supervisor of the sandboxes ends their processes.
  */
 export class ScriptPool implements Executor {
   readonly #options: ScriptPoolOptions;
   readonly #memory: ScriptMemory;
   readonly #pool: RunnerPool;
   #capabilities = nothing;
-  /** Check types by run. */
+  /** Check types by run id. */
   readonly #runningTypes = new Map<string, string>();
   /** Why the last thread ended. */
   #lastEnd = 'it was not started';
@@ -78,8 +78,7 @@ export class ScriptPool implements Executor {
   }
 
   /**
-   * Begins to open the sandboxes; resolves with what can be run, once that is known: nothing, when the thread
-   * dies of it.
+   * Starts to open the sandboxes; resolves with the capabilities once they are known: none if the thread dies of it.
    */
   async start(): Promise<Capabilities> {
     if (this.#pool.isStopping || !this.isWanted) return nothing;
@@ -91,7 +90,7 @@ export class ScriptPool implements Executor {
     return this.#capabilities.loaded;
   }
 
-  /** Without runtimes while no thread is there: runs of other types may need them for scripts around them. */
+  /** Without runtimes while no thread is ready: runs of other types may need them for their lifecycle scripts. */
   get capabilities(): Capabilities {
     return this.isReady ? this.#capabilities : { ...this.#capabilities, runtimes: [] };
   }
@@ -100,12 +99,12 @@ export class ScriptPool implements Executor {
     return this.#pool.isReady;
   }
 
-  /** Whether it is known what this host can run; false while the sandboxes are being opened. */
+  /** Whether the capabilities of this host are known; false while the sandboxes are being opened. */
   get isSettled(): boolean {
     return this.isReady || this.#pool.shortLives > 1 || !this.isWanted;
   }
 
-  /** A line to the thread, for scripts around runs of others; undefined while it is not ready. */
+  /** Opens a port to the thread, for the lifecycle scripts of other runs; undefined while it is not ready. */
   openLifecycleScriptPort(): MessagePort | undefined {
     if (!this.#thread || !this.isReady) return undefined;
     const { port1, port2 } = new MessageChannel();
@@ -126,7 +125,7 @@ export class ScriptPool implements Executor {
     );
   }
 
-  /** How many more runs this host has memory for, and of which types none; suites also where they would meet. */
+  /** Number of further runs that fit into memory, and the types that do not; excludes suites that would conflict. */
   get room(): Room {
     const room = this.#memory.room(this.#capabilities.loaded.map(memoryType));
     const sharesNetwork = this.#capabilities.sandbox?.hasOwnNetwork === false;
@@ -136,7 +135,7 @@ export class ScriptPool implements Executor {
   /**
    * Runs one order.
    *
-   * @throws ThreadEnded when the thread died or was ended before the run was done.
+   * @throws ThreadEnded if the thread died or was ended before the run was done.
    */
   async run(order: RunOrder, signal: AbortSignal): Promise<FinishedRun> {
     const thread = this.#thread;
@@ -178,7 +177,7 @@ export class ScriptPool implements Executor {
       for (const reason of reasons) log.warn({ reason }, 'script sandbox degraded');
     }
     for (const { name, reason } of failed) {
-      // That nobody wants a model is no reason to worry.
+      // A model that was never configured is not a problem.
       const level = reason === modelMissing ? 'info' : 'warn';
       log[level]({ checkType: name, reason }, 'check type is not available on this host');
     }
@@ -190,18 +189,18 @@ function memoryType(name: string): MemoryType {
 }
 
 export interface ScriptPoolOptions extends RunnerSettings {
-  /** What the sandboxes are made of, asked when a thread starts. */
+  /** Settings of the sandboxes, read when a thread starts. */
   readonly scripts: () => ScriptHostSettings;
-  /** Where suites get their code bundles; without it, and without a bundle of their own, none can be run. */
+  /** Where suites fetch their code bundles; without it only `codeBundle` can run. */
   readonly service?: ServiceAccess | undefined;
-  /** The only code bundle there is, on this host's disk. */
+  /** The only code bundle available, on this host's disk. */
   readonly codeBundle?: WorkerStart['codeBundle'];
   /** See `WorkerStart`. */
   readonly isBrowserTried?: boolean | undefined;
-  /** The model that runs may ask. */
+  /** The model that runs may use. */
   readonly model?: ModelAccess | undefined;
-  /** Hears of every question to it. */
+  /** Called after every request to it. */
   readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
-  /** Called whenever it has become known what can be run. */
+  /** Called whenever the capabilities become known. */
   readonly onReady?: (() => void) | undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Entry of the thread for scripts. It holds the sandboxes and follows what happens in them; the scripts
- * themselves run in processes that a supervisor process starts. What a run left is searched for secrets here
- * too, so that no probe and nothing of the main thread waits for it.
+ * Entry of the script thread. It owns the sandboxes and follows their events; the scripts themselves run in processes
+ * that a supervisor process starts. Artifacts are also scrubbed here, so that neither probes nor the main thread wait
+ * for it.
  */
 
 import { createReadStream } from 'node:fs';
@@ -46,15 +46,15 @@ const {
   isBrowserTried,
 } = workerData as WorkerStart;
 trustAlso(scripts?.caCertificates ?? []);
-/** Code bundles that are kept for later runs, all together, in bytes. */
+/** Size limit of cached code bundles together, in bytes. */
 const maxKeptBundleBytes = 2_000_000_000;
 const types = allTypes.filter(({ name, lane }) => lane === 'script' && wanted.includes(name));
-/** What all runs of the day have spent: it outlives what the sandboxes are opened with. */
+/** Model usage of all runs today: it outlives a reopening of the sandboxes. */
 const day = new DaySpending(() => systemClock.wallMs());
 const running = new Map<string, AbortController>();
 let isClosing = false;
 
-/** How often to look whether other runtimes are installed, in milliseconds. */
+/** Poll interval for changes of the installed runtimes, in milliseconds. */
 const lookMs = 5000;
 let lookedAt = await state();
 let opened = open();
@@ -75,7 +75,7 @@ port.on('message', (message: ToWorker) => {
   }
 });
 
-/** A run by itself finds out as it goes whether the browser starts. */
+/** A single run finds out by itself whether the browser starts. */
 const browserWatch =
   isBrowserTried && types.some(({ needsBrowser }) => needsBrowser) ? watchBrowser() : undefined;
 await tryBrowserAndWarmUp();
@@ -83,7 +83,7 @@ send({ type: 'ready', capabilities: await capabilities() });
 collectStartGarbage();
 void watchRuntimes();
 
-/** Side by side: both wait for a process to load. */
+/** In parallel: both wait for a process to load. */
 async function tryBrowserAndWarmUp(): Promise<void> {
   const { host } = await opened;
   const isWarmProcessUsed = types.some(
@@ -118,13 +118,13 @@ function state(): Promise<string> {
   return installedState(scripts?.runtimesDirectory ?? '');
 }
 
-/** A runtime may be installed, or be complete only, after the agent has started. */
+/** A runtime may be installed, or become complete, after the agent has started. */
 async function watchRuntimes(): Promise<void> {
   for (let seen = lookedAt; !isClosing; ) {
     await delay(lookMs, undefined, { ref: false });
     const last = seen;
     seen = await state();
-    // One that still changes is being installed.
+    // A runtime that is still changing is being installed.
     if (seen === lookedAt || seen !== last) continue;
     lookedAt = seen;
     const { host } = await opened;
@@ -132,7 +132,7 @@ async function watchRuntimes(): Promise<void> {
       await host?.lookAgain();
     } catch (thrown) {
       if (!(thrown instanceof SandboxUnavailable)) throw thrown;
-      continue; // what is gone from the disk shows in the runs that need it
+      continue; // runs that need a missing file will report it
     }
     if (!host) {
       opened = open();
@@ -158,7 +158,7 @@ async function open(): Promise<{ host?: OpenScriptHost; unavailable?: string }> 
   }
 }
 
-/** The one bundle of a run without a service. */
+/** The only bundle of a run without a service. */
 async function openLocalBundle(): Promise<CodeBundles> {
   return {
     async open(key) {
@@ -168,10 +168,10 @@ async function openLocalBundle(): Promise<CodeBundles> {
   };
 }
 
-/** The thread gets bundles itself: their bytes are none of the main thread's business. */
+/** The thread fetches bundles itself: the main thread does not need their bytes. */
 async function openBundles(directory: string): Promise<FetchedBundles> {
   if (!service) throw new Error('the thread for scripts does not know the service');
-  // A connection of its own: bundles are large, and no claim waits behind one.
+  // A separate connection: bundles are large, and no claim should wait behind one.
   const connection = new ServiceConnection(service, {
     version: packageVersion(),
     maxAnswerBytes: maxCodeBundleBytes,
@@ -180,7 +180,7 @@ async function openBundles(directory: string): Promise<FetchedBundles> {
   return await FetchedBundles.open({ directory, maxBytes: maxKeptBundleBytes, fetch });
 }
 
-/** What of the host's means each type needs decides whether it is offered. */
+/** Offers each type whose required resources the host has. */
 async function capabilities(): Promise<Capabilities> {
   const { host, unavailable } = await opened;
   const loaded: string[] = [];
@@ -204,7 +204,7 @@ async function capabilities(): Promise<Capabilities> {
   return { loaded, backends, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
 }
 
-/** What is said of a browser that is there and does not start. */
+/** Why the installed browser does not start. */
 function brokenBrowserOf(host: OpenScriptHost | undefined): string | undefined {
   const browser = host?.browser;
   return browser && 'missing' in browser && browser.isBroken ? browser.missing : undefined;

@@ -4,11 +4,10 @@ import type { Room } from '../../run/contracts.ts';
 const suiteTypes = checkTypes.filter(({ needsSuites }) => needsSuites).map(({ name }) => name);
 
 /**
- * Room for one suite at a time, where runs share the host's network: a suite with `reuseExistingServer` would
- * test the web server of another. One claim brings one run then, which may be a suite; the next claim follows
- * at once.
+ * Limits room to one suite at a time if runs share the host's network: a suite with `reuseExistingServer` would test
+ * the web server of another. While a suite may be leased, a claim returns only one run; the next claim follows at once.
  *
- * @param running check types of the runs under way.
+ * @param running check types of the active runs.
  */
 export function suitesApart(room: Room, running: readonly string[]): Room {
   if (!running.some((name) => findCheckType(name)?.needsSuites)) {

@@ -13,32 +13,29 @@ import type { WorkerStart } from './worker-protocol.ts';
 const watchIntervalMs = 1000;
 const allNames = checkTypes.map(({ name }) => name);
 
-/** What every thread that runs checks needs, whatever its lane. */
+/** Settings of every thread that runs checks, whatever its lane. */
 export interface RunnerSettings extends Pick<WorkerStart, 'ownSecrets'> {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Names of the check types to load; all when absent. */
+  /** Names of the check types to load; defaults to all. */
   readonly checkTypes?: readonly string[] | undefined;
-  /** What to add to `monotonicMs` to get the service's time, as known now. */
+  /** Current offset from `monotonicMs` to the service's time. */
   readonly serviceOffsetMs: () => number;
-  /** Where runs may connect to, asked when a thread starts; the default policy when absent. */
+  /** Addresses that runs may connect to, read when a thread starts; defaults to the standard policy. */
   readonly egress?: (() => EgressSettings) | undefined;
-  /** Where runs keep artifacts, asked for each of them; they keep none when it is absent. */
+  /** Folder for artifacts, read for each run; runs keep none if absent. */
   readonly artifactFolder?: (() => string | undefined) | undefined;
-  /** Another program for the threads that speaks the same messages. */
+  /** Another program for the threads, with the same messages. */
   readonly entry?: URL | undefined;
-  /** When a thread counts as hanging, unless after the usual time. */
+  /** When a thread counts as hanging; a default applies if absent. */
   readonly hang?: HangLimits | undefined;
 }
 
-/**
- * How soon a thread that ended is replaced: at once, until too many in a row were short-lived; then with
- * back-off.
- */
+/** How soon a thread that ended is replaced: at once, until too many in a row were short-lived; then with back-off. */
 export interface RestartPolicy {
   /** A thread that lived for less than this was short-lived. */
   readonly shortLifeMs: number;
-  /** Short lives in a row that are replaced at once. */
+  /** Short-lived threads in a row that are replaced at once. */
   readonly immediateRestarts: number;
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
@@ -46,15 +43,15 @@ export interface RestartPolicy {
 
 export interface RunnerPoolOptions {
   readonly settings: RunnerSettings;
-  /** In logs, and for people who look at threads. */
+  /** For logs and thread listings. */
   readonly name: 'probe' | 'scripts';
   /** The program of a thread, unless the settings name another. */
   readonly entry: URL;
   readonly maxHeapMb: number;
-  /** Threads that have begun to load: the first ones of the pool. */
+  /** Threads that are already loading; they become the first ones of the pool. */
   readonly ahead?: readonly ThreadAhead[] | undefined;
   readonly restart: RestartPolicy;
-  /** What a thread of this lane is given in addition to the settings, asked when it starts. */
+  /** Start parameters of this lane in addition to the settings, read when a thread starts. */
   readonly start: () => Partial<WorkerStart>;
   readonly onStarted?: (thread: RunnerThread) => void;
   readonly onReady: (thread: RunnerThread, capabilities: Capabilities) => void;
@@ -65,10 +62,9 @@ export interface RunnerPoolOptions {
 /**
  * Supervises the threads of a lane: starts them, ends those that hang, replaces those that ended.
  *
- * STARTING: a thread loads its runners. → READY when it has said what it can run. → ENDED when it dies, or is
- * ended because a run should have come back long ago; its runs reject with ThreadEnded. → STARTING: another
- * takes its place, after the delay of the restart policy. `stop` ends all threads from any state, and starts
- * none.
+ * STARTING: a thread loads its runners. → READY when it has reported its capabilities. → ENDED when it dies, or is
+ * ended because a run is long overdue; its runs reject with ThreadEnded. → STARTING: another thread replaces it, after
+ * the delay of the restart policy. `stop` ends all threads from any state and starts none.
  */
 export class RunnerPool {
   readonly #options: RunnerPoolOptions;
@@ -104,7 +100,7 @@ export class RunnerPool {
     return this.#isStopping;
   }
 
-  /** How many threads had to be replaced since the start. */
+  /** How many threads were replaced since the start. */
   get replacedCount(): number {
     return this.#replacedCount;
   }
@@ -114,7 +110,7 @@ export class RunnerPool {
     return this.#shortLives;
   }
 
-  /** @param closeMs how long threads may take to clean up before they are ended. */
+  /** @param closeMs how long threads may take to clean up before they are terminated. */
   async stop(closeMs = 0): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#watch);
@@ -199,7 +195,7 @@ export class RunnerPool {
       if (await thread.isHanging(nowMs, this.#options.settings.hang))
         await thread.terminate('it hung in one run');
     } catch (thrown) {
-      // It ended while it was asked.
+      // It ended during the query.
       if (errorCodeOf(thrown) !== 'ERR_WORKER_NOT_RUNNING') throw thrown;
     }
   }

@@ -9,7 +9,7 @@ import { GateStats } from '../probe/gate-stats.ts';
 import { type ThreadAhead, threadOptions } from './thread-ahead.ts';
 import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
 
-/** The thread that had a run ended before the run did. */
+/** The thread ended before its run did. */
 export class ThreadEnded extends Error {
   constructor(reason: string) {
     super(`The thread that ran the check ended: ${reason}`);
@@ -18,8 +18,8 @@ export class ThreadEnded extends Error {
 }
 
 /**
- * A thread whose event loop was silent for a while, and then used this much processor time without a turn,
- * hangs. Time alone would say so of a thread that got no processor.
+ * A thread hangs if its event loop was silent for a while and then used this much processor time without a turn.
+ * Silence alone could also mean that the thread got no processor.
  */
 export interface HangLimits {
   readonly silentMs: number;
@@ -36,42 +36,41 @@ interface Pending {
 }
 
 /**
- * One thread that runs checks (probes, or scripts through their sandboxes), seen from the main thread.
+ * One thread that runs checks (probes, or scripts through their sandboxes), as seen by the main thread.
  *
- * STARTING: the worker loads its runners; orders are accepted and wait in its message queue. → READY when it
- * has said what it can run. → ENDED when it dies or is stopped: every pending run rejects with ThreadEnded,
- * `ended` resolves with the reason, and nothing is accepted any more. A thread that ended is never used
- * again.
+ * STARTING: the worker loads its runners; orders are accepted and wait in its message queue. → READY when it has
+ * reported its capabilities. → ENDED when it dies or is stopped: every pending run rejects with ThreadEnded, `ended`
+ * resolves with the reason, and no more orders are accepted. A thread that ended is never reused.
  */
 export class RunnerThread {
   readonly #worker: Worker;
   readonly #pending = new Map<string, Pending>();
   readonly #situation: () => RunSituation;
-  /** What waits in the thread's admission gate. */
+  /** State of the thread's admission gate. */
   readonly gate = new GateStats();
   #orders: RunOrder[] = [];
   #aborts: string[] = [];
   #isEnded = false;
   #lastUtilization: EventLoopUtilization | undefined;
   #lastError: Error | undefined;
-  /** What the thread had used when its event loop was first found silent. */
+  /** CPU time of the thread when its event loop was first found silent. */
   #silence: { readonly turnedAtMs: number; readonly cpuMs: number } | undefined;
-  /** Resolves with what the thread can run; rejects when it ends before. */
+  /** Resolves with the thread's capabilities; rejects if it ends before. */
   readonly ready: Promise<Capabilities>;
-  /** Resolves with the reason when the thread has ended, for whatever reason. */
+  /** Resolves with the reason when the thread has ended, for whatever cause. */
   readonly ended: Promise<string>;
 
   constructor(options: {
     readonly entry: URL;
-    /** For people who look at threads. */
+    /** For thread listings. */
     readonly name: string;
     readonly start: Omit<WorkerStart, 'gateMemory'>;
     readonly maxHeapMb: number;
-    /** One that has begun to load, to be used if it is still there. */
+    /** A thread that is already loading, used if it is still alive. */
     readonly ahead?: ThreadAhead | undefined;
-    /** Asked whenever orders go to the thread. */
+    /** Read whenever orders are sent to the thread. */
     readonly situation: () => RunSituation;
-    /** Called when what the thread can run has changed since it was ready. */
+    /** Called when the capabilities have changed since the thread was ready. */
     readonly onChanged?: (capabilities: Capabilities) => void;
     readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
   }) {
@@ -84,7 +83,7 @@ export class RunnerThread {
     const ended = Promise.withResolvers<string>();
     this.ready = ready.promise;
     this.ended = ended.promise;
-    // Those who wait for it see the rejection; without them it is not unhandled.
+    // Callers that await it see the rejection; without callers it must not count as unhandled.
     this.ready.catch(() => undefined);
     this.#worker.on('message', (message: FromWorker) => {
       if (message.type === 'ready') ready.resolve(message.capabilities);
@@ -117,10 +116,9 @@ export class RunnerThread {
   /**
    * Runs one order.
    *
-   * @param overdueAtMs when the thread counts as stuck if the run has not come back.
-   * @param signal stops the run; its report still comes.
-   * @throws ThreadEnded when the thread dies first, and RangeError or DataCloneError when the order cannot be
-   * sent.
+   * @param overdueAtMs when the thread counts as stuck if the run has not returned.
+   * @param signal stops the run; its report still arrives.
+   * @throws ThreadEnded if the thread dies first, and RangeError or DataCloneError if the order cannot be sent.
    */
   async run(order: RunOrder, overdueAtMs: number, signal: AbortSignal): Promise<FinishedRun> {
     if (this.#isEnded) throw new ThreadEnded('it ended before the run started');
@@ -136,36 +134,36 @@ export class RunnerThread {
     }
   }
 
-  /** Has everything that waits in the thread's admission gate come back unstarted. */
+  /** Makes all runs in the thread's admission gate return unstarted. */
   withdrawWaiting(): void {
     if (this.#orders.length > 0) this.#sendOrders();
     this.#post({ type: 'withdraw' });
   }
 
-  /** Gives the thread its end of a line to another thread. */
+  /** Gives the thread its end of a channel to another thread. */
   connectLifecycleScripts(port: MessagePort): void {
     if (this.#isEnded) port.close();
     else this.#worker.postMessage({ type: 'lifecycle-scripts', port } satisfies ToWorker, [port]);
   }
 
-  /** How much of its time since the last call the thread's event loop was at work: 0 to 1. */
+  /** Event loop utilization of the thread since the last call, 0 to 1. */
   utilization(): number {
     const { eventLoopUtilization } = this.#worker.performance;
     const now = eventLoopUtilization();
     const last = this.#lastUtilization;
     this.#lastUtilization = now;
-    // Given one instant only, the runtime compares it with the present one: noise.
+    // With a single argument the runtime compares it with the current value, which is noise.
     const { utilization } = last ? eventLoopUtilization(now, last) : now;
     return utilization;
   }
 
-  /** Whether a run should have come back before `nowMs`. */
+  /** Whether a run should have returned before `nowMs`. */
   isStuck(nowMs: number): boolean {
     for (const { overdueAtMs } of this.#pending.values()) if (overdueAtMs < nowMs) return true;
     return false;
   }
 
-  /** Whether the thread works on something that does not end. To be asked every second. */
+  /** Whether the thread is stuck in work that does not end. Call it every second. */
   async isHanging(nowMs: number, hang = defaultHang): Promise<boolean> {
     const { turnedAtMs } = this.gate;
     if (this.#isEnded || turnedAtMs === undefined || nowMs - turnedAtMs < hang.silentMs) return false;
@@ -181,7 +179,7 @@ export class RunnerThread {
     await this.ended;
   }
 
-  /** Ends the thread now; pending runs reject. */
+  /** Terminates the thread now; pending runs reject. */
   async terminate(reason: string): Promise<void> {
     this.#lastError ??= new Error(reason);
     await this.#worker.terminate();
@@ -204,7 +202,7 @@ export class RunnerThread {
     queueMicrotask(() => {
       const runIds = this.#aborts;
       this.#aborts = [];
-      // Orders of the same moment go first: an abort of a run the worker does not know would be lost.
+      // Send new orders first: an abort of a run that the worker does not know would be lost.
       if (this.#orders.length > 0) this.#sendOrders();
       this.#post({ type: 'abort', runIds });
     });

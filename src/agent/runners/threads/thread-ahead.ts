@@ -9,16 +9,16 @@ import { ownThreadEnvironment } from '@picket/lib/env.ts';
 import { shareNativeLoads } from '@picket/probes/sys/native-loads.ts';
 import type { WorkerStart } from './worker-protocol.ts';
 
-/** What a thread has instead of a WorkerStart until somebody takes it. */
+/** Data of a thread that waits for its WorkerStart. */
 interface Awaited {
-  /** 0 until its start was sent. */
+  /** 0 until the start parameters are sent. */
   readonly sent: Int32Array;
 }
 
 /**
- * A thread that loads its program while nobody knows yet what it is to work with: an agent's main thread has
- * as much to load, and is ready a third sooner when both do it at the same time. The thread waits in
- * `startOfThread` until it is taken; it keeps no process alive.
+ * A thread that loads its program before its start parameters are known: an agent's main thread has as much to load,
+ * and is ready a third sooner if both load at the same time. The thread waits in `startOfThread` until it is taken; it
+ * keeps no process alive.
  */
 export class ThreadAhead {
   readonly #worker: Worker;
@@ -37,18 +37,18 @@ export class ThreadAhead {
         resolve();
       });
     });
-    // The pool starts another one instead, and hears the reason from that.
+    // The pool starts another thread instead, which reports the reason.
     this.#worker.once('error', () => {
       this.#hasEnded = true;
     });
   }
 
-  /** Ends the thread, taken or not. */
+  /** Terminates the thread, taken or not. */
   async terminate(): Promise<void> {
     await this.#worker.terminate();
   }
 
-  /** The thread, which begins with `start` now; undefined when it has ended. To be called once. */
+  /** Returns the thread, which now begins with `start`; undefined if it has ended. Call it once. */
   take(start: WorkerStart): Worker | undefined {
     if (this.#hasEnded) return undefined;
     this.#worker.ref();
@@ -59,7 +59,7 @@ export class ThreadAhead {
   }
 }
 
-/** What this thread works with, once that is known. */
+/** Returns this thread's start parameters; blocks until they arrive. */
 export function startOfThread(): WorkerStart {
   const given = workerData as WorkerStart | Awaited;
   if (!('sent' in given)) return given;
@@ -69,15 +69,16 @@ export function startOfThread(): WorkerStart {
   return start.message as WorkerStart;
 }
 
-/** How threads that run checks are started. */
+/** Options of all threads that run checks. */
 export function threadOptions(options: { readonly name: string; readonly maxHeapMb: number }): WorkerOptions {
   shareNativeLoads();
   return {
     name: options.name,
-    // Runners get what they need through their context; the agent's own environment is none of their business.
+    // Runners get what they need through their context; they must not see the agent's own environment.
     env: ownThreadEnvironment,
-    // A thread that eats memory mostly dies alone; when V8 notices too late the agent dies and its leases go on. Few
-    // objects outlive a run: with more room for new ones V8 would take twice the memory for a few collections less.
+    // A thread that exhausts its heap usually dies alone; if V8 notices too late, the agent dies and other agents take
+    // over its leases. Few objects outlive a run: a larger young generation would double the memory and save few
+    // collections.
     resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: options.maxHeapMb },
   };
 }

@@ -6,54 +6,54 @@ import type { ScriptHostSettings } from '@picket/sandbox/host/settings.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
 
-/** What a thread that runs checks gets when it starts. */
+/** Start parameters of a thread that runs checks. */
 export interface WorkerStart {
   /** Secrets that are removed from every report, whatever the check. */
   readonly ownSecrets: readonly string[];
   /** Names of the check types to load, of those that run in this kind of thread. */
   readonly checkTypes: readonly string[];
-  /** Where runs may connect to. */
+  /** Addresses that runs may connect to. */
   readonly egress: EgressSettings;
   /** Memory of the GateStats of the thread. */
   readonly gateMemory: SharedArrayBuffer;
-  /** What bodies of the thread's runs may hold together; absent where no probes run. */
+  /** Memory limit for all bodies of the thread's runs together; absent if no probes run. */
   readonly bodyMemoryBytes?: number | undefined;
   /** Custom CA certificates that the thread trusts, as PEM texts. */
   readonly caCertificates?: readonly string[] | undefined;
-  /** What the thread for scripts makes its sandboxes of; no other thread has it. */
+  /** Settings of the sandboxes; only the script thread has them. */
   readonly scripts?: ScriptHostSettings | undefined;
-  /** Whether the browser is started for trial before types that need one are offered; a single run finds out by itself. */
+  /** Whether to try the browser before types that need one are offered; a single run finds out by itself. */
   readonly isBrowserTried?: boolean | undefined;
-  /** Where the thread for scripts gets code bundles; absent where there is no service. */
+  /** Where the script thread fetches code bundles; absent without a service. */
   readonly service?: ServiceAccess | undefined;
-  /** The model that runs of the thread for scripts may ask. */
+  /** The model that runs of the script thread may use. */
   readonly model?: ModelAccess | undefined;
   /** A code bundle on this host's disk, for a run without a service. */
   readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
 }
 
-/** What the main thread knew when it sent orders on; it learns such things after the threads have started. */
+/** State of the main thread when it sent orders; it is only known after the threads have started. */
 export interface RunSituation {
-  /** What to add to `monotonicMs` to get the service's time. */
+  /** Offset from `monotonicMs` to the service's time. */
   readonly serviceOffsetMs: number;
-  /** The agent's work folder for artifacts; absent where none are kept. */
+  /** The agent's work folder for artifacts; absent if none are kept. */
   readonly artifactFolder?: string | undefined;
 }
 
 export type ToWorker =
   | { readonly type: 'run'; readonly situation: RunSituation; readonly orders: readonly RunOrder[] }
   | { readonly type: 'abort'; readonly runIds: readonly string[] }
-  /** Everything that waits in the admission gate comes back unstarted. */
+  /** Makes all runs in the admission gate return unstarted. */
   | { readonly type: 'withdraw' }
-  /** The line between a probe thread and the thread for scripts: one end for each. */
+  /** The channel between a probe thread and the script thread: one end for each. */
   | { readonly type: 'lifecycle-scripts'; readonly port: MessagePort }
-  /** The thread cleans up and ends. */
+  /** Makes the thread clean up and end. */
   | { readonly type: 'close' };
 
 export type FromWorker =
   | { readonly type: 'ready'; readonly capabilities: Capabilities }
-  /** What can be run has changed since. */
+  /** The capabilities have changed since `ready`. */
   | { readonly type: 'changed'; readonly capabilities: Capabilities }
-  /** The model was asked something. */
+  /** A request was sent to the model. */
   | { readonly type: 'model-asked'; readonly outcome: ModelOutcome }
   | { readonly type: 'finished'; readonly runs: readonly FinishedRun[] };

@@ -1,7 +1,7 @@
-/** What a file is, by its first bytes: file names and content types are the script's word. */
+/** Kind of a file by its first bytes: file names and content types from scripts are not trusted. */
 export type ContentKind = 'text' | 'zip' | 'gzip' | 'zstd' | 'media' | 'capture' | 'opaque';
 
-/** How many bytes `contentKind` looks at, at most. */
+/** Maximum number of bytes that `contentKind` reads. */
 export const magicBytes = 16;
 
 const signatures: readonly (readonly [ContentKind, readonly number[], number])[] = [
@@ -23,8 +23,8 @@ const signatures: readonly (readonly [ContentKind, readonly number[], number])[]
 ];
 
 /**
- * Formats that hide texts in ways that cannot be undone here: packed by what Node cannot unpack, or drawn with glyphs of
- * fonts that the file brings along.
+ * Formats that hide text in ways that cannot be undone here: compressed in a way that Node cannot decompress, or drawn
+ * with glyphs of embedded fonts.
  */
 const opaqueFormats: readonly (readonly [string, Buffer])[] = [
   ['pdf', Buffer.from('%PDF')],
@@ -35,14 +35,14 @@ const opaqueFormats: readonly (readonly [string, Buffer])[] = [
   ['lz4', Buffer.from('04224d18', 'hex')],
 ];
 
-/** The name of the format when a file that begins with these bytes cannot be searched. */
+/** The name of the format if a file that begins with these bytes cannot be searched. */
 export function opaqueFormat(start: Buffer): string | undefined {
   return opaqueFormats.find(([, magic]) => start.subarray(0, magic.length).equals(magic))?.[0];
 }
 
 /**
- * What a file that begins with these bytes is. Whatever is not known is treated as text: a secret is searched
- * for in every byte of it.
+ * Determines the kind of a file by its first bytes. Unknown formats are treated as text: every byte is searched for
+ * secrets.
  */
 export function contentKind(start: Buffer): ContentKind {
   const found = signatures.find(([, signature, offset]) =>

@@ -7,17 +7,17 @@ import { maxSeenCredentials, seenCredentials } from '../seen-credentials.ts';
 import { contentKind, magicBytes } from './content-kind.ts';
 
 const readBytes = 1024 * 1024;
-/** Files of traces and reports have lines; where one has none, that many bytes are looked at together. */
+/** Files of traces and reports consist of lines; without line breaks, this many bytes are searched at once. */
 const maxHeldBytes = 16 * 1024 * 1024;
 const newline = 0x0a;
-/** Bodies of answers and pictures: requests with their headers are listed outside of it. */
+/** Response bodies and images: requests with their headers are listed outside of it. */
 const resourceFolder = 'resources/';
 
 /**
- * Values of credential headers in the files of a run. Where a request succeeds, its trace alone shows the token that it
- * sent; the answer that brought the token stands there, too, without a header.
+ * Finds values of credential headers in the files of a run. If a request succeeds, only its trace shows the token that
+ * it sent; the response that delivered the token is there as well, without a header.
  *
- * @param signal ends the search; what was found until then is returned.
+ * @param signal ends the search; the credentials found so far are returned.
  */
 export async function credentialsInFiles(paths: readonly string[], signal: AbortSignal): Promise<string[]> {
   const found = new Set<string>();
@@ -28,7 +28,7 @@ export async function credentialsInFiles(paths: readonly string[], signal: Abort
         if (found.size >= maxSeenCredentials || signal.aborted) return [...found];
       }
     } catch (thrown) {
-      // One that cannot be read is not sent either.
+      // An unreadable file is not sent either.
       if (!(thrown instanceof Unscrubbable) && !isZlibError(thrown)) throw thrown;
     }
   }
@@ -39,7 +39,7 @@ async function* textsOf(path: string): AsyncGenerator<Buffer> {
   const kind = contentKind(await firstBytes(path));
   if (kind === 'text') yield* inLines(createReadStream(path, { highWaterMark: readBytes }));
   if (kind !== 'zip') return;
-  // What reads archives is large, and most agents meet none.
+  // The archive reader is large, and most agents never need it.
   const { ZipSource } = await import('./zip-source.ts');
   const archive = await ZipSource.open(path);
   try {
@@ -60,7 +60,7 @@ function inflatedPieces(packed: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   return pipeline(Readable.from(packed), createInflateRaw({ chunkSize: readBytes }), () => undefined);
 }
 
-/** Pieces that end with a line. */
+/** Splits a stream into chunks that end at a line break. */
 async function* inLines(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer[] = [];
   let heldBytes = 0;

@@ -1,11 +1,12 @@
 import type { SecretRange, SecretShape } from '../shapes/shape.ts';
 
 /**
- * How files begin in Base64: archives, packed texts, images, and what cannot be searched. Each is as long as the format
- * allows, because short anchors slow the search; other beginnings are seen where a key or a URL says that there is one.
+ * How files begin in Base64: archives, compressed texts, images, and formats that cannot be searched. Each is as long
+ * as the format allows, because short anchors slow the search; other files are found by a key or a URL that announces
+ * them.
  */
 const signatures = [
-  // zip, by the version that its first member asks for
+  // zip, by the version that its first member requires
   'UEsDBAoA',
   'UEsDBBQA',
   'UEsDBC0A',
@@ -21,11 +22,11 @@ const signatures = [
 ];
 /** Keys under which JSON carries bytes: attachments, bodies, entries of HAR files, frames. */
 const keys = ['body', 'data', 'text', 'content', 'base64', 'payload', 'bytes', 'buffer'];
-/** What begins where: a key's value behind its quote, the data of a URL behind its comma. */
+/** Anchors of embedded data: the quote after a key, or the comma of a data URL. */
 const keyAnchors = keys.flatMap((key) => [`"${key}":`, `"${key}\\":`]);
 const dataUrl = ';base64,';
 const afterKey = /^\s{0,8}\\{0,7}"/;
-/** A text of letters alone is not taken for Base64 where only its key says so. */
+/** A text of letters alone does not count as Base64 if only its key suggests it. */
 const minKeyedLength = 24;
 const minLength = 12;
 
@@ -39,7 +40,7 @@ const lowerR = 0x72;
 const slash = 0x2f;
 const backslash = 0x5c;
 
-/** The anchors under which a run of Base64 is looked for, as shapes that say where it begins. */
+/** Anchors of Base64 runs, as shapes that locate the start of the run. */
 class RunStart implements SecretShape {
   readonly anchor: Buffer;
   readonly reachBackBytes = 0;
@@ -52,7 +53,7 @@ class RunStart implements SecretShape {
     this.reachForwardBytes = anchor.length + 16;
   }
 
-  /** An empty range where the run begins. */
+  /** An empty range at the start of the run. */
   rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
     const from = anchorStart + this.anchor.length;
     if (this.#isKey) {
@@ -71,21 +72,23 @@ export function runStarts(): SecretShape[] {
   return [...signatures, dataUrl, ...keyAnchors].map((anchor) => new RunStart(anchor));
 }
 
-/** How far before the end of some bytes a run may begin that is seen only with the next ones. */
+/** How far before the end of a chunk a run may begin that is recognized only with the next chunk. */
 export const startReachBytes = 32;
 
 function isOfRun(byte: number | undefined): boolean {
   return byte !== undefined && alphabet[byte] === 1;
 }
 
-/** A run of Base64: from where to where, what it says, and how it is written. */
+/** A run of Base64 characters. */
 export interface Base64Run {
   readonly end: number;
-  /** Whether it goes on to the end of the bytes: more of it may follow. */
+  /** Whether it extends to the end of the bytes: more of it may follow. */
   readonly isOpen: boolean;
 }
 
-/** Where the run ends that begins there: lines may be broken, in the text or as escapes, and slashes escaped. */
+/**
+ * Finds the end of the run that begins at `start`: it may contain line breaks, literal or escaped, and escaped slashes.
+ */
 export function runFrom(bytes: Buffer, start: number): Base64Run {
   let at = start;
   let end = start;
@@ -108,18 +111,18 @@ export function runFrom(bytes: Buffer, start: number): Base64Run {
   return { end, isOpen: true };
 }
 
-/** Behind a line break, or behind the backslash of an escaped slash; the place itself where neither is. */
+/** Position after a line break, or after the backslash of an escaped slash; `at` itself if there is neither. */
 function breakEnd(bytes: Buffer, at: number): number {
   if (bytes[at] !== backslash) return at + 1;
   let next = at;
   while (bytes[next] === backslash) next += 1;
   if (bytes[next] === slash) return next;
   if (bytes[next] !== lowerN && bytes[next] !== lowerR) return at;
-  // `\nABC` in Base64 that is not wrapped ends a string; wrapped Base64 goes on with more of it.
+  // `\nABC` in Base64 that is not wrapped ends a string; wrapped Base64 continues after it.
   return isOfRun(bytes[next + 1]) || bytes[next + 1] === backslash ? next + 1 : at;
 }
 
-/** The bytes of a run; undefined for a word or a text, which only look like it. */
+/** Decodes a run; undefined for a word or a text that only looks like Base64. */
 export function decodedRun(bytes: Buffer, start: number, end: number): Buffer | undefined {
   const written = bytes
     .toString('latin1', start, end)
@@ -130,7 +133,7 @@ export function decodedRun(bytes: Buffer, start: number, end: number): Buffer | 
   return Buffer.from(written, 'base64');
 }
 
-/** Bytes as the run was written that they replace: its alphabet, its padding, its lines. */
+/** Encodes bytes like the run that they replace: same alphabet, padding and line length. */
 export function encodedLike(original: string, bytes: Buffer): string {
   const isForUrls = /[-_]/.test(original) && !/[+/]/.test(original);
   const encoded = bytes.toString(isForUrls ? 'base64url' : 'base64');

@@ -4,20 +4,20 @@ import { constants, gunzipSync, inflateRawSync } from 'node:zlib';
 const gzipStart = Buffer.from('1f8b08', 'hex');
 const zipStart = Buffer.from('504b0304', 'hex');
 const localHeaderBytes = 30;
-/** The highest version of the format that a member may ask for, and the flags that mean nothing in any of them. */
+/** The highest format version that a member may require, and the flags that no version uses. */
 const maxVersion = 63;
 const unusedFlags = 0xd780;
-/** Enough of a stream to tell whether it is one. */
+/** Enough of a stream to recognize it. */
 const headBytes = 1024;
-/** Enough of a part to find a text in, and a bound on what bombs take. */
+/** Enough of a part to find a text in, and a limit for decompression bombs. */
 const maxUnpackedBytes = 64 * 1024 * 1024;
-/** Where more parts seem to begin, chance made most of them; each costs a try. */
+/** Beyond this count most apparent parts are coincidences; each costs an attempt. */
 const maxParts = 10_000;
 const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: maxUnpackedBytes };
 
 /**
- * Whether a part of a file that begins somewhere within it and is packed holds what is looked for: the archive behind
- * a program that unpacks it, a stream behind a header. Only the start of a file is changed when it is packed.
+ * Whether a compressed part inside a file contains the text: an archive appended to a self-extracting program, a stream
+ * after a header. Only a file that is compressed from its start can be rewritten.
  */
 export function holdsHiddenText(bytes: Buffer, isWanted: (text: Buffer) => boolean): boolean {
   let count = 0;
@@ -32,7 +32,7 @@ export function holdsHiddenText(bytes: Buffer, isWanted: (text: Buffer) => boole
   return false;
 }
 
-/** Passes a stream on and sees whether a packed part may begin within it. */
+/** Passes a stream through and detects whether a compressed part may begin within it. */
 export class HiddenPartWatch extends Transform {
   #isHiding = false;
   #last: Buffer = Buffer.alloc(0);
@@ -49,7 +49,7 @@ export class HiddenPartWatch extends Transform {
   }
 }
 
-/** Whether a packed part that can be unpacked begins within these bytes: by chance three of them may look like it. */
+/** Whether a part that can be decompressed begins within these bytes; the magic bytes alone may be a coincidence. */
 function mayHideText(bytes: Buffer): boolean {
   for (const at of placesOf(gzipStart, bytes, 0)) {
     const start = bytes.subarray(at, at + headBytes);
@@ -62,8 +62,8 @@ function mayHideText(bytes: Buffer): boolean {
 }
 
 /**
- * Whether a member of an archive begins there whose content the search of the file itself does not see. By chance four
- * bytes look like it; what follows them is a header only where there is one.
+ * Whether an archive member begins here whose content a search of the file itself does not see. The four magic bytes
+ * may be a coincidence; a valid header after them is not.
  */
 function mayHideMember(start: Buffer): boolean {
   if (start.length <= localHeaderBytes) return false;
@@ -83,7 +83,7 @@ function mayHideMember(start: Buffer): boolean {
   return unpacked(() => inflateRawSync(content, options)) !== undefined;
 }
 
-/** The texts of all members that an archive shows in the headers before them. */
+/** The texts of all members of an archive, found by their local headers. */
 export function zipTexts(bytes: Buffer): Buffer[] {
   return [...placesOf(zipStart, bytes, 0)].slice(0, maxParts).flatMap((at) => memberAt(bytes, at) ?? []);
 }
@@ -92,7 +92,7 @@ function* placesOf(wanted: Buffer, bytes: Buffer, from: number): Generator<numbe
   for (let at = bytes.indexOf(wanted, from); at >= 0; at = bytes.indexOf(wanted, at + 1)) yield at;
 }
 
-/** A deflated member; one that is stored is found by the search of the file itself. */
+/** Content of a deflated member; a stored one is found by the search of the file itself. */
 function memberAt(bytes: Buffer, at: number): Buffer | undefined {
   if (at + localHeaderBytes > bytes.length || bytes.readUInt16LE(at + 8) !== 8) return undefined;
   const start = at + localHeaderBytes + bytes.readUInt16LE(at + 26) + bytes.readUInt16LE(at + 28);
@@ -103,7 +103,7 @@ function unpacked(unpack: () => Buffer): Buffer | undefined {
   try {
     return unpack();
   } catch {
-    // It only looked like packed bytes, or is a bomb, in which no password is looked for.
+    // Not compressed after all, or a decompression bomb, which is not searched for passwords.
     return undefined;
   }
 }

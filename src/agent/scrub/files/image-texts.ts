@@ -3,7 +3,7 @@ import { isZlibError, Unscrubbable } from '../unscrubbable.ts';
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex');
 const maxTextBytes = 16 * 1024 * 1024;
-/** How many zero bytes end the fields before the compressed text of a chunk, and what follows each. */
+/** Returns the compressed text of each chunk type, after its leading fields. */
 const compressedChunks: Readonly<Record<string, (data: Buffer) => Buffer | undefined>> = {
   zTXt: (data) => afterName(data, 1),
   iCCP: (data) => afterName(data, 1),
@@ -17,10 +17,9 @@ const compressedChunks: Readonly<Record<string, (data: Buffer) => Buffer | undef
 };
 
 /**
- * The texts that a PNG image holds compressed, in its chunks `zTXt`, `iTXt` and `iCCP`; none for anything
- * else.
+ * Texts that a PNG image holds in compressed form, in its chunks `zTXt`, `iTXt` and `iCCP`; empty for other formats.
  *
- * @throws Unscrubbable when one is too large once it is unpacked.
+ * @throws Unscrubbable if one is too large after decompression.
  */
 export function imageTexts(bytes: Buffer): Buffer[] {
   if (!bytes.subarray(0, signature.length).equals(signature)) return [];
@@ -35,7 +34,7 @@ export function imageTexts(bytes: Buffer): Buffer[] {
   return texts;
 }
 
-/** What follows the name of a chunk and as many bytes about it. */
+/** The data after the name of a chunk and `fieldBytes` more bytes. */
 function afterName(data: Buffer, fieldBytes: number): Buffer | undefined {
   const end = data.indexOf(0);
   return end < 0 ? undefined : data.subarray(end + 1 + fieldBytes);
@@ -46,7 +45,7 @@ function unpackedText(packed: Buffer): Buffer {
     return inflateSync(packed, { maxOutputLength: maxTextBytes });
   } catch (thrown) {
     if (thrown instanceof RangeError) throw new Unscrubbable('a text in an image is too large', thrown);
-    // No reader of images can read it either.
+    // No image reader can decompress it either.
     if (isZlibError(thrown)) return Buffer.alloc(0);
     throw thrown;
   }

@@ -1,18 +1,18 @@
 import { deflateRaw, type InflateRaw, inflateRaw } from 'node:zlib';
 
-/** Quick: what packs harder saves little on texts and costs every run. */
+/** Fast: higher levels save little on texts and cost every run. */
 export const compressionLevel = 1;
-/** Room behind the end, so that the end is seen without a second call for more. */
+/** Room after the end, so that the end is detected without a second call. */
 const slackBytes = 512;
 const minChunkBytes = 16 * 1024;
 const maxChunkBytes = 1024 * 1024;
 
 /**
- * Unpacks bytes of a raw deflate stream on a thread of the pool, in one call.
+ * Decompresses a raw deflate stream on a thread of the pool, in one call.
  *
- * @param sizeBytes how long they are when they are unpacked; nothing beyond that is unpacked.
- * @returns the bytes, and how many of the packed ones were used: more may follow the end of the stream.
- * @throws when they are not packed that way, or are longer or shorter.
+ * @param sizeBytes decompressed size; decompression stops there.
+ * @returns the bytes, and how many input bytes were used: more may follow the end of the stream.
+ * @throws if the input is not raw deflate, or has another size.
  */
 export async function inflated(
   packed: Buffer,
@@ -23,7 +23,7 @@ export async function inflated(
     (resolve, reject) => {
       inflateRaw(packed, options, (error, result) => {
         if (error) reject(error);
-        // With `info` the answer is not the buffer alone, which its type does not say.
+        // With `info` the result is not only the buffer, which its type does not reflect.
         else resolve(result as unknown as { buffer: Buffer; engine: InflateRaw });
       });
     },
@@ -33,7 +33,7 @@ export async function inflated(
   return { bytes: unpacked.buffer, usedBytes: unpacked.engine.bytesWritten };
 }
 
-/** Packs bytes on a thread of the pool. */
+/** Compresses bytes on a thread of the pool. */
 export async function deflated(bytes: Buffer): Promise<Buffer> {
   const chunkSize = Math.min(maxChunkBytes, Math.max(minChunkBytes, bytes.length >> 1));
   const options = { level: compressionLevel, chunkSize };

@@ -17,7 +17,7 @@ import { contentKind, opaqueFormat } from './content-kind.ts';
 import { holdsHiddenText } from './hidden-parts.ts';
 import { imageTexts } from './image-texts.ts';
 
-/** Unpacked at most this often the size it has packed, and never more than that. */
+/** Size limit after decompression. */
 const maxInflatedBytes = 256 * 1024 * 1024;
 
 interface Compression {
@@ -27,7 +27,7 @@ interface Compression {
 
 const limit = { maxOutputLength: maxInflatedBytes };
 const gzip: Compression = {
-  // What breaks off is read as far as it goes: a reader of the file can do so, too.
+  // Truncated data is decompressed as far as possible: a reader of the file can do so, too.
   unpack: (bytes) => gunzipSync(bytes, { ...limit, finishFlush: constants.Z_SYNC_FLUSH }),
   pack: (bytes) => gzipSync(bytes, { level: 1 }),
 };
@@ -35,7 +35,10 @@ const zstd: Compression = {
   unpack: (bytes) => unpackZstd(bytes, limit),
   pack: (bytes) => zstdCompressSync(bytes),
 };
-/** Forms without a signature: only trying tells. Servers send them as `deflate`, with a header or not, and `br`. */
+/**
+ * Formats without a signature, recognized only by trying. Servers send them as `deflate`, with or without a header, and
+ * `br`.
+ */
 const unsigned: readonly Compression[] = [
   { unpack: (bytes) => inflateSync(bytes, limit), pack: (bytes) => deflateSync(bytes, { level: 1 }) },
   {
@@ -46,10 +49,9 @@ const unsigned: readonly Compression[] = [
 ];
 
 /**
- * Bytes without secrets, and how many were replaced. Compressed bodies are unpacked, cleaned and packed
- * again.
+ * Replaces secrets in bytes, and counts them. Compressed bodies are decompressed, cleaned and compressed again.
  *
- * @throws Unscrubbable when a secret stands where it cannot be replaced.
+ * @throws Unscrubbable if a secret is in a place where it cannot be replaced.
  */
 export function scrubBytes(
   bytes: Buffer,
@@ -79,7 +81,7 @@ export function scrubBytes(
   return direct;
 }
 
-/** The name of a file, or a short text, without secrets. */
+/** Replaces secrets in the name of a file, or in a short text. */
 export function scrubName(
   name: string,
   options: ScrubOptions,
@@ -89,10 +91,10 @@ export function scrubName(
 }
 
 /**
- * undefined when the bytes are not compressed that way.
+ * Scrubs compressed bytes; undefined if they are not compressed that way.
  *
- * @param outsideCount secrets outside the compressed bytes, such as in the name of a file: packing again
- * leaves them behind.
+ * @param outsideCount secrets outside the compressed bytes, for example in the name of a file: compressing again drops
+ * them.
  */
 function repacked(bytes: Buffer, { unpack, pack }: Compression, options: ScrubOptions, outsideCount = 0) {
   let inner: Buffer;
@@ -114,7 +116,7 @@ function replaced(bytes: Buffer, { finder, mask }: ScrubOptions): { bytes: Buffe
   return { bytes: masked(bytes, ranges, mask), count: ranges.length };
 }
 
-/** Whether bytes are a text as far as their beginning tells: compressed ones have control characters within their first few. */
+/** Whether bytes look like text from their beginning: compressed data has control characters early on. */
 export function isText(bytes: Buffer): boolean {
   const start = bytes.subarray(0, 512);
   return !start.some((value) => value < 9 || (value > 13 && value < 32 && value !== 27));

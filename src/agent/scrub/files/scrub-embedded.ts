@@ -7,32 +7,32 @@ import { decodedRun, encodedLike, runFrom, runStarts, startReachBytes } from './
 import { scrubBytes } from './scrub-bytes.ts';
 
 const blockBytes = 64 * 1024;
-/** A file in Base64 that is longer is not decoded: what is packed is left out, media are searched as they are. */
+/** A longer Base64 file is not decoded: if compressed it is removed, media are searched as they are. */
 const maxRunBytes = 24 * 1024 * 1024;
 const headLength = 64;
-/** Files in Base64 within files in Base64. */
+/** Maximum nesting of Base64 files within Base64 files. */
 const maxDepth = 3;
 const index = new AnchorIndex(runStarts());
 
-/** A copy of an archive without secrets. */
+/** Returns a copy of an archive without secrets. */
 export type RepackZip = (bytes: Buffer) => Promise<{ readonly bytes: Buffer; readonly count: number }>;
 
 interface Pieces {
   readonly pieces: readonly Buffer[];
-  /** What follows waits for more. */
+  /** End of the processed bytes; the rest waits for more input. */
   readonly upTo: number;
   readonly count: number;
 }
 
 /**
- * Scrubs files that stand in Base64 within a text: attachments in a report, bodies in a HAR file, data of URLs. Each is
- * decoded, scrubbed as the file it is, and encoded again; one that cannot be scrubbed is replaced by the mask.
+ * Scrubs files embedded as Base64 in a text: attachments in a report, bodies in a HAR file, data URLs. Each is decoded,
+ * scrubbed according to its format, and encoded again; one that cannot be scrubbed is replaced by the mask.
  */
 export class EmbeddedFiles {
   readonly #options: ScrubOptions;
   readonly #repackZip: RepackZip;
   readonly #depth: number;
-  /** Whether a run that is left out goes on. */
+  /** Whether the run being removed continues. */
   #isDropping = false;
 
   constructor(options: ScrubOptions, repackZip: RepackZip, depth = 0) {
@@ -41,13 +41,13 @@ export class EmbeddedFiles {
     this.#depth = depth;
   }
 
-  /** All of a text. */
+  /** Scrubs a whole text. */
   async scrub(bytes: Buffer): Promise<{ readonly bytes: Buffer; readonly count: number }> {
     const { pieces, count } = await this.next(bytes, true);
     return count === 0 ? { bytes, count } : { bytes: Buffer.concat(pieces), count };
   }
 
-  /** The next bytes of a text, from where the last ones ended. */
+  /** Scrubs the next bytes of a text, continuing after the last ones. */
   async next(bytes: Buffer, isLast: boolean): Promise<Pieces> {
     const pieces: Buffer[] = [];
     let count = 0;
@@ -64,7 +64,7 @@ export class EmbeddedFiles {
       if (isOpen && !isLast) {
         const isTooLong = bytes.length - start > maxRunBytes;
         if (!isTooLong) {
-          // With what says that a run begins: it is looked for again with the next bytes.
+          // Keep the anchor of the run: it must be found again with the next bytes.
           const upTo = Math.max(at, start - startReachBytes);
           return { pieces: [...pieces, bytes.subarray(at, upTo)], upTo, count };
         }
@@ -84,7 +84,7 @@ export class EmbeddedFiles {
     return { pieces, upTo, count };
   }
 
-  /** What the run becomes; undefined where it stays as it is. */
+  /** The replacement of a run; undefined if it needs none. */
   async #scrubbedRun(bytes: Buffer, start: number, end: number): Promise<string | undefined> {
     const decoded = decodedRun(bytes, start, end);
     if (!decoded) return undefined;
@@ -125,7 +125,7 @@ function startsIn(bytes: Buffer): number[] {
   return starts.sort((a, b) => a - b);
 }
 
-/** The same for a stream, of which it holds no more than the longest file that is decoded. */
+/** The same for a stream; it buffers at most the longest file that is decoded. */
 export class EmbeddedStream extends Transform {
   readonly #files: EmbeddedFiles;
   #waiting: Buffer[] = [];
@@ -162,7 +162,7 @@ export class EmbeddedStream extends Transform {
       const rest = bytes.subarray(upTo);
       this.#waiting = rest.length > 0 ? [Buffer.from(rest)] : [];
       this.#waitingBytes = rest.length;
-      // A long run is looked at again when twice as much of it has come.
+      // A long run is examined again when its size has doubled.
       this.#wantedBytes = Math.max(blockBytes, 2 * rest.length);
       done();
     } catch (thrown) {

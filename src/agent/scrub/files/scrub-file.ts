@@ -17,17 +17,17 @@ import { EmbeddedFiles, EmbeddedStream, type RepackZip } from './scrub-embedded.
 import { ScrubStream } from './scrub-stream.ts';
 
 const readBytes = 1024 * 1024;
-/** Screenshots have less; videos, which are searched piece by piece, may have more. */
+/** Screenshots are smaller; videos, which are searched in chunks, may be larger. */
 const maxWholeBytes = 16 * 1024 * 1024;
-/** Enough to tell a text from other bytes. */
+/** Enough to distinguish text from binary data. */
 const startBytes = 512;
 
 /**
- * Writes a copy of a file without secrets, reading and writing it piece by piece. Archives and compressed
- * texts are unpacked and packed again. Media and captures are not changed (see docs/explanation/secrets.md);
- * one whose bytes spell a secret is refused.
+ * Writes a copy of a file without secrets, in chunks. Archives and compressed texts are decompressed and compressed
+ * again. Media and captures are not changed (see docs/explanation/secrets.md); if their bytes contain a secret, they
+ * are refused.
  *
- * @throws Unscrubbable when the file must not be sent; the target is then incomplete.
+ * @throws Unscrubbable if the file must not be sent; the target is then incomplete.
  */
 export async function scrubFile(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
   const start = await firstBytes(source);
@@ -39,7 +39,7 @@ export async function scrubFile(source: string, target: string, options: ScrubOp
   if (kind === 'opaque')
     throw new Unscrubbable(`${opaqueFormat(start)} files cannot be searched for secrets`);
   const isWhole = (await stat(source)).size <= maxWholeBytes;
-  // Whole: an image may hold texts that are compressed, and what is no text may be compressed itself.
+  // As a whole: an image may contain compressed texts, and binary data may itself be compressed.
   if (isWhole && (kind === 'media' || (kind === 'text' && !isText(start))))
     return await scrubWhole(source, target, options);
   const report = await scrubPieces(source, target, kind, options);
@@ -48,7 +48,7 @@ export async function scrubFile(source: string, target: string, options: ScrubOp
   throw new Unscrubbable('an archive stands within a file that is too large to be unpacked');
 }
 
-/** In memory. */
+/** Scrubs a file in memory. */
 async function scrubWhole(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
   const embedded = await new EmbeddedFiles(options, repackZip(options)).scrub(await readFile(source));
   const { bytes, count } = scrubBytes(embedded.bytes, options);
@@ -58,7 +58,7 @@ async function scrubWhole(source: string, target: string, options: ScrubOptions)
 
 interface PiecesReport {
   readonly done: ScrubReport;
-  /** Whether something packed stands in the middle, which was not searched. */
+  /** Whether the file contains a compressed part that was not searched. */
   readonly isHiding: boolean;
 }
 
@@ -82,7 +82,7 @@ async function scrubPieces(
         : [];
   const pack = kind === 'gzip' ? [createGzip({ level: 1 })] : kind === 'zstd' ? [createZstdCompress()] : [];
   const search = kind === 'media' || kind === 'capture' ? [scrub] : [watch, embedded, scrub];
-  // The type of a list of stages knows streams only, and it takes functions as well.
+  // The type for a list of stages covers only streams, but it accepts functions as well.
   const stages = [input, ...unpack, ...search, ...pack, output] as unknown as NodeJS.ReadWriteStream[];
   try {
     await pipeline(stages, { signal });
@@ -107,7 +107,7 @@ function repackZip(options: ScrubOptions): RepackZip {
   };
 }
 
-/** What packs archives is large, and most agents meet none. */
+/** The archive writer is large, and most agents never need it. */
 async function zips() {
   return await import('./scrub-zip.ts');
 }

@@ -9,39 +9,39 @@ import { ScrubStream } from './scrub-stream.ts';
 import { type Entry, readable, unreadable, type ZipSource } from './zip-source.ts';
 import { isDirectory, type MemberHead, type PackedMember, type ZipWriter } from './zip-writer.ts';
 
-/** Smaller members are handled as a whole, larger ones piece by piece. */
+/** Smaller members are processed as a whole, larger ones in chunks. */
 const maxWholeBytes = 16 * 1024 * 1024;
 const pieceBytes = 64 * 1024;
-/** What handling a member piece by piece holds. */
+/** Memory needed to process a member in chunks. */
 const streamedBytes = 1024 * 1024;
 
 export interface MemberSurroundings {
   readonly archive: ZipSource;
   readonly options: ScrubOptions & { readonly signal: AbortSignal };
-  /** A copy of an archive within this one, without secrets. */
+  /** Returns a copy of a nested archive without secrets. */
   readonly repackInner: (bytes: Buffer, within?: string) => ReturnType<RepackZip>;
 }
 
-/** What became of a member. */
+/** Outcome for a member. */
 export interface MemberReport {
   readonly replacedCount: number;
-  /** It was left out: it holds a secret that cannot be removed, or cannot be searched. */
+  /** Set if the member was left out: it contains a secret that cannot be removed, or it cannot be searched. */
   readonly withheldAs?: WithheldMember;
 }
 
 /** Writes a member, or withholds it, when its turn has come. */
 export type ReadyMember = (writer: ZipWriter) => Promise<MemberReport>;
 
-/** About how many bytes a member holds in memory from the beginning of `readyMember` until it is written. */
+/** Approximate memory that a member takes from the start of `readyMember` until it is written, in bytes. */
 export function heldBytes(entry: Entry): number {
   return isWhole(entry) ? entry.compressedSize + 2 * entry.uncompressedSize : streamedBytes;
 }
 
 /**
- * Does for a member what can be done before its turn: unpacking, searching and packing it. Archives within,
- * and members too large for the memory, wait for their turn.
+ * Does the work for a member that is possible before its turn: decompresses, searches and compresses it. Nested
+ * archives and members too large for memory wait for their turn.
  *
- * @throws Unscrubbable when the archive must not be sent.
+ * @throws Unscrubbable if the archive must not be sent.
  */
 export async function readyMember(entry: Entry, around: MemberSurroundings): Promise<ReadyMember> {
   const { options } = around;
@@ -79,9 +79,9 @@ export async function readyMember(entry: Entry, around: MemberSurroundings): Pro
   };
 }
 
-/** What the search of a member has come to. It holds no more of the member than is needed from there on. */
+/** Result of searching a member. It keeps only the bytes that are needed from there on. */
 type Searched =
-  /** Nothing was found, and the packed bytes are of what was searched and of nothing else. */
+  /** No secret was found, and all of the compressed bytes were searched. */
   | { readonly original: PackedMember; readonly count: 0 }
   | { readonly bytes: Buffer; readonly count: number }
   /** An archive, not searched yet. */
@@ -99,7 +99,7 @@ function isWhole({ compressedSize, uncompressedSize }: Entry): boolean {
   return compressedSize <= maxWholeBytes && uncompressedSize <= maxWholeBytes;
 }
 
-/** Stored, with one size, or deflated. */
+/** Whether the member is deflated, or stored with matching sizes. */
 function isKnown({ compressionMethod, compressedSize, uncompressedSize }: Entry): boolean {
   return compressionMethod === 8 || (compressionMethod === 0 && compressedSize === uncompressedSize);
 }
@@ -114,8 +114,8 @@ function cleanHead(
 }
 
 /**
- * Unscrubbable when the member is withheld. Sizes and checksum are of what was unpacked here: what the archive
- * says is not believed.
+ * Returns Unscrubbable if the member is withheld. Sizes and checksum are those of the decompressed data; the archive's
+ * own values are not trusted.
  */
 async function searchedMember(
   entry: Entry,
@@ -132,7 +132,7 @@ async function searchedMember(
     const all = scrubBytes(embedded.bytes, options);
     return { bytes: all.bytes, count: all.count + embedded.count };
   });
-  // What stands behind the end of the deflate stream was not searched, so it must not be copied either.
+  // Data after the end of the deflate stream was not searched, so it must not be copied either.
   if (clean instanceof Unscrubbable) return clean;
   if (clean.count !== 0 || usedBytes !== packed.length) return clean;
   const original = isStored
@@ -159,7 +159,9 @@ async function unlessUnscrubbable<T>(scrub: () => T | Promise<T>): Promise<T | U
   }
 }
 
-/** A large member. One that is compressed again within is withheld: nothing finds secrets in there. */
+/**
+ * Writes a large member. If it contains compressed data, it is withheld, because secrets in there would not be found.
+ */
 async function writePieces(
   entry: Entry,
   head: MemberHead,
@@ -202,7 +204,7 @@ async function writePieces(
     (pieces: AsyncIterable<Buffer>) => writer.addPieces(head, pieces),
   ];
   try {
-    // The type of a list of stages knows streams only, and it takes functions as well.
+    // The type for a list of stages covers only streams, but it accepts functions as well.
     await pipeline(stages as unknown as NodeJS.ReadWriteStream[], { signal });
   } catch (thrown) {
     if (signal.aborted) throw signal.reason;

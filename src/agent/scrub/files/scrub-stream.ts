@@ -6,8 +6,8 @@ import type { SecretRange } from '../shapes/shape.ts';
 const minBlockBytes = 64 * 1024;
 
 /**
- * A stream without the secrets of the stream that goes in. A secret is found wherever the chunks end: what
- * could be the beginning of one is held back until its end has come.
+ * Removes secrets from a stream. A secret is found across chunk boundaries: bytes that could be the beginning of one
+ * are held back until its end has arrived.
  */
 export class ScrubStream extends Transform {
   readonly #finder: SecretFinder;
@@ -21,11 +21,11 @@ export class ScrubStream extends Transform {
     super();
     this.#finder = finder;
     this.#masking = new Masking(mask);
-    // What is held back is looked at again with the next block, so blocks are several times as long.
+    // Bytes held back are searched again with the next block, so blocks are several times as long.
     this.#blockBytes = Math.max(minBlockBytes, 4 * finder.reachBytes);
   }
 
-  /** How many secrets were replaced so far. */
+  /** Number of secrets replaced so far. */
   get replacedCount(): number {
     return this.#replacedCount;
   }
@@ -44,7 +44,7 @@ export class ScrubStream extends Transform {
 
   #scrub(isLast: boolean): void {
     const bytes = this.#waiting.length === 1 ? (this.#waiting[0] as Buffer) : Buffer.concat(this.#waiting);
-    // A secret that begins before this place has ended before the end of the bytes.
+    // A secret that begins before this position ends before the end of the bytes.
     let safe = isLast ? bytes.length : Math.max(0, bytes.length - this.#finder.reachBytes);
     const ranges: SecretRange[] = [];
     for (const range of this.#finder.find(bytes)) {

@@ -13,21 +13,19 @@ import { ZipWriter } from './zip-writer.ts';
 
 const maxMembers = 50_000;
 const maxDepth = 3;
-/** Enough that neither the search nor the threads that pack wait for one another. */
+/** Enough that neither the search nor the compression threads are idle. */
 const maxAtOnce = 6;
-/** What members under way may hold in memory; one that needs more goes by itself. */
+/** Memory limit of the members in progress; a larger one is processed alone. */
 const maxHeldBytes = 24 * 1024 * 1024;
-/** What comes of an archive within an archive, which is held in memory. */
+/** Size limit of the output of a nested archive, which is kept in memory. */
 const maxInnerBytes = 32 * 1024 * 1024;
 
 /**
- * Writes a copy of an archive in which no member, and no name of one, holds a secret. Several members are
- * unpacked, searched and packed at once, as many as fit into a bound, and are written in the order of the
- * archive; those in which nothing was found are copied as they are packed. Memory stays bounded whatever the
- * archive.
+ * Writes a copy of an archive without secrets in its members and their names. Several members are decompressed,
+ * searched and compressed at once, within a memory limit, and written in their original order; members without secrets
+ * are copied in compressed form. Memory stays bounded whatever the archive.
  *
- * @throws Unscrubbable when the archive cannot be read, is encrypted, or holds more than any run leaves
- * behind.
+ * @throws Unscrubbable if the archive cannot be read, is encrypted, or is larger than any run's artifacts.
  */
 export async function scrubZip(source: string, target: string, options: ScrubOptions): Promise<ScrubReport> {
   const opened = new AsyncDisposableStack();
@@ -44,7 +42,7 @@ export async function scrubZip(source: string, target: string, options: ScrubOpt
   }
 }
 
-/** A copy of an archive that is held in memory, as one within another is. */
+/** Returns a copy of an archive in memory, such as a nested one. */
 export async function scrubZipBytes(
   bytes: Buffer,
   options: ScrubOptions,
@@ -57,16 +55,16 @@ export async function scrubZipBytes(
 interface Repacking {
   readonly archive: ZipSource;
   readonly writer: ZipWriter;
-  /** Of the archive and of all archives within. */
+  /** Totals of the archive and all nested archives. */
   readonly totals: { memberCount: number; unpackedBytes: number };
   readonly options: ScrubOptions;
   readonly depth: number;
 }
 
 /**
- * Members are begun in the order of the archive while there is room for them, and written in the same order:
- * the oldest is waited for and written before the next is begun without room. When one fails, or the signal
- * gives the work up, the others are aborted, and waited for: nothing goes on once the promise is settled.
+ * Processes members in archive order while there is room, and writes them in the same order: without room, the oldest
+ * is awaited and written before the next one starts. If one fails, or the signal aborts, the others are aborted and
+ * awaited: no work continues once the promise is settled.
  */
 async function repack(repacking: Repacking): Promise<ScrubReport> {
   const { archive, writer } = repacking;
@@ -108,7 +106,7 @@ async function repack(repacking: Repacking): Promise<ScrubReport> {
       const hasRoom = () => underWay.length < maxAtOnce && underWayBytes + bytes <= maxHeldBytes;
       while (underWay.length > 0 && !hasRoom()) await writeOldest();
       const ready = readyMember(entry, { archive, options, repackInner });
-      // Its error is thrown when its turn comes; by then it may have waited for a while.
+      // Its error is thrown when its turn comes, possibly much later.
       ready.catch(() => undefined);
       underWay.push({ bytes, ready });
       underWayBytes += bytes;
@@ -132,7 +130,7 @@ function admit(entry: Entry, totals: Repacking['totals']): void {
   totals.unpackedBytes += entry.uncompressedSize;
 }
 
-/** An archive within an archive: in memory, and bounded. */
+/** A nested archive: in memory, with a size limit. */
 async function repackedWithin(
   bytes: Buffer,
   { totals, options, depth }: Pick<Repacking, 'totals' | 'options' | 'depth'>,

@@ -6,17 +6,16 @@ import { Unscrubbable } from '../scrub-report.ts';
 export type { Entry };
 
 const pieceBytes = 256 * 1024;
-/** The directory of an archive is read as a whole; one that is larger than this is refused. */
+/** The directory of an archive is read as a whole; a larger one is refused. */
 const maxDirectoryBytes = 32 * 1024 * 1024;
 const localHeaderBytes = 30;
 const localHeaderSignature = 0x04034b50;
 
-/** Headers of members are not believed, so they need not agree with it. */
+/** Local headers of members are not trusted, so they need not match it. */
 const readerOptions = { checkLocalDirectory: false, useWebWorkers: false } as const;
 
 /**
- * An archive to read: its directory, and the packed bytes of its members. Whatever fails here throws
- * Unscrubbable.
+ * Reads an archive: its directory, and the compressed bytes of its members. Every error here is thrown as Unscrubbable.
  */
 export class ZipSource {
   readonly #reader: Reader<unknown>;
@@ -45,12 +44,12 @@ export class ZipSource {
     }
   }
 
-  /** What the archive holds of a member: packed bytes, all of them. */
+  /** All compressed bytes of a member. */
   async packed(entry: Entry): Promise<Buffer> {
     return await readable(async () => await this.#read(await this.#dataStart(entry), entry.compressedSize));
   }
 
-  /** The same, piece by piece. */
+  /** The same, in chunks. */
   async *packedPieces(entry: Entry): AsyncGenerator<Buffer> {
     const start = await readable(() => this.#dataStart(entry));
     for (let at = 0; at < entry.compressedSize; at += pieceBytes) {
@@ -59,12 +58,12 @@ export class ZipSource {
     }
   }
 
-  /** To be called once nothing reads any more. */
+  /** Call it when all reads have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#close();
   }
 
-  /** Behind the member's own header, which says of itself how long it is. */
+  /** Position after the member's local header, whose length is in the header itself. */
   async #dataStart({ offset }: Entry): Promise<number> {
     const header = await this.#read(offset, localHeaderBytes);
     if (header.readUInt32LE(0) !== localHeaderSignature)
@@ -106,7 +105,7 @@ class FileReader extends Reader<FileHandle> {
   }
 }
 
-/** Whatever fails while an archive is read makes it one that cannot be read. */
+/** Converts any error while an archive is read to `unreadable`. */
 export async function readable<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -115,7 +114,7 @@ export async function readable<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The refusal of an archive that cannot be read. */
+/** The error for an archive that cannot be read. */
 export function unreadable(cause: unknown): Unscrubbable {
   return new Unscrubbable(`the archive cannot be read: ${toError(cause).message}`, cause);
 }

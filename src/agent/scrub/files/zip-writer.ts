@@ -3,33 +3,33 @@ import { ZipWriter as Packer, Uint8ArrayReader } from '@zip.js/zip.js';
 import { Unscrubbable } from '../scrub-report.ts';
 import { compressionLevel } from './raw-deflate.ts';
 
-/** What stands in the directory of an archive for a member. */
+/** Directory entry of a member. */
 export interface MemberHead {
   /** Names that end with `/` are directories. */
   readonly name: string;
   readonly modifiedAt: Date;
 }
 
-/** How a member's bytes are packed: not at all, or deflated. */
+/** How a member is compressed: stored, or deflated. */
 export type PackingMethod = 0 | 8;
 
 export interface PackedMember {
   readonly method: PackingMethod;
-  /** Of the unpacked bytes. */
+  /** Both of the uncompressed bytes. */
   readonly crc32: number;
   readonly sizeBytes: number;
   readonly packed: Buffer;
 }
 
 const maxNameBytes = 0xffff;
-/** Names of all members together, which stay in memory until the end. */
+/** Size limit for the names of all members, which stay in memory until the end. */
 const maxDirectoryBytes = 16 * 1024 * 1024;
-/** About what a member takes there in addition to its name. */
+/** Approximate size of a directory record in addition to its name. */
 const directoryRecordBytes = 64;
-/** Small pieces are joined until they are as long as this. */
+/** Small writes are joined up to this size. */
 const writeBytes = 256 * 1024;
 
-/** Everything happens on this thread: what is expensive was done before. */
+/** All of this runs on the calling thread: the expensive work is already done. */
 const packing = {
   useWebWorkers: false,
   bufferedWrite: false,
@@ -38,27 +38,27 @@ const packing = {
 } as const;
 
 /**
- * Writes an archive from members that are packed already, one at a time, in the order in which they are
- * added. Nothing of another archive's headers comes with them.
+ * Writes an archive from members that are already compressed, one at a time, in the order in which they are added.
+ * Copies nothing from the headers of another archive.
  */
 export class ZipWriter {
   readonly #write: (bytes: Buffer) => Promise<void>;
   readonly #packer: Packer<unknown>;
   readonly #names = new Set<string>();
-  /** How often a name was taken already. */
+  /** How often a name was already in use. */
   readonly #copies = new Map<string, number>();
   #directoryBytes = 0;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
 
-  /** @param write takes all of the bytes; it is not called again before its promise has resolved. */
+  /** @param write consumes all bytes; it is not called again before its promise has resolved. */
   constructor(write: (bytes: Buffer) => Promise<void>) {
     this.#write = write;
     const sink = new WritableStream<Uint8Array>({ write: (bytes) => this.#put(bytes) });
     this.#packer = new Packer(sink, packing);
   }
 
-  /** @throws Unscrubbable when the directory grows beyond what an archive may have, and so does the other. */
+  /** @throws Unscrubbable if the directory exceeds its size limit; so does `addPieces`. */
   async add(head: MemberHead, { method, crc32, sizeBytes, packed }: PackedMember): Promise<void> {
     const name = this.#listed(head);
     if (isDirectory(name)) {
@@ -75,9 +75,7 @@ export class ZipWriter {
     });
   }
 
-  /**
-   * Packs and adds a member piece by piece. Where the pieces fail before the first one, nothing was added.
-   */
+  /** Compresses and adds a member in chunks. If the source fails before the first chunk, no member is added. */
   async addPieces(head: MemberHead, pieces: AsyncIterable<Buffer>): Promise<void> {
     const rest = pieces[Symbol.asyncIterator]();
     const first = await rest.next();
@@ -99,7 +97,7 @@ export class ZipWriter {
     await this.#packer.add(name, content, { level: compressionLevel, lastModDate: head.modifiedAt });
   }
 
-  /** Writes the directory. Nothing is added any more. */
+  /** Writes the directory and ends the archive. */
   async end(): Promise<void> {
     await this.#packer.close();
     await this.#flush();
@@ -118,10 +116,7 @@ export class ZipWriter {
     await this.#write(bytes);
   }
 
-  /**
-   * The name a member gets: its own, or another when it is taken, as when two names differed in secrets
-   * alone.
-   */
+  /** Name of a member: its own, or a variant if that is in use, for example if two names differed only in secrets. */
   #listed({ name }: MemberHead): string {
     let free = name;
     while (this.#names.has(free)) {

@@ -9,7 +9,7 @@ const shapeOf = (anchor: Buffer): SecretShape => ({
   rangesAt: (_bytes, start) => [{ start, end: start + anchor.length }],
 });
 
-/** Where the index says that anchors stand, and where they do. */
+/** Positions of anchors according to the index, and their actual positions. */
 function places(anchors: readonly Buffer[], bytes: Buffer): [number[], number[]] {
   const found: number[] = [];
   new AnchorIndex(anchors.map(shapeOf)).forEachAnchor(bytes, (_shape, at) => found.push(at));

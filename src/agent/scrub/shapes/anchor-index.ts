@@ -2,15 +2,12 @@ import type { SecretShape } from './shape.ts';
 
 const maxTableBits = 18;
 const minTableBits = 12;
-/**
- * Cells of the table per anchor: fewer, and unlucky collisions make the search step through the text byte by
- * byte.
- */
+/** Table cells per anchor: with fewer, unlucky collisions make the search advance byte by byte. */
 const cellsPerAnchor = 64;
 
 const fourZeros = Buffer.alloc(4);
 
-/** How far a window of that many bytes moves on at most. */
+/** Maximum step of a window of that many bytes. */
 export function longestStep(windowBytes: number): number {
   return windowBytes - blockBytes(windowBytes) + 1;
 }
@@ -20,18 +17,17 @@ function blockBytes(windowBytes: number): 2 | 3 {
 }
 
 /**
- * Finds many anchors at once, looking at few of the bytes (the algorithm of Wu and Manber): for the last two
- * or three bytes of a window as long as the shortest anchor, a table says how far the window may move on
- * without missing one.
+ * Finds many anchors at once while reading few of the bytes (the algorithm of Wu and Manber): for the last two or three
+ * bytes of a window as long as the shortest anchor, a table says how far the window may advance without missing one.
  */
 export class AnchorIndex {
   readonly #windowBytes: number;
   readonly #blockBytes: 2 | 3;
   readonly #shift: Uint8Array;
   readonly #mask: number;
-  /** Whether no anchor has four zero bytes in a row, as no text has in any encoding. */
+  /** Whether no anchor contains four zero bytes in a row; texts do not in any encoding. */
   readonly #skipsZeros: boolean;
-  /** By the cell of the block at the end of their first window: the shapes to look at closely. */
+  /** Candidate shapes, by the cell of the block at the end of their first window. */
   readonly #candidates = new Map<number, SecretShape[]>();
 
   /** @param shapes at least one. */
@@ -46,7 +42,7 @@ export class AnchorIndex {
     for (const shape of shapes) this.#add(shape);
   }
 
-  /** Calls back for every place at which the anchor of a shape stands, from the first to the last. */
+  /** Calls back for every position of a shape's anchor, in order. */
   forEachAnchor(bytes: Buffer, onAnchor: (shape: SecretShape, at: number) => void): void {
     const { length } = bytes;
     const shift = this.#shift;
@@ -56,13 +52,13 @@ export class AnchorIndex {
     const skipsZeros = this.#skipsZeros;
     let end = last;
     while (end < length) {
-      // Not a method call per step: this loop sees every byte of every artifact.
+      // No method call per step: this loop sees every byte of every artifact.
       const pair = ((bytes[end - 1] as number) << 8) | (bytes[end] as number);
       const block = isLong ? ((bytes[end - 2] as number) << 16) | pair : pair;
       const cell = (Math.imul(block, -1640531535) >>> 10) & mask;
       const step = shift[cell] as number;
       if (block === 0 && skipsZeros && bytes[end - 3] === 0) {
-        // Three zeros are a part of texts in UTF-32; in a longer run, as binary files have them, there is no text.
+        // Three zeros occur in UTF-32 texts; longer runs, as in binary files, are not text.
         do end += 1;
         while (end < length && bytes[end] === 0);
         continue;

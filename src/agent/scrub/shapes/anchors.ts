@@ -8,18 +8,17 @@ export interface Anchor {
 
 const alphanumeric = /[A-Za-z0-9]+/g;
 /**
- * Anchors of this length are found about as fast as longer ones, and the first one keeps what stands before
- * it short.
+ * Anchors of this length are found about as fast as longer ones, and an early anchor keeps the part before it short.
  */
 export const goodAnchorBytes = 8;
-/** Runs further apart from one another are hardly ever in one line. */
+/** Runs further apart are rarely on one line. */
 const maxApart = 4;
 /** Enough to choose from; a long secret has thousands. */
 const maxRuns = 24;
 
 /**
- * Two neighbouring pieces, so that a line break within one leaves the other whole: lines are longer than both
- * together. One where there are no two; none where all are too short.
+ * Chooses two neighbouring pieces, so that a line break within one leaves the other whole: lines are longer than both
+ * together. Returns one if there is no pair, and none if all are too short.
  */
 export function anchorsIn(text: string): readonly Anchor[] {
   const runs: Anchor[] = [];
@@ -41,7 +40,7 @@ export function anchorsIn(text: string): readonly Anchor[] {
   return longest ? [shortened(longest)] : [];
 }
 
-/** The beginning and the end of a run, which have at most one character in common: no break is in both. */
+/** The beginning and the end of a run, which share at most one character: no line break can be in both. */
 function halves({ start, text }: Anchor): readonly [Anchor, Anchor] {
   const length = Math.min(goodAnchorBytes, Math.floor((text.length + 1) / 2));
   const second = Math.min(length, text.length - length);
@@ -51,7 +50,7 @@ function halves({ start, text }: Anchor): readonly [Anchor, Anchor] {
   ];
 }
 
-/** The first piece that is long enough, or else the longest; undefined when all are too short. */
+/** The first piece that is long enough, or else the longest; undefined if all are too short. */
 export function anchorIn(text: string, minBytes = minAnchorBytes): Anchor | undefined {
   let best: Anchor | undefined;
   for (const match of text.matchAll(alphanumeric)) {
@@ -62,7 +61,7 @@ export function anchorIn(text: string, minBytes = minAnchorBytes): Anchor | unde
   return best;
 }
 
-/** Both long, or the shorter one longer; then near to one another. */
+/** Prefers the pair whose shorter piece is longer, then the pair with the shorter span. */
 function isBetter(pair: readonly [Anchor, Anchor], other: readonly [Anchor, Anchor]): boolean {
   const difference = shorterLength(pair) - shorterLength(other);
   return difference > 0 || (difference === 0 && span(pair) < span(other));

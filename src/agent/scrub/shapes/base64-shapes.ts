@@ -3,14 +3,14 @@ import { Base64Unit, LineBreak } from './base64-unit.ts';
 import { ExactShape, type SecretShape, TolerantShape } from './shape.ts';
 import { bodySpellings } from './spellings.ts';
 
-/** Base64 shorter than this would be found by chance. */
+/** Shorter Base64 would match by chance. */
 const minBase64Length = 6;
 const offsets = [0, 1, 2];
 
 /**
- * The Base64 of a text that contains the secret, which depends on where in a group of three bytes the secret
- * begins: for each of the three cases the characters that depend on the secret alone. Not only of the secret
- * as it is: a JSON or form body that is put into Base64 holds it escaped.
+ * The Base64 of a text that contains the secret depends on the secret's offset within a group of three bytes: for each
+ * of the three cases, the characters that depend on the secret alone. Covers escaped spellings, too: a JSON or form
+ * body contains the secret escaped before it is encoded.
  */
 export function base64Shapes(secret: string): SecretShape[] {
   const inners = new Set<string>();
@@ -18,12 +18,12 @@ export function base64Shapes(secret: string): SecretShape[] {
     for (const offset of offsets) inners.add(innerBase64(bytes, offset));
   };
   for (const spelling of bodySpellings(secret)) add(Buffer.from(spelling));
-  // What the `btoa` of browsers makes of it.
+  // As browsers' `btoa` encodes it.
   if (/[\x80-\xff]/.test(secret) && !/[^\0-\xff]/.test(secret)) add(Buffer.from(secret, 'latin1'));
   return [...inners].flatMap(innerShapes);
 }
 
-/** The same of a text in UTF-16, and of a text that is in Base64 already. */
+/** The same for a text in UTF-16, and for a text that is already Base64. */
 export function rareBase64Shapes(secret: string): SecretShape[] {
   const inners = new Set<string>();
   const utf16 = Buffer.from(secret, 'utf16le');
@@ -52,14 +52,11 @@ function innerShapes(inner: string): SecretShape[] {
   });
 }
 
-/**
- * The part of the Base64 of a text that depends on these bytes alone, when `offset` (0 to 2) bytes stand
- * before them.
- */
+/** The part of the Base64 of a text that depends on these bytes alone, if `offset` (0 to 2) bytes precede them. */
 export function innerBase64(bytes: Buffer, offset: number): string {
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
     .toString('base64')
     .replaceAll('=', '');
-  // Bits of a character next to the secret's own first or last one belong to its neighbours: leave it out.
+  // Characters at the ends share bits with neighbouring bytes: leave them out.
   return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
 }

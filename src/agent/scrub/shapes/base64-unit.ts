@@ -1,16 +1,16 @@
 import type { Unit } from './shape.ts';
 
-/** Line breaks that Base64 texts are wrapped with: as they are, escaped, or percent-encoded. */
+/** Line breaks in wrapped Base64: literal, escaped, or percent-encoded. */
 const lineBreak = /^(?:\r?\n[ \t]{0,16}|(?:\\{1,7}r)?\\{1,7}n[ \t]{0,4}|(?:%0[dD])?%0[aA]|&#1[03];)/;
 const maxLineBreakBytes = 20;
 
-/** How a character of the Base64 alphabet may be spelled besides itself: for URLs, and escaped. */
+/** Alternative spellings of a character of the Base64 alphabet: for URLs, and escaped. */
 const otherSpellings: Readonly<Record<string, RegExp>> = {
   '+': /^(?:[-+]|%(?:25)*2[bB]|\\{1,7}u002[bB]|\\{1,7}x2[bB]|&#(?:43|x2[bB]);|&plus;)/,
   '/': /^(?:\\{0,7}\/|_|%(?:25)*2[fF]|\\{1,7}u002[fF]|\\{1,7}x2[fF]|&#(?:47|x2[fF]);|&sol;)/,
 };
 
-/** Where a line may end before a piece of Base64 that is looked for as it is. */
+/** A possible line break before a piece of Base64 that is searched literally. */
 export class LineBreak implements Unit {
   readonly maxBytes = maxLineBreakBytes;
 
@@ -20,14 +20,14 @@ export class LineBreak implements Unit {
   }
 }
 
-/** One character of a Base64 text, with a line break before it or none. */
+/** One character of a Base64 text, optionally preceded by a line break. */
 export class Base64Unit implements Unit {
   readonly maxBytes: number;
   readonly #code: number;
   readonly #spellings: RegExp | undefined;
   readonly #isFirst: boolean;
 
-  /** @param isFirst no line break belongs to it. */
+  /** @param isFirst no line break may precede it. */
   constructor(character: string, isFirst = false) {
     this.#isFirst = isFirst;
     this.#code = character.charCodeAt(0);

@@ -1,15 +1,15 @@
 import { ExactShape, type SecretRange, type SecretShape } from './shape.ts';
 
-/** What stands between the numbers of a list of bytes: of a dump, of an array, of its JSON. */
+/** Separators between the numbers of a list of bytes: of a dump, of an array, of its JSON. */
 const hexSeparators = [' ', ':', '-', ',', ', 0x', ',0x'];
 const decimalSeparators = [',', ', '];
-/** At most this much between two numbers: a line break and the indentation of the next line. */
+/** Longest separator: a line break and the indentation of the next line. */
 const maxSeparatorBytes = 24;
-/** How many bytes of a secret an anchor spells. */
+/** Number of secret bytes that an anchor covers. */
 const anchorCount = 3;
 const none: readonly SecretRange[] = [];
 
-/** The secret as numbers: of each byte with something between them, or of five bits each in Base32. */
+/** The secret as numbers: each byte with separators between them, or five bits each in Base32. */
 export function codeShapes(secret: string): SecretShape[] {
   const bytes = Buffer.from(secret);
   const hex = Array.from(bytes, (value) => value.toString(16).padStart(2, '0'));
@@ -17,7 +17,7 @@ export function codeShapes(secret: string): SecretShape[] {
   const decimal = Array.from(bytes, String);
   const lists = [
     ...[hex, upperHex].flatMap((numbers) => hexSeparators.map((between) => ({ numbers, between, first: 0 }))),
-    // These come in columns: where a line ends within one anchor, the other is whole.
+    // These are printed in columns: if a line ends within one anchor, the other is whole.
     ...decimalSeparators.flatMap((between) =>
       [0, anchorCount].map((first) => ({ numbers: decimal, between, first })),
     ),
@@ -27,7 +27,7 @@ export function codeShapes(secret: string): SecretShape[] {
     const anchor = numbers.slice(first, first + anchorCount).join(between);
     anchors.set(anchor, new NumbersShape(numbers, first, anchor));
   }
-  // In pairs, as hexdump and xxd write them.
+  // In pairs, as hexdump and xxd print them.
   for (const first of [0, 1]) {
     const [a, b, c, d] = hex.slice(first, first + 4);
     const anchor = `${a}${b} ${c}${d}`;
@@ -36,7 +36,7 @@ export function codeShapes(secret: string): SecretShape[] {
   return [...anchors.values(), ...base32Shapes(bytes)];
 }
 
-/** Bytes that are written one after the other, with separators between them that may differ. */
+/** A sequence of numbers with separators that may vary. */
 class NumbersShape implements SecretShape {
   readonly anchor: Buffer;
   readonly reachBackBytes: number;
@@ -44,7 +44,7 @@ class NumbersShape implements SecretShape {
   readonly #numbers: readonly string[];
   readonly #first: number;
 
-  /** @param first the number with which the anchor begins. */
+  /** @param first index of the number at the start of the anchor. */
   constructor(numbers: readonly string[], first: number, anchor: string) {
     this.anchor = Buffer.from(anchor);
     this.#numbers = numbers;
@@ -71,7 +71,7 @@ class NumbersShape implements SecretShape {
   }
 }
 
-/** Hexadecimal digits may be of either case. */
+/** Compares hexadecimal digits, ignoring case. */
 function areDigits(bytes: Buffer, at: number, digits: string): boolean {
   for (let index = 0; index < digits.length; index += 1) {
     if (((bytes[at + index] ?? 0) | 0x20) !== (digits.charCodeAt(index) | 0x20)) return false;
@@ -83,7 +83,7 @@ const separators: ReadonlySet<number> = new Set(Array.from(' \t\r\n,:;-', (one) 
 const zero = 0x30;
 const backslash = 0x5c;
 const letterX = 0x78;
-/** Of line breaks and tabs that are escaped. */
+/** Letters of escaped line breaks and tabs. */
 const controlLetters: ReadonlySet<number> = new Set(Array.from('nrt', (letter) => letter.charCodeAt(0)));
 
 function separatorEnd(bytes: Buffer, from: number): number {
@@ -107,7 +107,7 @@ function separatorStart(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** `0x` or `\x` before a number, or a control character that is escaped. */
+/** `0x` or `\x` before a number, or an escaped control character. */
 function isPrefix(first: number, second: number): boolean {
   if (second === letterX) return first === zero || first === backslash;
   return first === backslash && controlLetters.has(second);
@@ -115,7 +115,7 @@ function isPrefix(first: number, second: number): boolean {
 
 const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** The Base32 of a text that contains these bytes, for each place in a group of five at which they begin. */
+/** The Base32 of a text that contains these bytes, for each offset within a group of five. */
 function base32Shapes(bytes: Buffer): SecretShape[] {
   return [0, 1, 2, 3, 4].flatMap((offset) => {
     const inner = innerBase32(bytes, offset);

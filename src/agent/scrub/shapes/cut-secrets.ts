@@ -1,32 +1,34 @@
 import { innerBase64 } from './base64-shapes.ts';
 import { allEscaped, bodySpellings, protocolSpellings, spellingsFrom } from './spellings.ts';
 
-/** Of a secret that is longer, no more than this is recognised where it was cut. */
+/** Only this much of a longer secret is recognized in truncated texts. */
 const maxCutLength = 16 * 1024;
-/** At least this much of a secret next to a mark of a cut is taken for it. */
+/** At least this much of a secret next to a truncation mark counts as a match. */
 export const minCutBytes = 4;
 const tableBits = 18;
 const gramBytes = 4;
-/** An escape is no longer than this. */
+/** Maximum length of an escape. */
 const escapeReachBytes = 12;
 const backslash = 0x5c;
 const percent = 0x25;
 
 interface CutSpelling {
   readonly bytes: Buffer;
-  /** A beginning that is no longer says nothing: it is where a URL leads, not what is secret in it. */
+  /** A beginning up to this length is not secret: for example, it only names the host of a URL. */
   readonly publicBytes: number;
 }
 
 /**
- * Recognises the part of a secret that is left where a text was cut, in the spellings that texts of results,
- * logs and reports use. Nearly every place is ruled out by the four bytes next to it.
+ * Recognizes the remains of a secret in a truncated text, in the spellings that texts of results, logs and reports use.
+ * Nearly every position is ruled out by its four adjacent bytes.
  */
 export class CutSecrets {
   readonly #usual: CutSpellings;
-  /** Most texts have no escapes next to a mark, and those of many secrets would make every look slow. */
+  /**
+   * Separate, because most texts have no escapes next to a mark, and these many spellings would slow down every lookup.
+   */
   readonly #escaped: CutSpellings;
-  /** No spelling takes more bytes than this. */
+  /** Maximum length of a spelling. */
   readonly reachBytes: number;
 
   constructor(values: ReadonlySet<string>) {
@@ -38,38 +40,38 @@ export class CutSecrets {
     );
   }
 
-  /** Where the beginning of a secret begins that was cut off at a place; -1 when there is none. */
+  /** Start of the truncated secret that ends at `end`, or -1. */
   beginningBefore(bytes: Buffer, end: number, minBytes = minCutBytes): number {
     const first = this.#usual.beginningBefore(bytes, end, minBytes);
     if (first >= 0 || !hasEscape(bytes, end)) return first;
     return this.#escaped.beginningBefore(bytes, end, minBytes);
   }
 
-  /** Where the end of a secret ends whose beginning was cut off at a place; -1 when there is none. */
+  /** End of the secret whose beginning was cut off at `start`, or -1. */
   endingAfter(bytes: Buffer, start: number): number {
     const last = this.#usual.endingAfter(bytes, start);
     return last >= 0 || !hasEscape(bytes, start) ? last : this.#escaped.endingAfter(bytes, start);
   }
 
-  /** Whether a text that was cut on both sides is a piece of a secret. */
+  /** Whether a text truncated on both sides is a piece of a secret. */
   isPiece(bytes: Buffer, start: number, end: number): boolean {
     if (this.#usual.isPiece(bytes, start, end)) return true;
     return hasEscape(bytes, start) && this.#escaped.isPiece(bytes, start, end);
   }
 }
 
-/** Whether an escape stands next to a place, as it is or percent-encoded. */
+/** Whether there is an escape next to a position, literal or percent-encoded. */
 function hasEscape(bytes: Buffer, at: number): boolean {
   for (let place = Math.max(0, at - escapeReachBytes); place < at + escapeReachBytes; place += 1)
     if (bytes[place] === backslash || bytes[place] === percent) return true;
   return false;
 }
 
-/** Secrets in some of the spellings in which they may have been cut. */
+/** Secrets in some of the spellings that may be truncated. */
 class CutSpellings {
   readonly #values: Iterable<string>;
   readonly #spellingsOf: (secret: string) => readonly CutSpelling[];
-  /** Made when the first mark of a cut is met: most texts have none. */
+  /** Created at the first truncation mark: most texts have none. */
   #spellings: readonly CutSpelling[] | undefined;
   readonly #grams = new Uint8Array(1 << (tableBits - 3));
 
@@ -149,7 +151,7 @@ function usualSpellings(secret: string): CutSpelling[] {
   for (const name of protocolSpellings(text)) all.set(name, publicLength);
   const hex = Buffer.from(text).toString('hex');
   all.set(hex, 2 * publicLength);
-  // What is printed of a long Buffer.
+  // As Node prints a long Buffer.
   all.set(hex.replaceAll(/..(?!$)/g, '$& '), 3 * publicLength);
   for (const spelling of bodySpellings(text)) {
     const bytes = Buffer.from(spelling);
@@ -172,7 +174,10 @@ function escapedSpellings(secret: string): CutSpelling[] {
   }));
 }
 
-/** Of a key its first line; of a URL with a path or a query, what names the host; of others, the scheme. */
+/**
+ * The public beginning: of a key its first line; of a URL with a path or query, scheme and host; of other URLs, the
+ * scheme.
+ */
 function publicLengthOf(secret: string): number {
   const [title] = /^-----BEGIN [^-]+-----/.exec(secret) ?? [];
   if (title !== undefined) return title.length;

@@ -118,7 +118,7 @@ describe('what is left of a secret in Base64 where it was cut', () => {
     for (const encode of Object.values(encoders)) {
       const encoded = encode(`{"user":"someone","password":"${secret}","more":"${'x'.repeat(60)}"}`);
       for (let start = 36; start < 52; start += 1) {
-        // Where a line ends the next one is what the text begins with.
+        // At the end of a line, the text begins with the next line.
         const text = `…${encoded.slice(start).replace(/^(?:\r?\n|\\n|n)/, '')}`;
         for (const shift of ['', 'A', 'AA', 'AAA'])
           expect(readable(shift + clean(text).slice(1))).not.toContain(secret.slice(-6));
@@ -127,7 +127,7 @@ describe('what is left of a secret in Base64 where it was cut', () => {
   });
 });
 
-/** A chunk of a PNG image; nobody here looks at its checksum. */
+/** A chunk of a PNG image with an invalid checksum, which is not verified here. */
 function chunk(type: string, data: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(data.length);

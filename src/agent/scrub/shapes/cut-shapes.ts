@@ -2,14 +2,14 @@ import { type CutSecrets, minCutBytes } from './cut-secrets.ts';
 import type { SecretRange, SecretShape } from './shape.ts';
 import { unwrappedAfter, unwrappedBefore } from './wrapped-base64.ts';
 
-/** Three dots are also what a sentence trails off with: `Checking password...`. */
+/** Three dots also end sentences: `Checking password...`. */
 const minBeforeDots = 6;
 const word = /^(?:[A-Za-z]?[a-z]{1,10}|[A-Z]{1,11})$/;
 const marks: readonly { readonly mark: string; readonly minBytes: number }[] = [
   ...['…', String.raw`\u2026`, '&hellip;', '%E2%80%A6'].map((mark) => ({ mark, minBytes: minCutBytes })),
   { mark: '...', minBytes: minBeforeDots },
 ];
-/** What may stand between a text that was cut and the mark of it: a quote, a blank, a bracket. */
+/** Characters that may separate a truncated text from the mark: a quote, a blank, a bracket. */
 const betweenBefore = bytesOf(' "\'`\\[({<');
 const betweenAfter = bytesOf(' "\'`\\])}>');
 const maxBetweenBytes = 4;
@@ -18,11 +18,11 @@ const escapedBetween = ['&quot;', '&apos;', '&#39;', '&#x27;', '%22', '%27', '%2
   Buffer.from(one),
 );
 const maxEscapedBytes = Math.max(...escapedBetween.map(({ length }) => length));
-/** What is decoded from half a character. */
+/** Decoders produce it from half a character. */
 const replacement = Buffer.from('\ufffd');
 const none: readonly SecretRange[] = [];
 
-/** What is left of a secret on either side of a mark that says that something is missing. */
+/** Remains of a secret on either side of a truncation mark. */
 class CutMarkShape implements SecretShape {
   readonly anchor: Buffer;
   readonly reachBackBytes: number;
@@ -50,7 +50,7 @@ class CutMarkShape implements SecretShape {
       const isWord = this.#areDots && word.test(bytes.toString('latin1', start, end));
       if (!isWord) ranges.push({ start, end });
     }
-    // After mere dots there is a text of its own, unless there is the beginning of a secret before them.
+    // Text after mere dots is a new text, unless the beginning of a secret precedes them.
     if (this.#areDots && ranges.length === 0) return none;
     for (const start of startsAfter(bytes, anchorStart + this.anchor.length)) {
       const end = this.#endingAfter(bytes, start);
@@ -81,7 +81,7 @@ function bytesOf(characters: string): ReadonlySet<number> {
   return new Set(Array.from(characters, (one) => one.charCodeAt(0)));
 }
 
-/** Where the text before a mark may have ended. */
+/** Possible ends of the text before a mark. */
 function endsBefore(bytes: Buffer, mark: number): number[] {
   const ends = [mark];
   const half = mark - replacement.length;
@@ -112,7 +112,7 @@ function startsAfter(bytes: Buffer, mark: number): number[] {
 }
 
 /**
- * The few characters around the place of an error that V8 quotes of a text which is not JSON:
+ * The few characters that V8 quotes around an error in a text that is not JSON:
  * `Unexpected token 'o', ..."oken": tok_9fQ2x7"... is not valid JSON`.
  */
 class JsonErrorShape implements SecretShape {
@@ -146,13 +146,13 @@ class JsonErrorShape implements SecretShape {
   }
 }
 
-/** Fields of the pages in a trace: after each key that was pressed they hold the beginning of what is typed. */
+/** Fields of the pages in a trace: after each key press they hold the beginning of the typed text. */
 const typedFields: readonly { readonly anchor: string; readonly minBytes: number }[] = [
   { anchor: '"__playwright_value_":"', minBytes: minCutBytes },
   { anchor: '"value":"', minBytes: minBeforeDots },
 ];
 
-/** A value that is the beginning of a secret and nothing else. */
+/** A value that is only the beginning of a secret. */
 class TypedValueShape implements SecretShape {
   readonly anchor: Buffer;
   readonly reachBackBytes = 0;
@@ -177,7 +177,7 @@ class TypedValueShape implements SecretShape {
   }
 }
 
-/** Shapes for what is left of these secrets where a text was cut, or not written to its end. */
+/** Shapes for the remains of these secrets in truncated or unfinished texts. */
 export function cutShapes(cut: CutSecrets): SecretShape[] {
   return [
     ...marks.map((mark) => new CutMarkShape(cut, mark)),

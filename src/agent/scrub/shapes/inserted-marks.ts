@@ -2,8 +2,8 @@ import type { SecretRange, SecretShape } from './shape.ts';
 
 const escapeByte = 0x1b;
 /**
- * What marks a part of a text and is put into the middle of it: colour codes of terminals, as they are or escaped
- * once or more, and elements of HTML that take their place in reports.
+ * Marks inserted into a text to highlight parts of it: terminal colour codes, literal or escaped once or more, and the
+ * HTML elements that replace them in reports.
  */
 const marks = new RegExp(
   [
@@ -12,18 +12,18 @@ const marks = new RegExp(
   ].join('|'),
   'gi',
 );
-/** One backslash, as it is or percent-encoded. */
+/** One backslash, literal or percent-encoded. */
 const oneBackslash = /\\|%(?:25){0,4}5c/gi;
 const lastBackslash = /(?:\\|%(?:25){0,4}5c)$/i;
 const maxBackslashBytes = 16;
 /**
- * What tells that a text has any; the character itself is looked for by itself, because one byte is found quickly. Each
- * is as long as it takes: short anchors would slow the search for all secrets.
+ * Anchors that show that a text contains marks; the literal escape character is searched separately, because one byte
+ * is found quickly. Each is as long as possible: short anchors would slow down the search for all secrets.
  */
 const escapedAnchors = ['b', 'B'].flatMap((letter) => [
-  // As JSON has it, any code.
+  // In JSON, any code.
   ...Array.from('0123456789', (digit) => `\\u001${letter}[${digit}`),
-  // As code and forms have it, what ends a colour.
+  // In code and forms, the codes that end a colour.
   ...['0', '22', '23', '24', '27', '29', '39', '49'].flatMap((code) => [
     `\\x1${letter}[${code}m`,
     `%1${letter}%5${letter}${code}m`,
@@ -44,7 +44,7 @@ const anchors = [
   ]),
 ];
 
-/** Stands among the shapes so that marks are seen on the same way through the bytes. */
+/** A shape, so that marks are found in the same pass over the bytes. */
 class MarkShape implements SecretShape {
   readonly anchor: Buffer;
   readonly reachBackBytes = 0;
@@ -68,14 +68,14 @@ export function isMark(shape: SecretShape): boolean {
   return shape instanceof MarkShape;
 }
 
-/** Whether the bytes hold colour codes that are not escaped. */
+/** Whether the bytes contain literal colour codes. */
 export function hasPlainMarks(bytes: Buffer): boolean {
   return bytes.includes(escapeByte);
 }
 
 /**
- * Where in a row of backslashes those begin that escape what follows. Escaped once it is one, twice two, then four; those
- * of the text before it are twice as many for each, so of their sum it is what no two of them make.
+ * Finds which of a row of backslashes escape what follows. Escaped once it is one, twice two, then four; each backslash
+ * of the preceding text becomes twice as many, so the result is the lowest set bit of the total.
  */
 function ownStart(backslashes: string): number {
   const all = [...backslashes.matchAll(oneBackslash)];
@@ -90,10 +90,10 @@ function endsWithBackslash(part: Buffer | undefined): boolean {
   );
 }
 
-/** Bytes without the marks in them, and where their parts were. */
+/** Bytes without their marks, and the original positions. */
 export class UnmarkedBytes {
   readonly bytes: Buffer;
-  /** Where parts begin, in what is left and in the original. */
+  /** Starts of the parts, in the remaining bytes and in the original. */
   readonly #starts: number[] = [];
   readonly #originals: number[] = [];
 
@@ -112,7 +112,7 @@ export class UnmarkedBytes {
     for (const { 0: mark, 1: backslashes, index } of marked.toString('latin1').matchAll(marks)) {
       const isNext = index === seenUpTo;
       seenUpTo = index + mark.length;
-      // It follows a mark that may stand within its backslashes: without that one, it is seen as a whole the next time.
+      // It follows a mark that may be within its backslashes: with that one removed, it is recognized in the next pass.
       if (backslashes !== undefined && isNext && endsWithBackslash(parts.at(-1))) continue;
       keep(index + (backslashes === undefined ? 0 : ownStart(backslashes)));
       at = index + mark.length;
@@ -121,7 +121,7 @@ export class UnmarkedBytes {
     this.bytes = Buffer.concat(parts);
   }
 
-  /** Where a range of what is left stands in the original, with the marks within it. */
+  /** Maps a range of the remaining bytes to the original, including the marks within it. */
   original({ start, end }: SecretRange): SecretRange {
     return { start: this.#originalOf(start), end: this.#originalOf(end - 1) + 1 };
   }

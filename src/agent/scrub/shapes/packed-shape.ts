@@ -3,18 +3,18 @@ import { zipTexts } from '../files/hidden-parts.ts';
 import { imageTexts } from '../files/image-texts.ts';
 import type { SecretRange, SecretShape } from './shape.ts';
 
-/** In a stream no more of a packed text is unpacked than this; files in Base64 are unpacked before (files/). */
+/** In a stream, only this much of a compressed text is decompressed; Base64 files were decompressed before (files/). */
 const maxStreamedBytes = 16 * 1024;
-/** And of a text that is there as a whole. */
+/** The same for a text in memory. */
 const maxPackedBytes = 4 * 1024 * 1024;
 const maxUnpackedBytes = 16 * 1024 * 1024;
-/** Packed texts within packed texts. */
+/** Maximum nesting of compressed texts. */
 const maxDepth = 3;
 const run = /^(?:[A-Za-z0-9+/_-]|\r?\n[ \t]{0,16}|\\+[rn/]|%0[aAdD]|%2[bBfF])*(?:=|%3[dD]){0,2}/;
 const lineBreak = /\r?\n|\\+[rn]|%0[aAdD]/;
 const none: readonly SecretRange[] = [];
 
-/** How files that hold packed texts begin in Base64, and how those are read; of a text that was cut, what is left. */
+/** How files with compressed texts begin in Base64, and how they are read; of a truncated text, as much as is left. */
 const formats: readonly (readonly [string, (bytes: Buffer) => Buffer[]])[] = [
   [
     'H4sI',
@@ -22,12 +22,12 @@ const formats: readonly (readonly [string, (bytes: Buffer) => Buffer[]])[] = [
       gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: maxUnpackedBytes }),
     ],
   ],
-  // By the version that the first member asks for: short anchors would slow the search for all secrets.
+  // By the version that the first member requires: short anchors would slow down the search for all secrets.
   ...['BAoA', 'BBQA', 'BC0A', 'BDMA', 'BD8A'].map((version) => [`UEsD${version}`, zipTexts] as const),
   ['iVBORw0KGgo', imageTexts],
 ];
 
-/** Text that was packed and then put into Base64: what a secret looks like there, only unpacking tells. */
+/** A compressed text in Base64: only decompression shows whether it contains a secret. */
 class PackedShape implements SecretShape {
   readonly anchor: Buffer;
   readonly reachBackBytes = 0;
@@ -44,7 +44,7 @@ class PackedShape implements SecretShape {
   rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[] {
     const [written = ''] =
       run.exec(bytes.toString('latin1', anchorStart, anchorStart + maxPackedBytes)) ?? [];
-    // Behind a line break the text may go on with something else.
+    // After a line break another text may follow.
     const [firstLine = ''] = written.split(lineBreak, 1);
     for (const one of firstLine === written ? [written] : [written, firstLine]) {
       const texts = this.#unpacked(bytesOf(one));
@@ -58,7 +58,7 @@ class PackedShape implements SecretShape {
     try {
       return this.#textsOf(packed);
     } catch {
-      // Text that begins like a packed one and is something else, or a bomb, in which no password is looked for.
+      // Not compressed after all, or a decompression bomb, which is not searched for passwords.
       return [];
     }
   }
@@ -72,7 +72,7 @@ function bytesOf(written: string): Buffer {
   return Buffer.from(encoded.replaceAll('\\', ''), 'base64');
 }
 
-/** Shapes for packed texts in Base64. */
+/** Shapes for compressed texts in Base64. */
 export function packedShapes(holdsSecret: (bytes: Buffer) => boolean): SecretShape[] {
   let depth = 0;
   const holds = (bytes: Buffer) => {

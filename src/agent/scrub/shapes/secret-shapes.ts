@@ -12,12 +12,12 @@ import {
 } from './spellings.ts';
 import { SoftBreak, TextUnit } from './text-unit.ts';
 
-/** Longer secrets are documents, which nobody writes as numbers or encodes twice. */
+/** Longer secrets are documents, which are not written as numbers or encoded twice. */
 const maxRareLength = 16 * 1024;
-/** Texts are full of pieces as short as this: only where a secret has no longer ones. */
+/** Texts are full of such short pieces: used only if a secret has no longer ones. */
 const shortAnchorBytes = 2;
 
-/** Every way in which this secret is looked for. See docs/explanation/secrets.md for the list of forms. */
+/** All forms in which this secret is searched. See docs/explanation/secrets.md for the list. */
 export function secretShapes(secret: string): SecretShape[] {
   const isRare = secret.length <= maxRareLength;
   return [
@@ -29,7 +29,7 @@ export function secretShapes(secret: string): SecretShape[] {
   ];
 }
 
-/** The ways in which one line of a secret of several lines is looked for. */
+/** The forms in which one line of a multi-line secret is searched. */
 export function lineShapes(line: string): SecretShape[] {
   return [...textShapes(line), ...base64Shapes(line)];
 }
@@ -39,7 +39,7 @@ function textShapes(secret: string): SecretShape[] {
   const units = unitsOf(characters);
   const anchor = anchorIn(secret) ?? anchorIn(secret, shortAnchorBytes);
   if (anchor) return [aroundAnchor(secret, units, anchor)];
-  // No piece of it is left alone by all encodings: one is looked for in each of its spellings.
+  // Every piece of it is changed by some encoding: search for one piece in each of its spellings.
   const from = plainestWindow(characters);
   const to = from + windowCharacters;
   return windowSpellings(characters.slice(from, to))
@@ -48,9 +48,9 @@ function textShapes(secret: string): SecretShape[] {
 }
 
 /**
- * The secret in a text whose lines may be broken within its anchor, as in mails: found by another anchor, or
- * where there is no good one, by each place at which the anchor may be broken. Short anchors would slow the
- * search for all others.
+ * The secret in a text whose lines may be broken within its anchor, as in mails: found by a second anchor, or without a
+ * good one, by each position of a line break within the anchor. Short anchors would slow down the search for all
+ * others.
  */
 function breakableTextShapes(secret: string): SecretShape[] {
   const units = unitsOf(Array.from(secret));
@@ -65,7 +65,7 @@ function breakableTextShapes(secret: string): SecretShape[] {
 function brokenAnchorShapes(secret: string, units: readonly TextUnit[]): SecretShape[] {
   const anchor = anchorIn(secret) ?? anchorIn(secret, shortAnchorBytes);
   if (!anchor) {
-    // Of two windows next to one another one is whole.
+    // At least one of two adjacent windows is whole.
     const characters = Array.from(secret);
     return [0, Math.min(windowCharacters, characters.length - windowCharacters)].map((from) => {
       const to = from + windowCharacters;
@@ -88,7 +88,7 @@ function brokenAnchorShapes(secret: string, units: readonly TextUnit[]): SecretS
   );
 }
 
-/** How quoted-printable breaks a line, in a text and in JSON. */
+/** Line breaks of quoted-printable, in a text and in JSON. */
 const softBreaks = ['=\n', '=\r\n', String.raw`=\n`, String.raw`=\r\n`];
 
 function unitsOf(characters: readonly string[]): TextUnit[] {
@@ -100,19 +100,19 @@ function unitsOf(characters: readonly string[]): TextUnit[] {
   });
 }
 
-/** What stands before an anchor: it may end with its line. */
+/** The part before an anchor: it may end with a line break. */
 function softlyBroken(before: readonly TextUnit[]): readonly Unit[] {
   return before.length > 0 ? [...before, new SoftBreak()] : before;
 }
 
-/** @param options.written how the anchor is spelled, when it is not as it is. */
+/** @param options.written the spelling of the anchor; defaults to the anchor itself. */
 function aroundAnchor(
   secret: string,
   units: readonly TextUnit[],
   { start, text }: Anchor,
   options: { readonly written?: string; readonly covered?: Buffer } = {},
 ): SecretShape {
-  // Units are of code points.
+  // Units are code points.
   const from = Array.from(secret.slice(0, start)).length;
   return new TolerantShape(
     softlyBroken(units.slice(0, from)),
@@ -124,7 +124,7 @@ function aroundAnchor(
 
 const windowCharacters = 4;
 
-/** Where the four characters begin of which the fewest are escaped anywhere. */
+/** Start of the four characters with the fewest that any encoding escapes. */
 function plainestWindow(characters: readonly string[]): number {
   let best = 0;
   let fewest = Number.POSITIVE_INFINITY;
@@ -137,10 +137,7 @@ function plainestWindow(characters: readonly string[]): number {
   return best;
 }
 
-/**
- * With one special character, every spelling of it; with several, those in which all of them are spelled
- * alike.
- */
+/** With one special character, every spelling of it; with several, the spellings that treat all of them alike. */
 function windowSpellings(window: readonly string[]): Buffer[] {
   const special = window.findIndex(isSpecial);
   const isOnlyOne = special >= 0 && !window.slice(special + 1).some(isSpecial);
@@ -155,7 +152,7 @@ function windowSpellings(window: readonly string[]): Buffer[] {
   ]);
 }
 
-/** The bytes of a text in Latin-1 where they differ from UTF-8. */
+/** The Latin-1 bytes of a text if they differ from UTF-8. */
 function latin(text: string): Buffer[] {
   return /[\x80-\xff]/.test(text) && !/[^\0-\xff]/.test(text) ? [Buffer.from(text, 'latin1')] : [];
 }
@@ -164,7 +161,7 @@ function isSpecial(character: string): boolean {
   return !/^[A-Za-z0-9]$/.test(character);
 }
 
-/** With the low byte first. */
+/** Little-endian. */
 function utf32(text: string): Buffer {
   const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
   const bytes = Buffer.alloc(4 * points.length);

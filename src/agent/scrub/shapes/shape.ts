@@ -1,29 +1,29 @@
-/** Where a secret stands in some bytes: from `start`, up to and without `end`. */
+/** The position of a secret in some bytes: from `start` up to, but not including, `end`. */
 export interface SecretRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * One way in which a secret may be written. Its anchor is a piece that every variant of that way has in
- * common; where an anchor is found, `rangesAt` looks whether the secret stands around it.
+ * One form in which a secret may be written. Its anchor is a piece that all variants of the form share; at each anchor,
+ * `rangesAt` checks whether the secret surrounds it.
  */
 export interface SecretShape {
-  /** Never shorter than `minAnchorBytes`. */
+  /** At least `minAnchorBytes` long. */
   readonly anchor: Buffer;
-  /** How many bytes a match may begin before its anchor, and end after the anchor's start, at most. */
+  /** Maximum distance from the start of a match to its anchor, and from the anchor's start to the end of the match. */
   readonly reachBackBytes: number;
   readonly reachForwardBytes: number;
-  /** What is to be removed around the anchor; mostly one range or none. */
+  /** Ranges to remove around the anchor; usually one or none. */
   rangesAt(bytes: Buffer, anchorStart: number): readonly SecretRange[];
 }
 
-/** Shorter pieces would be found everywhere, and the search would spend its time looking closer. */
+/** Shorter pieces would match everywhere, and the search would waste its time on candidates. */
 export const minAnchorBytes = 4;
 
 const none: readonly SecretRange[] = [];
 
-/** A longer anchor makes the search no faster. */
+/** A longer anchor does not make the search faster. */
 export const maxAnchorBytes = 24;
 
 /** A form with exactly one spelling. */
@@ -50,15 +50,15 @@ export class ExactShape implements SecretShape {
 
 /** A character of a secret as a tolerant shape sees it. */
 export interface Unit {
-  /** Most bytes one spelling of it takes. */
+  /** Maximum length of its spellings. */
   readonly maxBytes: number;
-  /** Where spellings of it that begin at `at` end; mostly one or none. Never beyond the bytes. */
+  /** Ends of its spellings that begin at `at`; usually one or none. Never beyond the bytes. */
   endsAt(bytes: Buffer, at: number): readonly number[];
 }
 
 /**
- * A form in which every character has several spellings that may be mixed: a text with some of its characters
- * escaped once, some twice and some not at all.
+ * A form in which every character has several spellings that may be mixed: some characters of a text escaped once, some
+ * twice and some not at all.
  */
 export class TolerantShape implements SecretShape {
   readonly anchor: Buffer;
@@ -69,9 +69,9 @@ export class TolerantShape implements SecretShape {
   readonly #covered: Buffer | undefined;
 
   /**
-   * @param anchor stands for units of its own, between those before and those after it.
-   * @param covered before the anchor, these bytes are the beginning of another shape's anchor and what
-   *   follows it: that shape finds the same.
+   * @param anchor replaces units of its own, between those before and those after it.
+   * @param covered if these bytes, which start with another shape's anchor, precede the anchor, that shape finds the
+   * match.
    */
   constructor(before: readonly Unit[], anchor: Buffer, after: readonly Unit[], covered?: Buffer) {
     this.anchor = anchor;
@@ -101,9 +101,9 @@ function isBefore(bytes: Buffer, at: number, wanted: Buffer): boolean {
 }
 
 /**
- * The first place from which the units are spelled one after the other up to `goal`; undefined when there is
- * none. Spellings can only be read forwards, so for each unit, the last one first, the places are collected
- * from which it reaches a place of the next.
+ * The first position from which the units match in sequence up to `goal`, or undefined. Spellings can only be read
+ * forwards, so for each unit, the last one first, it collects the positions from which that unit reaches a position of
+ * the next.
  */
 function furthestStart(units: readonly Unit[], bytes: Buffer, goal: number): number | undefined {
   let goals = [goal];
@@ -126,9 +126,8 @@ function furthestStart(units: readonly Unit[], bytes: Buffer, goal: number): num
 }
 
 /**
- * The end of the units when they are spelled one after the other from `from` on. Where a character has
- * several readings, each is tried; a pair of unit and place that failed once is not tried again, so the work
- * is linear in the length.
+ * The end of the units if they match in sequence from `from`. If a character has several readings, each is tried; a
+ * pair of unit and position that failed is not retried, so the work is linear in the length.
  */
 function furthestEnd(units: readonly Unit[], bytes: Buffer, from: number): number | undefined {
   let index = 0;

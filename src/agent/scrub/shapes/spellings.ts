@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 
-/** The spellings that bodies have which are then put into Base64 as a whole: plain, JSON, URL, form, HTML. */
+/** Spellings in bodies that are then encoded in Base64 as a whole: plain, JSON, URL, form, HTML. */
 export function bodySpellings(text: string): Set<string> {
   const wellFormed = text.toWellFormed();
   const json = jsonEscaped(text);
@@ -15,8 +15,8 @@ export function bodySpellings(text: string): Set<string> {
 }
 
 /**
- * How encoders write a text, each applied to the whole of it: as it is, escaped for JSON (once to five
- * times), for URLs, forms, HTML, XML, shells, SQL and mail, or read in a wrong encoding.
+ * Encoders, each applied to a whole text: identity, escaped for JSON (once to five times), for URLs, forms, HTML, XML,
+ * shells, SQL and mail, or decoded with a wrong encoding.
  */
 const encoders: readonly ((text: string) => string)[] = [
   (text) => text,
@@ -55,7 +55,7 @@ const encoders: readonly ((text: string) => string)[] = [
   (text) => text.replaceAll(/[&|<>^"%]/g, '^$&'),
   (text) => text.replaceAll(/[`"$']/g, '`$&').replaceAll('\n', '`n'),
   styleEscaped,
-  // Within a longer one, where the blank is a part of the escape.
+  // Within a longer text, where the blank is part of the escape.
   (text) => styleEscaped(text).trimEnd(),
   legacyEscaped,
   (text) => text.replaceAll("'", "''"),
@@ -80,12 +80,12 @@ export function spellings(text: string): string[] {
   ];
 }
 
-/** JSON as Node shows it between backticks. */
+/** JSON as Node prints it between backticks. */
 function printedJson(text: string): string {
   return jsonEscaped(text).replaceAll('\\', '\\\\');
 }
 
-/** A text as Node shows it between quotes of each kind, also in JSON. */
+/** A text as Node prints it between quotes of each kind, also in JSON. */
 const shownByNode = ["'", '"', '`'].flatMap((quote) => {
   const shown = (text: string) =>
     text.replaceAll(/[\\\n\r\t]/g, jsonEscaped).replaceAll(quote, String.raw`\${quote}`);
@@ -96,7 +96,7 @@ const shownByNode = ["'", '"', '`'].flatMap((quote) => {
   ];
 });
 
-/** How long the beginning of a text is in each of its spellings. */
+/** Maps each spelling of a text to the length of its beginning. */
 export function spellingsFrom(text: string, startLength: number): Map<string, number> {
   const wellFormed = text.toWellFormed();
   const start = wellFormed.slice(0, startLength);
@@ -115,8 +115,8 @@ export function spellingsFrom(text: string, startLength: number): Map<string, nu
 }
 
 /**
- * A text as it is after a protocol took it for a name whose letters' case says nothing: a host's, the domain
- * of a mail address, a header's; and as international host names travel.
+ * Spellings of a text that a protocol treats as a case-insensitive name: of a host, the domain of a mail address, or a
+ * header; and as an international host name in ASCII.
  */
 export function protocolSpellings(text: string): string[] {
   if (text.length > maxNameTextLength || /\s/.test(text)) return [];
@@ -133,15 +133,15 @@ export function protocolSpellings(text: string): string[] {
   return [...new Set(names)].filter((name) => name !== text && name.length >= minNameLength);
 }
 
-/** No host with its path, and no name of a header, is longer. */
+/** No host with its path, and no header name, is longer. */
 const maxNameTextLength = 2048;
-/** A URL, a mail address or what may be a part of one: scheme, user, host, and what follows it. */
+/** A URL, a mail address or a part of one: scheme, user, host, and the rest. */
 const nameParts = /^((?:[a-z][a-z0-9+.-]*:)?\/\/)?([^\s/?#@]*@)?([^\s/?#:@]+)(.*)$/is;
 
-/** Texts that are all escapes, within JSON within JSON: results of programs that print them, in reports. */
+/** Fully escaped texts in nested JSON: results of programs that print them, in reports. */
 const maxJsonDepth = 4;
 
-/** Spellings of encoders that leave no character alone. */
+/** Spellings of encoders that change every character. */
 export function completeSpellings(text: string): string[] {
   const pairs = Buffer.from(text).toString('hex').replaceAll(/../g, '%$&');
   const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
@@ -178,7 +178,7 @@ export function completeSpellings(text: string): string[] {
   ];
 }
 
-/** Those of them that tools show the beginning of: a text that is all escapes of JSON or of style sheets. */
+/** Spellings of these whose beginning tools show: texts fully escaped for JSON or style sheets. */
 export function allEscaped(text: string): string[] {
   const escapes = text.replaceAll(/[\s\S]/g, unicodeEscape);
   const style = Array.from(text, (one) => `\\${(one.codePointAt(0) ?? 0).toString(16)} `).join('');
@@ -188,17 +188,17 @@ export function allEscaped(text: string): string[] {
   return [...inJson, encodeURIComponent(escapes), encodeURIComponent(jsonEscaped(escapes))];
 }
 
-/** What is made of a text that becomes a part of a file name: ours, and Playwright's. */
+/** Spellings of a text in file names: ours, and Playwright's. */
 export function nameSpellings(text: string): string[] {
   const names = [
     text.replaceAll(/[^A-Za-z0-9_-]+/g, '-'),
-    // Whatever is not a letter, a digit or beyond ASCII.
+    // Everything except letters, digits and non-ASCII characters.
     text.replaceAll(/[\0-,./:-@[-`{-\x7f]+/g, '-'),
   ];
   return names.filter((name) => name !== text && name.replaceAll('-', '').length >= minNameLength);
 }
 
-/** Names that keep less of a secret than this say nothing about it, and would be found by chance. */
+/** Names that keep less of a secret do not reveal it, and would match by chance. */
 const minNameLength = 6;
 
 function formEncoded(text: string): string {
@@ -225,7 +225,7 @@ function jsonInAscii(text: string): string {
   return jsonEscaped(text).replaceAll(/[^\x20-\x7e]/g, unicodeEscape);
 }
 
-/** A text as mails have it, in one line. */
+/** A text in quoted-printable, on one line. */
 export function quotedPrintable(text: string): string {
   return text.replaceAll(/[^\x20-\x3c\x3e-\x7e]/gu, (character) =>
     byteEscaped(character, (value) => `=${value.toString(16).toUpperCase().padStart(2, '0')}`),
@@ -257,18 +257,18 @@ function percentCode(character: string): string {
   return percentPair(character.charCodeAt(0));
 }
 
-/** Percent-encoded as a page in Latin-1 does it; undefined for texts beyond Latin-1. */
+/** Percent-encoded like a page in Latin-1; undefined for texts beyond Latin-1. */
 function percentLatin(text: string): string | undefined {
   if (/[^\0-\xff]/.test(text)) return undefined;
   return text.replaceAll(/[^\w.~-]/g, (character) => percentPair(character.charCodeAt(0)));
 }
 
-/** A text as style sheets have it. */
+/** A text escaped for style sheets. */
 function styleEscaped(text: string): string {
   return text.replaceAll(/[^\w]/gu, (character) => `\\${character.codePointAt(0)?.toString(16)} `);
 }
 
-/** What the `escape` of old scripts makes of a text. */
+/** A text as the legacy function `escape` writes it. */
 function legacyEscaped(text: string): string {
   return Array.from({ length: text.length }, (_, index) => {
     const unit = text.charCodeAt(index);
@@ -292,12 +292,12 @@ function upperCodes(text: string): string {
   );
 }
 
-/** What decodes one byte as one character, and is often taken for UTF-8 or the other way round. */
+/** A single-byte decoding that is often confused with UTF-8. */
 const windows = new TextDecoder('windows-1252');
 
 /**
- * What becomes of a text beyond ASCII when its UTF-8 is read as Latin-1, or as Windows-1252, and written as
- * UTF-8 again: `Ã¶` for `ö`. Nothing for texts in ASCII.
+ * Non-ASCII text whose UTF-8 was decoded as Latin-1 or Windows-1252 and encoded as UTF-8 again: `Ã¶` for `ö`. Empty for
+ * ASCII texts.
  */
 export function misread(text: string): string[] {
   if (!/[^\0-\x7f]/.test(text)) return [];

@@ -4,16 +4,16 @@ import { misread } from './spellings.ts';
 
 /** How often a text may have been escaped: `%252525`, `\\\\\\\\`, `&amp;amp;`. */
 const maxPercentNesting = 4;
-/** JSON within JSON, six deep: two to the power of that. */
+/** JSON nested six deep: two to the power of six. */
 const maxBackslashes = 64;
 /** Before letters and digits, which are escaped by code points or not at all. */
 const maxBackslashesOfPlain = 7;
-/** Each takes three bytes, or more where it was encoded again. */
+/** Each takes three bytes, or more if it was encoded again. */
 const maxPercentBackslashes = 7;
 const maxAmpersandNesting = 3;
 const maxEntityBytes = 12;
 const maxCodePointDigits = 8;
-/** `=\r\n`, where quoted-printable breaks a line; escaped once more or not. */
+/** `=\r\n`, where quoted-printable breaks a line; optionally escaped again. */
 const softBreak = /^=(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n|(?:%0[dD])?%0[aA])/;
 const maxSoftBreakBytes = 18;
 
@@ -27,10 +27,10 @@ const equalsSign = code('=');
 const quote = code("'");
 const doubleQuote = code('"');
 const brace = code('{');
-/** How shells of Windows escape a character: cmd, and PowerShell. */
+/** Escape characters of Windows shells: cmd, and PowerShell. */
 const caret = code('^');
 const backtick = code('`');
-/** In style sheets a character is escaped by up to six digits, and what separates them from the next one. */
+/** Style sheets escape a character as up to six digits, and a separator from the next one. */
 const styleEscape = /^([\da-fA-F]{1,6})(\r\n|\s)?/;
 
 const controlEscapes: Readonly<Record<number, string>> = {
@@ -44,18 +44,17 @@ const controlEscapes: Readonly<Record<number, string>> = {
 const ampEntity = Buffer.from('amp;');
 
 export interface TextUnitOptions {
-  /** The first character of a secret: what breaks a line before it is not a part of it. */
+  /** The first character of a secret: a line break before it does not belong to it. */
   readonly isFirst?: boolean;
-  /** A character of a text that was read in a wrong encoding: it was not read wrong twice. */
+  /** A character of a text decoded with a wrong encoding; this is not applied twice. */
   readonly isMisread?: boolean;
 }
 
 /**
- * The spellings of one character in text: UTF-8 or Latin-1, percent-encoded in either and either case, `+`
- * for a space, backslash escapes of JSON, JavaScript, C and shells at any depth, of the character or of its
- * bytes, character references of HTML and XML, quotes of shells, doubled quotes of SQL, CSV and YAML,
- * quoted-printable, escapes of style sheets and of shells of Windows, and UTF-8 that was read as Latin-1. White space may have been removed on the way into a
- * header.
+ * The spellings of one character in text: UTF-8 or Latin-1, percent-encoded in either and in either case, `+` for a
+ * space, backslash escapes of JSON, JavaScript, C and shells at any depth, of the character or of its bytes, character
+ * references of HTML and XML, quotes of shells, doubled quotes of SQL, CSV and YAML, quoted-printable, escapes of style
+ * sheets and Windows shells, and UTF-8 that was read as Latin-1. White space may have been removed from a header.
  */
 export class TextUnit implements Unit {
   readonly maxBytes: number;
@@ -64,12 +63,12 @@ export class TextUnit implements Unit {
   readonly #units: readonly number[];
   readonly #isDroppable: boolean;
   readonly #isFirst: boolean;
-  /** It has spellings that begin like itself, so one that fits is not enough. */
+  /** Some of its spellings begin like the character itself, so the first match is not enough. */
   readonly #isAmbiguous: boolean;
   readonly #maxBackslashes: number;
   /** One byte in Latin-1, two in UTF-8. */
   readonly #isLatin: boolean;
-  /** What its bytes are as characters of an encoding of one byte for each. */
+  /** Its bytes as characters of single-byte encodings. */
   readonly #misread: readonly (readonly TextUnit[])[];
 
   /** @param character one code point. */
@@ -97,7 +96,7 @@ export class TextUnit implements Unit {
 
   endsAt(bytes: Buffer, at: number): readonly number[] {
     const first = bytes[at];
-    // By far the most frequent cases.
+    // The most frequent cases by far.
     if (this.#utf8.length === 1 && !this.#isAmbiguous) {
       if (first === this.#codePoint) return [at + 1];
       if (first !== undefined && first > 0x3d && first !== backslash && !isShellEscape(first)) return none;
@@ -111,7 +110,7 @@ export class TextUnit implements Unit {
       if (start > at) for (const end of this.#endsOf(bytes, start)) add(end);
     }
     for (const end of this.#endsOf(bytes, at)) {
-      // Doubled, both in one spelling: first, or the other half of the last character would stay.
+      // Both quotes of a doubled one, as the first choice: otherwise half of the last character would remain.
       const doubled = 2 * end - at;
       if (isQuote(this.#codePoint) && this.#endsOf(bytes, end).includes(doubled)) add(doubled);
       add(end);
@@ -132,7 +131,7 @@ export class TextUnit implements Unit {
     else if (first === percent) this.#addPercents(bytes, at, add);
     else if (first === ampersand) this.#addReferences(bytes, at, add);
     else if (first === equalsSign) add(this.#quotedPrintableEnd(bytes, at));
-    // Before a secret they are quotes of the text: what they escape is masked with them or without.
+    // Before a secret these are quotes of the text: what they escape is masked anyway.
     else if (first !== undefined && !this.#isFirst && isShellEscape(first))
       this.#addShellEscape(bytes, at, add);
     else if (first === plus && this.#codePoint === 32) add(at + 1);
@@ -170,7 +169,7 @@ export class TextUnit implements Unit {
   #addShellEscape(bytes: Buffer, at: number, add: (end: number) => void): void {
     const next = bytes[at + 1];
     if (next === undefined || isShellEscape(next)) add(literalEnd(bytes, at + 1, this.#utf8));
-    // Escaped once more, as in JSON.
+    // Escaped again, as in JSON.
     else for (const end of this.#endsOf(bytes, at + 1)) add(end);
     const control = controlEscapes[this.#codePoint];
     if (control !== undefined && bytes[at] === backtick && bytes[at + 1] === code(control)) add(at + 2);
@@ -186,7 +185,7 @@ export class TextUnit implements Unit {
   #addPercents(bytes: Buffer, at: number, add: (end: number) => void): void {
     if (this.#isLatin) add(percentEnd(bytes, at, Buffer.of(this.#codePoint)));
     if (this.#codePoint === percent) {
-      // %, %25, %2525 … are one character, escaped more and more often.
+      // %, %25, %2525 … are one character at increasing escape depth.
       let end = at + 1;
       const all = [end];
       while (bytes[end] === 0x32 && bytes[end + 1] === 0x35 && all.length <= maxPercentNesting + 1) {
@@ -218,7 +217,7 @@ export class TextUnit implements Unit {
     for (const end of this.#percentUnicodeEnds(bytes, after)) add(end);
   }
 
-  /** `u00fc` behind a backslash that is percent-encoded. */
+  /** `u00fc` after a percent-encoded backslash. */
   #percentUnicodeEnds(bytes: Buffer, after: number): readonly number[] {
     const [unit] = this.#units;
     const isOne = this.#units.length === 1 && unit !== undefined;
@@ -282,12 +281,12 @@ export class TextUnit implements Unit {
   }
 }
 
-/** How many backslashes of a row one may be: escaped once two, twice four. Whatever is more may belong to what follows. */
+/** How many backslashes of a row one may be: escaped once two, twice four. The rest may belong to what follows. */
 function likelyCounts(count: number): readonly number[] {
   return [2 ** Math.floor(Math.log2(count)), ...Array.from({ length: count }, (_, less) => count - less)];
 }
 
-/** Where each of the backslashes ends that follow one another, percent-encoded. */
+/** Ends of consecutive percent-encoded backslashes. */
 function percentBackslashEnds(bytes: Buffer, at: number): readonly number[] {
   const ends: number[] = [];
   let end = at;
@@ -299,7 +298,7 @@ function percentBackslashEnds(bytes: Buffer, at: number): readonly number[] {
   return ends;
 }
 
-/** Where quoted-printable may have broken the line before a piece that is looked for as it is. */
+/** A possible line break of quoted-printable before a piece that is searched literally. */
 export class SoftBreak implements Unit {
   readonly maxBytes = maxSoftBreakBytes;
 
@@ -319,25 +318,24 @@ function isQuote(codePoint: number): boolean {
   return codePoint === quote || codePoint === doubleQuote;
 }
 
-/** Where a byte is that is near; -1 when it is not: it may be nowhere in a large file. */
+/** Finds a byte within a distance; -1 if it is not there. An unbounded search could scan a large file. */
 function nearEnd(bytes: Buffer, from: number, wanted: number, maxDistance: number): number {
   for (let at = from; at <= from + maxDistance; at += 1) if (bytes[at] === wanted) return at;
   return -1;
 }
 
-/** Where a broken line goes on, or the place itself. */
+/** Position after a soft line break, or `at` itself. */
 function softBreakEnd(bytes: Buffer, at: number): number {
   return at + (softBreak.exec(bytes.toString('latin1', at, at + maxSoftBreakBytes))?.[0].length ?? 0);
 }
 
-/** Where units end that follow one another. */
+/** Possible ends of consecutive units. */
 function sequenceEnds([unit, ...rest]: readonly TextUnit[], bytes: Buffer, at: number): readonly number[] {
   return unit ? unit.endsAt(bytes, at).flatMap((end) => sequenceEnds(rest, bytes, end)) : [at];
 }
 
 /**
- * Where `'\\''` or `'"'"'` ends, which is how shells write a single quote between single quotes; escaped once
- * more or not.
+ * End of `'\\''` or `'"'"'`, which is how shells write a single quote between single quotes; optionally escaped again.
  */
 function shellQuoteEnd(bytes: Buffer, at: number): number {
   let end = at + 1;
@@ -349,13 +347,13 @@ function shellQuoteEnd(bytes: Buffer, at: number): number {
   return bytes[end] === doubleQuote && bytes[end + 1] === quote ? end + 2 : -1;
 }
 
-/** Where bytes that have to be these end, or -1 when they are others. */
+/** End of the literal at this position, or -1. */
 function literalEnd(bytes: Buffer, at: number, literal: Buffer): number {
   for (let index = 0; index < literal.length; index += 1) if (bytes[at + index] !== literal[index]) return -1;
   return at + literal.length;
 }
 
-/** Where percent codes of these bytes end, each `%41`, `%2541` and so on; -1 when they are others. */
+/** End of the percent codes of these bytes, each `%41`, `%2541` and so on; -1 if they differ. */
 function percentEnd(bytes: Buffer, at: number, wanted: Buffer): number {
   let end = at;
   for (const value of wanted) {
@@ -370,7 +368,7 @@ function percentEnd(bytes: Buffer, at: number, wanted: Buffer): number {
   return end;
 }
 
-/** Where the octal digits of a byte end, three of them or as few as it takes; -1 when they are others. */
+/** End of the octal digits of a byte, three of them or as few as possible; -1 if they differ. */
 function octalEnd(bytes: Buffer, at: number, value: number): number {
   const digits = value.toString(8);
   for (const written of [digits.padStart(3, '0'), digits]) {

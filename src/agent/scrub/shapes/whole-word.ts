@@ -1,8 +1,8 @@
 import type { SecretRange, SecretShape } from './shape.ts';
 
 /**
- * Finds a word in all its forms, but as it is only where it stands by itself: a letter in lower case next to it makes
- * it a part of another word.
+ * Finds a word in all its forms, but literally only as a whole word: an adjacent lower-case letter makes it part of
+ * another word.
  */
 export class WholeWord implements SecretShape {
   readonly anchor: Buffer;
@@ -27,7 +27,7 @@ export class WholeWord implements SecretShape {
   }
 }
 
-/** Behind an escape such as `\n` a word begins. */
+/** A word may begin after an escape such as `\n`. */
 function isWithinWord(bytes: Buffer, start: number): boolean {
   return isLowerLetter(bytes[start - 1]) && bytes[start - 2] !== 0x5c;
 }

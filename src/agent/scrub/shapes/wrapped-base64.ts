@@ -1,29 +1,31 @@
 const lineBreak = String.raw`(?:(?:\r\n?|\n)[ \t]{0,16}|\\{1,7}r\\{1,7}n|\\{1,7}n)`;
 const lineBreaks = new RegExp(lineBreak, 'g');
-/** A whole line of Base64 next to where a text was cut, and the line that was cut; no line is longer in mails and keys. */
+/**
+ * A full line of Base64 next to a truncation, and the truncated line; lines in mails and keys are no longer than this.
+ */
 const minLineLength = 16;
 const maxLineLength = 128;
 const letters = '[A-Za-z0-9+/_-]';
 const wrappedBefore = new RegExp(`${letters}{${minLineLength}}${lineBreak}${letters}{0,${maxLineLength}}$`);
 const wrappedAfter = new RegExp(`^${letters}{0,${maxLineLength}}${lineBreak}${letters}{4}`);
 const maxLookBytes = minLineLength + maxLineLength + 32;
-/** More of it is not looked at. */
+/** Limit of the bytes that are examined. */
 const maxWrappedBytes = 64 * 1024;
 
-/** Bytes without the line breaks in them. */
+/** Bytes without their line breaks. */
 export interface Unwrapped {
   readonly bytes: Buffer;
-  /** Where a byte of it stands in the original. */
+  /** Original position of a byte. */
   readonly placeOf: (at: number) => number;
 }
 
-/** What stands before a place without its line breaks, when that is Base64 in lines. */
+/** The bytes before a position without line breaks, if they are wrapped Base64. */
 export function unwrappedBefore(bytes: Buffer, end: number): Unwrapped | undefined {
   if (!wrappedBefore.test(bytes.toString('latin1', Math.max(0, end - maxLookBytes), end))) return undefined;
   return unwrapped(bytes, Math.max(0, end - maxWrappedBytes), end);
 }
 
-/** What stands behind a place without its line breaks, when that is Base64 in lines. */
+/** The bytes after a position without line breaks, if they are wrapped Base64. */
 export function unwrappedAfter(bytes: Buffer, start: number): Unwrapped | undefined {
   if (!wrappedAfter.test(bytes.toString('latin1', start, start + maxLookBytes))) return undefined;
   return unwrapped(bytes, start, Math.min(bytes.length, start + maxWrappedBytes));
@@ -31,7 +33,7 @@ export function unwrappedAfter(bytes: Buffer, start: number): Unwrapped | undefi
 
 function unwrapped(bytes: Buffer, from: number, to: number): Unwrapped {
   const kept: Buffer[] = [];
-  /** Where each part begins, in the original, and how much of the text stands before it. */
+  /** Start of each part in the original, and the length of the text before it. */
   const parts: { readonly original: number; readonly start: number }[] = [];
   let at = from;
   let length = 0;

@@ -11,14 +11,14 @@ import { holds, selected } from './judging.ts';
 import type { Placeholders } from './placeholders.ts';
 import type { SessionRecord } from './record.ts';
 
-/** How long an assertion is waited for, and how often it is looked at. */
+/** Timeout of an assertion, and the interval between its attempts. */
 const assertMs = 5000;
 const lookMs = 150;
 const maxScreenshots = 20;
 
 /**
- * What came of a step. `verified` says whether an assertion holds; `misfit`, `refused` and `broken` are those
- * of the page; `ended`: nothing more can be done.
+ * Result of a step. `verified` says whether an assertion holds; `misfit`, `refused` and `broken` come from the page;
+ * `ended`: no further step is possible.
  */
 export type StepEnd =
   | { readonly kind: 'done'; readonly text: string }
@@ -28,10 +28,7 @@ export type StepEnd =
 /** Answers a question about the page in words. */
 export type Judge = (question: string) => Promise<{ readonly holds: boolean; readonly because: string }>;
 
-/**
- * Does steps on the page of a run. Values of variables go in here and nowhere else, and nothing comes out
- * that holds one.
- */
+/** Executes steps on the page of a run. Values of variables enter here and nowhere else, and no output contains one. */
 export class Actor {
   readonly record: SessionRecord;
   readonly #session: PageSession;
@@ -54,7 +51,7 @@ export class Actor {
     this.#artifacts = parts.artifacts;
   }
 
-  /** The status that the page last came with. */
+  /** HTTP status of the last page load. */
   get status(): number | null {
     return this.#status;
   }
@@ -75,7 +72,7 @@ export class Actor {
     return this.#words(await this.#session.step('read', { target: this.#placeholders.fillAll(target) }));
   }
 
-  /** Keeps a picture of the page; one that cannot be kept costs nothing but itself. */
+  /** Saves a screenshot of the page; a failure to save it has no other effect. */
   async picture(name: string): Promise<boolean> {
     if (!this.#artifacts || this.record.screenshots.length >= maxScreenshots) return false;
     const file = `picture-${this.record.screenshots.length}.png`;
@@ -131,7 +128,7 @@ export class Actor {
     return { kind: 'verified', passed, actual: because };
   }
 
-  /** An answer in words, without values. */
+  /** Text of a reply of the page, without values. */
   #words(answer: PageAnswer): string {
     const { hide } = { hide: (text: string) => this.#placeholders.hide(text) };
     if (answer.kind === 'ended') return hide(answer.message);

@@ -7,7 +7,7 @@ import type { CallEnd } from './conversation.ts';
 import type { Placeholders } from './placeholders.ts';
 import { readInputs, untrusted } from './words.ts';
 
-/** Tools after which the page may look different: their results show it. */
+/** Tools that may change the page: their results include it. */
 const changing: ReadonlySet<string> = new Set([
   'open',
   'click',
@@ -21,7 +21,7 @@ const changing: ReadonlySet<string> = new Set([
 
 type Malformed = { readonly malformed: string };
 
-/** What is wrong with an input, in a sentence. */
+/** Problems of an input, in a sentence. */
 export function wrongWith(error: z.ZodError): Malformed {
   const problems = error.issues
     .slice(0, 5)
@@ -29,7 +29,7 @@ export function wrongWith(error: z.ZodError): Malformed {
   return { malformed: problems.join('; ') };
 }
 
-/** A call as the step that it asks for; what is wrong with it otherwise. */
+/** Converts a call to the step that it requests; otherwise returns the problems. */
 export function stepOf(call: ModelCall, placeholders: Placeholders): PlanStep | Malformed {
   if (!Object.hasOwn(stepInputs, call.name))
     return { malformed: `no such tool: ${JSON.stringify(call.name)}` };
@@ -40,7 +40,7 @@ export function stepOf(call: ModelCall, placeholders: Placeholders): PlanStep | 
   return parsed.data;
 }
 
-/** Does what a call asks to read, if that is what it does. */
+/** Handles a call that only reads; undefined for other calls. */
 export async function readCall(
   call: ModelCall,
   actor: Actor,
@@ -61,7 +61,7 @@ export async function readCall(
   return { text: untrusted(text) };
 }
 
-/** What the model is answered after a step. */
+/** Reply to the model after a step. */
 export async function answerTo(step: PlanStep, end: StepEnd, actor: Actor): Promise<string> {
   if (end.kind === 'verified') return untrusted(verdictWords(end));
   const problem = end.kind === 'done' ? '' : `The step failed (${end.kind}). `;

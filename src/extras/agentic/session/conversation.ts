@@ -8,19 +8,19 @@ import {
 import type { SessionRecord } from './record.ts';
 
 const maxAnswerTokens = 4096;
-/** Results before the last ones are shortened: what a page looked like then does not matter any more. */
+/** Results before the last ones are shortened: earlier states of the page no longer matter. */
 const wholeResults = 3;
 const shortLength = 600;
 const maxMalformed = 6;
 const maxSilences = 2;
 const maxRepetitions = 4;
 
-/** What came of a call: the text the model is answered with, or the end of the conversation. */
+/** Result of a call: a text for the model, or the end of the conversation. */
 export type CallEnd<End> = { readonly text: string } | { readonly end: End };
 
 /**
- * A conversation in which a model calls tools, until one of them ends it. Whatever the model does it ends: by the
- * number of its turns, calls that no one can read, silence, and the same call repeatedly with the same input.
+ * A conversation in which a model calls tools, until one of them ends it. It ends whatever the model does: by the
+ * number of turns, malformed calls, silence, or repetition of the same call with the same input.
  */
 export async function converse<End>(order: {
   readonly model: ModelClient;
@@ -30,7 +30,7 @@ export async function converse<End>(order: {
   readonly maxTurns: number;
   readonly record: SessionRecord;
   readonly signal: AbortSignal;
-  /** Does what a call asks for; `malformed` is what is wrong with its input. */
+  /** Handles a call; `malformed` describes the problems of its input. */
   readonly call: (call: ModelCall) => Promise<CallEnd<End> | { readonly malformed: string }>;
 }): Promise<End> {
   const { model, system, tools, record, signal } = order;

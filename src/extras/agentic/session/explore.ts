@@ -13,18 +13,18 @@ import { exploreSystem, exploreTools, Finish, taskWords } from './words.ts';
 const maxTurns = 60;
 const maxUnfinished = 3;
 
-/** What a search for steps came to. */
+/** Result of a search for steps. */
 export interface Exploration {
   readonly steps: readonly PlanStep[];
   readonly summary: string;
   readonly suggestions: AgenticDetail['suggestions'];
-  /** Why the model could not do what the prompt asks. */
+  /** Why the model could not do what the prompt requests. */
   readonly problem?: string | undefined;
 }
 
 /**
- * Has the model find the steps of a prompt. It is done only when code finds that something was verified, that
- * everything in double quotes stands in a step, and that no assertion that failed was left at that.
+ * Has the model find the steps of a prompt. The search is complete only if code confirms that some step verifies
+ * something, that steps contain every text in double quotes, and that no failed assertion is left open.
  *
  * @throws ModelError
  */
@@ -100,8 +100,8 @@ export async function explore(order: {
 type Found = { readonly passed: boolean; readonly actual: string | null };
 
 /**
- * What was asserted, and whether it held. One that failed stays failed until the same comparison with the
- * same value holds: who reads the page must not be able to try until something passes.
+ * Assertions and their results. A failed one stays failed until the same comparison with the same value holds: a model
+ * that reads the page must not be able to try until some assertion passes.
  */
 class OpenAssertions {
   readonly #all = new Map<string, AgenticDetail['assertions'][number]>();
@@ -119,7 +119,7 @@ class OpenAssertions {
     const { condition, comparison, expected } = input;
     const key = JSON.stringify([comparison, expected]);
     const shown = wantedWords(step);
-    // Another one with the same value that already holds is one more.
+    // If one with the same value already holds, this is an additional assertion.
     const isTaken = this.#all.get(key)?.passed === true;
     this.#all.set(isTaken ? JSON.stringify(input) : key, { condition, passed, actual, expected: shown });
   }
@@ -129,7 +129,7 @@ class OpenAssertions {
   }
 }
 
-/** Why steps do not do all that a prompt asks, as far as code can say; undefined when they do. */
+/** Why steps do not cover the prompt, as far as code can tell; undefined if they do. */
 export function whatIsMissing(prompt: string, steps: readonly PlanStep[]): string | undefined {
   if (!steps.some(isVerifying)) return 'nothing was verified. Assert what the task requires.';
   const texts = steps.flatMap(({ input }) => textsIn(input)).map((text) => text.toLowerCase());

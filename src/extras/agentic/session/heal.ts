@@ -10,7 +10,7 @@ import { GiveUp, healSystem, healTools, numbered, Resume, taskWords, untrusted }
 const maxTurns = 20;
 const maxNewSteps = 15;
 
-/** The steps of a plan that are to be done, on whose page, and within which bounds. */
+/** Steps of a plan to execute, with their page and their limits. */
 export interface StepsOrder {
   readonly actor: Actor;
   readonly placeholders: Placeholders;
@@ -21,17 +21,17 @@ export interface StepsOrder {
   readonly signal: AbortSignal;
 }
 
-/** What takes the place of steps that no longer fit, or why nothing does. */
+/** Replacement of steps that no longer fit, or the reason why there is no replacement. */
 export type Healing =
   | { readonly steps: readonly PlanStep[]; readonly resumeAt: number; readonly summary: string }
-  /** What the check verifies is there and does not hold. */
+  /** The subject of the check is present, but its assertion does not hold. */
   | { readonly unmet: string }
   | { readonly problem: string };
 
 /**
- * Has the model find what takes the place of the step at `index`. What verifies stays as it was: no step that verifies can
- * be left out, and one that does not fit keeps its comparison and its value. So a page that is
- * broken, or talks to the model, cannot make a check pass that would have failed.
+ * Has the model replace the step at `index`. Assertions stay as they are: no verifying step can be left out, and one
+ * that does not fit keeps its comparison and its value. So a page that is broken, or addresses the model, cannot make a
+ * check pass that would have failed.
  *
  * @throws ModelError
  */
@@ -89,7 +89,7 @@ export async function heal(
   });
 }
 
-/** Whether an assertion verifies the same as the one that does not fit, of something else. */
+/** Whether an assertion verifies the same as the misfit, for another target. */
 export function takesPlaceOf(step: PlanStep, misfit: PlanStep): boolean {
   if (step.tool !== 'assert' || misfit.tool !== 'assert') return false;
   const { subject, comparison, expected, property } = misfit.input;
@@ -102,7 +102,7 @@ export function takesPlaceOf(step: PlanStep, misfit: PlanStep): boolean {
   );
 }
 
-/** Why the steps cannot go on there; undefined when they can. */
+/** Why the run cannot resume at that step; undefined if it can. */
 export function whyNotResume(
   steps: readonly PlanStep[],
   index: number,

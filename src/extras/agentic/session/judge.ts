@@ -7,10 +7,10 @@ const maxAnswerTokens = 1024;
 const minQuoteLength = 3;
 
 /**
- * Has the model judge what only words can say. Its yes counts only with a quotation that the page really
- * holds: what nobody can point at is no.
+ * Has the model judge conditions that only words can express. A yes counts only with a quotation that the page really
+ * contains; without evidence the result is no.
  *
- * @param order.look the page as the model may see it.
+ * @param order.look returns the page as the model may see it.
  */
 export function judgeWith(order: {
   readonly model: ModelClient | undefined;

@@ -4,13 +4,13 @@ import { JsonTooLarge, parseJson } from '@picket/lib/json/json-document.ts';
 import { JsonPathError, selectJson } from '@picket/lib/json/json-path.ts';
 import { jsonText } from '@picket/lib/json/json-values.ts';
 
-/** The work that one path may take on a body. */
+/** Work budget for one JSON path on a body. */
 const budget = { steps: 100_000, cpuMs: 100 };
 
 /**
- * Whether an assertion holds for what was found. Code decides, never a model: a page can talk to a model.
+ * Whether an assertion holds for a value. Code decides, never a model: a page could address a model.
  *
- * @param actual null where there is nothing of the subject.
+ * @param actual null if the subject was not found.
  */
 export function holds({ comparison, expected }: AssertStep['input'], actual: string | null): boolean {
   if (actual === null) return false;
@@ -31,7 +31,7 @@ export function holds({ comparison, expected }: AssertStep['input'], actual: str
   }
 }
 
-/** What an assertion with a JSON path is about, out of the body. */
+/** The value that the JSON path of an assertion selects from the body. */
 export function selected(body: string, path: string): string | null {
   try {
     const [first] = selectJson(path, parseJson(body), new WorkBudget(budget));
@@ -48,7 +48,7 @@ function plain(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-/** The first number of a text such as `€ 1,234.50`; NaN, which is neither more nor less than anything, without one. */
+/** The first number in a text such as `€ 1,234.50`; NaN without one, for which every comparison is false. */
 function numberIn(text: string): number {
   const [found] = /[-+]?\d[\d,. ]*/.exec(text) ?? [];
   if (found === undefined) return Number.NaN;

@@ -61,6 +61,6 @@ it('shows nothing of a secret that a value is a part of', () => {
     (text) => text.replaceAll(secret, '*****').replaceAll('tok-1234567', '*****'),
   );
   expect(masking.hide(`It uses ${secret}, tok-1234567`)).toBe('It uses *****, *****');
-  // Where the two are apart the model sees which value stands where.
+  // If they are separate, the model sees the position of each value.
   expect(masking.hide('postgres://ada with tok-1234567')).toBe('{{USER}} with {{TOKEN}}');
 });

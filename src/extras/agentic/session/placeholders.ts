@@ -1,16 +1,16 @@
 /** `{{NAME}}` and `{{{NAME}}}`. */
 const placeholder = /\{\{\{?\s*(\w{1,255})\s*\}?\}\}/g;
-/** Where a URL may stand in a prompt. */
+/** A URL within a prompt. */
 const everyUrl = /https?:\/\/[^\s"'<>“”‘’()[\]{}]+/gi;
-/** Shorter values are found only where they stand by themselves: they would be found by chance. */
+/** Shorter values match only as whole words: elsewhere they would match by chance. */
 const minAnywhereLength = 5;
 
-/** The names of the variables that a text names. */
+/** Names of the variables that a text references. */
 export function namesIn(text: string): string[] {
   return [...new Set([...text.matchAll(placeholder)].map(([, name]) => name ?? ''))];
 }
 
-/** The origins that a run may reach: those of the URLs in its prompt, and those that the check adds. */
+/** Origins that a run may contact: those of the URLs in its prompt, and those that the check adds. */
 export function allowedOrigins(prompt: string, added: readonly string[]): string[] {
   const named = [...prompt.matchAll(everyUrl)].flatMap(([text]) => {
     const url = URL.parse(text.replace(/[.,;:!?]+$/, ''));
@@ -20,15 +20,15 @@ export function allowedOrigins(prompt: string, added: readonly string[]): string
 }
 
 /**
- * The variables that a prompt names: their values go where a step is done and nowhere else. What comes back is
- * read through `hide`, which puts the placeholders where values were.
+ * The variables that a prompt references: their values are used to execute steps and nowhere else. All output passes
+ * `hide`, which replaces values by placeholders.
  */
 export class Placeholders {
   readonly #values: ReadonlyMap<string, string>;
   readonly #hidden: readonly { readonly pattern: RegExp; readonly name: string }[];
   readonly #mask: (text: string) => string;
 
-  /** @param mask takes out every other secret of the run, in whatever form it stands there. */
+  /** @param mask removes every other secret of the run, in whatever form it appears. */
   constructor(
     names: readonly string[],
     variables: Readonly<Record<string, string>>,
@@ -41,31 +41,31 @@ export class Placeholders {
     const forms = [...this.#values].flatMap(([name, value]) =>
       [...new Set(formsOf(value))].map((form) => ({ name, form })),
     );
-    // The longest first: a value may be a part of another one.
+    // The longest first: a value may be part of another one.
     this.#hidden = forms
       .toSorted((left, right) => right.form.length - left.form.length)
       .map(({ name, form }) => ({ name, pattern: patternOf(form) }));
   }
 
-  /** Names that a text uses and that have no value here. */
+  /** Names that a text references and that have no value here. */
   unknownIn(text: string): string[] {
     return namesIn(text).filter((name) => !this.#values.has(name));
   }
 
-  /** A text with the values in it. */
+  /** Replaces the placeholders in a text by values. */
   fill(text: string): string {
     return text.replaceAll(placeholder, (whole, name: string) => this.#values.get(name) ?? whole);
   }
 
-  /** A value with the values in all of its texts. */
+  /** Replaces the placeholders in all texts of a value. */
   fillAll<Value>(value: Value): Value {
     return mapTexts(value, (text) => this.fill(text)) as Value;
   }
 
   /**
-   * A text as the model may read it. A value may be a part of another secret: a user name of an address with a password, the
-   * first line of another key. With a placeholder in it that secret is found no more, so nothing may be seen then that
-   * the text would not show with all secrets masked.
+   * A text as the model may read it. A value may be part of another secret: a user name in an address with a password,
+   * the first line of another key. A placeholder within such a secret prevents its detection, so the result must show
+   * no more than the text with all secrets masked.
    */
   hide(text: string): string {
     const hidden = this.#mask(this.#withNames(text));
@@ -84,7 +84,7 @@ export class Placeholders {
   }
 }
 
-/** Whether what stands between the placeholders and masks of a text stands in another one too, in that order. */
+/** Whether the parts of a text between placeholders and masks occur in another text, in the same order. */
 function showsNoMore(text: string, other: string): boolean {
   let from = 0;
   for (const piece of text.split(/\{\{\w{1,255}\}\}|\*{3,}/)) {
@@ -95,7 +95,7 @@ function showsNoMore(text: string, other: string): boolean {
   return true;
 }
 
-/** How a value may stand in a page, an address or a document. */
+/** Forms in which a value may appear in a page, an address or a document. */
 function formsOf(value: string): string[] {
   const trimmed = value.trim();
   if (trimmed === '') return [];
@@ -107,7 +107,7 @@ function formsOf(value: string): string[] {
     encodeURIComponent(one.toWellFormed()).replaceAll('%20', '+'),
     JSON.stringify(one).slice(1, -1),
     one.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'),
-    // Shorter ones would be found by chance.
+    // Shorter ones would match by chance.
     ...(one.length >= minAnywhereLength ? packedForms(one) : []),
   ]);
 }
@@ -122,7 +122,7 @@ function packedForms(value: string): string[] {
   ];
 }
 
-/** Letters of either case: style sheets show names in capitals. */
+/** Ignores case, because style sheets may capitalize names. */
 function patternOf(form: string): RegExp {
   const escaped = form.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
   if (form.length >= minAnywhereLength) return new RegExp(escaped, 'gi');

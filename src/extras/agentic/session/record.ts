@@ -6,7 +6,7 @@ const maxTextLength = 4000;
 type Step = AgenticDetail['steps'][number];
 type Suggestion = AgenticDetail['suggestions'][number];
 
-/** What a run writes down of itself, for its result. Everything given to it is without values of variables. */
+/** Collects facts about a run for its result. Everything passed to it must be free of values of variables. */
 export class SessionRecord {
   readonly assertions: AgenticDetail['assertions'][number][] = [];
   readonly errors: string[] = [];
@@ -24,7 +24,7 @@ export class SessionRecord {
     return this.#steps;
   }
 
-  /** Origins that something wanted to reach and that the check does not allow. */
+  /** Blocked origins that the page tried to contact. */
   get refused(): readonly string[] {
     return [...this.#refused];
   }

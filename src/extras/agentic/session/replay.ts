@@ -6,25 +6,25 @@ import { ModelError } from '@picket/checks/model/message.ts';
 import { heal, type StepsOrder } from './heal.ts';
 import { recordVerdict, unmetWords } from './verdicts.ts';
 
-/** So often a run asks the model for what takes the place of a step. */
+/** How often a run requests a replacement for a step from the model. */
 const maxHealings = 3;
 
 export interface Replay {
-  /** The steps as they were done. */
+  /** The steps that were executed. */
   readonly steps: readonly PlanStep[];
-  /** What the model said of what had changed; empty when it was not asked. */
+  /** The model's descriptions of changes; empty if no request was made. */
   readonly healings: readonly string[];
   readonly failure?: Failure | undefined;
 }
 
 /**
- * Does the steps of a plan as they stand, without a model. Only where what a step names is not on a page that
- * is otherwise well, the model is asked for another way. What is verified and does not hold is a failure, and nobody is
- * asked about it.
+ * Executes the steps of a plan unchanged, without a model. Only if the target of a step is missing on an otherwise
+ * working page, it requests an alternative from the model. An assertion that does not hold is a failure, without any
+ * request.
  */
 export async function replay(
   order: StepsOrder & {
-    /** Absent where it cannot be asked; `unasked` then says why. */
+    /** Absent if it cannot be used; `unasked` then says why. */
     readonly model: ModelClient | undefined;
     readonly unasked: string;
   },
@@ -57,7 +57,7 @@ export async function replay(
       if ('unmet' in healing) return failed(failure('ASSERTION_FAILED', healing.unmet));
       steps = [...steps.slice(0, index), ...healing.steps, ...steps.slice(healing.resumeAt)];
       healings.push(healing.summary);
-      // What was found has been done already.
+      // The replacement steps are already executed.
       index += healing.steps.length - 1;
     } catch (thrown) {
       if (!(thrown instanceof ModelError)) throw thrown;

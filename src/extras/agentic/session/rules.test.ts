@@ -32,7 +32,7 @@ describe('allowed origins', () => {
       'https://cdn.test',
     ]);
     expect(allowedOrigins('Open the page.', [])).toEqual([]);
-    // User info does not make another host an allowed one.
+    // User info must not make another host an allowed one.
     expect(allowedOrigins('https://shop.test@evil.test/', [])).toEqual(['https://evil.test']);
   });
 });

@@ -4,7 +4,7 @@ import type { SessionRecord } from './record.ts';
 
 type Verified = Extract<StepEnd, { kind: 'verified' }>;
 
-/** Writes down what was verified; what could not even be looked at is not there yet. */
+/** Records the result of a verification; a step that could not be evaluated is not recorded. */
 export function recordVerdict(step: PlanStep, end: StepEnd, record: SessionRecord): void {
   if (end.kind !== 'verified') return;
   const { passed, actual } = end;
@@ -15,7 +15,7 @@ export function recordVerdict(step: PlanStep, end: StepEnd, record: SessionRecor
   }
 }
 
-/** What did not hold, in words. */
+/** The assertion that does not hold, in words. */
 export function unmetWords(step: PlanStep, end: Verified): string {
   if (step.tool === 'judge') return `${step.input.question} ${verdictWords(end)}`;
   if (step.tool !== 'assert') return verdictWords(end);

@@ -12,25 +12,25 @@ export interface ImportedAccount {
   readonly losses: readonly Loss[];
 }
 
-/** What answers of such services have besides what was written, where those of this version have it not. */
+/** Read-only fields in responses of such services that this version does not return. */
 const ofOtherAnswers = [
   ...['accountId', 'created_at', 'updated_at', 'alertChannels'],
   ...['isPrivate', 'maskedKey', 'rawKey'],
 ];
 
-/** The fields that answers have: ids, dates, what follows from other things, and what was written. */
+/** Fields of responses: ids, dates, derived values, and the written fields. */
 function answered({ routes: { get } }: Kind): string[] {
   const { response } = get;
   const options = response instanceof z.ZodDiscriminatedUnion ? response.options : [response];
   return options.flatMap((one) => (one instanceof z.ZodObject ? Object.keys(one.shape) : []));
 }
 
-/** Services of cards are shown whole, and written by their ids. */
+/** Cards contain whole services in responses, and their ids in requests. */
 const ofCards = /^cards\.\d+\.(services\.\d+\.\w+|created_at|updated_at)$/;
-/** The most fields of one thing that are taken out, one after the other, before all of it is lost. */
+/** How many fields of one object are removed, one at a time, before the whole object is lost. */
 const mostProblems = 50;
 
-/** What the API of a comparable service shows of an account, as files of this one. */
+/** Converts an account, as the API of a comparable service shows it, to files of this one. */
 export function importAccount(shown: readonly Stored[]): ImportedAccount {
   const losses: Loss[] = [];
   const stored = shown.flatMap((one) => {
@@ -43,7 +43,7 @@ export function importAccount(shown: readonly Stored[]): ImportedAccount {
   return { definitions, missing, losses };
 }
 
-/** One thing with the fields that this version takes; undefined where nothing is left of it. */
+/** One object with the fields that this version accepts; undefined if it cannot be used. */
 function acceptable({ folder, id, view }: Stored, losses: Loss[]): Fields | undefined {
   const kind = kindIn(folder);
   const title = `${folder}/${String(view['name'] ?? view['header'] ?? view['type'] ?? id)}`;
@@ -95,7 +95,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** A copy without the value at a path; items of lists close up. */
+/** A copy without the value at a path; later list items move up. */
 function without(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
   if (Array.isArray(value)) {
     const index = Number(key);

@@ -8,7 +8,7 @@ import { readGrpc } from './grpc.ts';
 import { type Probe, readHttp, tlsFields, tlsVersions } from './http.ts';
 import { readTargets } from './targets.ts';
 
-/** Modules of the blackbox exporter, and the targets that Prometheus has it probe. */
+/** Imports modules of the blackbox exporter, and the targets that Prometheus probes with them. */
 export function importBlackbox(
   { modules: configuration, targets: written }: { readonly modules: unknown; readonly targets: unknown },
   options: ImportOptions,
@@ -88,7 +88,7 @@ function readModule(module: Source, collection: Collection, name: string): Modul
     module.lose('', `Picket has no check for the prober "${prober}"`);
     return undefined;
   }
-  // A module may have sections of other probers; only that of its own counts.
+  // A module may have sections of other probers; only its own prober's section counts.
   for (const other of ['http', 'tcp', 'dns', 'icmp', 'grpc', 'unix', 'websocket']) {
     if (other !== prober && module.keys.includes(other)) module.lose(other, `the prober is "${prober}"`);
   }
@@ -111,7 +111,7 @@ function readModule(module: Source, collection: Collection, name: string): Modul
   };
 }
 
-/** Without a word of it the exporter prefers IPv6, and falls back. */
+/** By default the exporter prefers IPv6, and falls back. */
 function familyOf(section: Source, { hasFamily }: Probe): Fields {
   const preferred = section.text('preferred_ip_protocol');
   const isFallback = section.flag('ip_protocol_fallback') ?? true;

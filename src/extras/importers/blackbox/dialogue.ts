@@ -4,7 +4,7 @@ import type { Source } from '../source.ts';
 
 const mostSteps = 50;
 
-/** The `query_response` of a `tcp` prober as the steps of a TCP monitor. */
+/** Converts the `query_response` of a `tcp` prober to the steps of a TCP monitor. */
 export function readDialogue(tcp: Source, isTls: boolean): readonly Fields[] {
   const steps = tcp.children('query_response').flatMap((part, index) => {
     const expected = expectation(part, index);
@@ -19,7 +19,10 @@ export function readDialogue(tcp: Source, isTls: boolean): readonly Fields[] {
   return steps.slice(0, mostSteps);
 }
 
-/** What a line has to match, and by which names what it found can be sent; without names nothing is expanded. */
+/**
+ * The pattern that a line must match, and the names under which its groups can be sent; without names, text is not
+ * expanded.
+ */
 function expectation(
   part: Source,
   index: number,
@@ -61,7 +64,7 @@ function upgrade(part: Source, isTls: boolean): readonly Fields[] {
   return [];
 }
 
-/** Every group gets a name, and so does the whole, which is number 0. */
+/** Names every group, and the whole match, which is number 0. */
 function withNames(
   regex: string,
   prefix: string,
@@ -79,7 +82,7 @@ function withNames(
   return { regex: `(?<${prefix}0>${named})`, names };
 }
 
-/** `$1`, `${1}` and `${name}` as variables; `$$` is a dollar, and what nothing is called is empty. */
+/** Converts `$1`, `${1}` and `${name}` to variables; `$$` is a dollar, and unknown references are empty. */
 function withReferences(text: string, names: readonly string[]): string {
   return text.replaceAll(
     /\$(?:(\$)|(\w+)|\{(\w+)\})/g,

@@ -3,7 +3,7 @@ import type { Collection } from '../collection.ts';
 import type { Source } from '../source.ts';
 import { type Probe, tlsFields, tlsVersions } from './http.ts';
 
-/** What a `grpc` prober does, as a check: it asks the health service. */
+/** Converts a `grpc` prober to a check: it calls the health service. */
 export function readGrpc(grpc: Source, collection: Collection, name: string): Probe {
   const tls = grpc.child('tls_config');
   const isTls = grpc.flag('tls') ?? false;

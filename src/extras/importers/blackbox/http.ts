@@ -3,16 +3,16 @@ import { type Assertion, type Collection, statusAssertions } from '../collection
 import { wholeMatch } from '../go-formats.ts';
 import type { Source } from '../source.ts';
 
-/** What a module does, whatever its target is. */
+/** The part of a check that depends only on the module, not on the target. */
 export interface Probe {
   readonly checkType: 'API' | 'TCP' | 'GRPC' | 'DNS' | 'ICMP';
   readonly request: Fields;
-  /** The longest time-out of its type, in milliseconds. */
+  /** Maximum timeout of its type, in milliseconds. */
   readonly mostMs: number;
   readonly hasFamily: boolean;
 }
 
-/** What an `http` prober does, as a check. */
+/** Converts an `http` prober to a check. */
 export function readHttp(http: Source, collection: Collection, name: string): Probe {
   const tls = http.child('tls_config');
   const assertions: Assertion[] = [
@@ -49,7 +49,7 @@ export function readHttp(http: Source, collection: Collection, name: string): Pr
   return { checkType: 'API', request, mostMs: 30_000, hasFamily: true };
 }
 
-/** The fields of a request that say how TLS is spoken. */
+/** TLS fields of a request. */
 export function tlsFields(tls: Source): Fields {
   const serverName = tls.text('server_name');
   const isUnverified = tls.flag('insecure_skip_verify') ?? false;
@@ -62,7 +62,7 @@ export function tlsFields(tls: Source): Fields {
   return { ...(serverName === undefined ? {} : { serverName }), ...(isUnverified ? { skipSSL: true } : {}) };
 }
 
-/** `min_version` and `max_version`, such as TLS12. */
+/** Converts `min_version` and `max_version`, for example TLS12. */
 export function tlsVersions(tls: Source): Assertion[] {
   const of = { source: 'CONNECTION', property: 'tlsVersion' };
   return (['min_version', 'max_version'] as const).flatMap((key): Assertion[] => {

@@ -1,23 +1,23 @@
 import { secondsOf } from '../go-formats.ts';
 import { type Loss, Source } from '../source.ts';
 
-/** One probe that Prometheus has made: a target and the module it is probed by. */
+/** One probe configured in Prometheus: a target and its module. */
 export interface ProbedTarget {
   readonly module: string;
   readonly target: string;
   readonly intervalSeconds: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** Where it is written. */
+  /** Its position in the source. */
   readonly field: string;
 }
 
 const defaultIntervalSeconds = 60;
 
 /**
- * The targets of a configuration of Prometheus (`scrape_configs` with a `module`), or of a file of its file-based
- * discovery (a list of `targets` with `labels`, of which `module` or `__param_module` names the module).
+ * Reads the targets of a Prometheus configuration (`scrape_configs` with a `module`), or of a file for its file-based
+ * discovery (a list of `targets` with `labels`, where `module` or `__param_module` names the module).
  *
- * @param only the module of all that name none.
+ * @param only the module of targets that name none.
  */
 export function readTargets(value: unknown, only: string | undefined, losses: Loss[]): ProbedTarget[] {
   if (Array.isArray(value)) {

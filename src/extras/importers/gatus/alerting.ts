@@ -3,7 +3,7 @@ import type { Collection } from '../collection.ts';
 import { secondsOf } from '../go-formats.ts';
 import { type Loss, Source } from '../source.ts';
 
-/** The providers of a file that have a counterpart, and the channels that they became. */
+/** The providers of a file that have a counterpart, and their channels. */
 export class GatusAlerting {
   readonly #channels = new Map<string, string>();
   readonly #fields = new Map<string, Fields>();
@@ -34,7 +34,7 @@ export class GatusAlerting {
     }
   }
 
-  /** The alert settings of an endpoint with some alerts, and the channels that are notified. */
+  /** The alert settings and channels of an endpoint with alerts. */
   settingsOf(endpoint: Source): Fields {
     const named: string[] = [];
     let settings: Fields = {};
@@ -59,7 +59,7 @@ export class GatusAlerting {
     return { ...(named.length > 0 ? { alertChannels: [...new Set(named)] } : {}), ...settings };
   }
 
-  /** Adds the channels, when all endpoints have said what they want of them. */
+  /** Adds the channels, after the alerts of all endpoints are known. */
   finish(): void {
     for (const [type, logicalId] of this.#channels) {
       const ofType = this.#recoveries.filter((one) => one.type === type);
@@ -77,7 +77,7 @@ export class GatusAlerting {
     return whole;
   }
 
-  /** Names what nobody looked at. */
+  /** Reports fields that were not read. */
   finishAlerts(): void {
     for (const alert of this.#open) alert.finish();
     for (const { type, alert, isSent } of this.#recoveries) {
@@ -126,7 +126,7 @@ function thresholds(alert: Source, before: Fields): Fields {
 
 type Secret = (name: string) => unknown;
 
-/** The providers that have a counterpart: the channel that each becomes. */
+/** Providers with a counterpart, and the channel for each. */
 const providers: Readonly<Record<string, (provider: Source, secret: Secret) => Fields>> = {
   slack: (_, secret) => ({ type: 'SLACK', config: { url: secret('webhook-url') } }),
   mattermost: (provider, secret) => ({

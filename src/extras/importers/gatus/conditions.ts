@@ -1,21 +1,21 @@
 import type { Assertion } from '../collection.ts';
 import { secondsOf } from '../go-formats.ts';
 
-/** What a condition becomes: assertions, nothing because a check implies it, or why it is lost. */
+/** Result for a condition: assertions, none if a check implies it, or the reason why it is lost. */
 export type Condition =
   | { readonly assertions: readonly Assertion[] }
   | { readonly isFailure: true }
   | { readonly lost: string };
 
-/** What checks of a type have for the placeholders of conditions. */
+/** Assertion sources that replace the placeholders of conditions for a check type. */
 export interface Placeholders {
   readonly checkType: string;
   readonly body: Pick<Assertion, 'source'> | undefined;
   readonly json: boolean;
   readonly time: Pick<Assertion, 'source' | 'property'>;
-  /** Where the body is a status alone: what that is compared by. */
+  /** The source for comparisons with the status, if the body is only a status. */
   readonly status?: Pick<Assertion, 'source'>;
-  /** What the connection itself shows. */
+  /** Facts about the connection itself. */
   readonly connection:
     | {
         readonly certificateDays: Pick<Assertion, 'source' | 'property'>;
@@ -31,7 +31,7 @@ const operators: Readonly<Record<string, string>> = {
   '>': 'GREATER_THAN',
 };
 
-/** One condition, such as `[BODY].status == UP`, as assertions. */
+/** Converts one condition, such as `[BODY].status == UP`, to assertions. */
 export function readCondition(text: string, placeholders: Placeholders): Condition {
   const [, left = '', operator = '', right = ''] =
     /^\s*(.*?)\s*(==|!=|<=|>=|<|>)\s*(.*?)\s*$/.exec(text) ?? [];
@@ -94,7 +94,7 @@ function body(
   return compared(text, operator, right);
 }
 
-/** Equality, also with a pattern in which `*` stands for anything. */
+/** Equality, also with a pattern where `*` matches anything. */
 function compared(of: Pick<Assertion, 'source' | 'property'>, operator: string, right: string): Condition {
   const pattern = /^pat\((.*)\)$/.exec(right)?.[1];
   if (pattern === undefined) {
@@ -125,7 +125,7 @@ function number(
   target: number | undefined,
 ): Condition {
   if (target === undefined || !Number.isFinite(target)) return { lost: 'it is not compared with a number' };
-  // Codes, counts and milliseconds are whole.
+  // Codes, counts and milliseconds are integers.
   if (operator === '<=')
     return { assertions: [{ ...of, comparison: 'LESS_THAN', target: String(Math.floor(target) + 1) }] };
   if (operator === '>=')
@@ -138,7 +138,7 @@ function milliseconds(text: string): number | undefined {
   return seconds === undefined ? Number(text) : seconds * 1000;
 }
 
-/** Days are counted down: more than 49 hours are more than 2 days for sure only from 3 on. */
+/** Remaining days are rounded down: more than 49 hours is only certain from 3 days on. */
 function days(of: Pick<Assertion, 'source' | 'property'>, operator: string, text: string): Condition {
   const seconds = secondsOf(text) ?? Number(text) / 1000;
   if (!Number.isFinite(seconds)) return { lost: 'it is not compared with a duration' };

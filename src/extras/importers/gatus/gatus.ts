@@ -20,7 +20,7 @@ const serverKeys = [
   ...['skip-invalid-config-update', 'connectivity', 'remote', 'tunneling', 'announcements'],
 ];
 
-/** The configuration of Gatus, whole, as YAML reads it. */
+/** Imports a complete Gatus configuration, as parsed from YAML. */
 export function importGatus(configuration: unknown, options: ImportOptions): Imported {
   const collection = new Collection(options);
   const root = new Source(configuration, '', collection.losses);
@@ -77,7 +77,7 @@ function addEndpoint(collection: Collection, alerting: GatusAlerting, endpoint: 
     ...(assertions.isFailure ? { shouldFail: true } : {}),
     privateLocations: [collection.location],
     ...client.fields,
-    // Gatus has no limits of its own.
+    // Gatus has no response time limits.
     degradedResponseTime: null,
     request: {
       ...target.request,
@@ -146,7 +146,7 @@ function headersOf(collection: Collection, endpoint: Source, name: string): Fiel
   return headers.length > 0 ? { headers } : {};
 }
 
-/** Types that go to one address of a name, over IPv4 or IPv6. */
+/** Types that connect to one address of a name, over IPv4 or IPv6. */
 const addressed = new Set(['API', 'SSL', 'TCP', 'UDP', 'WEBSOCKET', 'GRPC']);
 
 function clientOf(

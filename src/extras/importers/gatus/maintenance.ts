@@ -3,10 +3,10 @@ import { secondsOf } from '../go-formats.ts';
 import type { Source } from '../source.ts';
 
 const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
-/** A Monday, from which weekly windows are counted. */
+/** A Monday, the base of weekly windows. */
 const firstDay = '2024-01-01';
 
-/** A time of day in which no alerts are sent: a window for every day, or one for each weekday. */
+/** Adds a daily period without alerts: one window for every day, or one for each weekday. */
 export function addMaintenance(collection: Collection, source: Source): void {
   const isEnabled = source.flag('enabled') ?? true;
   const start = source.text('start') ?? '';
@@ -42,7 +42,7 @@ export function addMaintenance(collection: Collection, source: Source): void {
   }
 }
 
-/** The instant of a local time in the first week of 2024, when no zone changes its clocks. */
+/** Converts a local time in the first week of 2024, when no zone changes its clocks. */
 function localToUtc(dayIndex: number, hours: number, minutes: number, timezone: string): number | undefined {
   const wanted = Date.parse(`${firstDay}T00:00:00Z`) + ((dayIndex * 24 + hours) * 60 + minutes) * 60_000;
   try {

@@ -2,10 +2,10 @@ import type { Fields } from '@picket/protocol/projects/kind.ts';
 import type { Source } from '../source.ts';
 import type { Placeholders } from './conditions.ts';
 
-/** What an endpoint becomes: a check of some type, and what its conditions can be about. */
+/** The check for an endpoint, and the sources for its conditions. */
 export interface Target extends Placeholders {
   readonly request: Fields;
-  /** The longest time-out of the type. */
+  /** Maximum timeout of the type. */
   readonly mostMs: number;
 }
 
@@ -17,7 +17,7 @@ const handshake: Target['connection'] = {
   certificateDays: { source: 'CERTIFICATE', property: 'daysUntilExpiry' },
   address: { source: 'CONNECTION', property: 'resolvedIp' },
 };
-/** A target with no body and no connection. */
+/** A target without a body and without connection facts. */
 const bare = {
   ...{ body: undefined, json: false, connection: undefined },
   time: { source: 'RESPONSE_TIME' },
@@ -25,7 +25,7 @@ const bare = {
 
 type Reader = (endpoint: Source, url: string, rest: string) => Target | { readonly lost: string };
 
-/** The check for an address, or why there is none. */
+/** The check for an address, or the reason why it is lost. */
 export function targetOf(endpoint: Source, url: string): Target | { readonly lost: string } {
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/i.exec(url) ?? [];
   const read = schemes[scheme.toLowerCase()];
@@ -35,7 +35,7 @@ export function targetOf(endpoint: Source, url: string): Target | { readonly los
   };
 }
 
-/** The check for a name server that is asked one question. */
+/** The check that sends one query to a name server. */
 export function dnsTarget(endpoint: Source, url: string): Target {
   const dns = endpoint.child('dns');
   const [, nameServer = url, port = '53'] = /^\[?([^\]]+?)\]?(?::(\d+))?$/.exec(url) ?? [];
@@ -74,7 +74,7 @@ const udp: Reader = (endpoint, _url, rest) => {
 const starttls: Reader = (_endpoint, _url, rest) => {
   const address = addressOf(rest);
   if (!address) return { lost: 'a STARTTLS endpoint needs a port' };
-  // Gatus speaks SMTP there, and asks for a certificate that is trusted, in date, and for the name.
+  // Gatus uses SMTP here, and requires a certificate that is trusted, in date, and valid for the name.
   const leniently = { alertDaysBeforeExpiry: null, securityBaseline: { enabled: false } };
   const request = { sslConfig: { ...address, startTls: 'smtp', ...leniently } };
   return { ...bare, checkType: 'SSL', request, mostMs: 30_000, connection: handshake };
@@ -86,7 +86,7 @@ const icmp: Reader = (_endpoint, _url, rest) => {
   return { ...bare, checkType: 'ICMP', request, mostMs: 300_000, time };
 };
 
-/** Gatus says what the body is, if only nothing, and waits for one message. */
+/** Sends the body, if there is one, and waits for one message, as Gatus does. */
 const webSocket: Reader = (endpoint, url) => {
   const message = endpoint.text('body');
   const steps = [

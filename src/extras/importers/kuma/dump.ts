@@ -2,14 +2,14 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import type { Loss } from '../source.ts';
 
-/** Rows by table, as the database of Uptime Kuma has them; lists and flags may be JSON values, too. */
+/** Rows by table, as in the database of Uptime Kuma; lists and flags may also be JSON values. */
 export interface KumaDump {
   readonly tables: Readonly<Record<string, readonly Fields[]>>;
-  /** What was not even read. */
+  /** Parts that were not read at all. */
   readonly losses: readonly Loss[];
 }
 
-/** Why rows of some tables stay where they are. */
+/** Tables whose rows are not imported, with the reason. */
 const unread: Readonly<Record<string, string>> = {
   user: 'invite members again: picket service invite',
   api_key: 'create new keys: POST /v1/api-keys',
@@ -19,11 +19,11 @@ const unread: Readonly<Record<string, string>> = {
   stat_daily: 'past results stay in Uptime Kuma',
   incident: 'past incidents stay in Uptime Kuma',
 };
-/** What Uptime Kuma keeps for itself. */
+/** Internal tables of Uptime Kuma. */
 const internal =
   /^(sqlite_|knex_|monitor_tls_info$|notification_sent_history$|maintenance_timeslot$|domain_expiry$)/;
 
-/** Reads a database, which nothing is written to. @throws Error when it is none. */
+/** Reads a database in read-only mode. @throws Error if the file is not a database. */
 export function readKumaDatabase(path: string): KumaDump {
   const database = new DatabaseSync(path, { readOnly: true });
   try {
@@ -49,7 +49,7 @@ export function readKumaDatabase(path: string): KumaDump {
   }
 }
 
-/** The JSON of a backup (Settings, Backup, of version 1), in the form of the database. */
+/** Converts the JSON of a backup (Settings, Backup, of version 1) to the structure of the database. */
 export function kumaBackup(backup: Fields): KumaDump {
   const monitors = listOf(backup['monitorList']).map(snakeKeys);
   const linked = listOf(backup['monitorList']).flatMap((monitor) =>
@@ -93,7 +93,7 @@ function listOf(value: unknown): readonly Fields[] {
   return typeof value === 'object' && value !== null ? (Object.values(value) as Fields[]) : [];
 }
 
-/** Backups have some columns in other words than the database. */
+/** Backups use other names than the database for some columns. */
 function snakeKeys(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => {

@@ -26,7 +26,7 @@ const read = new Set([
   ...['status_page', 'group', 'monitor_group', 'maintenance_status_page'],
 ]);
 
-/** A whole Uptime Kuma: its monitors, groups, notifications, tags, status pages and maintenance. */
+/** Imports a complete Uptime Kuma: its monitors, groups, notifications, tags, status pages and maintenance. */
 export function importKuma({ tables, losses }: KumaDump, options: ImportOptions): Imported {
   const collection = new Collection(options);
   collection.losses.push(...losses);
@@ -90,7 +90,7 @@ function incidentOf(name: string, service: string): Fields {
 
 function addChannels(collection: Collection, tables: KumaDump['tables']): Map<number, string> {
   const channels = new Map<number, string>();
-  // Uptime Kuma warns of certificates for each monitor, channels for all of their checks.
+  // Uptime Kuma warns of certificates for each monitor, channels do for all of their checks.
   const isWarned = (tables['monitor'] ?? []).some(
     ({ type, expiry_notification: on }) =>
       /http|keyword|json/.test(String(type)) && (on === 1 || on === true),
@@ -103,7 +103,7 @@ function addChannels(collection: Collection, tables: KumaDump['tables']): Map<nu
   return channels;
 }
 
-/** Monitors of type `group` are groups; one that is in another has its place in the name. */
+/** Imports monitors of type `group` as groups; the name of a nested one includes its parent. */
 function addGroups(collection: Collection, monitors: readonly Fields[]): Map<number, string> {
   const groups = new Map<number, string>();
   for (const [index, row] of monitors.entries()) {
@@ -142,7 +142,7 @@ const groupDefaults: Readonly<Record<string, readonly unknown[]>> = {
   timeout: [48],
 };
 
-/** Tags of monitors: the name, and the value where there is one. */
+/** Tags of monitors: the name, and the value if there is one. */
 function tagsOf(collection: Collection, tables: KumaDump['tables']): Map<number, string[]> {
   const names = new Map<unknown, string>();
   for (const [index, row] of (tables['tag'] ?? []).entries()) {

@@ -3,15 +3,15 @@ import type { Fields } from '@picket/protocol/projects/kind.ts';
 import { type Assertion, type Collection, frequencyOf, retries, statusAssertions } from '../collection.ts';
 import type { Source } from '../source.ts';
 
-/** What a monitor of some type looks at; the fields that all monitors have are added to it. */
+/** The type-specific part of a check; fields that all monitors share are added to it. */
 interface Look {
   readonly checkType: string;
   readonly fields: Fields;
 }
 
 /**
- * What a column has where nobody set it: it is of no effect for the types that do not use it. The rest of a row that
- * nobody looked at is lost, and on the list.
+ * Default values of columns, which have no effect for types that do not use them. Other columns that are not read are
+ * reported as lost.
  */
 const usual: Readonly<Record<string, readonly unknown[]>> = {
   method: ['GET'],
@@ -42,7 +42,7 @@ const usual: Readonly<Record<string, readonly unknown[]>> = {
   grpc_metadata: ['{}'],
 };
 
-/** A monitor as a check, but for the names of others. @returns undefined where there is no check for its type. */
+/** Converts a monitor to a check, except for references. @returns undefined if its type has no counterpart. */
 export function readMonitor(monitor: Source, collection: Collection, name: string): Fields | undefined {
   const type = monitor.text('type') ?? '';
   const look = looks[type]?.(monitor, collection, name);
@@ -198,7 +198,7 @@ function http(monitor: Source, collection: Collection, name: string, more: reado
   return {
     checkType: 'API',
     fields: {
-      // Uptime Kuma has no limit below the time-out.
+      // Uptime Kuma has no limit below the timeout.
       degradedResponseTime: null,
       ...(timeout > 0 ? { maxResponseTime: Math.min(timeout, 30) * 1000 } : {}),
       request: {

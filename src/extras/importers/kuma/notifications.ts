@@ -2,7 +2,7 @@ import type { Fields } from '@picket/protocol/projects/kind.ts';
 import type { Collection } from '../collection.ts';
 import { type Loss, Source } from '../source.ts';
 
-/** A notification as a channel. @returns its name, or undefined where there is no such channel. */
+/** Adds a notification as a channel. @returns its name, or undefined if the type has no counterpart. */
 export function addNotification(
   row: Fields,
   index: number,
@@ -43,7 +43,7 @@ function parsed(value: unknown): unknown {
 
 type Secret = (key: string, value: string) => unknown;
 
-/** The types of notifications that have a counterpart. */
+/** Notification types with a counterpart. */
 const channels: Readonly<Record<string, (config: Source, name: string, secret: Secret) => Fields>> = {
   smtp: (config) => {
     const [first = '', ...others] = (config.text('smtpTo') ?? '').split(',').map((one) => one.trim());

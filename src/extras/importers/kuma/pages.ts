@@ -6,13 +6,15 @@ import type { KumaDump } from './dump.ts';
 type Tables = KumaDump['tables'];
 
 export interface Pages {
-  /** The service that stands for a monitor on status pages. */
+  /** The service that represents a monitor on status pages. */
   readonly services: ReadonlyMap<number, string>;
-  /** Status pages by their ids. */
+  /** Status pages by id. */
   readonly pages: ReadonlyMap<number, string>;
 }
 
-/** Status pages with their groups as cards; each monitor on one becomes a service, whose incidents its check opens. */
+/**
+ * Adds status pages with their groups as cards; each monitor on one becomes a service, whose incidents its check opens.
+ */
 export function addStatusPages(collection: Collection, tables: Tables): Pages {
   const services = new Map<number, string>();
   const pages = new Map<number, string>();
@@ -79,7 +81,7 @@ export function addStatusPages(collection: Collection, tables: Tables): Pages {
   return { services, pages };
 }
 
-/** Windows of one strategy: from one time to another. Checks are named by a tag of the window's own. */
+/** Adds windows of one strategy: from one time to another. A tag of the window selects its checks. */
 export function addMaintenances(
   collection: Collection,
   tables: Tables,

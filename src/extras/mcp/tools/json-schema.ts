@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export type JsonSchema = Record<string, unknown>;
 
-/** The JSON Schema of a schema, without what is of no use to a reader. */
+/** The JSON Schema of a schema, without parts that do not help a reader. */
 export function schemaOf(schema: z.ZodType, direction: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...generated } = z.toJSONSchema(schema, {
     io: direction,
@@ -17,7 +17,7 @@ export function schemaOf(schema: z.ZodType, direction: 'input' | 'output'): Json
   return withoutName(generated);
 }
 
-/** A schema that has a name is a reference to a definition; its fields have to stand at the top. */
+/** A named schema is a reference to a definition; its fields must be at the top level. */
 function withoutName(generated: JsonSchema): JsonSchema {
   const { $ref: reference, $defs: definitions, ...rest } = generated;
   if (typeof reference !== 'string') return generated;

@@ -1,26 +1,26 @@
-/** A tool: operations of the API under a name and with words that a language model understands. */
+/** A tool: operations of the API with a name and a description for a language model. */
 export interface ToolSpec {
   readonly name: string;
-  /** For people who are asked whether it may be called. */
+  /** For users who must approve the call. */
   readonly title: string;
-  /** For the model: what it answers, and when to call it. */
+  /** For the model: what it returns, and when to call it. */
   readonly description: string;
-  /** Ids of operations. The first of which all parameters of the path are given is called. */
+  /** Ids of operations. The tool calls the first one whose path parameters are all given. */
   readonly operations: readonly string[];
-  /** Instead of `operations`: the one that the value of an argument stands for. */
+  /** Instead of `operations`: an argument whose value selects the operation. */
   readonly choice?: {
     readonly argument: string;
     readonly description: string;
     readonly operations: ReadonlyMap<string, string>;
   };
-  /** What parameters of the path are called here. */
+  /** Names of path parameters in this tool. */
   readonly names?: Readonly<Record<string, string>>;
-  /** Parameters of the query that are of no use here. */
+  /** Query parameters that this tool leaves out. */
   readonly without?: readonly string[];
-  /** The body is one argument of this name; when absent, its fields are arguments of their own. */
+  /** The body is one argument of this name; if absent, its fields are arguments of their own. */
   readonly bodyAs?: { readonly name: string; readonly description: string };
-  /** It answers with a file: a picture as one, text in parts. */
+  /** It returns a file: an image as a whole, text in parts. */
   readonly isFile?: true;
-  /** What it answers may hold what a target, a page or a log said. */
+  /** Its result may contain text of a target, a page or a log. */
   readonly isForeign?: true;
 }

@@ -3,17 +3,17 @@ import type { z } from 'zod';
 import { type JsonSchema, schemaOf } from './json-schema.ts';
 import type { ToolSpec } from './spec.ts';
 
-/** What an operation is called with. */
+/** Input of an operation. */
 export interface OperationInput {
   readonly params: Readonly<Record<string, string>>;
   readonly query: readonly (readonly [name: string, value: string])[];
   readonly body?: unknown;
 }
 
-/** Arguments that no operation can be called with. The message is for the model. */
+/** Arguments that are not valid for any operation. The message is for the model. */
 export class ArgumentError extends Error {}
 
-/** The argument that asks for the next part of an answer that was too large to be given at once. */
+/** The argument that requests the next part of a result that was too large. */
 export const cursorArgument = 'cursor';
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -21,14 +21,14 @@ type Arguments = Readonly<Record<string, unknown>>;
 /** A tool with the operations of the route table that it calls. */
 export class Tool {
   readonly spec: ToolSpec;
-  /** Whether calling it changes something or runs checks. */
+  /** Whether a call changes something or runs checks. */
   readonly isWriting: boolean;
   readonly inputSchema: JsonSchema & { readonly type: 'object' };
   readonly routes: readonly Route[];
   readonly #choices: ReadonlyMap<string, Route>;
   readonly #arguments: readonly string[];
 
-  /** @throws Error where the table has no such operation, or two of its fields have one name. */
+  /** @throws Error if the table has no such operation, or two of its fields share a name. */
   constructor(spec: ToolSpec, table: ReadonlyMap<string, Route>) {
     const named = (operationId: string): Route => {
       const route = table.get(operationId);
@@ -62,7 +62,7 @@ export class Tool {
         if (routes.every((other) => this.#pathArguments(other).includes(argument))) required.add(argument);
       }
       for (const [name, field] of this.#queryOf(route)) {
-        // What it means (a number, a boolean), not that it is written as text in an address.
+        // Its type (a number, a boolean), although an address contains it as text.
         properties[name] ??= schemaOf(field, 'output');
         if (!field.safeParse(undefined).success) required.add(name);
       }
@@ -118,7 +118,7 @@ export class Tool {
   }
 
   /**
-   * The operation to call for some arguments, and with what. Whether their values are right says the operation.
+   * The operation to call for some arguments, and its input. The operation itself validates the values.
    *
    * @throws ArgumentError
    */
@@ -172,7 +172,7 @@ function pathValue(name: string, value: unknown): string {
     throw new ArgumentError(`"${name}" must be a text.`);
   }
   const text = String(value);
-  // Dots alone would climb to another path.
+  // Dots alone would resolve to another path.
   if (text.split('/').some((part) => /^\.*$/.test(part))) {
     throw new ArgumentError(`"${name}" must not be empty, or have a part that is empty or made of dots.`);
   }

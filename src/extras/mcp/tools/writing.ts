@@ -7,8 +7,8 @@ const check = (what: string) => ({
 });
 
 /**
- * Tools that run checks or change something: offered where the client asks for them and the key may do it. None
- * deletes what cannot be made again.
+ * Tools that run checks or change something: offered if the client requests them and the key has the permission. No
+ * tool deletes data that cannot be recreated.
  */
 export const writingTools: readonly ToolSpec[] = [
   {

@@ -23,22 +23,22 @@ export interface RemoteWriteOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: { countRemoteWrite(outcome: 'sent' | 'refused' | 'dropped', samples: number): void };
-  /** What may wait in memory. */
+  /** Size limit of requests that wait in memory. */
   readonly mostWaitingBytes?: number;
 }
 
 const defaultMostWaitingBytes = 64 * 1024 * 1024;
-/** Receivers take no samples that are older: they are another leader's by then, or a hole for good. */
+/** Older samples are dropped, because receivers refuse them: another leader sent them, or the gap is permanent. */
 const oldestMs = 60 * 60_000;
 const timeoutMs = 30_000;
 const pauses = { baseMs: 1_000, capMs: 30_000 } as const;
 
 /**
- * Writes the metrics of checks to a receiver of remote write. Its process leads: others write nothing.
+ * Writes the metrics of checks to a remote-write receiver. Only the leading process writes.
  *
- * At each interval all samples become requests, which are sent one after the other, so that those of a series keep
- * their order. While the receiver is away they wait in memory, and when it is back the hole is filled. The oldest go
- * first where there are too many.
+ * At each interval all samples become requests, which are sent one at a time, so that the samples of a series keep
+ * their order. While the receiver is unavailable they wait in memory, and later fill the gap. If there are too many,
+ * the oldest are dropped.
  */
 export class RemoteWrite {
   readonly #options: RemoteWriteOptions;
@@ -46,12 +46,12 @@ export class RemoteWrite {
   readonly #headers: readonly (readonly [string, string])[];
   readonly #waiting: WriteRequest[] = [];
   #waitingBytes = 0;
-  /** What was taken last of how checks stand. */
+  /** State series of checks at the last interval. */
   #ofState: SeriesOfState = new Map();
   #nextTakeMs = 0;
   #failures = 0;
   #isStopping = false;
-  /** What the log said last of the receiver. */
+  /** State of the receiver as last logged. */
   #said: 'well' | 'away' | 'refuses' = 'well';
 
   constructor(options: RemoteWriteOptions) {
@@ -69,12 +69,12 @@ export class RemoteWrite {
     ];
   }
 
-  /** Takes samples where it is time, and sends what waits; returns when to go on. */
+  /** Takes samples when due, and sends waiting requests; returns when to continue. */
   async turn(): Promise<number> {
     const { clock, config } = this.#options;
     const now = clock.wallMs();
     const intervalMs = config.REMOTE_WRITE_INTERVAL_SECONDS * 1000;
-    // A clock that was set back must not stop it.
+    // Also due if the clock was set back.
     if (now >= this.#nextTakeMs || this.#nextTakeMs - now > intervalMs) {
       await this.#take(now);
       this.#nextTakeMs = now + intervalMs;
@@ -96,7 +96,7 @@ export class RemoteWrite {
     return this.#nextTakeMs;
   }
 
-  /** Ends a turn under way after the request that is being sent. */
+  /** Ends a turn in progress after the current request. */
   stop(): void {
     this.#isStopping = true;
   }
@@ -134,7 +134,7 @@ export class RemoteWrite {
     const url = this.#options.config.REMOTE_WRITE_URL ?? '';
     return this.#http.send(
       { url, method: 'POST', headers: this.#headers, body },
-      // A receiver says why in its body, and the operator chose it.
+      // A receiver gives the reason in its body, and the operator chose it.
       { areRefusalsPassing: false, read: ({ text }) => ({ reason: text.trim() || undefined }) },
     );
   }

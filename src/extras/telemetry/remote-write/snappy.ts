@@ -1,12 +1,12 @@
-/** Matches are looked for within a block of this size: two bytes say how far back one is. */
+/** Matches are searched within a block of this size, because offsets have two bytes. */
 const blockBytes = 65_536;
 const hashBits = 14;
 const shortestMatch = 4;
 const longestCopy = 64;
 
 /**
- * The block format of Snappy (github.com/google/snappy, format_description.txt): the length, then stretches of
- * bytes as they are and copies of what came before.
+ * The block format of Snappy (github.com/google/snappy, format_description.txt): the length, then literal bytes and
+ * copies of earlier bytes.
  */
 export function snappyCompress(input: Uint8Array): Buffer {
   const writer = new Elements(input);
@@ -23,7 +23,7 @@ export function snappyCompress(input: Uint8Array): Buffer {
       const candidate = start + (table[slot] ?? 0);
       table[slot] = at - start;
       if (candidate >= at || bytes.getUint32(candidate, true) !== word) {
-        // The longer nothing was found, the larger the steps: bytes without repetition cost little.
+        // The longer no match was found, the larger the steps: bytes without repetition cost little.
         at += 1 + ((at - pending) >> 5);
         continue;
       }
@@ -46,7 +46,7 @@ class Elements {
 
   constructor(input: Uint8Array) {
     this.#input = input;
-    // A literal has at most three bytes more than it holds, a copy is never longer than what it stands for.
+    // A literal has at most three bytes of overhead; a copy is never longer than the bytes it replaces.
     this.#output = Buffer.allocUnsafe(16 + input.length + Math.ceil(input.length / 16));
     let left = input.length;
     while (left >= 0x80) {
@@ -79,7 +79,7 @@ class Elements {
   }
 
   end(): Buffer {
-    // A copy: what is kept is no larger than what was written.
+    // A copy, so that the oversized buffer can be freed.
     return Buffer.from(this.#output.subarray(0, this.#size));
   }
 }

@@ -16,16 +16,16 @@ interface Series {
   readonly labels: LabelSet;
   readonly more: LabelSet | undefined;
 }
-/** The series that say how checks stand, by what is theirs alone. */
+/** Series that describe the state of checks, by their unique keys. */
 export type SeriesOfState = ReadonlyMap<string, Series>;
 
-/** The NaN by which Prometheus knows that a series has ended. */
+/** The NaN that marks the end of a series in Prometheus. */
 const staleBits = 0x7ff0000000000002n;
 const samplesPerRequest = 2_000;
 
 /**
- * Makes requests of remote write 1.0 (`prometheus.WriteRequest`, compressed with Snappy) of samples: each is a series of
- * its own with its labels in the order of their names.
+ * Builds requests of remote write 1.0 (`prometheus.WriteRequest`, compressed with Snappy) from samples: each is a
+ * series of its own with its labels sorted by name.
  */
 export class WriteRequests implements SampleSink {
   readonly #takenMs: number;
@@ -39,7 +39,7 @@ export class WriteRequests implements SampleSink {
     this.#takenMs = takenMs;
   }
 
-  /** What has to be ended when it is not written the next time. */
+  /** Series that must be ended if they are not written next time. */
   get ofState(): SeriesOfState {
     return this.#ofState;
   }
@@ -48,7 +48,7 @@ export class WriteRequests implements SampleSink {
     return this.#made;
   }
 
-  /** Types and help are for those who read; receivers of version 1.0 do not need them. */
+  /** Types and help texts are for readers; receivers of version 1.0 do not need them. */
   begin({ isOfState }: Family): void {
     this.#isOfState = isOfState === true;
   }
@@ -58,7 +58,7 @@ export class WriteRequests implements SampleSink {
     this.#write({ name, labels, more }, (writer) => writer.double(value));
   }
 
-  /** Ends the series of an earlier time that were not written this time. */
+  /** Ends earlier series that were not written this time. */
   end(earlier: SeriesOfState): void {
     for (const [key, series] of earlier) {
       if (this.#ofState.has(key)) continue;
@@ -69,11 +69,11 @@ export class WriteRequests implements SampleSink {
   }
 
   #write({ name, labels, more }: Series, writeValue: (writer: BinaryWriter) => BinaryWriter): void {
-    // An empty label is none.
+    // An empty label equals an absent one.
     const pairs = [...labels.pairs, ...(more?.pairs ?? [])].filter(([, text]) => text !== '');
     pairs.sort(([left], [right]) => (left < right ? -1 : 1));
     const writer = this.#writer.tag(1, WireType.LengthDelimited).fork();
-    // Before all others: an underscore is smaller than any letter.
+    // First in the order: an underscore sorts before lower-case letters.
     writeLabel(writer, '__name__', name);
     for (const [label, text] of pairs) writeLabel(writer, label, text);
     writer.tag(2, WireType.LengthDelimited).fork();

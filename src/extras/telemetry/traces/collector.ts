@@ -17,13 +17,13 @@ export type CollectorSettings = Pick<
 
 type Signal = OtlpBatch['items']['signal'];
 
-/** The methods of gRPC that take what is sent. */
+/** The gRPC methods that accept the signals. */
 const methods: Readonly<Record<Signal, string>> = {
   traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
   logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
 };
 
-/** A collector of OpenTelemetry, and how it is spoken to: over HTTP as JSON or protobuf, or over gRPC. */
+/** An OpenTelemetry collector and its protocol: HTTP with JSON or protobuf, or gRPC. */
 export class Collector {
   readonly #settings: CollectorSettings;
   readonly #headers: readonly (readonly [string, string])[];
@@ -50,7 +50,7 @@ export class Collector {
         return this.#post(`${endpoint}/v1/${signal}`, 'application/x-protobuf', otlpBinary(batch), rules);
       case 'grpc': {
         const message = inFrame(otlpBinary(batch));
-        // A method's path is from the root of its server.
+        // The path of a method is relative to the root of its server.
         const url = new URL(methods[signal], endpoint).href;
         return this.#post(url, 'application/grpc', message, { ...rules, read: readCall }, [
           ['te', 'trailers'],
@@ -75,7 +75,7 @@ export class Collector {
   }
 }
 
-/** A message of gRPC that is not compressed: a flag, its length, itself. */
+/** Frames an uncompressed gRPC message: a flag, its length, its bytes. */
 function inFrame(message: Uint8Array): Uint8Array {
   const framed = Buffer.alloc(5 + message.length);
   framed.writeUInt32BE(message.length, 1);
@@ -83,11 +83,11 @@ function inFrame(message: Uint8Array): Uint8Array {
   return framed;
 }
 
-/** The statuses of gRPC that ask to come again, as the specification of OTLP lists them. */
+/** Retryable gRPC statuses, as listed in the OTLP specification. */
 const passingCalls: ReadonlySet<number> = new Set([1, 4, 10, 11, 14, 15]);
 const resourceExhausted = 8;
 
-/** How a call ended: its status is behind the body, where there is one. */
+/** Reads the result of a call: its status is in the trailers, or in the headers without a body. */
 export function readCall({ statusCode, fields }: WholeAnswer): AnswerReading {
   if (statusCode !== 200) return {};
   const [status] = [fields['grpc-status']].flat();
@@ -95,7 +95,7 @@ export function readCall({ statusCode, fields }: WholeAnswer): AnswerReading {
   if (status === undefined) return { error: 'the response is not a gRPC response', isRetryable: false };
   const code = Number(status);
   const [said = ''] = [fields['grpc-message']].flat();
-  // One that is only full says when to come again.
+  // A server that is only overloaded says when to retry.
   const [details = ''] = [fields['grpc-status-details-bin']].flat();
   const isOnlyFull =
     code === resourceExhausted && Buffer.from(details, 'base64').includes('google.rpc.RetryInfo');
@@ -109,7 +109,7 @@ function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A server that does not encode its messages.
+    // Some servers do not encode their messages.
     return text;
   }
 }

@@ -1,7 +1,7 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { OtlpAttribute, OtlpLog, OtlpSpan } from './run-spans.ts';
 
-/** What is sent at once: spans or records of logs, and whose they are. */
+/** The content of one request: spans or log records, and their resource. */
 export interface OtlpBatch {
   readonly resource: readonly OtlpAttribute[];
   readonly scope: { readonly name: string; readonly version: string };
@@ -10,7 +10,7 @@ export interface OtlpBatch {
     | { readonly signal: 'logs'; readonly records: readonly OtlpLog[] };
 }
 
-/** A batch as the JSON of OTLP. */
+/** A batch as OTLP JSON. */
 export function otlpJson({ resource: attributes, scope, items }: OtlpBatch): string {
   const resource = { attributes };
   return JSON.stringify(
@@ -21,8 +21,8 @@ export function otlpJson({ resource: attributes, scope, items }: OtlpBatch): str
 }
 
 /**
- * The same as protobuf. The numbers are those of `opentelemetry/proto/…/v1/*.proto`; a request for traces and one for logs
- * differ in their innermost messages alone.
+ * The same as protobuf. Field numbers are those of `opentelemetry/proto/…/v1/*.proto`; requests for traces and logs
+ * differ only in their innermost messages.
  */
 export function otlpBinary({ resource, scope, items }: OtlpBatch): Uint8Array {
   const writer = new BinaryWriter();

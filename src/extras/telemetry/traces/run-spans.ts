@@ -4,7 +4,7 @@ import { factsOf } from '@picket/platform/store/details/run-facts.ts';
 import type { StoredResult } from '@picket/service/results/ingest.ts';
 import type { CountedResultRow } from '@picket/service/results/tables.ts';
 
-/** A value of an attribute as OTLP writes it in JSON. */
+/** An attribute value in OTLP JSON. */
 type AnyValue = { readonly stringValue: string } | { readonly intValue: string };
 
 export interface OtlpAttribute {
@@ -12,7 +12,7 @@ export interface OtlpAttribute {
   readonly value: AnyValue;
 }
 
-/** A span as OTLP writes it in JSON: ids are hex, times are nanoseconds as text. */
+/** A span in OTLP JSON: ids are hex, times are nanoseconds as text. */
 export interface OtlpSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -25,7 +25,7 @@ export interface OtlpSpan {
   readonly status: { readonly code: 1 | 2; readonly message?: string };
 }
 
-/** A record of a failure, of the trace of its run. */
+/** A log record of a failure, in the trace of its run. */
 export interface OtlpLog {
   readonly timeUnixNano: string;
   readonly severityNumber: 13 | 17;
@@ -36,7 +36,7 @@ export interface OtlpLog {
   readonly spanId: string;
 }
 
-/** Phases in the order in which they happen; a detail has those that its type measures. */
+/** Phases in chronological order; a detail contains those that its type measures. */
 const phaseNames = [
   'wait',
   'dns',
@@ -52,8 +52,8 @@ const phaseNames = [
 const longestText = 2_000;
 
 /**
- * The trace of a run: the run, in it its request, whose id is the one that the target got as `traceparent`, and in that
- * the phases, one after the other. A run that brought no trace to its target begins one here.
+ * The trace of a run: the run, within it its request, whose id the target received as `traceparent`, and within that
+ * the phases in sequence. If the run sent no trace to its target, a new one begins here.
  */
 export function spansOf(
   { run, row, detail }: StoredResult,
@@ -124,7 +124,7 @@ export function spansOf(
   };
 }
 
-/** The phases that took any time, in their order. The stored first byte holds those of the proxy and of TLS. */
+/** Phases with a duration, in order. The stored first byte includes those of the proxy and of TLS. */
 function phasesOf({ phases }: RunFacts): (readonly [name: string, ms: number])[] {
   const at = (name: string) => Math.max(0, phases.get(name) ?? 0);
   return phaseNames
@@ -152,7 +152,7 @@ function bounds(startMs: number, endMs: number) {
   return { startTimeUnixNano: nanoseconds(startMs), endTimeUnixNano: nanoseconds(endMs) };
 }
 
-/** Epoch milliseconds, to the microsecond, as nanoseconds: more than a number holds. */
+/** Converts epoch milliseconds, to the microsecond, to nanoseconds: too large for a number. */
 function nanoseconds(ms: number): string {
   return `${BigInt(Math.round(ms * 1000)) * 1000n}`;
 }

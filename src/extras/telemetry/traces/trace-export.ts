@@ -8,7 +8,7 @@ import { Collector, type CollectorSettings } from './collector.ts';
 import type { OtlpBatch } from './otlp-binary.ts';
 import { spansOf } from './run-spans.ts';
 
-/** Runs that wait at most; what comes then is dropped, and counted. */
+/** Maximum number of waiting runs; further ones are dropped and counted. */
 const mostWaiting = 4_096;
 const runsPerRequest = 256;
 const pauseMs = 1_000;
@@ -23,15 +23,15 @@ export interface TraceExportOptions {
 }
 
 /**
- * Sends a trace of each run, and a record of each failure, to a collector over OTLP. Results are stored
- * first: their transaction knows nothing of it. What waits is in memory and bounded, so a collector that is
- * away costs traces and nothing else.
+ * Sends a trace of each run, and a log record of each failure, to a collector over OTLP. Results are stored first, in a
+ * transaction that does not depend on this. Waiting runs are in memory and limited, so an unavailable collector costs
+ * only traces.
  */
 export class TraceExport {
   readonly #options: TraceExportOptions;
   readonly #collector: Collector;
   readonly #waiting: StoredResult[] = [];
-  /** What the collector did not take last. */
+  /** Signals that the collector did not accept last time. */
   readonly #failing = new Set<string>();
 
   constructor(options: TraceExportOptions) {
@@ -39,7 +39,7 @@ export class TraceExport {
     this.#collector = new Collector(options.config);
   }
 
-  /** Takes runs that ended; those of test sessions are nobody's traffic. */
+  /** Adds runs that ended; those of test sessions are left out, because they are not monitoring. */
   offer(stored: readonly StoredResult[]): void {
     const runs = stored.filter(({ run }) => run.test_session_id === null);
     const room = Math.max(0, mostWaiting - this.#waiting.length);
@@ -47,7 +47,7 @@ export class TraceExport {
     if (runs.length > room) this.#options.metrics.countTraces('dropped', runs.length - room);
   }
 
-  /** Sends what waits; returns when to go on. */
+  /** Sends waiting runs; returns when to continue. */
   async turn(): Promise<number> {
     const { clock, metrics } = this.#options;
     while (this.#waiting.length > 0) {
@@ -67,7 +67,7 @@ export class TraceExport {
     return clock.wallMs() + pauseMs;
   }
 
-  /** Sends what waits once more, and closes the connections. */
+  /** Sends waiting runs once more, and closes the connections. */
   async close(): Promise<void> {
     await this.turn();
     await this.#collector.close();
@@ -80,7 +80,7 @@ export class TraceExport {
     const logs = made.flatMap(({ log }) => (log ? [log] : []));
     const outcome = await this.#deliver({ signal: 'traces', spans });
     if (outcome !== 'sent' || logs.length === 0) return outcome;
-    // A collector without logs refuses them: its traces count.
+    // A collector without logs refuses them: only its traces count.
     await this.#deliver({ signal: 'logs', records: logs });
     return outcome;
   }

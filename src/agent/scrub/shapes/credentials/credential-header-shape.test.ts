@@ -4,7 +4,7 @@ import { credentialHeaderShapes } from './credential-header-shape.ts';
 
 const finder = new SecretFinder([], credentialHeaderShapes());
 
-/** The text with what was found replaced. */
+/** Replaces all findings in a text. */
 function masked(text: string): string {
   const bytes = Buffer.from(text);
   let clean = '';

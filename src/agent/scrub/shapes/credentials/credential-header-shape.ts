@@ -1,26 +1,23 @@
 import type { SecretRange, SecretShape } from '../shape.ts';
 import { type NamePiece, namePieces } from './header-names.ts';
 
-/** A value longer than this is cut there: no server takes longer headers. */
+/** Longer values are truncated here: no server accepts longer headers. */
 const maxValueBytes = 64 * 1024;
 const maxContextBytes = 64;
 
-/**
- * A JSON pair: the name as a value, then the key `value`. The quotes may be escaped, as in JSON inside of
- * JSON.
- */
+/** A JSON pair: the name as a value, then the key `value`. The quotes may be escaped, as in nested JSON. */
 const pairAfter = /^(\\*["'])\s*,\s*(?:\\*["'])?value(?:\\*["'])?\s*:\s*(\\*["'])/i;
-/** A key of an object or of a map as Node shows it: `"cookie": "…"`, `'cookie' => '…'`. */
+/** A key of an object or of a map as Node prints it: `"cookie": "…"`, `'cookie' => '…'`. */
 const keyAfter = /^(?:\\*["'`])?\s*(?::|=>)\s*(\\*["'`])/;
-/** The same of a key with several values: `"set-cookie": ["…", "…"]`. */
+/** The same for a key with several values: `"set-cookie": ["…", "…"]`. */
 const valuesAfter = /^(\\*["'`])?\s*(?::|=>)\s*\[\s*(?=\\*["'`])/;
-/** An element of a list, with its value as the next one: `["Authorization", "…"]`. */
+/** An element of a list, followed by its value: `["Authorization", "…"]`. */
 const elementAfter = /^(\\*["'])\s*,\s*(\\*["'])/;
-/** Other names of headers stand next to each other as well. */
+/** The next element may also be the name of another header. */
 const nameOnly = /^[A-Za-z-]*$/;
 /** A list of cookies, as HAR files have next to the headers. */
 const listAfter = /^s(?:\\*["'])?\s*:\s*\[/;
-/** The key of the string that begins behind it. */
+/** The key before a string. */
 const valueKey = /value(?:\\*["'`])?\s*:\s*$/;
 const closingBracket = 0x5d;
 const quotes: ReadonlySet<number> = new Set(Array.from('"\'`', (quote) => quote.charCodeAt(0)));
@@ -28,23 +25,23 @@ const backslash = 0x5c;
 
 /** A line of a protocol or of a log. */
 const lineAfter = /^\s*:[ \t]*(?=\S)/;
-/** How such a line begins: a bullet, the arrows of curl, the signs of a difference; in a string or not. */
+/** The start of such a line: a bullet, the arrows of curl, the signs of a diff; inside a string or not. */
 const lineBefore = /(?:^|[\r\n]|\\+[nrt]|\\*["'`])(?:[ \t]|\\+t)*(?:[<>*+|-]{1,2}[ \t]*){0,3}$/;
-/** What can be nothing but credentials, wherever in a line it stands. */
+/** Patterns that can only be credentials, wherever in a line. */
 const schemeAfter =
   /^\s*(?::|=>?)\s*["'`]?(?=(?:Bearer|Basic|Digest|Token|Negotiate|NTLM|ApiKey|DPoP|Hawk|AWS4-HMAC-SHA256)\s+[^\s"'`])/i;
 const cookieAfter = /^\s*:\s*(?=[\w!#$%&*+.^|~-]+=[^\s"'`;,])/;
 const keyLikeAfter = /^\s*:\s*(?=[^\s"'`,;]*\d)(?=[^\s"'`,;]{8})/;
 /**
- * What stands in code and documents where the value will be: `${token}`, also as far as the next quote, `{{TOKEN}}`, `$TOKEN`,
- * `<key>`, `this.token`, a mask; and the version of a package of that name.
+ * Placeholders in code and documents: `${token}`, also if cut at the next quote, `{{TOKEN}}`, `$TOKEN`, `<key>`,
+ * `this.token`, a mask; and the version of a package of that name.
  */
 const placeholder =
   /^(?:[A-Za-z][\w-]*\s+)?(?:\$\{[^{}]*\}?|(?:this|process\.env)(?:\.#?\w+)+[,;]?|\$\([^()]*\)|\{\{[^{}]*\}\}|\$[A-Z_][A-Z0-9_]*|<[\w -]*>|…|\*+|[~^]?\d+(?:\.\d+){1,3})$/;
-/** A scheme that is only named. */
+/** A scheme without a credential. */
 const schemeAlone = /^(?:Bearer|Basic|Digest|Negotiate|NTLM|DPoP|Hawk)$/i;
 const maxPlaceholderBytes = 256;
-/** A string that ends there, rather than begins. */
+/** Follows a closing quote rather than an opening one. */
 const closingAfter = /^\s*(?:[,;:+)\]}]|\\n|$)/;
 
 /** Finds the values of credential headers in texts: HAR files, traces, logs, dumps of requests. */
@@ -88,7 +85,7 @@ function inlineAfter({ isCookie, anchor }: NamePiece, after: string): RegExpExec
   return /uthorization/i.test(anchor) ? schemeAfter.exec(after) : keyLikeAfter.exec(after);
 }
 
-/** The value, or values, where they are strings of JSON, of code, or as Node shows objects. */
+/** The value, or values, if they are strings of JSON, of code, or of objects as Node prints them. */
 function quotedValues(bytes: Buffer, from: number, after: string): readonly SecretRange[] | undefined {
   const pair = pairAfter.exec(after);
   if (pair) return stringAt(bytes, from + pair[0].length, pair[2]);
@@ -121,7 +118,7 @@ function rangeOf(start: number, end: number): readonly SecretRange[] {
   return end > start ? [{ start, end }] : [];
 }
 
-/** Strings up to the bracket that ends a list, those that are wanted for what stands before them. */
+/** Strings up to the closing bracket of a list, filtered by the text before them. */
 function stringsOfList(
   bytes: Buffer,
   start: number,
@@ -145,10 +142,10 @@ function stringsOfList(
 }
 
 /**
- * Where the value of a line ends: with the line, and with the string that the line stands in. The value itself may
- * have quotes: those with more backslashes, and other quotes, do not end it.
+ * End of the value on a line: the end of the line, or of the string that contains the line. The value itself may
+ * contain quotes: those with more backslashes, and other quotes, do not end it.
  *
- * @param begin how the line begins; undefined where it is not known what it stands in.
+ * @param begin the start of the line; undefined if its context is unknown.
  */
 function lineEnd(rest: string, begin: string | undefined): number {
   const breakBefore = begin === undefined ? undefined : /^(\\+)[nrt]/.exec(begin)?.[1];
@@ -164,9 +161,7 @@ function lineEnd(rest: string, begin: string | undefined): number {
   return rest.length;
 }
 
-/**
- * Where a string ends that is between quotes with that many backslashes: fewer or more of them do not end it.
- */
+/** End of a string whose quotes have that many backslashes: fewer or more do not end it. */
 function stringEnd(bytes: Buffer, start: number, quote: string): number {
   const limit = Math.min(bytes.length, start + maxValueBytes);
   const mark = quote.charCodeAt(quote.length - 1);
@@ -180,7 +175,7 @@ function stringEnd(bytes: Buffer, start: number, quote: string): number {
   return limit;
 }
 
-/** Shapes for the values of headers that carry credentials, whatever they are. */
+/** Shapes for the values of headers that carry credentials, whatever the value. */
 export function credentialHeaderShapes(): SecretShape[] {
   return namePieces().map((piece) => new CredentialHeaderShape(piece));
 }

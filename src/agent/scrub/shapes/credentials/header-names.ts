@@ -1,9 +1,9 @@
 import { credentialHeaders } from '@picket/checks/judging/credential-headers.ts';
 
-/** A piece of a header's name as it may be written, and what stands before it in the names that end with it. */
+/** A piece of a header's name in one spelling, and a pattern for the part before it. */
 export interface NamePiece {
   readonly anchor: string;
-  /** Where the piece begins and ends within the anchor. */
+  /** Start and end of the piece within the anchor. */
   readonly start: number;
   readonly end: number;
   readonly isCookie: boolean;
@@ -11,16 +11,16 @@ export interface NamePiece {
   readonly before: RegExp;
 }
 
-/** Letters that headers with the same end differ in. */
+/** Prefixes that distinguish headers with the same ending. */
 const prefix = /^(?:x|proxy|set|dd|x-goog|x-shopify|x-forwarded)-(?=[a-z]+-|authorization|cookie)/;
-/** Names of up to two parts are written in every mix of cases; of longer names all parts are alike. */
+/** Names of up to two parts are spelled in every mix of cases; in longer names all parts have the same case. */
 const maxMixedParts = 2;
-/** `cookie` alone is short, and in many words: it is looked for with what may follow. */
+/** `cookie` alone is short and part of many words: its anchor includes the next character. */
 const afterCookie = Array.from(':"\'\\ \t=s');
 
 /**
- * Pieces of the names of headers that carry credentials, in the cases they are written in: the longest end that
- * names have in common, because longer anchors make the search quicker.
+ * Pieces of the names of headers that carry credentials, in all their cases: the longest ending that names share,
+ * because longer anchors make the search faster.
  */
 export function namePieces(): NamePiece[] {
   const heads = new Map<string, string[]>();
@@ -29,7 +29,7 @@ export function namePieces(): NamePiece[] {
     heads.set(end, [...(heads.get(end) ?? []), name.slice(0, name.length - end.length)]);
   }
   return [...heads].flatMap(([end, all]) => {
-    // Names in lower case and with a capital have all but their first letter in common.
+    // Lower-case and capitalized names differ only in their first letter.
     const [first, rest] = end.includes('-') ? ['', end] : [end.slice(0, 1), end.slice(1)];
     const before = new RegExp(`(?:^|[^a-z0-9-])(?:${all.join('|')})${first}$`, 'i');
     return spelledCases(rest, first === '').flatMap((piece) => pieceOf(piece, before));

@@ -3,22 +3,20 @@ import type { SecretRange, SecretShape } from '../shape.ts';
 /** Longer than any user and password; keeps the search linear. */
 const maxUserInfoBytes = 1024;
 
-/**
- * What no user info holds, besides white space and control characters: where it would begin or end instead.
- */
+/** Characters that end user info, besides white space and control characters. */
 const strangers: ReadonlySet<number> = new Set(Array.from('?#"\'<>', (stranger) => stranger.charCodeAt(0)));
 const slash = 0x2f;
 const backslash = 0x5c;
 const colon = 0x3a;
-/** How `://` is written in a URL that is percent-encoded as a whole, as in a parameter of another one. */
+/** `://` in a URL that is percent-encoded as a whole, as in a parameter of another one. */
 const encodedStart = /%3a%2f%2f/gi;
 const encodedStranger = /[\s/?#"'<>\\&;,]|%(?:2f|3f|23|22|27|3c|3e|5c|20|0a|0d)/i;
 
 const none: readonly SecretRange[] = [];
 
 /**
- * User and password before an `@`, which is rare: `://` is not. The last `@` before the path counts, as
- * ranges are joined.
+ * User and password before an `@`, the anchor because it is rarer than `://`. The last `@` before the path counts,
+ * because ranges are merged.
  */
 class PlainUserInfo implements SecretShape {
   readonly anchor = Buffer.from('@');
@@ -37,7 +35,7 @@ class PlainUserInfo implements SecretShape {
   }
 }
 
-/** Whether a slash is the last character of `://`, or of `:\/\/` as some write it in JSON. */
+/** Whether a slash is the last character of `://`, or of `:\/\/` as some JSON encoders write it. */
 function isStart(bytes: Buffer, at: number): boolean {
   if (bytes[at - 1] === slash) return bytes[at - 2] === colon;
   const isEscaped = bytes[at - 1] === backslash && bytes[at - 2] === slash && bytes[at - 3] === backslash;
@@ -59,7 +57,7 @@ class EncodedUserInfo implements SecretShape {
   }
 }
 
-/** Shapes for user and password in URLs, whatever they are. */
+/** Shapes for user and password in URLs, whatever their values. */
 export function userInfoShapes(): SecretShape[] {
   return [new PlainUserInfo(), new EncodedUserInfo()];
 }
