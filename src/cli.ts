@@ -15,17 +15,16 @@ import { packageVersion } from '@picket/lib/version.ts';
 import { ServiceConfig } from '@picket/platform/config/config.ts';
 import type { KeyRole } from '@picket/platform/ids/keys.ts';
 /**
- * `picket`: argument parsing only. What a command does is loaded when it is called, so that the agent never
- * loads the service's code and the other way round; only their configuration schemas are read here, for
- * `--help`.
+ * `picket`: argument parsing only. A command is loaded when it is called, so that the agent never loads the service's
+ * code and vice versa; only their configuration schemas are read here, for `--help`.
  */
 import { Command, CommanderError, Option } from 'commander';
 
-/** Exit codes besides 0: a run that did not pass (or an error of ours) is 1, bad input is 2. */
+/** Exit codes besides 0: a run that did not pass (or an internal error) is 1, bad input is 2. */
 const exitCodes = { failure: 1, badInput: 2 } as const;
 
-// Name lookups by the host's resolver use libuv's threads; with the default of four, a few dead names would
-// hold up all others. libuv reads this when the first of them starts, which is after this line.
+// The host's resolver uses libuv's threads; with the default of four, a few names that do not resolve would block all
+// other lookups. libuv reads this when the first thread starts, which is after this line.
 process.env.UV_THREADPOOL_SIZE ??= '64';
 
 const program = new Command('picket')
@@ -175,14 +174,14 @@ try {
   process.exitCode = report(thrown);
 }
 
-/** Gathers the values of an option that may be repeated. */
+/** Collects the values of an option that may be repeated. */
 function collect(value: string, earlier: readonly string[]): string[] {
   return [...earlier, value];
 }
 
-/** Prints what was thrown for the person at the terminal and says which exit code it means. */
+/** Prints an error for the person at the terminal and returns its exit code. */
 function report(thrown: unknown): number {
-  // Commander has printed its own message already; help and version "errors" carry exit code 0.
+  // Commander has printed its own message; help and version "errors" have exit code 0.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : exitCodes.badInput;
   if (thrown instanceof AppError) {
     console.error(`picket: ${thrown.message}`);

@@ -16,7 +16,7 @@ import { teams } from './teams/channel.ts';
 import { telegram } from './telegram/channel.ts';
 import { webhook } from './webhook/channel.ts';
 
-/** The registry: one line per type of channel. The API, delivery and the documents follow from it. */
+/** The registry: one line per type of channel. The API, delivery and the documents are derived from it. */
 const registry = [
   email,
   slack,
@@ -37,7 +37,7 @@ const registry = [
 
 type Known = (typeof registry)[number];
 export type ChannelType = Known['type'];
-/** The config of a type of channel, as its schema returns it. */
+/** Config of a type of channel, as its schema parses it. */
 export type ChannelConfig<T extends ChannelType> = z.output<Extract<Known, { type: T }>['config']>;
 
 export const channelKinds: readonly Channel<ChannelType>[] = registry;
@@ -45,7 +45,7 @@ export const channelTypes = registry.map(({ type }) => type);
 
 const byType = new Map<string, Channel<ChannelType>>(channelKinds.map((kind) => [kind.type, kind]));
 
-/** The kind of channel with that type, or undefined when this build does not have it. */
+/** Returns the kind of channel with that type, or undefined if this build does not have it. */
 export function findChannelKind(type: string): Channel<ChannelType> | undefined {
   return byType.get(type);
 }

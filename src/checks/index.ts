@@ -16,8 +16,7 @@ import { url } from './url/check.ts';
 import { webSocket } from './websocket/check.ts';
 
 /**
- * The registry: one line per check type. Routes, storage, leasing, validation and the reference follow from
- * it.
+ * The registry: one line per check type. Routes, storage, leasing, validation and the reference are derived from it.
  */
 export const checkTypes: readonly CheckType[] = [
   api,
@@ -37,12 +36,12 @@ export const checkTypes: readonly CheckType[] = [
   agentic,
 ];
 
-/** The `checkType` of each, for fields that hold one. */
+/** All values of `checkType`, for fields that contain one. */
 export const checkTypeNames: readonly string[] = checkTypes.map(({ name }) => name);
 
 const byName = new Map(checkTypes.map((type) => [type.name, type]));
 
-/** The check type with that name, or undefined when this build does not have it. */
+/** Returns the check type with that name, or undefined if this build does not have it. */
 export function findCheckType(name: string): CheckType | undefined {
   return byName.get(name);
 }

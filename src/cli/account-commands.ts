@@ -10,7 +10,7 @@ import {
   withStore,
 } from './store-command.ts';
 
-/** `picket service add-account NAME`: prints the id and the first key, which is shown this once. */
+/** `picket service add-account NAME`: prints the id and the first key, which is shown only once. */
 export async function addAccountCommand(
   environment: Environment,
   name: string,
@@ -47,7 +47,7 @@ export async function listAccountsCommand(environment: Environment, options: Out
   });
 }
 
-/** `picket service add-key --account ID --role ROLE`: prints the key, which is shown this once. */
+/** `picket service add-key --account ID --role ROLE`: prints the key, which is shown only once. */
 export async function addKeyCommand(
   environment: Environment,
   options: OutputOptions & { readonly account: string; readonly role: KeyRole; readonly name: string },
@@ -61,7 +61,7 @@ export async function addKeyCommand(
   });
 }
 
-/** `picket service list-keys --account ID`: prints the keys of an account, as far as they are stored. */
+/** `picket service list-keys --account ID`: prints the stored fields of an account's keys. */
 export async function listKeysCommand(
   environment: Environment,
   options: OutputOptions & { readonly account: string },
@@ -85,7 +85,7 @@ export async function listKeysCommand(
   });
 }
 
-/** `picket service delete-key ID`: from then on requests with that key are refused. */
+/** `picket service delete-key ID`: the service then refuses requests with that key. */
 export async function deleteKeyCommand(
   environment: Environment,
   keyId: string,

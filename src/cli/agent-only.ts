@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 /**
- * What the uptime image runs: `agent`, `doctor [--json]` or `--version`. Nothing else is there, so that an
- * agent loads nothing but itself: no parser of commands, no service.
+ * Entry point of the uptime image: `agent`, `doctor [--json]` or `--version`. It has nothing else, so that an agent
+ * loads only its own code: no command parser, no service.
  */
 import { startAgent } from '@picket/agent/start.ts';
 import { AppError } from '@picket/lib/errors.ts';
 import { packageVersion } from '@picket/lib/version.ts';
 
-// As in ../cli.ts: lookups of dead names must not hold up all others.
+// As in ../cli.ts: names that do not resolve must not block all other lookups.
 process.env.UV_THREADPOOL_SIZE ??= '64';
 
 void main();

@@ -6,7 +6,7 @@ import { backUp, restore } from '@picket/service/backup/backup.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `picket service backup FOLDER`: the database, and the files of runs where they are in a folder. */
+/** `picket service backup FOLDER`: the database, and the run artifacts if they are stored in a folder. */
 export async function backupCommand(
   environment: Environment,
   folder: string,

@@ -15,7 +15,7 @@ import { mapEnvironmentValues } from './project/environment-values.ts';
 import { parseYaml } from './project/files.ts';
 import { toApi } from './project/references.ts';
 
-/** A check read from a file, ready to be run. */
+/** A check read from a file, ready to run. */
 export interface FileCheck {
   readonly type: CheckType;
   readonly name: string;
@@ -25,23 +25,20 @@ export interface FileCheck {
   /** Scripts around the run. */
   readonly lifecycle: Lifecycle;
   readonly runtimeId: string | undefined;
-  /**
-   * For suites: the folder or the archive that the file names in `codeBundlePath`, as it is written there.
-   */
+  /** For suites: the folder or archive in `codeBundlePath`, as written in the file. */
   readonly suiteSource: string | undefined;
-  /** The file of the group that it is in, whose settings no run of a single file has. */
+  /** Name of the file of the check's group; a run of a single file does not have the group's settings. */
   readonly groupName: string | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Stands for the key of a suite's archive, which nobody knows before it is packed. */
+/** Placeholder for the key of a suite's archive, which is unknown before packing. */
 const unknownKey = `${'0'.repeat(64)}-1`;
 
 /**
- * Reads one check from a YAML or JSON file: the fields of the API plus `checkType`. A file is written by
- * hand, so a key the check type does not know is an error here (a typo would otherwise change what is checked
- * without a word).
+ * Reads one check from a YAML or JSON file: the fields of the API plus `checkType`. People write files by hand, so a
+ * key that the check type does not know is an error here (a typo would otherwise silently change the check).
  *
  * @throws AppError CHECK_FILE_INVALID naming every problem with its field.
  */
@@ -53,8 +50,8 @@ export async function readCheckFile(path: string, environment: Environment): Pro
 }
 
 /**
- * As `readCheckFile`, for a text that was read already; `path` only names it in messages. A file of a project names
- * others, which bear on no single run; `!env` values are read from the environment.
+ * Does the same for a text that has been read; `path` only appears in messages. References of a project file to other
+ * files have no effect on a single run; `!env` values are read from the environment.
  */
 export function parseCheck(path: string, content: string, environment: Environment = {}): FileCheck {
   const read = parseYaml(content);

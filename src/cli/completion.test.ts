@@ -12,7 +12,7 @@ function program(): Command {
   return all;
 }
 
-/** What bash offers for the last of some words. */
+/** Returns the completions of bash for the last of some words. */
 function offered(...words: readonly string[]): string[] {
   const script = `${completionScript(program(), 'bash')}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _picket; printf '%s\\n' "\${COMPREPLY[@]}"`;

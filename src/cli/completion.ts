@@ -3,14 +3,17 @@ import type { Command } from 'commander';
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
 
-/** What can be typed behind a command, and the names that lead to it. */
+/** Words that can follow a command, and the path that leads to it. */
 interface Place {
   readonly path: string;
   readonly words: readonly { readonly word: string; readonly meaning: string }[];
   readonly children: readonly string[];
 }
 
-/** A script by which a shell completes the commands and options of the program; files and values it completes itself. */
+/**
+ * Returns a script with which a shell completes the commands and options of the program; the shell itself completes
+ * files and values.
+ */
 export function completionScript(program: Command, shell: Shell): string {
   const places = placesOf(program, '');
   return { bash, zsh, fish }[shell](program.name(), places);
@@ -43,7 +46,7 @@ function placesOf(command: Command, path: string): Place[] {
   ];
 }
 
-/** Lines that follow typed words down to the command they lead to: `place` is its path then. */
+/** Lines of shell code that walk from the typed words to their command; the variable `place` holds its path. */
 function steps(
   places: readonly Place[],
   step: (path: string, child: string, next: string) => string,

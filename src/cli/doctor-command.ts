@@ -6,16 +6,15 @@ export interface DoctorOptions {
   readonly json?: boolean;
 }
 
-/** As shells have it: 128 and the number of SIGINT. */
+/** Shell convention: 128 plus the number of SIGINT. */
 const interruptedCode = 130;
 const clearLine = '\r\u001b[2K';
 
 /**
- * `picket doctor`: examines what an agent with this environment would meet, and prints each finding as soon
- * as it is made. On a terminal the examination under way is shown. The first Ctrl-C ends it in order, the
- * second at once.
+ * `picket doctor`: examines the environment as an agent would find it, and prints each finding as soon as it is
+ * available. A terminal also shows the current examination. The first Ctrl-C stops it in order, the second immediately.
  *
- * @returns the exit code: 0 without problems, 1 with some, 130 when it was interrupted.
+ * @returns the exit code: 0 without problems, 1 with problems, 130 if interrupted.
  */
 export async function doctorCommand(
   options: DoctorOptions,

@@ -9,13 +9,10 @@ const marks: Readonly<Record<FindingStatus, string>> = {
 };
 const colours = { ok: 'green', warning: 'yellow', problem: 'red', skipped: 'gray' } as const;
 const markWidth = 9;
-/** The longest name of an examination. */
+/** Width of the longest name of an examination. */
 const nameWidth = 13;
 
-/**
- * One finding: a line with its status, and below it what to do. Colours are left out where the stream has
- * none.
- */
+/** Formats a finding: a line with its status, and the remedy below it. Without colours if the stream has none. */
 export function findingText(finding: Finding, stream: NodeJS.WriteStream): string {
   const { status, examination, about, detail, fix } = finding;
   const paint = (format: Parameters<typeof styleText>[0], text: string) =>
@@ -28,7 +25,7 @@ export function findingText(finding: Finding, stream: NodeJS.WriteStream): strin
   return `${line}\n${' '.repeat(markWidth + nameWidth + 4)}→ ${oneLine(fix)}`;
 }
 
-/** The last line: how many of each. */
+/** Returns the last line: the number of findings of each status. */
 export function summaryText(findings: readonly Finding[], stream: NodeJS.WriteStream): string {
   const count = (status: FindingStatus) => findings.filter((finding) => finding.status === status).length;
   const [problems, warnings] = [count('problem'), count('warning')];
@@ -40,7 +37,7 @@ export function summaryText(findings: readonly Finding[], stream: NodeJS.WriteSt
   return styleText(['bold', colour], text, { stream, validateStream: true });
 }
 
-/** The findings that decide the exit code. */
+/** Whether any finding is a problem, which determines the exit code. */
 export function hasProblems(findings: readonly Finding[]): boolean {
   return findings.some(({ status }) => status === 'problem');
 }
@@ -49,7 +46,7 @@ function plural(count: number, noun: string): string {
   return `${count === 0 ? 'no' : count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** What systems and peers say may hold anything. */
+/** Messages of systems and peers may contain any characters. */
 function oneLine(text: string): string {
   return text.replaceAll(/\p{C}+/gu, ' ').trim();
 }

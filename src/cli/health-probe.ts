@@ -1,10 +1,9 @@
 /**
- * What the images' HEALTHCHECK runs: `node health-probe.js [agent|service]`. Exit code 0 when the agent
- * lives, or the service is ready; without an argument either will do. An agent that cannot reach its service
- * is not broken, so its readiness does not count here. It loads nothing, because it is started again and
- * again.
+ * HEALTHCHECK of the images: `node health-probe.js [agent|service]`. Exit code 0 if the agent is alive, or the service
+ * is ready; without an argument either suffices. An agent that cannot reach its service is not broken, so its readiness
+ * does not count here. It loads no modules, because it is started repeatedly.
  */
-// Not imported as a module: that would load the web socket of Node's own undici, 45 ms of CPU in each thread.
+// Not imported as a module: that would load the WebSocket of Node's undici, 45 ms of CPU in each thread.
 const http = process.getBuiltinModule('node:http');
 
 const timeoutMs = 4000;

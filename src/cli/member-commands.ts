@@ -21,7 +21,7 @@ interface OfAccount extends OutputOptions {
   readonly account?: string;
 }
 
-/** `picket service members list`: prints who may log in, and who is invited. */
+/** `picket service members list`: prints the members and the open invitations. */
 export async function listMembersCommand(environment: Environment, options: OfAccount): Promise<void> {
   await withStore(environment, async (store) => {
     const accountId = await accountOf(store, options);
@@ -52,7 +52,7 @@ export async function listMembersCommand(environment: Environment, options: OfAc
   });
 }
 
-/** `picket service members add EMAIL`: a member who logs in by single sign-on, or by `reset-password`. */
+/** `picket service members add EMAIL`: adds a member who logs in by single sign-on, or after `reset-password`. */
 export async function addMemberCommand(
   environment: Environment,
   address: string,
@@ -111,7 +111,7 @@ export async function removeMemberCommand(
   });
 }
 
-/** `picket service invite EMAIL`: prints the link of an invitation, which is shown this once. */
+/** `picket service invite EMAIL`: prints the link of an invitation, which is shown only once. */
 export async function inviteCommand(
   environment: Environment,
   address: string,
@@ -136,7 +136,7 @@ export async function inviteCommand(
   });
 }
 
-/** `picket service reset-password EMAIL`: prints a link that sets a password, once, within an hour. */
+/** `picket service reset-password EMAIL`: prints a link that can be used once, within an hour, to set a password. */
 export async function resetPasswordCommand(
   environment: Environment,
   address: string,
@@ -157,7 +157,7 @@ export async function resetPasswordCommand(
   });
 }
 
-/** Without PUBLIC_URL a link is a path, and its reader needs the rest. */
+/** Without PUBLIC_URL a link is only a path, and the user must add the rest. */
 function sayWhereLinksLead(publicUrl: string | undefined): void {
   if (publicUrl !== undefined) return;
   console.error('PUBLIC_URL is not set: put the address of the service before the link.');
@@ -165,7 +165,9 @@ function sayWhereLinksLead(publicUrl: string | undefined): void {
 
 const longestList = 1_000;
 
-/** `picket service audit`: prints who changed what, newest first; failed logins of nobody too. */
+/**
+ * `picket service audit`: prints the changes with their authors, newest first; also failed logins under unknown names.
+ */
 export async function auditCommand(
   environment: Environment,
   options: OfAccount & { readonly resource?: string; readonly since?: string; readonly limit?: string },
@@ -207,7 +209,7 @@ function addressOf(text: string): string {
   return data;
 }
 
-/** The account that is named; the only one there is may be left out. */
+/** Returns the named account; without a name, the only account. */
 async function accountOf(store: Pick<Store, 'accounts'>, { account }: OfAccount): Promise<string> {
   const all = await store.accounts.list();
   const [first, second] = all;

@@ -13,7 +13,7 @@ function roleOption(): Option {
   return new Option('--role <role>', 'role').choices(roles).default('READ_WRITE');
 }
 
-/** The commands of `picket service` about people, and about who changed what. */
+/** Adds the commands of `picket service` for members and the audit log. */
 export function addPeopleCommands(service: Command, environment: NodeJS.ProcessEnv): void {
   const commands = () => import('./member-commands.ts');
   const members = service

@@ -15,7 +15,7 @@ export interface OutputOptions {
   readonly json?: boolean;
 }
 
-/** Notes in the audit log what somebody did at the command line, by their name on this machine. */
+/** Records an action at the command line in the audit log, with the user's name on this machine. */
 export async function recordCommand(store: Store, deed: Omit<AuditedAction, 'actor'>): Promise<void> {
   await record(store, systemClock, { ...deed, actor: { kind: 'COMMAND', id: null, name: nameHere() } });
 }
@@ -24,12 +24,12 @@ function nameHere(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container may run as a user that its machine has no name for.
+    // A container may run as a user without a name.
     return `user ${process.getuid?.() ?? 'without a name'}`;
   }
 }
 
-/** Rows of texts as lines, each column as wide as its widest text. */
+/** Formats rows as lines, each column as wide as its widest text. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) =>
     row
@@ -39,7 +39,7 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Opens the store that the environment names, for one command. */
+/** Opens the configured store for one command. */
 export async function withStore(
   environment: Environment,
   work: (store: Store, config: ServiceConfig) => Promise<void>,
@@ -55,7 +55,7 @@ export async function withStore(
   }
 }
 
-/** Values as one JSON object, or a line each. */
+/** Prints values as one JSON object, or one per line. */
 export function print(values: Readonly<Record<string, string>>, options: OutputOptions): void {
   if (options.json) {
     console.log(JSON.stringify(values));
@@ -66,7 +66,7 @@ export function print(values: Readonly<Record<string, string>>, options: OutputO
 }
 
 /**
- * These commands speak of a service that is there: they make no database.
+ * Requires an existing database: these commands do not create one.
  *
  * @throws AppError CONFIG_INVALID
  */

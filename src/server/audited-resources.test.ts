@@ -34,7 +34,7 @@ describe('what a write is about', () => {
       const subject = subjectOf(route, allRoutes);
       const names = [...subject.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
       const own = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-      // What a write that names something is about, it names.
+      // A write with parameters in its path must contain those of its resource.
       if (own.length > 0) expect(own, route.operationId).toEqual(expect.arrayContaining(names));
     }
   });

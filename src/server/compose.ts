@@ -14,26 +14,26 @@ const repositories: Readonly<Record<string, RepositoryClass>> = Object.assign(
   ...features.map((feature) => feature.repositories),
 );
 
-/** Opens the store with what all features keep in it, and brings its schema up to date. */
+/** Opens the store with the tables of all features, and migrates its schema to the current version. */
 export function openStore(options: StoreOptions): Promise<Store> {
   return openStoreOf(options, { migrations, repositories });
 }
 
-/** The server that answers while the database cannot be reached yet. */
+/** Creates the server that responds while the database is not reachable yet. */
 export function waitingServer(ground: WaitingGround): Promise<FastifyInstance | undefined> | undefined {
   return features.find((feature) => feature.waitingServer)?.waitingServer?.(ground);
 }
 
-/** Puts into the store what has to be there before the service starts. */
+/** Stores the data that must exist before the service starts. */
 export async function prepareStore(ground: Ground): Promise<void> {
   for (const feature of features) await feature.prepare?.(ground);
 }
 
 /**
- * Makes the parts of all features.
+ * Creates the parts of all features.
  *
- * @param given parts that are there already, and stand in for those of their features; undefined counts as given.
- * @param closing closes in the end what was made here.
+ * @param given existing parts, which replace those of the features; undefined counts as given.
+ * @param closing closes the created parts at the end.
  */
 export async function openParts(
   given: Ground & Partial<Parts>,
@@ -57,7 +57,7 @@ function handlersOf(parts: Parts): Handlers {
   return features.reduce((inner, { aroundHandlers }) => aroundHandlers?.(inner, parts) ?? inner, handlers);
 }
 
-/** The HTTP server with all that features have for it, without listening. */
+/** Builds the HTTP server with the operations and pages of all features, without listening. */
 export async function buildApi(parts: Parts): Promise<FastifyInstance> {
   const { metrics, logger } = parts;
   const handlers = features.reduce(
@@ -79,7 +79,7 @@ export async function buildApi(parts: Parts): Promise<FastifyInstance> {
   return app;
 }
 
-/** What a process does in the background, in the order it starts; it stops in the opposite order. */
+/** Background jobs of a process, in the order in which they start; they stop in reverse order. */
 export function backgroundJobs(parts: Parts): readonly JobLoop[] {
   return features.flatMap((feature) => feature.jobs?.(parts) ?? []).map((job) => new JobLoop(job, parts));
 }

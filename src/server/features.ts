@@ -31,8 +31,8 @@ import { slos } from '@picket/service/slos/feature.ts';
 import { traces } from '@picket/service/traces/feature.ts';
 
 /**
- * Every noun of the service, each behind its door. In this order their parts are made, their operations stand in the
- * reference and their jobs start; they stop in the opposite order.
+ * Every feature of the service, in the order in which parts are created, operations are listed in the reference and
+ * jobs start; jobs stop in reverse order.
  */
 export const features: readonly Feature[] = [
   metrics,

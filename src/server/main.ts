@@ -6,21 +6,21 @@ import { packageVersion } from '@picket/lib/version.ts';
 import { readServiceConfig, type ServiceConfig } from '@picket/platform/config/config.ts';
 import { type RunningService, startService } from './service.ts';
 
-/** How long the last log lines may take to leave; their reader may have stopped, or gone. */
+/** Time to write the last log lines; their reader may have stopped or exited. */
 const logGraceMs = 500;
 
 /**
- * Runs the service until SIGTERM or SIGINT, then drains and ends the process with exit code 0. A second
- * signal, more than two seconds later, ends it at once with exit code 1.
+ * Runs the service until SIGTERM or SIGINT, then drains and exits with code 0. A second signal, more than two seconds
+ * later, exits at once with code 1.
  *
- * @throws AppError CONFIG_INVALID when it cannot start as configured.
+ * @throws AppError CONFIG_INVALID if it cannot start as configured.
  */
 export async function runService(environment: Readonly<Record<string, string | undefined>>): Promise<void> {
-  // Whatever it writes is its own: databases, artifacts, the first key.
+  // Files that the service writes are private: databases, artifacts, the first key.
   process.umask(0o077);
   const config = readServiceConfig(environment);
-  // Not written by pino itself: where the reader has gone, it would throw at the exit, and keep the process
-  // from ending.
+  // pino does not write to it directly: if the reader has exited, pino would throw at exit, and keep the process from
+  // ending.
   const output = standardOutput();
   const logger = createLogger('picket-service', config.LOG_LEVEL, output);
   let stopping: string | undefined;
@@ -55,7 +55,7 @@ export async function runService(environment: Readonly<Record<string, string | u
   process.off('SIGTERM', onSignal);
   process.off('SIGINT', onSignal);
   await output.close(logGraceMs);
-  // Nothing is left to do; a client that keeps its connection open must not keep the process.
+  // All work is done; a client that keeps its connection open must not keep the process running.
   process.exit();
 }
 
@@ -70,7 +70,7 @@ async function close(service: RunningService, logger: Logger): Promise<number> {
   }
 }
 
-/** What people can do about a start that fails. */
+/** Converts a start error into one that names the remedy. */
 function asStartError(error: Error, { PORT: port, HOST: host }: Pick<ServiceConfig, 'PORT' | 'HOST'>): Error {
   const code = errorCodeOf(error);
   if (code === 'EADDRINUSE') {

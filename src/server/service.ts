@@ -17,16 +17,16 @@ import { backgroundJobs, buildApi, openParts, openStore, prepareStore, waitingSe
 export interface ServiceOptions {
   readonly config: ServiceConfig;
   readonly logger: Logger;
-  /** Instead of the database's, or the host's without its jumps. */
+  /** Replaces the default clock: the database's, or the host's without its jumps. */
   readonly clock?: Clock;
-  /** Ends the wait for a database that is not there yet. */
+  /** Aborts the wait for a database that is not reachable yet. */
   readonly stop?: AbortSignal;
-  /** How long a lease lasts unless renewed, in milliseconds. */
+  /** Duration of a lease without renewal, in milliseconds. */
   readonly leaseTtlMs?: number;
 }
 
 export interface RunningService {
-  /** Where the API listens, such as `http://127.0.0.1:8080`. */
+  /** Address of the API, such as `http://127.0.0.1:8080`. */
   readonly address: string;
   readonly store: Store;
   /** Stops scheduling, answers waiting polls, lets requests in flight finish and closes the store. */
@@ -35,7 +35,7 @@ export interface RunningService {
 
 const defaultLeaseTtlMs = 15_000;
 
-/** Opens the store a configuration names. */
+/** Opens the store that a configuration names. */
 export async function openConfiguredStore(
   config: ServiceConfig,
   logger: Logger,
@@ -69,9 +69,9 @@ const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 
 /**
- * Opens the store; one on PostgreSQL that cannot be reached yet is waited for.
+ * Opens the store; waits for a PostgreSQL database that is not reachable yet.
  *
- * @param onWait is called once, when the waiting begins.
+ * @param onWait called once, when the wait begins.
  */
 async function openWhenReady(
   config: ServiceConfig,
@@ -93,7 +93,7 @@ async function openWhenReady(
   }
 }
 
-/** Opens the store; while it is waited for, status pages are answered from their copies. */
+/** Opens the store; during the wait, serves status pages from their copies. */
 async function openWhileWaiting(
   { config, logger, stop }: ServiceOptions,
   artifactStore: ArtifactStore,
@@ -154,13 +154,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 }
 
 /**
- * Connections that the kernel keeps until they are accepted; it takes no more than it is set to (`somaxconn`). Beyond
- * that it drops them without a word, and their callers try again after a second, then two: of Node's default, 511, a
- * rush of one account's agents left nothing for others.
+ * Length of the accept queue; the kernel limits it to `somaxconn`. The kernel silently drops connections beyond it, and
+ * their clients retry after one second, then two: with Node's default, 511, a burst of one account's agents left no
+ * room for others.
  */
 const mostUnaccepted = 65_535;
 
-/** Listens on the configured address; by default on all, IPv4 only where the machine has no IPv6. */
+/** Listens on the configured address; by default on all addresses, IPv4 only if the machine has no IPv6. */
 async function listen(app: FastifyInstance, config: ServiceConfig): Promise<string> {
   const place = { port: config.PORT, backlog: mostUnaccepted };
   if (config.HOST !== undefined) return app.listen({ ...place, host: config.HOST });

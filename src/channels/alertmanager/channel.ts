@@ -6,8 +6,8 @@ import { sendJson } from '../contract/send-json.ts';
 import { cut } from '../contract/text.ts';
 
 /**
- * How long Alertmanager keeps an alert that nobody ends. Without an end it would call it resolved after five
- * minutes: its usual clients repeat what still holds, and a channel says it once.
+ * How long Alertmanager keeps an alert that is never ended. Without an end it resolves the alert after five minutes:
+ * its usual clients repeat an alert while it lasts, and a channel sends it once.
  */
 const keptMs = 30 * 86_400_000;
 
@@ -22,8 +22,8 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /**
- * Alerts of Prometheus Alertmanager (API v2), ended by `endsAt`. What identifies an alert there is its labels, so
- * they hold only what does not change while it lasts; everything else is annotations.
+ * Alerts of Prometheus Alertmanager (API v2), ended by `endsAt`. Alertmanager identifies an alert by its labels, so
+ * labels hold only what stays the same while the alert lasts; everything else is an annotation.
  */
 export const alertmanager = defineChannel({
   type: 'ALERTMANAGER',

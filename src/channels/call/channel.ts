@@ -3,7 +3,7 @@ import { defineChannel } from '../contract/channel.ts';
 import { channelName, phoneNumber } from '../contract/fields.ts';
 import { providerRequest, readProviderAnswer } from '../contract/phone-provider.ts';
 
-/** A phone call, by the provider that the operator set. */
+/** A phone call, placed by the provider that the operator configured. */
 export const call = defineChannel({
   type: 'CALL',
   title: 'Phone call',

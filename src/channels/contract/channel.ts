@@ -2,7 +2,7 @@ import type { MaskedValue } from '@picket/checks/contract/masking.ts';
 import { z } from 'zod';
 import type { ChannelMessage } from './message.ts';
 
-/** A request that delivers an alert. */
+/** HTTP request that delivers an alert. */
 export interface OutboundRequest {
   readonly url: string;
   readonly method: string;
@@ -10,9 +10,9 @@ export interface OutboundRequest {
   readonly body: string | null;
 }
 
-/** A mail that delivers an alert. */
+/** Mail that delivers an alert. */
 export interface OutboundMail {
-  /** The same at every try: it becomes the Message-ID, by which mail boxes can drop a repetition. */
+  /** The same on every attempt: it becomes the Message-ID, by which mailboxes can drop duplicates. */
   readonly id: string;
   readonly address: string;
   readonly subject: string;
@@ -21,12 +21,12 @@ export interface OutboundMail {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What the operator of the service has set for channels; the settings are described with the others. */
+/** The operator's settings for channels, documented with the other settings. */
 export interface ChannelSettings {
   readonly SMTP_URL?: string | undefined;
   readonly MAIL_FROM?: string | undefined;
   readonly PAGERDUTY_URL: string;
-  /** The region's own address when absent. */
+  /** If absent, the public address of the region. */
   readonly OPSGENIE_URL?: string | undefined;
   readonly TELEGRAM_URL: string;
   readonly SLACK_URL: string;
@@ -35,39 +35,39 @@ export interface ChannelSettings {
   readonly CALL_PROVIDER?: string | undefined;
 }
 
-/** What a receiver answered. */
+/** Response of a receiver. */
 export interface Answer {
   readonly statusCode: number;
-  /** The beginning of the body. */
+  /** Beginning of the body. */
   readonly text: string;
 }
 
-/** What a channel reads in an answer that its status does not say. */
+/** Outcome of a delivery as the response's body states it, beyond the status code. */
 export interface AnswerReading {
-  /** Why the receiver did not take the message, whatever the status. */
+  /** Why the receiver rejected the message, whatever the status. */
   readonly error?: string | undefined;
-  /** What it says about a status that is no success. */
+  /** The receiver's explanation of an error status. */
   readonly reason?: string | undefined;
-  /** With an error: whether it may pass. */
+  /** With an error: whether it may be temporary. */
   readonly isRetryable?: boolean | undefined;
-  /** How long the receiver asked to be left alone, in milliseconds. */
+  /** How long the receiver asked clients to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
 export type ReadAnswer = (answer: Answer, settings: ChannelSettings) => AnswerReading;
 
 /**
- * How a channel is delivered to. `template`: the author's own templates make the request, so it is made where
- * they cannot hold anybody up.
+ * How a channel delivers. `template`: the author's own templates build the request, so it is built where they cannot
+ * block other work.
  */
 export type Sender<Config> =
   | {
       readonly kind: 'http';
-      /** One or more, each of which has to arrive; always as many for the same config. */
+      /** One or more requests that must all succeed; their number depends only on the config. */
       requests(config: Config, message: ChannelMessage, settings: ChannelSettings): OutboundRequest[];
       /**
-       * Only where the operator says which host is asked: authors of channels could otherwise have the
-       * service read to them what others keep from them.
+       * Only where the operator chooses the host: otherwise authors of channels could make the service read internal
+       * responses for them.
        */
       readonly readAnswer?: ReadAnswer;
     }
@@ -76,49 +76,49 @@ export type Sender<Config> =
 
 export interface ChannelDefinition<Type extends string, Config extends z.ZodObject> {
   readonly type: Type;
-  /** As people call it. */
+  /** Name shown to users. */
   readonly title: string;
-  /** What it needs to know of the receiver. */
+  /** Schema of the settings that describe the receiver. */
   readonly config: Config;
-  /** Texts of the config that answers show as "". */
+  /** Text fields of the config that API responses show as "". */
   readonly hidden?: readonly (keyof z.output<Config> & string)[];
-  /** Lists of `{key, value}` in the config whose values answers show as "", where an entry is `locked`. */
+  /** Lists of `{key, value}` in the config. API responses show the values of `locked` entries as "". */
   readonly lockable?: readonly (keyof z.output<Config> & string)[];
-  /** The field with the address that hidden and locked values are sent to, where authors choose it. */
+  /** The field with the URL that receives the hidden and locked values, if authors choose it. */
   readonly address?: keyof z.output<Config> & string;
   /**
-   * The fields that say which receiver it is, where that keeps an incident open until it hears that it is over. One
-   * that only carries messages has none.
+   * Fields that identify the receiver, if it keeps an incident open until it is notified of the recovery. Absent for
+   * receivers that only carry messages.
    */
   readonly incidentsAt?: readonly (keyof z.output<Config> & string)[];
   readonly sender: Sender<z.output<Config>>;
-  /** Why a service with these settings cannot deliver, as a sentence that says what to do, or undefined. */
+  /** Why a service with these settings cannot deliver, as a sentence with the remedy; undefined if it can. */
   readonly whyUndelivered?: (settings: ChannelSettings, config: z.output<Config>) => string | undefined;
-  /** Whether a channel that cannot be delivered to is refused when it is made. */
+  /** Whether the API refuses to create a channel that the service cannot deliver to. */
   readonly isRefusedUndelivered?: boolean;
-  /** A config that is valid, for documents and tests. */
+  /** A valid config, for documents and tests. */
   readonly sample: z.input<Config>;
 }
 
-/** A type of channel, whatever its config. */
+/** A type of channel, independent of its config. */
 export interface Channel<Type extends string = string, Config extends z.ZodObject = z.ZodObject> {
   readonly type: Type;
   readonly title: string;
   readonly config: Config;
-  /** The config as answers show it. */
+  /** Schema of the config in API responses. */
   readonly shownConfig: z.ZodObject;
   readonly masked: readonly MaskedValue[];
   readonly incidentsAt: readonly string[];
-  /** Whether the receiver keeps an incident open until it hears that it is over. */
+  /** Whether the receiver keeps an incident open until it is notified of the recovery. */
   readonly keepsIncidents: boolean;
-  /** Takes configs as the schema of this type returned them. */
+  /** Accepts configs that the schema of this type has parsed. */
   readonly sender: Sender<unknown>;
   readonly whyUndelivered: (settings: ChannelSettings, config: unknown) => string | undefined;
   readonly isRefusedUndelivered: boolean;
   readonly sample: Readonly<Record<string, unknown>>;
 }
 
-/** Declares a type of channel. What needs to know nothing of its config sees it as a `Channel`. */
+/** Declares a type of channel. Code that does not depend on the config sees it as a `Channel`. */
 export function defineChannel<const Type extends string, Config extends z.ZodObject>(
   definition: ChannelDefinition<Type, Config>,
 ): Channel<Type, Config> {
@@ -142,7 +142,7 @@ export function defineChannel<const Type extends string, Config extends z.ZodObj
   };
 }
 
-/** A text that may be shown as "". */
+/** Schema of a text that API responses may show as "". */
 function shownText(schema: z.core.$ZodType | undefined): z.ZodType {
   return schema && z.safeParse(schema, null).success ? z.string().nullable() : z.string();
 }

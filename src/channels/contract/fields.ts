@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An address of a receiver. */
+/** URL of a receiver. */
 export function httpUrl(meaning: string) {
   return z
     .string()
@@ -9,7 +9,7 @@ export function httpUrl(meaning: string) {
     .describe(meaning);
 }
 
-/** What tells channels of one type apart. */
+/** Distinguishes channels of the same type. */
 export const channelName = z.string().max(255).default('');
 
 export const phoneNumber = z

@@ -10,20 +10,17 @@ import utc from 'dayjs/plugin/utc.js';
 import Handlebars from 'handlebars';
 
 /**
- * Where a text is going. In `json`, `{{X}}` is escaped as the inside of a JSON string; in `url`,
- * percent-encoded; `{{{X}}}` is never changed.
+ * Target format of a text. In `json`, `{{X}}` is escaped as the inside of a JSON string; in `url`, percent-encoded;
+ * `{{{X}}}` is never changed.
  */
 export type TextPlace = 'json' | 'url' | 'raw';
 
-/**
- * Iterations of `each` in one text; templates are other people's programs, and run in the service's own
- * thread.
- */
+/** Limit of `each` iterations in one text: templates come from users and run in the service's own thread. */
 const maxIterations = 1_000;
 const maxOutputLength = 1_000_000;
 
 /**
- * Fills a template of a webhook.
+ * Fills in a template of a webhook.
  *
  * @throws TemplateError
  */
@@ -52,7 +49,7 @@ export function fillTemplate(
   }
 }
 
-/** Inline partials can call themselves without end. */
+/** Inline partials can recurse without end. */
 function refusePartials(text: string): void {
   if (/\{\{\{?~?\s*(?:>|#>|#?\*)/.test(text))
     throw new TemplateError('partials and decorators are not allowed');
@@ -61,7 +58,7 @@ function refusePartials(text: string): void {
 const shown = (value: unknown) => (value === undefined || value === null ? '' : String(value));
 const encoded = (value: unknown) => encodeURIComponent(shown(value).toWellFormed());
 
-/** Helpers can be nested, and each makes its text longer: what goes into one is never long. */
+/** Nested helpers each make the text longer, so the input of one is limited. */
 function bounded(length: number): void {
   if (length > maxOutputLength)
     throw new TemplateError('one of its strings is longer than a million characters');
@@ -75,7 +72,7 @@ function boundedText(value: unknown): string {
 
 type Options = Handlebars.HelperOptions;
 
-/** A test that may stand in `{{#if (eq A B)}}` or be a block of its own, `{{#eq A B}}…{{else}}…{{/eq}}`. */
+/** A test that works inside `{{#if (eq A B)}}` and as a block, `{{#eq A B}}…{{else}}…{{/eq}}`. */
 function test(holds: (...values: unknown[]) => boolean) {
   return function (this: unknown, ...given: unknown[]) {
     const options = given.at(-1) as Options;
@@ -113,12 +110,12 @@ function helpersOf(variables: Readonly<Record<string, unknown>>) {
       bounded(shown(text).length * (shown(by).length + 1));
       return shown(text).replaceAll(shown(found), () => shown(by));
     },
-    /** `{{tagValue "team"}}` is `core` when there is a tag `team:core`. */
+    /** `{{tagValue "team"}}` gives `core` if the check has a tag `team:core`. */
     tagValue: (name: unknown) => {
       const tags = (variables.TAGS ?? []) as readonly string[];
       return tags.find((tag) => tag.startsWith(`${shown(name)}:`))?.slice(shown(name).length + 1) ?? '';
     },
-    /** `{{date "FORMAT"}}` is now; `{{date STARTED_AT "FORMAT"}}` that moment; both in UTC. */
+    /** `{{date "FORMAT"}}` formats the current time; `{{date STARTED_AT "FORMAT"}}` that time; both in UTC. */
     date: (...given: unknown[]) => {
       const values = given.slice(0, -1);
       const format = shown(values.at(-1)) || undefined;

@@ -1,45 +1,45 @@
 import { type Fact, plainText } from './text.ts';
 
 /**
- * News on its way to a channel, the same for all of them: what is said is decided before, how it is written
- * is the channel's. Texts are free of control characters; those of one line are marked so.
+ * A message to a channel, the same for all channels: the sender decides the content, the channel the format. Texts have
+ * no control characters; single-line texts are marked as such.
  */
 export interface ChannelMessage {
-  /** The same at every try: receivers can tell a repetition by it. */
+  /** The same on every attempt, so receivers can detect duplicates. */
   readonly id: string;
-  /** What happened, in one line. */
+  /** Headline, one line. */
   readonly title: string;
-  /** Why, in one line. */
+  /** Reason, one line. */
   readonly cause: string;
-  /** What failed, in words: `the target`. */
+  /** Party at fault, in words: `the target`. */
   readonly owner: string;
-  /** Since when, in epoch milliseconds. */
+  /** Start of the problem, in epoch milliseconds. */
   readonly since: number;
-  /** The locations it was seen at. */
+  /** Locations that reported it. */
   readonly locations: readonly string[];
-  /** What was wrong, as the run had it; may have several lines. null when there is nothing to say. */
+  /** Error message of the run; may have several lines. null without one. */
   readonly error: string | null;
   readonly severity: 'critical' | 'warning' | 'info';
-  /** Whether it ends what an earlier message began. */
+  /** Whether it ends the problem that an earlier message reported. */
   readonly isOver: boolean;
-  /** What it is about: `check`, `certificate`, `location` and the like. */
+  /** Kind of subject: `check`, `certificate`, `location` and the like. */
   readonly subject: string;
-  /** Identifies what it is about, among all subjects. */
+  /** Identifies the subject among all kinds. */
   readonly subjectId: string;
-  /** What all news of one thing is filed under by receivers that keep an incident until its recovery. */
+  /** Groups all messages about one problem, for receivers that keep an incident open until its recovery. */
   readonly incidentKey: string;
   readonly tags: readonly string[];
-  /** All of that and more, for receivers that show lines. */
+  /** All of the above and more, for receivers that show lines. */
   readonly facts: readonly Fact[];
-  /** Where people read the alert in a browser, without a key; null where nobody knows how to get there. */
+  /** URL of the alert for people, without an API key; null if the service does not know its public URL. */
   readonly link: string | null;
-  /** When the alert was made, in epoch milliseconds. */
+  /** Creation time of the alert, in epoch milliseconds. */
   readonly createdAt: number;
-  /** Everything there is to say, by the names that templates of webhooks know (check model 4.4). */
+  /** All values, by the names that webhook templates use (check model 4.4). */
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** Everything there is to say, for receivers that show details as a table. */
+/** Returns all values, for receivers that show details as a table. */
 export function detailsOf({ variables }: ChannelMessage): Record<string, string> {
   const facts = Object.entries(variables).map(([name, value]) => {
     const text = Array.isArray(value) ? value.join(', ') : String(value ?? '');

@@ -7,7 +7,7 @@ import { jsonOf } from './send-json.ts';
 import { cut, oneLine } from './text.ts';
 
 /**
- * How a provider of text messages or calls is asked, as the operator sets it. Texts of `url`, `form` and `json` are
+ * Request to a provider of text messages or calls, as the operator configures it. `url`, `form` and `json` are
  * templates.
  */
 const Provider = z
@@ -17,7 +17,7 @@ const Provider = z
     headers: z.record(z.string().regex(/^[\w-]+$/), z.string().regex(/^[\t\x20-\x7e]*$/)).default({}),
     form: z.record(z.string(), z.string()).optional(),
     json: z.json().optional(),
-    /** A regular expression that the answer to a message that was taken fits, for providers that say 200 to all. */
+    /** A regular expression that matches the response to an accepted message, for providers that send 200 for all. */
     accepted: z
       .string()
       .refine((pattern) => isPattern(pattern), 'is not a regular expression')
@@ -26,7 +26,7 @@ const Provider = z
   .refine(({ form, json }) => form === undefined || json === undefined, 'form or json, not both');
 type Provider = z.output<typeof Provider>;
 
-/** What is wrong with a setting that names a provider, or undefined. */
+/** Returns the problem with a setting that names a provider, or undefined. */
 export function providerProblem(setting: string): string | undefined {
   const { error } = Provider.safeParse(jsonOf(setting));
   if (!error) return undefined;
@@ -34,7 +34,7 @@ export function providerProblem(setting: string): string | undefined {
   return `must be JSON such as {"url": "https://…", "form": {"To": "{{NUMBER}}", "Body": "{{TEXT}}"}}: ${issues.join('; ')}`;
 }
 
-/** The request that has a provider tell a number of an alert. */
+/** Builds the request that makes a provider notify a number of an alert. */
 export function providerRequest(
   setting: string | undefined,
   { name, number }: { readonly name: string; readonly number: string },
@@ -57,7 +57,7 @@ export function providerRequest(
   };
 }
 
-/** What a provider says when it does not take a message. */
+/** Reads a provider's reason for rejecting a message. */
 export function readProviderAnswer(
   setting: string | undefined,
   { statusCode, text }: { readonly statusCode: number; readonly text: string },
@@ -82,7 +82,7 @@ function bodyOf(
   return ['application/json; charset=utf-8', filled];
 }
 
-/** Three text messages at most; the beginning says all that matters. */
+/** Three text messages at most; the beginning contains the essentials. */
 const maxTextLength = 450;
 
 function textOf({ title, cause, owner, locations, since, isOver, link }: ChannelMessage): string {
@@ -108,7 +108,7 @@ function isPattern(pattern: string): boolean {
     new RegExp(pattern);
     return true;
   } catch {
-    // Its message repeats the pattern, which the operator has in front of them.
+    // The error's message repeats the pattern, which the operator has just entered.
     return false;
   }
 }

@@ -1,6 +1,6 @@
 import type { OutboundRequest } from './channel.ts';
 
-/** A request with a JSON body. Keys of `headers` are the names as they are sent. */
+/** A request with a JSON body. Keys of `headers` are the names as sent. */
 export function sendJson(
   url: string,
   body: unknown,
@@ -18,12 +18,11 @@ export function sendJson(
   };
 }
 
-/** A text as the JSON it is, or undefined. */
+/** Parses a text as JSON; undefined if it is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // What is not JSON says nothing that anybody could read.
     return undefined;
   }
 }

@@ -1,32 +1,32 @@
-/** One line of what people want to know. */
+/** One labelled line of an alert. */
 export interface Fact {
   readonly label: string;
   readonly value: string;
 }
 
 const lineBreaks = /\r\n?|[\u2028\u2029]/g;
-/** All control characters but tab and line feed, and what turns the direction of a text round. */
+/** Control characters other than tab and line feed, and characters that change the text direction. */
 const unseen = /[^\P{Cc}\t\n]|[\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
-/** A text that any receiver can take: no control characters, no half characters. */
+/** Returns a text that any receiver accepts: without control characters and lone surrogates. */
 export function plainText(text: string): string {
   return text.replaceAll(lineBreaks, '\n').replaceAll(unseen, '').toWellFormed();
 }
 
-/** The same in one line. */
+/** Does the same and joins the lines into one. */
 export function oneLine(text: string): string {
   return plainText(text).replaceAll(/\s+/g, ' ').trim();
 }
 
-/** The beginning of a text, marked where its end is missing; at most `maxLength` UTF-16 units. */
+/** Truncates a text to at most `maxLength` UTF-16 units and marks the cut. */
 export function cut(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
-  // Never between the halves of one character.
+  // Does not split a surrogate pair.
   const end = /[\ud800-\udbff]/.test(text.charAt(maxLength - 2)) ? maxLength - 2 : maxLength - 1;
   return maxLength < 1 ? '' : `${text.slice(0, end)}…`;
 }
 
-/** The same for receivers that count the bytes of UTF-8. */
+/** Does the same for receivers that count UTF-8 bytes. */
 export function cutBytes(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   let [low, high] = [0, text.length];
@@ -39,8 +39,8 @@ export function cutBytes(text: string, maxBytes: number): string {
 }
 
 /**
- * As much of facts as a receiver takes: each value cut, and none that no longer has room. Lengths count what
- * `written` makes of a value, such as its escaped form.
+ * Returns as many facts as a receiver accepts: each value truncated, and facts beyond the total length dropped. Lengths
+ * count the output of `written`, such as an escaped form.
  */
 export function boundedFacts(
   facts: readonly Fact[],
@@ -57,7 +57,7 @@ export function boundedFacts(
   });
 }
 
-/** What `written` makes of the longest beginning of a text whose written form is at most so long. */
+/** Truncates a text so that the output of `written` is at most `maxLength` long, and returns that output. */
 export function cutWritten(text: string, maxLength: number, written: (text: string) => string): string {
   let [low, high] = [0, Math.min(text.length, maxLength)];
   if (written(text).length <= maxLength) return written(text);
@@ -69,12 +69,12 @@ export function cutWritten(text: string, maxLength: number, written: (text: stri
   return written(cut(text, low));
 }
 
-/** Facts as lines of plain text. */
+/** Formats facts as lines of plain text. */
 export function textOf(facts: readonly Fact[]): string {
   return facts.map(({ label, value }) => `${label}: ${value}`).join('\n');
 }
 
-/** A text that Markdown shows as it is: every character that could mean something has a backslash. */
+/** Escapes all punctuation with backslashes, so that Markdown shows the text literally. */
 export function escapeMarkdown(text: string): string {
   return text.replaceAll(/[!-/:-@[-`{-~]/g, '\\$&');
 }

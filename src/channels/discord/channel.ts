@@ -9,8 +9,8 @@ const colours = { critical: 0xd92d20, warning: 0xf79009, info: 0x12b76a } as con
 const maxFields = 25;
 
 /**
- * An embed by a webhook of Discord: 6,000 characters in all, titles 256, values 1,024. Nobody is mentioned,
- * whatever the texts say.
+ * An embed sent by a Discord webhook: 6,000 characters in all, titles 256, values 1,024. Mentions are disabled,
+ * whatever the texts contain.
  */
 export const discord = defineChannel({
   type: 'DISCORD',
@@ -29,7 +29,7 @@ export const discord = defineChannel({
   sample: { name: 'Ops', url: 'https://discord.com/api/webhooks/1234567890/abcdefghijklmnop' },
 });
 
-/** With it the answer comes after the message was stored, and says when it was not. */
+/** With `wait`, Discord responds after it has stored the message, and reports a failure to store it. */
 function withWait(url: string): string {
   if (!URL.canParse(url)) return url;
   const whole = new URL(url);

@@ -7,8 +7,8 @@ import { sendJson } from '../contract/send-json.ts';
 import { boundedFacts, cut } from '../contract/text.ts';
 
 /**
- * A card by a webhook of Google Chat: 32,000 bytes. All news of one thing is in one thread, and a repetition
- * of a message is none, by its `requestId`.
+ * A card sent by a Google Chat webhook: 32,000 bytes. All messages about one problem share a thread, and `requestId`
+ * makes Google Chat drop duplicates.
  */
 export const googleChat = defineChannel({
   type: 'GOOGLE_CHAT',

@@ -5,7 +5,7 @@ import { detailsOf } from '../contract/message.ts';
 import { sendJson } from '../contract/send-json.ts';
 import { boundedFacts, cut, escapeMarkdown } from '../contract/text.ts';
 
-/** Alert events of an HTTP source of incident.io (API v2); all of one thing has one deduplication key. */
+/** Alert events of an HTTP source of incident.io (API v2); all events of one problem share a deduplication key. */
 export const incidentIo = defineChannel({
   type: 'INCIDENT_IO',
   title: 'incident.io',

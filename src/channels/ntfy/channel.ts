@@ -10,7 +10,7 @@ const marks = {
   info: { priority: 3, tags: ['white_check_mark'] },
 } as const;
 
-/** A message to a topic of ntfy, as JSON. From 4,096 bytes on it would arrive as a file. */
+/** A message to an ntfy topic, as JSON. From 4,096 bytes on it would arrive as a file. */
 export const ntfy = defineChannel({
   type: 'NTFY',
   title: 'ntfy',

@@ -9,7 +9,7 @@ const regions = { US: 'https://api.opsgenie.com', EU: 'https://api.eu.opsgenie.c
 
 const Refusal = z.object({ message: z.string() });
 
-/** Alerts of Opsgenie (Alert API v2), and their ends: all of one check has one alias. */
+/** Opens and closes Opsgenie alerts (Alert API v2); all alerts of one check share an alias. */
 export const opsgenie = defineChannel({
   type: 'OPSGENIE',
   title: 'Opsgenie',
@@ -47,7 +47,7 @@ export const opsgenie = defineChannel({
   sample: { name: 'team', apiKey: '01234567-89ab-cdef-0123-456789abcdef', region: 'EU', priority: 'P2' },
 });
 
-/** Opsgenie takes 8,000 characters of them. */
+/** Opsgenie accepts 8,000 characters of details. */
 function boundedDetails(message: ChannelMessage): Record<string, string> {
   const facts = Object.entries(detailsOf(message)).map(([label, value]) => ({ label, value }));
   const bounded = boundedFacts(facts, { valueLength: 1_000, totalLength: 7_500 });

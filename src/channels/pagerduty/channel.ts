@@ -7,8 +7,8 @@ import { cut } from '../contract/text.ts';
 const Refusal = z.object({ message: z.string().optional(), errors: z.array(z.string()).optional() });
 
 /**
- * Events of PagerDuty (Events API v2). Everything of one check has one `dedup_key`, so that a recovery
- * resolves what a failure triggered; certificates have another.
+ * PagerDuty events (Events API v2). All events of one check share a `dedup_key`, so that a recovery resolves what a
+ * failure triggered; certificates have another.
  */
 export const pagerDuty = defineChannel({
   type: 'PAGERDUTY',

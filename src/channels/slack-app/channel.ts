@@ -4,7 +4,7 @@ import { jsonOf, sendJson } from '../contract/send-json.ts';
 import { slackMessage } from '../slack/message.ts';
 
 const Refusal = z.object({ ok: z.literal(false), error: z.string().default('no reason given') });
-/** Errors of Slack's own; every other one comes again. */
+/** Temporary errors of Slack itself; all others are permanent. */
 const passing: ReadonlySet<string> = new Set([
   'ratelimited',
   'rate_limited',
@@ -16,7 +16,7 @@ const passing: ReadonlySet<string> = new Set([
   'team_added_to_org',
 ]);
 
-/** Messages of an app of Slack (Web API, `chat.postMessage`), one for each of its channels. */
+/** Messages of a Slack app (Web API, `chat.postMessage`), one for each of its channels. */
 export const slackApp = defineChannel({
   type: 'SLACK_APP',
   title: 'Slack app',

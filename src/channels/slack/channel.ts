@@ -4,7 +4,7 @@ import { httpUrl } from '../contract/fields.ts';
 import { sendJson } from '../contract/send-json.ts';
 import { slackMessage } from './message.ts';
 
-/** An incoming webhook of Slack, or of anything that understands the same message. */
+/** An incoming webhook of Slack, or of a server that accepts the same message. */
 export const slack = defineChannel({
   type: 'SLACK',
   title: 'Slack',

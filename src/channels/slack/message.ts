@@ -3,14 +3,14 @@ import { boundedFacts, cutWritten } from '../contract/text.ts';
 
 const colours = { critical: '#d92d20', warning: '#f79009', info: '#12b76a' } as const;
 
-/** The three characters that mean something in Slack's texts. */
+/** Escapes the three characters that are special in Slack's texts. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 /**
- * A message of Slack. A block has 3,000 characters and all of them some 13,000. What others wrote stands in
- * plain texts, in which nothing is formatted and nobody mentioned.
+ * A Slack message. A block may have 3,000 characters and all blocks some 13,000. Foreign text goes into plain-text
+ * fields, in which Slack ignores formatting and mentions.
  */
 export function slackMessage({ title, severity, facts, link }: ChannelMessage) {
   const heading = cutWritten(title, 500, escaped);

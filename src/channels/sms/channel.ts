@@ -3,7 +3,7 @@ import { defineChannel } from '../contract/channel.ts';
 import { channelName, phoneNumber } from '../contract/fields.ts';
 import { providerRequest, readProviderAnswer } from '../contract/phone-provider.ts';
 
-/** A text message, by the provider that the operator set. */
+/** A text message, sent by the provider that the operator configured. */
 export const sms = defineChannel({
   type: 'SMS',
   title: 'Text message',

@@ -8,8 +8,8 @@ import { boundedFacts, cut } from '../contract/text.ts';
 const colours = { critical: 'Attention', warning: 'Warning', info: 'Good' } as const;
 
 /**
- * A message with an adaptive card for a workflow of Teams ("When a Teams webhook request is received"). Texts
- * are runs of a RichTextBlock, in which nothing is Markdown. A message may have 28 kB.
+ * An adaptive card for a Teams workflow ("When a Teams webhook request is received"). Texts are runs of a
+ * RichTextBlock, which does not interpret Markdown. A message may have 28 kB.
  */
 export const teams = defineChannel({
   type: 'MSTEAMS',

@@ -15,7 +15,7 @@ const Refusal = z.object({
     .optional(),
 });
 
-/** A message of a bot (Bot API, `sendMessage`): 4,096 characters of HTML. */
+/** A message of a Telegram bot (Bot API, `sendMessage`): 4,096 characters of HTML. */
 export const telegram = defineChannel({
   type: 'TELEGRAM',
   title: 'Telegram',

@@ -6,7 +6,7 @@ import { fillTemplate, type TextPlace } from '../contract/fill-template.ts';
 import type { ChannelMessage } from '../contract/message.ts';
 import type { WebhookConfig } from './config.ts';
 
-/** Headers that the service sets by itself or that belong to the connection. */
+/** Headers that the service sets itself or that belong to the connection. */
 const ownHeaders: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',
@@ -23,8 +23,8 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The request of a webhook (check model 4.4): templates filled in URL, query, header values and body; the
- * body signed with HMAC-SHA256 when there is a secret; `x-service-notification-id` the same at every try.
+ * Builds the request of a webhook (check model 4.4): fills in the templates of URL, query, header values and body, and
+ * signs the body with HMAC-SHA256 if there is a secret. `x-service-notification-id` is the same on every attempt.
  *
  * @throws TemplateError
  */
@@ -49,13 +49,13 @@ export function webhookRequest(config: WebhookConfig, message: ChannelMessage, n
       .update(body ?? '')
       .digest('hex');
     set('x-service-signature', signature);
-    // What receivers check that were written for the service whose shape the API has.
+    // Checked by receivers written for the service whose API shape this API follows.
     set('x-checkly-signature', signature);
   }
   return { url, method: config.method, headers: [...headers.values()], body };
 }
 
-/** What is wrong with the templates and headers of a webhook, by field. */
+/** Returns the problems with the templates and headers of a webhook, by field. */
 export function templateProblems(config: WebhookConfig): { key: string; message: string }[] {
   const texts: [key: string, text: string, place: TextPlace][] = [
     ['config.url', config.url, 'url'],
@@ -96,7 +96,7 @@ export function templateProblems(config: WebhookConfig): { key: string; message:
   return problems;
 }
 
-/** Whether a template says which server is asked. */
+/** Whether a template determines the server that receives the request. */
 function hasOpenOrigin(url: string): boolean {
   return !/^https?:\/\/[^{\\/?#]+(?:[\\/?#]|$)/i.test(url.trim());
 }
@@ -118,7 +118,7 @@ function bodyOf(
   });
 }
 
-/** A template that looks like JSON is JSON: what is put into it is escaped. */
+/** A template that looks like JSON is treated as JSON: inserted values are escaped. */
 function placeOf({ template }: Pick<WebhookConfig, 'template'>): TextPlace {
   return template === null || /^\s*[[{](?!\{)/.test(template) ? 'json' : 'raw';
 }
@@ -132,8 +132,8 @@ function withQuery(url: string, config: WebhookConfig, variables: ChannelMessage
   return whole.href;
 }
 
-/** Line breaks would begin another header, and other control characters cannot be sent in one. */
+/** Removes line breaks, which would start another header, and other control characters, which headers cannot carry. */
 function headerSafe(value: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: such characters are what is left out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern removes these characters
   return headerOfText(value.replaceAll(/[\0-\x08\x0a-\x1f\x7f]+/g, ' ').trim());
 }

@@ -1,20 +1,20 @@
-/** What a client that tries several addresses sees of one. */
+/** Connection attempt of a client to one of several addresses. */
 export interface Attempt {
   readonly family: 4 | 6;
-  /** How long its connection took, in milliseconds; undefined where none was made. */
+  /** Time to connect, in milliseconds; undefined without a connection. */
   readonly connectMs: number | undefined;
-  /** How long it took to fail, where it did. */
+  /** Time until the failure, if it failed. */
   readonly failedMs: number;
 }
 
-/** RFC 8305 section 8: the next address is tried when the one before has not connected by then. */
+/** RFC 8305 section 8: a client tries the next address if the previous one has not connected within this time. */
 const attemptDelayMs = 250;
 
 /**
- * The address that a browser would end up with: families in turn, IPv6 first, each tried 250 ms after the one before or as soon as
- * that one has failed; the first connection wins.
+ * Returns the address that a browser would use: families alternate, IPv6 first, each address tried 250 ms after the one
+ * before or as soon as that one has failed; the first connection wins.
  *
- * @returns its place in the list; undefined where none connects.
+ * @returns its index; undefined if no address connects.
  */
 export function browsersChoice(attempts: readonly Attempt[]): number | undefined {
   let startMs = 0;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { ipFamilies } from '../contract/ip-family.ts';
 
-/** Most addresses of a name that a run goes to. */
+/** Most addresses of a name that a run contacts. */
 export const maxAddresses = 16;
 
-/** To how many addresses of its name a run goes. */
+/** How many addresses of its name a run contacts. */
 export const AddressesField = z
   .enum(['first', 'every', 'bothFamilies'])
   .optional()
@@ -24,23 +24,26 @@ export const addressesWords = {
   },
 } as const;
 
-/** What became of one address. */
+/** Result of one address. */
 export const AddressVerdict = z
   .object({
-    /** Null where the name has none of that family. */
+    /** Null if the name has no address of that family. */
     address: z.string().nullable(),
     ipFamily: z.enum(ipFamilies),
     verdict: z.enum(['passed', 'degraded', 'failed']),
-    /** Why it failed, as `failure` has it. */
+    /** Failure code, as in `failure`. */
     code: z.string().nullable(),
     message: z.string().nullable(),
     /** In milliseconds. */
     responseTime: z.number(),
-    /** Whether a browser would use this one (RFC 8305): IPv6 has 250 ms to connect before IPv4 is tried as well. */
+    /** Whether a browser would use this address (RFC 8305): IPv6 has 250 ms to connect before IPv4 is tried as well. */
     isBrowsersChoice: z.boolean(),
   })
   .meta({ id: 'AddressVerdict' });
 export type AddressVerdict = z.infer<typeof AddressVerdict>;
 
-/** Of each address that a run went to, in the order of the answer; absent where it went to the first alone. */
+/**
+ * One entry for each address that the run contacted, in the order of the DNS response; absent if it contacted only the
+ * first.
+ */
 export const AddressVerdicts = z.array(AddressVerdict).optional();

@@ -8,38 +8,38 @@ import { jobLogOf } from '../contract/run-log.ts';
 import { type Attempt, browsersChoice } from './browsers-choice.ts';
 import { type Addresses, type AddressVerdict, maxAddresses } from './fields.ts';
 
-/** What details have that can show several addresses. */
+/** Fields of a detail that can list several addresses. */
 export interface AddressedDetail {
   readonly jobLog: ReturnType<typeof jobLogOf>;
   readonly addresses?: AddressVerdict[] | undefined;
 }
 
-/** An operation that may be done at several addresses of one name. */
+/** An operation that can run at several addresses of one name. */
 export interface Addressed<Detail extends AddressedDetail> {
   readonly choice: Addresses;
   /** Through a proxy, which resolves the name itself. */
   readonly isProxied: boolean;
-  /** Does it once. @param isFirst for what is done once alone, however many addresses there are. */
+  /** Runs the operation once. @param isFirst whether to do the parts that are done only once for all addresses. */
   once(
     context: RunContext,
     options: { readonly isFirst: boolean; readonly family?: IpFamily },
   ): Promise<Outcome<Detail>>;
-  /** How long the connection took that was made, in milliseconds; undefined where none was. */
+  /** Time to connect, in milliseconds; undefined without a connection. */
   connectMs(detail: Detail): number | undefined;
 }
 
-/** One address, and what became of it. */
+/** One address and its outcome. */
 interface Seen<Detail> {
   readonly family: IpFamily;
   address: string | null;
   readonly outcome: Outcome<Detail>;
-  /** Hands over what the operation left behind. */
+  /** Hands over the files of the operation. */
   readonly handOver: () => Promise<void>;
 }
 
 /**
- * Does an operation at as many addresses of its name as the check wants, side by side, each on a connection of its own. The
- * outcome is that of the worst address, of equals of the first, and says what became of each.
+ * Runs an operation at as many addresses of its name as the check wants, concurrently, each on its own connection. The
+ * outcome is that of the worst address (the first among equals) and lists the result of each.
  */
 export async function onAddresses<Detail extends AddressedDetail>(
   addressed: Addressed<Detail>,
@@ -55,7 +55,7 @@ export async function onAddresses<Detail extends AddressedDetail>(
   return await worstOf(seen, addressed, context);
 }
 
-/** The first operation looks the name up; the others begin as soon as it knows the addresses. */
+/** The first operation resolves the name; the others start as soon as the addresses are known. */
 async function everyAddress<Detail extends AddressedDetail>(
   addressed: Addressed<Detail>,
   context: RunContext,
@@ -114,7 +114,7 @@ async function seenAt<Detail extends AddressedDetail>(
   order: {
     readonly addressed: Addressed<Detail>;
     readonly context: RunContext;
-    /** What its lines of the log begin with. */
+    /** Prefix of its log lines. */
     label(): string | undefined;
     readonly isFirst: boolean;
     readonly isOfFamily?: boolean;
@@ -165,13 +165,13 @@ async function worstOf<Detail extends AddressedDetail>(
   };
 }
 
-/** What the target fails is worse than what keeps this location from knowing. */
+/** Ranks an outcome: a failure of the target is worse than a failure that leaves the target's state unknown. */
 function badness({ failure: failed, isDegraded }: Outcome<unknown>): number {
   if (failed) return failed.owner === 'target' ? 3 : 2;
   return isDegraded ? 1 : 0;
 }
 
-/** The failure of an address, among those of the others. */
+/** Rewords the failure of one address to name all addresses that failed. */
 function named(
   failed: Failure,
   { address, family }: Seen<unknown>,
@@ -205,7 +205,7 @@ function pinned(inner: NameResolver, pinnedName: string, address: ResolvedAddres
   });
 }
 
-/** Knows the addresses of one family alone: no other takes their place. */
+/** Resolves to addresses of one family only, without a fallback to the other. */
 function ofFamily(inner: NameResolver, wanted: IpFamily): NameResolver {
   const resolver: Resolver = inner;
   return withServersOf(inner, async (name, family, controls) => {
@@ -233,7 +233,7 @@ function labelled(log: RunLog, label: () => string | undefined): RunLog {
   };
 }
 
-/** Keeps files until it is known whose are wanted: those of several addresses have the same names. */
+/** Holds files back until the run knows which address's to keep: files of several addresses have the same names. */
 function heldBack(sink: ArtifactSink) {
   const files: ArtifactFile[] = [];
   return {

@@ -12,7 +12,7 @@ export const agentic = defineCheckType({
   lane: 'script',
   needsModel: true,
   needsBrowser: true,
-  // A browser and one process of Node.
+  // A browser and one Node process.
   memoryBytes: 600 * 1024 ** 2,
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,

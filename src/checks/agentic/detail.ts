@@ -3,10 +3,10 @@ import { AgenticPlan } from './plan/plan.ts';
 
 const text = z.string().max(100_000);
 
-/** How a run came to its steps. */
+/** Origin of the steps of a run. */
 export const planOrigins = ['found', 'replayed', 'healed'] as const;
 
-/** What a run of an agentic check finds out (spec.md, `agenticCheckResult`; check model 3.2). */
+/** Result of a run of an agentic check (spec.md, `agenticCheckResult`; check model 3.2). */
 export const AgenticDetail = z.object({
   summary: text.nullable(),
   prompt: text,

@@ -16,7 +16,7 @@ const Origin = z
   }, 'must be an origin, such as https://shop.example.com: http or https, a host and perhaps a port, without a path')
   .transform((text) => text.toLowerCase());
 
-/** Fields of checks that say in words what to do (check model 1.9). */
+/** Fields of checks that describe their task in words (check model 1.9). */
 export const AgenticSpec = z.object({
   prompt: z
     .string()

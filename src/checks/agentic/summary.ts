@@ -12,7 +12,7 @@ const origins = {
   healed: 'The model replaced steps that no longer matched the page.',
 } as const;
 
-/** What people read of the result of an agentic check: its steps, what it verified, and its use of the model. */
+/** Summarizes the result of an agentic check for people: its steps, its assertions, and its use of the model. */
 export function summaryOf(detail: AgenticDetail): DetailSummary {
   const { prompt, summary, plan, usage, assertions, suggestions, steps } = detail;
   return {
@@ -61,7 +61,7 @@ function suggestionsSection(suggestions: AgenticDetail['suggestions']): SummaryS
   };
 }
 
-/** `click: role "button" name "Buy"`, and what came of it. */
+/** Formats a step and its result: `click: role "button" name "Buy"`. */
 function stepText({ type, name, input, output }: AgenticDetail['steps'][number]): string {
   if (type === 'tool_call' && name !== null) return stepInWords({ tool: name, input: input ?? {} });
   if (output === null || output === undefined) return '–';

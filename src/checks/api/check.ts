@@ -31,7 +31,7 @@ export const api = defineCheckType({
   facts: httpFacts,
   summary: summaryOf,
   analytics: { route: 'api-checks', metrics: httpMetrics, dimension: statusCodeDimension },
-  // RFC 9110 9.2.1: these methods change nothing.
+  // RFC 9110 9.2.1: these methods are safe, they change nothing.
   isRepeatable: ({ request }) => request.method === 'GET' || request.method === 'HEAD',
   selfTest: ({ href }) => ({ request: { url: href } }),
   load: async () => {

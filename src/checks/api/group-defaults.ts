@@ -20,9 +20,8 @@ type Request = ApiSpec['request'];
 const sentTo = [['apiCheckDefaults', 'url']] as const;
 
 /**
- * What a group adds to the requests of its API checks (check model 2.6): headers and query parameters that
- * the check does not name itself, assertions that come before the check's own, and credentials when the check
- * has none.
+ * Defaults of a group for the requests of its API checks (check model 2.6): headers and query parameters that the check
+ * does not set itself, assertions that precede the check's own, and credentials if the check has none.
  */
 export const apiGroupDefaults: GroupDefaults = {
   field: 'apiCheckDefaults',

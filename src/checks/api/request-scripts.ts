@@ -18,10 +18,10 @@ import { ApiSpec } from './spec.ts';
 type ApiRequest = ApiSpec['request'];
 type Stage = 'setup' | 'teardown';
 
-/** A process that no script needs any more does not wait longer than this for a slow request to end. */
+/** How long a process that is no longer needed by scripts waits for a slow request to end. */
 const idleProcessMs = 1000;
 
-/** A script that failed, or what it left. */
+/** Failure or result of a script. */
 type ScriptEnd = { readonly failure?: Failure } & Pick<LifecycleScriptEnd, 'request' | 'body'>;
 
 const codes: Readonly<Record<Exclude<LifecycleProblem, 'stopped'>, FailureCode>> = {
@@ -35,16 +35,15 @@ const codes: Readonly<Record<Exclude<LifecycleProblem, 'stopped'>, FailureCode>>
 };
 
 /**
- * The scripts around the request of one run (check model 5.4). Setup scripts may change the request and
- * variables; the first that fails ends the run before anything is sent. Teardown scripts always run once the
- * request is over, see its response, and may put another body in its place; one that fails keeps none of the
- * others from running.
+ * The scripts around the request of one run (check model 5.4). Setup scripts may change the request and variables; the
+ * first that fails ends the run before the request is sent. Teardown scripts always run after the request, see its
+ * response, and may replace its body; a failing one does not stop the others.
  *
- * All of them share a process. When one has ended it, the next gets another, with the variables as they were
+ * All of them share a process. If a script ends it, the next one gets a new process with the variables as they were
  * left.
  */
 export class RequestScripts {
-  /** Values that turned out to be secret. */
+  /** Values that became secret during the run. */
   readonly secrets = new Set<string>();
   readonly #context: RunContext;
   #variables: Readonly<Record<string, string>>;
@@ -57,7 +56,7 @@ export class RequestScripts {
     this.#variables = context.variables;
   }
 
-  /** The variables of the run with what scripts have changed. */
+  /** The variables of the run, with the changes of scripts. */
   get variables(): Readonly<Record<string, string>> {
     return this.#variables;
   }
@@ -71,7 +70,7 @@ export class RequestScripts {
       if (end.failure) return { failure: end.failure };
       seen = end.request ?? seen;
     }
-    // Not at once: to end it takes processor time that most requests are over before.
+    // Not immediately: ending the process takes CPU time, and most requests finish before the delay has passed.
     if (teardown.length === 0) this.#idle = setTimeout(() => this.close(), idleProcessMs);
     if (setup.length === 0) return { request: given };
     const method = ApiSpec.shape.request.shape.method.safeParse(seen.method);
@@ -84,7 +83,7 @@ export class RequestScripts {
     return { request: changedRequest(given, seen, method.data) };
   }
 
-  /** @param exchange undefined when the request could not be made. */
+  /** @param exchange undefined if the request could not be made. */
   async tearDown(given: ApiRequest, exchange: HttpExchange | undefined): Promise<AfterResponse> {
     const { signal, lifecycle } = this.#context;
     const request = exchange ? sentRequest(exchange) : definedRequest(given);
@@ -103,7 +102,7 @@ export class RequestScripts {
     return { body, failures };
   }
 
-  /** Ends the process of the scripts. */
+  /** Ends the script process. */
   close(): void {
     clearTimeout(this.#idle);
     this.#session?.close();
@@ -192,12 +191,12 @@ export class RequestScripts {
   }
 }
 
-/** The URL as the request has it when no script changes anything. */
+/** The request's URL with its templates filled in, before any script changes it. */
 function urlOf({ url }: ApiRequest, variables: Readonly<Record<string, string>>): string {
   try {
     return render(url, variables, 'url').trim();
   } catch (thrown) {
-    // It may get what it lacks in setup, and is refused when it does not.
+    // A setup script may still set the missing variables; otherwise the request is refused later.
     if (thrown instanceof TemplateError) return url;
     throw thrown;
   }
@@ -213,7 +212,7 @@ function writeLines(log: RunLog, { lines, droppedLines }: LifecycleScriptEnd): v
   if (droppedLines > 0) log.write('WARN', `${droppedLines} more lines were dropped`);
 }
 
-/** The part of a stack that is the customer's. */
+/** Stack frames of the customer's code. */
 function ownFrames(stack: string | null): string {
   const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
   return frames.filter((line) => /[/(](?:script|snippets\/[^/]+)\.js:\d+/.test(line)).join('\n');

@@ -9,8 +9,8 @@ import type { ApiSpec } from './spec.ts';
 export { warmUp } from '../http/run.ts';
 
 /**
- * Runs an API check: its setup scripts, its request, with the client certificate for the host, its teardown
- * scripts, and then its assertions. The request has the whole time of a run without scripts.
+ * Runs an API check: its setup scripts, its request, with the client certificate for the host, its teardown scripts,
+ * and then its assertions. The request may take the full time limit of a run without scripts.
  */
 export const runApi: Runner<ApiSpec, HttpDetail> = async (spec, context) => {
   const means: HttpRunOptions = {

@@ -3,14 +3,11 @@ import { headerPairs, queryMap } from '../http/header-map.ts';
 import type { HttpExchange } from '../http/run.ts';
 import type { ApiSpec } from './spec.ts';
 
-/** What scripts around a request see of it, and back (check model 5.4). */
+/** Converts requests and responses to the form that scripts see, and back (check model 5.4). */
 
 type ApiRequest = ApiSpec['request'];
 
-/**
- * The request as it is defined: templates are filled in after setup, with the variables that scripts have set
- * by then.
- */
+/** The request as defined: templates are filled in after setup, with the variables that scripts have set by then. */
 export function definedRequest(request: ApiRequest): ScriptRequest {
   const { method, url, body, bodyType, headers, queryParameters } = request;
   return {
@@ -22,7 +19,7 @@ export function definedRequest(request: ApiRequest): ScriptRequest {
   };
 }
 
-/** The request as it was sent. */
+/** The request as sent. */
 export function sentRequest({ request }: HttpExchange): ScriptRequest {
   return {
     method: request.method,
@@ -33,10 +30,7 @@ export function sentRequest({ request }: HttpExchange): ScriptRequest {
   };
 }
 
-/**
- * A definition with what scripts have made of its request. A body that was given to a request without one is
- * sent as it is.
- */
+/** Applies the changes of scripts to the defined request. A body that a script adds is sent unchanged. */
 export function changedRequest(
   given: ApiRequest,
   seen: ScriptRequest,
@@ -53,7 +47,7 @@ export function changedRequest(
   };
 }
 
-/** The response; one with status 0 where there is none, as results show it. */
+/** The response; without one, a response with status 0, as results show it. */
 export function seenResponse(exchange: HttpExchange | undefined): ScriptResponse {
   const { status = 0, statusText = '', headers, timings, timingPhases } = exchange?.response ?? {};
   return {
@@ -66,7 +60,7 @@ export function seenResponse(exchange: HttpExchange | undefined): ScriptResponse
   };
 }
 
-/** Entries by name; a name that is there several times has a list. */
+/** Entries by name; a repeated name has a list of values. */
 function mapOf(entries: readonly { readonly key: string; readonly value: string }[]): TextMap {
   const map = new Map<string, string | string[]>();
   for (const { key, value } of entries) {

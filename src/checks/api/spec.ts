@@ -13,7 +13,7 @@ const KeyValue = z.object({
   locked: z.boolean().default(false),
 });
 
-/** An API check: one configurable HTTP request and assertions on its answer (check model 1.2). */
+/** An API check: one configurable HTTP request and assertions on its response (check model 1.2). */
 export const ApiSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z
@@ -46,7 +46,7 @@ export const ApiSpec = z.object({
 });
 export type ApiSpec = z.output<typeof ApiSpec>;
 
-/** What answers never show of an API check. */
+/** Values of an API check that API responses never show. */
 const sentTo = [['request', 'url']] as const;
 
 export const maskedInApi: readonly MaskedValue[] = [

@@ -34,7 +34,7 @@ export const browser = defineCheckType({
   needsBrowser: true,
   needsRuntime: true,
   usesSnippets: true,
-  // A browser and two processes of Node (measured: 450 to 550 MB).
+  // A browser and two Node processes (measured: 450 to 550 MB).
   memoryBytes: 600 * 1024 ** 2,
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,

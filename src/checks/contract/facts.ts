@@ -11,7 +11,7 @@ const ends = [
   'unsent',
 ] as const satisfies readonly TracerouteEnd[];
 
-/** The path to the peer of a failed run, as programs read it; `traceroute.txt` shows the same to people. */
+/** The path to the peer of a failed run, for programs; `traceroute.txt` shows the same to people. */
 export const DiagnosedRoute = z
   .object({
     end: z
@@ -27,52 +27,52 @@ export const DiagnosedRoute = z
   .meta({ id: 'DiagnosedRoute' });
 export type DiagnosedRoute = z.output<typeof DiagnosedRoute>;
 
-/** The field of a detail: null where no path was traced, absent in results of older agents. */
+/** The field of a detail: null if no path was traced, absent in results of older agents. */
 export const RouteField = DiagnosedRoute.nullable().optional();
 
-/** A file that a run left, by what it shows. */
+/** A file of a run, by its content. */
 export interface FactFile {
   readonly name: string;
   readonly type: 'PCAP' | 'TRACE_ROUTE' | 'SCREENSHOT' | 'TRACE' | 'VIDEO';
 }
 
-/** What a script threw, or a test of it. */
+/** An error thrown by a script or by one of its tests. */
 export interface FactError {
   readonly name: string | null;
   readonly message: string;
-  /** The title of the test. */
+  /** Title of the test. */
   readonly test: string | null;
 }
 
 /**
- * What programs read of a run, whatever its type: causes, analyses, statuses and messages read this and no detail. What a
- * type does not have is null or empty.
+ * Facts of a run for programs, independent of its type: causes, analyses, statuses and messages read these and no
+ * detail. Facts that a type does not have are null or empty.
  */
 export interface RunFacts {
-  /** Where the run went, as `parseHostname` has it. */
+  /** Host that the run contacted, normalized by `parseHostname`. */
   readonly host: string | null;
   readonly port: number | null;
-  /** The address that was contacted. */
+  /** Address that the run contacted. */
   readonly address: string | null;
   readonly url: string | null;
-  /** The method of HTTP, or of a gRPC service. */
+  /** HTTP method, or method of a gRPC service. */
   readonly method: string | null;
-  /** What the target got as `traceparent`. */
+  /** `traceparent` header sent to the target. */
   readonly traceparent: string | null;
-  /** The HTTP status of the answer, and the words with it. */
+  /** HTTP status code and reason phrase of the response. */
   readonly status: number | null;
   readonly statusText: string | null;
-  /** By their names in lower case. */
+  /** By lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
   readonly requestHeaders: ReadonlyMap<string, string>;
   readonly body: string;
   readonly isBodyCut: boolean;
   readonly redirects: readonly { readonly href: string; readonly status: number }[];
-  /** Milliseconds of each phase; empty where there was no answer. */
+  /** Duration of each phase in milliseconds; empty without a response. */
   readonly phases: ReadonlyMap<string, number>;
   readonly certificate:
     | (ShownCertificate & {
-        /** The host that showed it, where there were several. */
+        /** Host that presented it, if there were several. */
         readonly host: string | null;
       })
     | null;
@@ -82,7 +82,7 @@ export interface RunFacts {
     readonly comparison: string;
     readonly target: string | number;
     readonly actual?: unknown;
-    /** Why it did not hold. */
+    /** Why it failed. */
     readonly error: string | null;
   }[];
   readonly pings: readonly {
@@ -92,15 +92,15 @@ export interface RunFacts {
   }[];
   /** Percent. */
   readonly packetLoss: number | null;
-  /** The path that a traceroute monitor found. */
+  /** Path found by a traceroute monitor. */
   readonly path: {
     readonly isComplete: boolean;
-    /** The addresses of each hop. */
+    /** Addresses of each hop. */
     readonly hops: readonly (readonly string[])[];
     /** The hop that has the address of the target and forwards packets. */
     readonly forwardingHop: number | null;
   } | null;
-  /** The router that answered in place of the target, or last. */
+  /** The router that replied in place of the target, or the last one that replied. */
   readonly router: string | null;
   readonly dns: {
     readonly query: string;
@@ -109,20 +109,20 @@ export interface RunFacts {
     readonly answer: string;
     readonly server: string | null;
   } | null;
-  /** The path to the target as the diagnosis of a failure found it. */
+  /** Path to the target found by the diagnosis of a failure. */
   readonly route: DiagnosedRoute | null;
-  /** What went wrong in a script; null for types without scripts. */
+  /** Error of a script; null for types without scripts. */
   readonly script: {
     readonly errors: readonly FactError[];
     readonly pageErrors: readonly { readonly kind: string; readonly message: string; readonly url: string }[];
   } | null;
-  /** The messages of the log. */
+  /** Messages of the log. */
   readonly log: readonly string[];
-  /** The files that show something. */
+  /** Files that serve as evidence. */
   readonly files: readonly FactFile[];
 }
 
-/** A certificate, by what tells it from others. */
+/** Identifying fields of a certificate. */
 export interface ShownCertificate {
   readonly subject: string | null;
   readonly issuer: string | null;
@@ -133,7 +133,7 @@ export function certificateWords({ subject, issuer, validTo }: ShownCertificate)
   return `${subject ?? 'no name'}, issued by ${issuer ?? 'an unknown authority'}, valid to ${validTo}`;
 }
 
-/** A run without a detail, or with one that this build does not understand. */
+/** Facts of a run without a detail, or with one that this build does not understand. */
 export const noFacts: RunFacts = {
   host: null,
   port: null,
@@ -162,12 +162,12 @@ export const noFacts: RunFacts = {
   files: [],
 };
 
-/** The host of a URL, or a host as it was written. */
+/** Returns the host of a URL, or of a host as written. */
 export function hostOf(written: string): string | null {
   return parseHostname(URL.parse(written)?.hostname || written) ?? null;
 }
 
-/** Headers by their names in lower case, those without a value left out. */
+/** Returns headers by lower-case name, without those that have no value. */
 export function headerFacts(headers: Readonly<Record<string, string>> | null): ReadonlyMap<string, string> {
   const entries = Object.entries(headers ?? {}).filter(([, value]) => value !== '');
   return new Map(entries.map(([name, value]) => [name.toLowerCase(), value]));

@@ -1,7 +1,7 @@
 import type { ProbePhase } from '@picket/probes/connection/errors.ts';
 import { z } from 'zod';
 
-/** What is wrong with a certificate. `dated`: a browser says that it is expired, or not valid yet. */
+/** Flaws of a certificate. `dated`: a browser reports it as expired or not yet valid. */
 export const certificateFlaws = [
   'expired',
   'early',
@@ -13,18 +13,18 @@ export const certificateFlaws = [
 ] as const;
 export type CertificateFlaw = (typeof certificateFlaws)[number];
 
-/** The steps in which a time limit can run out. */
+/** Phases in which a timeout can occur. */
 const phases = [
   ...(['dns', 'tcp', 'proxy', 'starttls', 'tls', 'firstByte'] as const),
   ...(['download', 'data', 'message', 'close'] as const),
 ] as const satisfies readonly ProbePhase[];
 
-/** Masks may be longer than what they hide. */
+/** Masks may be longer than the text they hide. */
 const text = z.string().max(2000);
 
 /**
- * What programs read of a failure: its message is for people, and may be reworded at any time. Each code has its own
- * fields (`fieldsByCode`); what is not known is absent.
+ * Details of a failure for programs: its message is for people, and may be reworded at any time. Each code has its own
+ * fields (`fieldsByCode`); unknown values are absent.
  */
 export const FailureDetails = z
   .object({
@@ -90,7 +90,7 @@ export type DetailsOf<Code extends string> = Code extends keyof typeof fieldsByC
   ? Pick<FailureDetails, (typeof fieldsByCode)[Code][number]>
   : undefined;
 
-/** Of all that is known of what went wrong, what belongs to a code; undefined where nothing does. */
+/** Selects the known details that belong to a code; undefined if none does. */
 export function detailsFor(code: string, known: FailureDetails): FailureDetails | undefined {
   const fields: readonly Field[] = Object.hasOwn(fieldsByCode, code)
     ? fieldsByCode[code as keyof typeof fieldsByCode]

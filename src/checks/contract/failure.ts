@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { type DetailsOf, FailureDetails } from './failure-details.ts';
 
 /**
- * Whose fault a run's failure is. `target` and `config` (the user's own definition cannot be run) make a
- * result `hasFailures`; `location` and `agent` make it `hasErrors`, which never alerts as "target down".
+ * Owners of failures. `target` and `config` (the user's own definition cannot be run) make a result `hasFailures`;
+ * `location` and `agent` make it `hasErrors`, which never alerts as "target down".
  */
 export const failureOwners = ['target', 'location', 'agent', 'config'] as const;
 export type FailureOwner = (typeof failureOwners)[number];
@@ -13,22 +13,22 @@ interface FailureEntry {
   readonly owner: FailureOwner;
   readonly meaning: string;
   /**
-   * True when no answer was received from the target, whether the target or the way to it is to blame;
-   * retries `onlyOn: NETWORK_ERROR` look at this.
+   * True if the target sent no response, whether the target or the path to it is the cause; retries `onlyOn:
+   * NETWORK_ERROR` depend on this.
    */
   readonly isNetworkError: boolean;
-  /** Whether a run that failed so is never repeated, whatever the check says about retries. */
+  /** Whether a run with this failure is never retried, whatever the check's retry strategy. */
   readonly isFinal?: true | undefined;
   /**
-   * How an agent that was late itself can bring the failure about: `time-limit` when a limit of time ran out
-   * meanwhile, `hang-up` when the other side may have given up on an agent that was silent for long.
+   * How a delay of the agent itself can cause the failure: `time-limit` if a time limit expired meanwhile, `hang-up` if
+   * the peer may have disconnected an agent that was silent for long.
    */
   readonly fromLateness?: 'time-limit' | 'hang-up' | undefined;
   /**
-   * Which part of the location can bring the failure about where the target is well: its resolver or its
-   * network. `if-named`: only when the message names a failure of the network (see checks/foreign-texts/network.ts), as scripts do
-   * that also fail by what they find. Absent: none, as for every failure by content. While the agent finds that
-   * part unhealthy (any, for `if-named`), such a failure says nothing against the target.
+   * Part of the location that can cause the failure of a healthy target: its resolver or its network. `if-named`: only
+   * if the message names a network failure (see checks/foreign-texts/network.ts), as for scripts, which may also fail
+   * because of content. Absent: no part, as for every failure because of content. While the agent finds that part
+   * unhealthy (any part, for `if-named`), such a failure says nothing about the target.
    */
   readonly fromLocation?: 'resolver' | 'network' | 'if-named' | undefined;
 }
@@ -43,9 +43,7 @@ const ifNamed = (entry: FailureEntry): FailureEntry => ({ ...entry, fromLocation
 const agent = (meaning: string): FailureEntry => ({ owner: 'agent', meaning, isNetworkError: false });
 const config = (meaning: string): FailureEntry => ({ owner: 'config', meaning, isNetworkError: false });
 
-/**
- * Every reason a run can fail for: stable codes, stored with results and listed in docs/reference/errors.md.
- */
+/** All failure codes: stable, stored with results and listed in docs/reference/errors.md. */
 export const failureCatalogue = {
   NAME_NOT_FOUND: {
     ...network('The name does not exist, or has no address of the requested family.'),
@@ -179,20 +177,18 @@ export const failureCatalogue = {
 export type FailureCode = keyof typeof failureCatalogue;
 const failureCodes = Object.keys(failureCatalogue) as [FailureCode, ...FailureCode[]];
 
-/**
- * Whether this build knows the code: an agent may be newer than the service, and report one that it does not.
- */
+/** Whether this build knows the code: a newer agent may report a code that an older service does not know. */
 export function isFailureCode(code: string): code is FailureCode {
   return Object.hasOwn(failureCatalogue, code);
 }
 
-/** Why a run did not pass. A failed target is such a value; a throw means that we are broken. */
+/** Why a run did not pass. A failed target is returned as such a value; a thrown error is a bug of ours. */
 export const Failure = z
   .object({
     owner: z.enum(failureOwners),
     code: z.enum(failureCodes),
     message: z.string().max(4096),
-    // An agent that is newer may say what this build does not know: then it says nothing.
+    // Details that a newer agent reports and this build does not know are dropped.
     details: FailureDetails.optional()
       .catch(undefined)
       .describe(
@@ -204,7 +200,7 @@ export type Failure = z.infer<typeof Failure>;
 
 const maxMessageLength = 4096;
 
-/** A failure with the owner its code has in the catalogue. @param details what programs read of it, by its code. */
+/** Creates a failure with the owner that the catalogue assigns to its code. @param details for programs, by code. */
 export function failure<Code extends FailureCode>(
   code: Code,
   message: string,
@@ -214,15 +210,12 @@ export function failure<Code extends FailureCode>(
   return details === undefined ? said : { ...said, details };
 }
 
-/** The same failure with a message that says more, such as the step that it happened in. */
+/** Returns the same failure with a more specific message, such as one that names the step. */
 export function reworded(failed: Failure, message: string): Failure {
   return { ...failed, message: beginningOf(message, maxMessageLength) };
 }
 
-/**
- * How a failure shows in a result: `hasFailures` is the target's (or the definition's) fault, `hasErrors` is
- * ours.
- */
+/** How a result shows a failure: `hasFailures` is the fault of the target (or the definition), `hasErrors` is ours. */
 export function resultFlags(failed: Pick<Failure, 'owner'> | undefined): {
   hasFailures: boolean;
   hasErrors: boolean;
@@ -231,7 +224,7 @@ export function resultFlags(failed: Pick<Failure, 'owner'> | undefined): {
   return { hasFailures: failed !== undefined && !hasErrors, hasErrors };
 }
 
-/** This host cannot run checks of some type. A run that meets it anyway ends with that failure. */
+/** This host cannot run checks of some type. If a run is started nevertheless, it ends with that failure. */
 export class CapabilityMissing extends Error {
   readonly failure: Failure;
 

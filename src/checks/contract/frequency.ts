@@ -1,7 +1,4 @@
-/**
- * Minutes between runs that the API accepts; 0 means "every `frequencyOffset` seconds" (spec.md, common
- * fields).
- */
+/** Minutes between runs that the API accepts; 0 means "every `frequencyOffset` seconds" (spec.md, common fields). */
 export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
 export type Frequency = (typeof frequencies)[number];
 
@@ -20,7 +17,7 @@ export function offsetRule(
   return { min: 1, max: Math.ceil(frequency / 60) };
 }
 
-/** Why an offset does not fit a frequency, or null when it does. */
+/** Returns why an offset does not fit a frequency, or null if it does. */
 export function offsetProblem(frequency: number, offset: number): string | null {
   const rule = offsetRule(frequency);
   if ('allowed' in rule) {
@@ -38,19 +35,19 @@ export function intervalMs(frequency: number, frequencyOffset: number): number {
   return frequency === 0 ? frequencyOffset * 1000 : frequency * 60_000;
 }
 
-/** When pings are expected of a check, and where. */
+/** When and where pings of a check are expected. */
 export interface PingExpectation {
-  /** The secret of the ping URL; null where none was chosen yet. */
+  /** Secret in the ping URL; null if none has been chosen yet. */
   readonly token: string | null;
-  /** How often a ping is expected, in milliseconds. */
+  /** Expected interval of pings, in milliseconds. */
   readonly periodMs: number;
-  /** How late one may be, in milliseconds. */
+  /** Tolerated delay of a ping, in milliseconds. */
   readonly graceMs: number;
 }
 
-/** What there is to know about a type whose targets call in by themselves. */
+/** Rules for a type whose targets send pings. */
 export interface PingRules<Spec> {
   expectation(spec: Spec): PingExpectation;
-  /** The spec with the token of its pings, and the URL where they go where that is known. */
+  /** The spec with the token of its pings, and with the ping URL if known. */
   addressed(spec: Spec, address: { readonly token: string | null; readonly url: string | null }): Spec;
 }

@@ -1,26 +1,23 @@
 import type { z } from 'zod';
 import type { MaskedValue } from './masking.ts';
 
-/** What is wrong with a field of a definition. */
+/** Problem with a field of a definition. */
 export interface DefinitionProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/**
- * What groups of checks can set for all their checks of a type, in addition to what they can set for any
- * check.
- */
+/** Settings that groups can set for all their checks of a type, in addition to those for checks of any type. */
 export interface GroupDefaults {
   /** The field of a group that holds them. */
   readonly field: string;
   /** An object whose fields all have defaults. */
   readonly schema: z.ZodObject;
-  /** Fields of the group whose values answers never show. */
+  /** Fields of the group whose values API responses never show. */
   readonly masked: readonly MaskedValue[];
-  /** What is wrong with defaults that are valid by their schema, by their own fields. */
+  /** Returns problems with defaults that are valid by their schema, by field. */
   problems?(defaults: Readonly<Record<string, unknown>>): readonly DefinitionProblem[];
-  /** A check's definition with the defaults of its group. */
+  /** Applies the defaults of a check's group to its definition. */
   apply(
     definition: Readonly<Record<string, unknown>>,
     defaults: Readonly<Record<string, unknown>>,

@@ -4,13 +4,13 @@ import { z } from 'zod';
 export const ipFamilies = ['IPv4', 'IPv6'] as const;
 export type IpFamilyName = (typeof ipFamilies)[number];
 
-/** What addresses of a name a check goes to. */
+/** Address family that a check uses. */
 export const IpFamilyField = z
   .enum(ipFamilies)
   .default('IPv4')
   .describe('IPv4: IPv4, or IPv6 if the name has no IPv4 address; IPv6: IPv6 only');
 
-/** The family of the address that was used; null where there was none. */
+/** Returns the family of the address that was used; null without an address. */
 export function familyName(address: string | null): IpFamilyName | null {
   if (address === null) return null;
   return address.includes(':') ? 'IPv6' : 'IPv4';

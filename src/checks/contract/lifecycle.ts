@@ -4,10 +4,10 @@ import { codeBundleKey, maxSnapshotBytes, readCodeBundleKey } from './code-bundl
 
 /** A script of the account that runs before or after the operation of a check. */
 export interface LifecycleScript {
-  /** Where the script is from, for logs. */
+  /** Origin of the script, for logs. */
   readonly name: string;
   readonly script: string;
-  /** Where it lies among its files, and those files; absent where it has none. */
+  /** Path of the script among its files, and those files; absent if it has none. */
   readonly path?: string | undefined;
   readonly files?: readonly ScriptFile[] | undefined;
 }
@@ -23,12 +23,12 @@ export interface Lifecycle {
   readonly teardown: readonly LifecycleScript[];
 }
 
-/** How long one of them may take (check model 1.11 and 5.4). */
+/** Time limit of one script (check model 1.11 and 5.4). */
 export const lifecycleScriptMs = 10_000;
-/** How long the processes they run in may take to be there, in all. */
+/** Total time that their processes may take to start, in milliseconds. */
 const startMs = 15_000;
 
-/** By how much an attempt may take longer because of scripts around it, in milliseconds. */
+/** Additional time for an attempt because of scripts around it, in milliseconds. */
 export function lifecycleAllowanceMs(lifecycle: Lifecycle | undefined): number {
   const count = (lifecycle?.setup.length ?? 0) + (lifecycle?.teardown.length ?? 0);
   return count === 0 ? 0 : startMs + count * lifecycleScriptMs;
@@ -41,10 +41,10 @@ export function hasScripts(lifecycle: Lifecycle | undefined): boolean {
 export const maxScriptLength = 1_000_000;
 const maxDependencies = 500;
 
-/** Names at the top of a run's folder that are not the check's. */
+/** Names at the top of a run's folder that are reserved. */
 const takenNames: ReadonlySet<string> = new Set(['node_modules', '.picket']);
 
-/** Why a path cannot name a file of a script, or undefined. */
+/** Returns why a path cannot name a file of a script, or undefined if it can. */
 function pathProblem(path: string): string | undefined {
   if (/[\0\\]/.test(path)) return 'must not contain backslashes or null characters';
   const normal = posix.normalize(path);
@@ -65,19 +65,19 @@ const filePath = z
     if (problem) context.addIssue({ code: 'custom', message: problem });
   });
 
-/** Where a script lies among its files. */
+/** Path of a script among its files. */
 export const ScriptPath = filePath
   .regex(/\.[cm]?[jt]sx?$/, 'must end in .ts, .js, .mts, .mjs, .cts, .cjs, .tsx or .jsx')
   .nullable()
   .default(null);
 
-/** A file next to the script (check model 1.8). */
+/** A file that accompanies the script (check model 1.8). */
 const Dependency = z.object({
   path: filePath.describe('Relative to the folder that scriptPath is relative to'),
   content: z.string().min(1).max(maxScriptLength),
 });
 
-/** Pictures that `toHaveScreenshot` compares with: uploaded before, each at its place among the files. */
+/** Reference pictures of `toHaveScreenshot`, uploaded beforehand, each with its path among the files. */
 export const Snapshots = z
   .array(
     z.object({

@@ -3,33 +3,32 @@ import { isRecord } from '@picket/lib/json/record.ts';
 import { type AddressValues, originOf } from '@picket/lib/wire/address-origin.ts';
 
 /**
- * Values of a definition that answers never show: they are there as "". Which ones they are is data, declared
- * by the check types; a text that is masked unless it only names a variable, or the values of a list of
- * `{key, value}` entries with one of some flags.
+ * Values of a definition that API responses show as "". The check types declare them as data: a text, masked unless it
+ * only names a variable; or the values of those `{key, value}` entries of a list that have one of certain flags set.
  */
 export interface MaskedValue {
-  /** The keys that lead from the definition to the text or the list. */
+  /** Keys that lead from the definition to the text or the list. */
   readonly path: Path;
-  /** For lists: an entry's value is masked when one of these fields of it is true. */
+  /** For lists: an entry's value is masked if one of these fields of the entry is true. */
   readonly flags?: readonly string[];
-  /** For texts in which nothing is filled in: one that looks like the name of a variable is a value, too. */
+  /** For texts without templates: one that looks like the name of a variable is masked, too. */
   readonly isLiteral?: true;
   /**
-   * The fields that say where the value is sent to: a stored value does not follow a change of one of them, or of
-   * what the variables in it stand for.
+   * Fields that determine the destination of the value. A stored value is not kept if one of them changes, or a
+   * variable in one of them.
    */
   readonly sentTo?: readonly Path[];
 }
 
 export type Path = readonly [string, ...string[]];
 
-/** A text that is `{{NAME}}` and nothing else: the value is the variable's, which is hidden or not by itself. */
+/** A text that is `{{NAME}}` and nothing else: the value belongs to the variable, which is masked or not on its own. */
 const variableReference = /^\{\{\s*[A-Za-z_][A-Za-z0-9_]*\s*\}\}$/;
 
 type Definition = Readonly<Record<string, unknown>>;
 type Entry = Readonly<Record<string, unknown>>;
 
-/** A definition as answers show it. */
+/** Returns a definition as API responses show it. */
 export function maskDefinition(masked: readonly MaskedValue[], definition: Definition): Definition {
   return masked.reduce(
     (result, { path, flags, isLiteral = false }) =>
@@ -45,9 +44,9 @@ export function maskDefinition(masked: readonly MaskedValue[], definition: Defin
 }
 
 /**
- * A body as its author meant it. Writing an answer back must not wipe what it did not show: a masked "" keeps
- * the stored value. Entries are matched by their key; of those with one key the first goes with the first,
- * and so on. A value stays with the address that it was entered for.
+ * Fills in the values that API responses hide. Writing a response back must not erase them: a masked "" keeps the
+ * stored value. Entries are matched by key; among entries with the same key, by order. A value stays bound to the
+ * address that it was entered for.
  *
  * @throws AppError VALIDATION_FAILED for values that would be sent to another origin without being entered again.
  */
@@ -62,18 +61,20 @@ export function keepMasked(
   return patch;
 }
 
-/** What the variables in addresses stand for before and after a change. */
+/** Values of the variables in addresses, before and after a change. */
 export interface ValuesAround {
   readonly valuesBefore: AddressValues;
   readonly valuesAfter: AddressValues;
 }
 
-/** How a body becomes a definition: it replaces the stored one where `merge` is absent. */
+/** How a body becomes a definition: without `merge`, it replaces the stored one. */
 export interface Keeping extends Partial<ValuesAround> {
   readonly merge?: ((patch: Definition) => Definition) | undefined;
 }
 
-/** The fields of a definition whose hidden values go to another origin because variables stand for something else. */
+/**
+ * Returns the fields of a definition with hidden values that would go to another origin because variables have changed.
+ */
 export function movedFields(
   masked: readonly MaskedValue[],
   definition: Definition,
@@ -84,7 +85,7 @@ export function movedFields(
   return masked.flatMap((value) => (movedAddress(value, change) ? keptFields(value, change) : []));
 }
 
-/** The first half of `keepMasked`, for bodies that are validated before anything reads their addresses. */
+/** The first half of `keepMasked`, for bodies that are validated before their addresses are read. */
 export function fillMasked(masked: readonly MaskedValue[], body: Definition, stored: Definition): Definition {
   return masked.reduce(
     (result, { path, flags, isLiteral = false }) =>
@@ -98,14 +99,14 @@ export function fillMasked(masked: readonly MaskedValue[], body: Definition, sto
 }
 
 /**
- * The values that `maskDefinition` hides, to be removed from results as well. One with a template in it
- * consists of variables, which are secret or not by themselves.
+ * Returns the values that `maskDefinition` hides, to be removed from results as well. A value with a template consists
+ * of variables, which are secret or not on their own.
  */
 export function maskedTexts(masked: readonly MaskedValue[], definition: Definition): string[] {
   return maskedEntries(masked, definition).map(({ value }) => value);
 }
 
-/** The same with the field of each, and its name: the key of an entry, or the field. */
+/** Returns the same values with the field and name of each: the key of an entry, or the field. */
 export function maskedEntries(
   masked: readonly MaskedValue[],
   definition: Definition,
@@ -125,7 +126,7 @@ export function maskedEntries(
   });
 }
 
-/** A change: what was written, what was stored, and what would be stored. */
+/** A change: the body, the stored definition, and the definition that would be stored. */
 interface Change extends ValuesAround {
   readonly body: Definition;
   readonly stored: Definition;
@@ -133,8 +134,8 @@ interface Change extends ValuesAround {
 }
 
 /**
- * Refuses a change that sends a value which its author cannot see to another place than the one it was entered
- * for: to write a webhook is not to read its locked headers at a server of one's own.
+ * Refuses a change that sends a value that its author cannot see to another destination than the one it was entered
+ * for: permission to write a webhook must not allow its author to read locked headers at a server of their own.
  *
  * @throws AppError VALIDATION_FAILED
  */
@@ -156,7 +157,7 @@ export function refuseMoved(masked: readonly MaskedValue[], change: Change): voi
   );
 }
 
-/** The field by which a value is sent to another place than before. */
+/** Returns the field whose change sends a value to another origin than before. */
 function movedAddress({ sentTo }: MaskedValue, change: Change): Path | undefined {
   const { stored, after, valuesBefore, valuesAfter } = change;
   return sentTo?.find(
@@ -164,7 +165,7 @@ function movedAddress({ sentTo }: MaskedValue, change: Change): Path | undefined
   );
 }
 
-/** The fields with a stored value that is not shown, and that was not entered again. */
+/** Returns the fields with a hidden stored value that the body does not enter again. */
 function keptFields({ path, flags, isLiteral }: MaskedValue, { body, stored, after }: Change): string[] {
   const name = path.join('.');
   const [written, before, now] = [valueAt(body, path), valueAt(stored, path), valueAt(after, path)];
@@ -208,7 +209,7 @@ function isMasked(entry: unknown, flags: readonly string[]): boolean {
   return isRecord(entry) && flags.some((flag) => entry[flag] === true);
 }
 
-/** A copy with one value changed; the same object where the path leads nowhere. */
+/** Returns a copy with one value changed; the same object if the path does not exist. */
 function change(
   container: Definition,
   [key, ...rest]: readonly string[],

@@ -1,63 +1,54 @@
 import type { Failure } from './failure.ts';
 import type { RunContext } from './run-context.ts';
 
-/** How the times of a run came about, for runs that measured something. */
+/** How a run's times were measured, for runs that measured something. */
 export interface Measurement {
   /**
-   * Whose stamps the times are made of: the kernel's, those of events in a thread that may have been late, or
-   * those of a process of the run's own, which no thread of the agent can make late.
+   * Source of the timestamps: the kernel, events in a thread that may have been late, or a process of the run's own,
+   * which no thread of the agent can delay.
    */
   readonly clock: 'kernel' | 'event' | 'process';
   /**
-   * What the agent itself spent between the phases, in milliseconds; part of no phase and not of the response
+   * Time that the agent itself spent between the phases, in milliseconds; part of no phase and not of the response
    * time.
    */
   readonly overheadMs: number;
-  /** How much later than the kernel the thread noticed a step, at most, in milliseconds. */
+  /** Longest delay between the kernel's timestamp of a step and the thread's reaction, in milliseconds. */
   readonly lagMs: number;
   /**
-   * By how much the kernel's stamps may be off in all, in milliseconds: what the kernel says of threads that were kept from
-   * running when they were to take one. Absent where nothing is known.
+   * Possible total error of the kernel's timestamps, in milliseconds: how long the kernel kept threads from running
+   * while they were to take one. Absent if unknown.
    */
   readonly doubtMs?: number | undefined;
-  /**
-   * For how long the run had nothing to do but to wait for the other side, as far as that is known, in
-   * milliseconds.
-   */
+  /** Known time for which the run only waited for the peer, in milliseconds. */
   readonly waitedMs?: number | undefined;
-  /**
-   * What the thread has worked on what the target sent, in CPU milliseconds; where it was late because of
-   * that, the target was the cause.
-   */
+  /** CPU milliseconds that the thread spent on data of the target; a delay due to that work is caused by the target. */
   readonly workMs?: number | undefined;
 }
 
-/**
- * What `run()` returns. An unhealthy target is a returned failure with an owner; a throw means that we are
- * broken.
- */
+/** Result of `run()`. An unhealthy target is a returned failure with an owner; a thrown error is a bug of ours. */
 export interface Outcome<Detail> {
-  /** Absent when the run passed (or is only degraded). */
+  /** Absent if the run passed (or is only degraded). */
   readonly failure?: Failure | undefined;
-  /** The measured operation in milliseconds, without set-up and system time. */
+  /** Duration of the measured operation in milliseconds, without set-up and system time. */
   readonly responseTimeMs: number;
   /** Over the degraded threshold; null for types without thresholds. */
   readonly isDegraded: boolean | null;
   /** Over the maximum response time; null for types without thresholds. */
   readonly overMaxResponseTime: boolean | null;
-  /** Raw messages, one for each thing that went wrong; they become error groups. */
+  /** Raw messages, one for each problem; they become error groups. */
   readonly errorMessages: readonly string[];
   /**
-   * By how many milliseconds the response time would have had to be shorter for the better verdict; only
-   * where nothing but the response time stands against it. `judge` computes it.
+   * By how many milliseconds the response time exceeds the limit of the better verdict; only if the response time is
+   * the only problem. `judge` computes it.
    */
   readonly timeExcessMs?: number | undefined;
   readonly measurement?: Measurement | undefined;
-  /** When the first certificate of the target's chain expires, in epoch milliseconds; absent without TLS. */
+  /** First expiry date in the target's certificate chain, in epoch milliseconds; absent without TLS. */
   readonly certificateExpiresAt?: number | undefined;
-  /** What the processes of the run took of the host's memory at most, in bytes; for runs that have some. */
+  /** Peak memory use of the run's processes, in bytes; for runs that have processes. */
   readonly peakMemoryBytes?: number | undefined;
-  /** Values that turned out to be secret only while the run went on; like all secrets they must not leave. */
+  /** Values that became secret during the run; like all secrets they must not leave the agent. */
   readonly secrets?: readonly string[] | undefined;
   readonly detail: Detail;
 }
@@ -67,16 +58,16 @@ export type Runner<Spec, Detail> = (spec: Spec, context: RunContext) => Promise<
 /** A runner that works on this host. */
 export interface LoadedRunner<Spec, Detail> {
   readonly run: Runner<Spec, Detail>;
-  /** Which of several ways to do its work it found, in a few words; absent where there is only one. */
+  /** The backend that it chose among several, in a few words; absent if there is only one. */
   readonly backend?: string | undefined;
 }
 
-/** The verdict of an outcome whose operation failed: there is nothing to judge. */
+/** Returns the verdict of an outcome whose operation failed: there is nothing to judge. */
 export function unjudged(failed: Failure) {
   return { failure: failed, isDegraded: false, overMaxResponseTime: false, errorMessages: [failed.message] };
 }
 
-/** How the times of a run came about, from what its probe says. */
+/** Extracts the measurement from the result of a probe, with times rounded to the microsecond. */
 export function measurementOf({
   clock,
   overheadMs,
@@ -96,8 +87,8 @@ export function measurementOf({
 }
 
 /**
- * The same for a run that went on for a diagnosis: it had nothing to do any more that the agent could have been late
- * for.
+ * Adds the time of a diagnosis to the time that the run only waited: a delay of the agent could not affect the run
+ * then.
  */
 export function withDiagnosisTime<Part extends { readonly measurement: Measurement }>(
   measured: Part,
@@ -111,12 +102,12 @@ export function withDiagnosisTime<Part extends { readonly measurement: Measureme
   };
 }
 
-/** Milliseconds to the microsecond: more digits are noise that every result would store. */
+/** Rounds milliseconds to the microsecond: more digits are noise that every result would store. */
 export function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
 
-/** A copy of some times, all in milliseconds, each to the microsecond. */
+/** Returns a copy of some times in milliseconds, each rounded to the microsecond. */
 export function timesToMicroseconds<Times extends { [name in keyof Times]: number }>(times: Times): Times {
   const copy: Times = { ...times };
   for (const name in copy) copy[name] = toMicroseconds(copy[name]) as Times[typeof name];

@@ -1,6 +1,6 @@
 import { beginningOf } from '@picket/lib/text.ts';
 
-/** One line of the log that travels with a result (`jobLog`). */
+/** One line of the log that is sent with a result (`jobLog`). */
 export interface LogEntry {
   /** Epoch milliseconds. */
   readonly time: number;
@@ -9,14 +9,14 @@ export interface LogEntry {
 }
 
 export interface RunLog {
-  /** @param ageMs how long ago it was, for what is written down later. */
+  /** @param ageMs how long ago it happened, for entries that are written later. */
   write(level: LogEntry['level'], msg: string, ageMs?: number): void;
   readonly entries: readonly LogEntry[];
-  /** Takes back everything that was written: it may hold a secret that is not known to be one. */
+  /** Discards everything written so far: it may contain a secret that was not known as one. */
   withdraw(): void;
   /**
-   * The log of what comes before or after: with the same clock, and bounds of its own. The same at every
-   * call.
+   * The log of the scripts before or after the operation: with the same clock and its own limits. Every call returns
+   * the same log.
    */
   part(stage: 'setup' | 'teardown'): RunLog;
 }
@@ -25,8 +25,8 @@ const maxEntries = 500;
 const maxMessageLength = 4096;
 
 /**
- * The log of one run, kept in memory and bounded: 500 entries of 4096 characters, and as many for each part.
- * What comes after that is counted, and the last entry says how much is missing.
+ * Creates the log of one run, kept in memory and bounded: 500 entries of 4096 characters, and as many for each part.
+ * Entries beyond that are counted, and the last entry gives the number.
  *
  * @param wallMs the time written to entries, in epoch milliseconds.
  */
@@ -57,14 +57,14 @@ export function createRunLog(wallMs: () => number = Date.now): RunLog {
   };
 }
 
-/** The log of a run by its stages, as details show it; null when nothing was written. */
+/** Returns the log of a run by stage, as details show it; null if it is empty. */
 export function jobLogOf(log: RunLog) {
   const [setup, teardown] = [log.part('setup'), log.part('teardown')];
   if (setup.entries.length + log.entries.length + teardown.entries.length === 0) return null;
   return { setup: [...setup.entries], request: [...log.entries], teardown: [...teardown.entries] };
 }
 
-/** Everything that was written, in the order of the stages. */
+/** Returns all entries, in the order of the stages. */
 export function allEntries(log: RunLog): readonly LogEntry[] {
   return [...log.part('setup').entries, ...log.entries, ...log.part('teardown').entries];
 }

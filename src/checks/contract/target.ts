@@ -2,12 +2,11 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /**
- * A host as people write it, in the one form that everything else uses: an address without brackets, however
- * it was spelled (`127.1`, `0x7f.1`, `2130706433` and fullwidth digits are 127.0.0.1), or a name in lower
- * case with international letters in their `xn--` form (WHATWG URL standard, "host parsing").
+ * Normalizes a host as people write it: an address without brackets, in whatever notation (`127.1`, `0x7f.1`,
+ * `2130706433` and fullwidth digits are 127.0.0.1), or a name in lower case with international letters in their `xn--`
+ * form (WHATWG URL standard, "host parsing").
  *
- * @returns undefined when it is no host: it has a scheme, port, path, space or user in it, or an impossible
- *   address.
+ * @returns undefined if it is not a host: it contains a scheme, port, path, space or user, or an impossible address.
  */
 export function parseHostname(written: string): string | undefined {
   const text = written.trim();
@@ -20,9 +19,9 @@ export function parseHostname(written: string): string | undefined {
 }
 
 /**
- * A name as TLS carries it (RFC 6066 section 3): what a server picks its certificate by, in the one form of `parseHostname`.
+ * Normalizes a name for TLS (RFC 6066 section 3), by which a server selects its certificate, as `parseHostname` does.
  *
- * @returns undefined for an address, a wildcard, and what is no host name at all.
+ * @returns undefined for an address, a wildcard, and text that is not a host name.
  */
 export function parseServerName(written: string): string | undefined {
   const name = parseHostname(written)?.replace(/\.$/, '');
@@ -35,17 +34,17 @@ export const HostnameField = z
   .string()
   .min(1)
   .max(2048)
-  // What templates make of it is known only when it runs.
+  // Templates are only filled in at run time.
   .refine((text) => text === '' || text.includes('{{') || parseHostname(text) !== undefined, {
     error: 'must be a host name or IP address, without scheme, port and path',
   })
   .describe('Host name or IP address, without scheme and port');
 
-/** The name for TLS where it is another than the host's. */
+/** The TLS server name, if it differs from the host. */
 export const ServerName = z
   .string()
   .max(253)
-  // What templates make of it is known only when it runs.
+  // Templates are only filled in at run time.
   .refine((text) => text.includes('{{') || parseServerName(text) !== undefined, {
     error: 'must be a host name without wildcard, scheme, port and path',
   })
@@ -53,7 +52,7 @@ export const ServerName = z
   .default(null)
   .describe('TLS server name: sent as SNI and compared with the certificate; null: the host');
 
-/** Hosts that a request brings a trace to: `*` stands for any characters. */
+/** Hosts that receive a `traceparent` header: `*` stands for any characters. */
 export const TraceparentHosts = z
   .array(
     z
@@ -68,21 +67,23 @@ export const TraceparentHosts = z
     'Host names that receive a `traceparent` header, so that their traces begin with this run; `*` matches any characters',
   );
 
-/** Whether the host of a URL is an address with a zone, which no URL can have (WHATWG URL standard, "host parsing"). */
+/**
+ * Whether the host of a URL is an address with a zone, which URLs must not have (WHATWG URL standard, "host parsing").
+ */
 export function hasZone(url: string): boolean {
   return /^[a-z]+:\/\/([^/?#@]*@)?\[[^\]]*%/i.test(url);
 }
 
 export const zoneInUrl = 'cannot have a zone, as in [fe80::1%eth0]: use an address without one, or a name';
 
-/** Where an HTTP request goes (check model 1.2): http or https, or a template whose value decides that. */
+/** URL of an HTTP request (check model 1.2): http or https, or a template whose value decides the scheme. */
 export const RequestUrl = z
   .string()
   .max(2048)
   .regex(/^(https?:\/\/|\{\{)/i, 'must start with http:// or https://, or with a {{template}}')
   .refine((url) => !hasZone(url), { error: zoneInUrl });
 
-/** A name for TLS has no use where none is spoken: neither with the URL, nor where it redirects to. */
+/** Whether a TLS server name has a use: the URL or a redirect may use TLS. */
 export function isServerNameUsed(request: {
   readonly url: string;
   readonly followRedirects: boolean;

@@ -1,6 +1,6 @@
 import type { DnsJson } from './detail.ts';
 
-/** A decoded answer, in the words of src/probes/dns/wire/message.ts. */
+/** A decoded response, with the field names of src/probes/dns/wire/message.ts. */
 interface Answer {
   readonly responseCode: string;
   readonly flags: Readonly<Record<'AA' | 'TC' | 'RD' | 'RA' | 'AD' | 'CD', boolean>>;
@@ -17,7 +17,7 @@ interface AnswerRecord {
   readonly text: string;
 }
 
-/** An answer as JSON_ANSWER assertions and results have it. */
+/** Converts a response to the form of JSON_ANSWER assertions and results. */
 export function answerJson(answer: Answer): DnsJson {
   const { AA, TC, RD, RA, AD, CD } = answer.flags;
   return {
@@ -35,17 +35,17 @@ function jsonRecord({ name, type, ttlSeconds, text }: AnswerRecord): DnsJson['An
 }
 
 /**
- * An answer as TEXT_ANSWER assertions have it: the data of its records, one a line, aliases on the way
- * included.
+ * Converts a response to the form of TEXT_ANSWER assertions: the data of its records, one per line, including the
+ * aliases that lead to them.
  */
 export function answerText({ answers }: Answer): string {
   return answers.map(({ text }) => text).join('\n');
 }
 
-/** Most characters of an answer that are stored, in each of its forms; assertions see all of it. */
+/** Most characters of a response that are stored, in each of its forms; assertions see all of it. */
 const maxStoredLength = 64 * 1024;
 
-/** The part of an answer that goes into a result. A message of 64 KiB can unfold to megabytes of names. */
+/** The part of a response that goes into a result. A message of 64 KiB can expand to megabytes of names. */
 export function storedAnswer(json: DnsJson, text: string) {
   let roomLeft = maxStoredLength;
   const fitting = (records: DnsJson['Answer']) =>

@@ -5,7 +5,7 @@ import { EvaluatedAssertion } from '../judging/assertion.ts';
 
 const DnsJsonRecord = z.object({ name: z.string(), type: z.string(), TTL: z.number(), data: z.string() });
 
-/** An answer as JSON, which JSON_ANSWER assertions look into (check model 3.3). Names end with a dot. */
+/** A DNS response as JSON, the input of JSON_ANSWER assertions (check model 3.3). Names end with a dot. */
 export const DnsJson = z
   .object({
     Status: z.string(),
@@ -24,7 +24,7 @@ export const DnsJson = z
   .meta({ id: 'DnsJson' });
 export type DnsJson = z.infer<typeof DnsJson>;
 
-/** What a run of a DNS monitor found out, as `apiCheckResult` shows it (check model 3.1, 3.3). */
+/** Result of a run of a DNS monitor, shown as `apiCheckResult` (check model 3.1, 3.3). */
 export const DnsDetail = z
   .object({
     assertions: z.array(EvaluatedAssertion),
@@ -38,17 +38,17 @@ export const DnsDetail = z
       port: z.int().nullable(),
     }),
     response: z.object({
-      /** Empty when there was no answer. */
+      /** Empty without a response. */
       returnCode: z.string(),
-      /** The data of the answer's records, one a line. */
+      /** Data of the records in the answer section, one per line. */
       answer: z.string(),
       /** Milliseconds. */
       responseTime: z.number(),
-      /** The server that answered, or was asked last. */
+      /** The server that responded, or was queried last. */
       nameServerInfo: z.object({ name: z.string().nullable(), host: z.string(), port: z.int() }).nullable(),
-      /** The UDP answer was truncated, and the question asked again over TCP. */
+      /** Whether the UDP response was truncated and the query repeated over TCP. */
       retriedOverTcp: z.boolean(),
-      /** True when not all of the answer is stored. */
+      /** True if not all of the response is stored. */
       truncated: z.boolean(),
       json: DnsJson.nullable(),
     }),

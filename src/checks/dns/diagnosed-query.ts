@@ -3,7 +3,7 @@ import type { DnsServer } from '@picket/probes/dns/server.ts';
 import type { DnsQuestion } from '@picket/probes/dns/wire/message.ts';
 import type { Repetition } from '../runner/evidence.ts';
 
-/** A query that can be sent once more: it changes nothing at the server. */
+/** Repeats a query for a diagnosis; queries change nothing at the server. */
 export function queryRepetition(question: DnsQuestion, server: DnsServer, protocol: DnsProtocol): Repetition {
   return {
     what: 'query',

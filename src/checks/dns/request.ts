@@ -18,11 +18,11 @@ export interface NamedServer {
   /** A name, or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** Path of a DNS-over-HTTPS server, when it has one of its own. */
+  /** Path of a DNS-over-HTTPS server, unless it is the default. */
   readonly path: string | undefined;
 }
 
-/** Fills in the templates of a request, or says what is wrong with the definition. @throws TemplateError */
+/** Fills in the templates of a request, or returns what is wrong with the definition. @throws TemplateError */
 export function fillRequest(
   { request: spec }: DnsSpec,
   { variables }: Pick<RunContext, 'variables'>,
@@ -38,7 +38,7 @@ export function fillRequest(
   return { query, nameServer, assertions: filledAssertions(spec.assertions, variables) };
 }
 
-/** A name or address; for DNS over HTTPS it may be written as a URL or have a path. */
+/** Parses a name or address; for DNS over HTTPS it may be a URL or have a path. */
 function namedServer(
   written: string,
   port: number,

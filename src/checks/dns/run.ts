@@ -18,18 +18,17 @@ import { queryRepetition } from './diagnosed-query.ts';
 import { type FilledRequest, fillRequest } from './request.ts';
 import type { DnsSpec } from './spec.ts';
 
-/** How long one server may take, in milliseconds: twice what any threshold can ask for. */
+/** Timeout of one server, in milliseconds: twice the largest threshold. */
 const answerTimeoutMs = 10_000;
-/** The part of a run after which an answer that is no DNS message counts: the rest is for its diagnosis. */
+/** Share of a run's time after which a malformed DNS response is final: the rest is for its diagnosis. */
 const malformedShare = 0.6;
 
-/** Makes the first run of a thread as quick as the others. */
+/** Makes the first run of a thread as fast as later ones. */
 export const warmUp = warmUpDns;
 
 /**
- * Ways not to answer, which is what `shouldFail` asks for. A name server whose name does not exist, a failed
- * handshake and an answer that makes no sense are something else, and what this location could not do proves
- * nothing.
+ * Failures that count as silence, which `shouldFail` requires. An unknown host name of the name server, a failed
+ * handshake and a malformed response do not count, and failures of this location prove nothing.
  */
 const silences: ReadonlySet<FailureCode> = new Set([
   'DNS_NO_ANSWER',
@@ -39,7 +38,7 @@ const silences: ReadonlySet<FailureCode> = new Set([
   'HOST_UNREACHABLE',
 ]);
 
-/** What came of asking: a reply, or why there is none. `server` is the one that was asked last. */
+/** Result of a query: a reply, or the reason for its absence. `server` is the one queried last. */
 type Asked = Replied | Silent;
 
 interface Replied {
@@ -51,14 +50,14 @@ interface Silent {
   readonly failure: Failure;
   readonly server: DnsServer | undefined;
   readonly waitedMs?: number | undefined;
-  /** When that was known. */
+  /** Time of the failure. */
   readonly endMs: number;
 }
 
 type Run = ProbeRun<DnsSpec, FilledRequest>;
 type OwnDetail = Pick<DnsDetail, 'request' | 'response'>;
 
-/** Runs a DNS monitor: asks a name server one question and judges the answer. */
+/** Runs a DNS monitor: sends one query to a name server and judges the response. */
 export const runDns = probeRunner({
   prepare: fillRequest,
   unsent: (spec) => ({ ...unknownDetail(spec, {}), ...noEvidence }),
@@ -67,12 +66,12 @@ export const runDns = probeRunner({
   read: (run, asked) => ('reply' in asked ? readReply(run, asked) : readSilence(run, asked)),
 });
 
-/** Whether a server that does not answer is what the check wants. */
+/** Whether the check expects a server that does not respond. */
 function isWelcome({ shouldFail }: DnsSpec, { failure: failed }: { readonly failure: Failure }): boolean {
   return shouldFail && silences.has(failed.code);
 }
 
-/** Nothing came that could have had a stamp: the time is that of this process. */
+/** Without a response there is no kernel timestamp: the time is that of this process. */
 const unanswered: Measurement = { clock: 'event', overheadMs: 0, lagMs: 0 };
 
 async function ask(
@@ -105,7 +104,7 @@ async function ask(
       return undiagnosed({ ...failed, endMs: performance.now() });
     }
     const result = await askHostServers(context, (server) =>
-      // The location's own servers are not the check's choice: the policy is about what they are asked.
+      // The check does not choose the location's own servers: the policy applies to the queried name.
       queryDns(question, server, { protocol }, { ...controls(), egress: { refusal: () => undefined } }),
     );
     return undiagnosed(result);
@@ -139,12 +138,12 @@ async function ask(
   );
 }
 
-/** Codes by which a server says that it could not find out; the next one may. */
+/** Codes of a server that could not resolve the name; the next server may succeed. */
 const uncertainCodes: ReadonlySet<string> = new Set(['SERVFAIL', 'REFUSED', 'NOTIMP', 'FORMERR']);
 
 /**
- * Asks the name servers of this location in their order until one knows the answer. When none does, the last
- * one's error code is the answer; when none answers at all, that is the location's fault.
+ * Queries the name servers of this location in order until one resolves the name. If none does, the last error code is
+ * the result; if no server responds at all, the location is at fault.
  */
 async function askHostServers(
   { resolver, log }: RunContext,
@@ -197,7 +196,7 @@ function readReply({ spec, prepared: request }: Run, { reply, server }: Replied)
     assertions: request.assertions,
     sources: {
       RESPONSE_CODE: () => ({ kind: 'value', value: message.responseCode }),
-      // Assertions compare whole milliseconds; `EQUALS 12` could never hold otherwise.
+      // Assertions compare whole milliseconds; otherwise `EQUALS 12` could never hold.
       RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
       TEXT_ANSWER: () => ({ kind: 'text', text }),
       JSON_ANSWER: () => ({ kind: 'json', document: json }),
@@ -208,8 +207,8 @@ function readReply({ spec, prepared: request }: Run, { reply, server }: Replied)
 }
 
 /**
- * Check model 1.5: anything but NOERROR fails, and with `shouldFail` NOERROR does; an assertion on the code
- * takes the place of this rule.
+ * Check model 1.5: any code but NOERROR fails, and with `shouldFail` NOERROR fails; an assertion on the code replaces
+ * this rule.
  */
 function codeFailure({ request, shouldFail }: DnsSpec, responseCode: string): Failure | undefined {
   if (request.assertions.some(({ source }) => source === 'RESPONSE_CODE')) return undefined;
@@ -218,7 +217,7 @@ function codeFailure({ request, shouldFail }: DnsSpec, responseCode: string): Fa
   return failure('RESPONSE_CODE_UNEXPECTED', `Unexpected response code ${responseCode}${hint}`);
 }
 
-/** No usable answer. With `shouldFail` that may be what the check wants; assertions still have to hold then. */
+/** Without a usable response. With `shouldFail` the check may expect that; assertions must hold then as well. */
 function readSilence({ spec, prepared: request, context, startMs }: Run, asked: Silent): Reading<OwnDetail> {
   const { failure: failed, server, waitedMs, endMs } = asked;
   const responseTimeMs = toMicroseconds(endMs - startMs);
@@ -241,15 +240,15 @@ function readSilence({ spec, prepared: request, context, startMs }: Run, asked: 
   };
 }
 
-/** @throws whatever is no error of a probe: a fault of ours. */
+/** @throws errors other than probe errors: they are bugs of ours. */
 function failureOf(thrown: unknown): Failure {
   if (!(thrown instanceof ProbeError)) throw thrown;
-  // There is no connection that could have been accepted: silence is all that is known.
+  // UDP has no connection that could have been accepted: only the silence is known.
   if (thrown.kind === 'response-timeout') return failure('DNS_NO_ANSWER', thrown.message);
   return probeFailure(thrown);
 }
 
-/** The detail before anything is known of an answer. */
+/** Returns the detail of a run without a response. */
 function unknownDetail(
   { request }: DnsSpec,
   asked: { readonly request?: FilledRequest; readonly server?: DnsServer | undefined },

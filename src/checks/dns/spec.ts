@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { assertionSchema, comparisons } from '../judging/assertion.ts';
 
-/** Over UDP or TCP as in the check model 1.5; over TLS (RFC 7858) and HTTPS (RFC 8484) besides. */
+/** UDP and TCP as in the check model 1.5; TLS (RFC 7858) and HTTPS (RFC 8484) in addition. */
 export const dnsProtocols = ['UDP', 'TCP', 'DOT', 'DOH'] as const;
 
 const DnsRequest = z
@@ -46,7 +46,7 @@ const DnsRequest = z
     }
   });
 
-/** A DNS monitor: one question to one name server (check model 1.5). */
+/** A DNS monitor: one query to one name server (check model 1.5). */
 export const DnsSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: DnsRequest,

@@ -3,7 +3,7 @@ import { code, comparedText, fact } from '../summary/parts.ts';
 import { probeParts } from '../summary/probe-parts.ts';
 import type { DnsDetail, DnsJson } from './detail.ts';
 
-/** What people read of a DNS monitor's result. */
+/** Summarizes a DNS monitor's result for people. */
 export function summaryOf(detail: DnsDetail): DetailSummary {
   const { request, response } = detail;
   const { nameServerInfo: server, returnCode } = response;
@@ -32,12 +32,12 @@ export function summaryOf(detail: DnsDetail): DetailSummary {
 
 function answerTexts({ json, answer }: DnsDetail['response'], recordClass: string): SummaryText[] {
   if (!json) return comparedText('Records', answer);
-  // Times to live count down, and the order of records changes.
+  // Without TTLs, which count down, and sorted, because the order of records varies.
   const records = json.Answer.map(({ name, type, data }) => `${name} ${type} ${data}`).sort();
   return [{ label: 'As dig prints it', text: digText(json, recordClass), compared: records.join('\n') }];
 }
 
-/** The answer as `dig` would print it. */
+/** Formats the response as `dig` does. */
 function digText(json: DnsJson, recordClass: string): string {
   const flags = (['AA', 'TC', 'RD', 'RA', 'AD', 'CD'] as const)
     .filter((flag) => json[flag])

@@ -12,7 +12,7 @@ import {
 import { certificateFlawIn, handshakeProblemIn } from './tls.ts';
 import { proxyStatusIn } from './undici.ts';
 
-// A sentence of another program for each pattern, as that program wrote it.
+// One original message of another program for each pattern.
 
 describe('texts of Node, Chromium and Firefox about the network', () => {
   it.each([

@@ -1,6 +1,6 @@
 /**
- * Whether an error of the language says that the script is wrong by itself. What it took for granted of an answer may
- * be the target's: a TypeError, or an answer that is not JSON.
+ * Whether a JavaScript error shows that the script itself is wrong. `perhaps`: the target may also be the cause, if its
+ * response is not what the script expects: a TypeError, or a response that is not JSON.
  */
 export function scriptErrorIn(message: string): 'surely' | 'perhaps' | null {
   const [, name] = /\b(ReferenceError|SyntaxError|TypeError|RangeError): /.exec(message) ?? [];
@@ -9,7 +9,7 @@ export function scriptErrorIn(message: string): 'surely' | 'perhaps' | null {
   return isSurely ? 'surely' : 'perhaps';
 }
 
-/** The name of the error at the beginning of a message, or anywhere in it. */
+/** Returns the name of the error at the beginning of a message, or anywhere in it. */
 export function errorNameIn(message: string, where: 'beginning' | 'anywhere'): string | undefined {
   return (where === 'beginning' ? /^(\w*Error): / : /\b(\w+Error): /).exec(message)?.[1];
 }

@@ -3,9 +3,9 @@ import { parseHostname } from '../contract/target.ts';
 
 /** A network failure that the text of a script, a browser or Node names. */
 export interface NetworkText {
-  /** `unnamed`: its name leads nowhere; `unreachable`: no connection, no answer, or a broken one. */
+  /** `unnamed`: its name does not resolve; `unreachable`: no connection, no response, or an incomplete one. */
   readonly symptom: 'unnamed' | 'unreachable';
-  /** Which part of the location can bring it about where the target is well; null where only the target can. */
+  /** Part of the location that can cause it if the target is healthy; null if only the target can. */
   readonly part: 'resolver' | 'network' | null;
   readonly host: string | null;
   readonly address: string | null;
@@ -22,7 +22,7 @@ const texts: readonly (readonly [
   [new RegExp(`net::ERR_NAME_(?:NOT_RESOLVED|RESOLUTION_FAILED) at ${url}`, 'i'), 'unnamed', 'resolver'],
   [/getaddrinfo (?:ENOTFOUND|EAI_AGAIN|EAI_FAIL) (?<host>[^\s"':]+)/, 'unnamed', 'resolver'],
   [new RegExp(`NS_ERROR_UNKNOWN_HOST.*?${url}`, 'is'), 'unnamed', 'resolver'],
-  // A refusal is an answer: of the target, or of the host that it runs on.
+  // A refusal is a reply: of the target, or of its host.
   [new RegExp(`net::ERR_CONNECTION_REFUSED at ${url}`, 'i'), 'unreachable', null],
   [new RegExp(`connect ECONNREFUSED ${endpoint}`), 'unreachable', null],
   [
@@ -39,7 +39,7 @@ const texts: readonly (readonly [
     'network',
   ],
   [/Connect Timeout Error \(attempted address: (?<host>[^\s:,]+)/, 'unreachable', 'network'],
-  // A page or a request that was waited for in vain; not an element, which a page that is there can lack.
+  // A timeout of a page or request; not of an element, which a loaded page may lack.
   [new RegExp(`goto: Timeout \\d+ms exceeded.*?navigating to "${url}`, 's'), 'unreachable', 'network'],
   [
     new RegExp(
@@ -56,7 +56,7 @@ const texts: readonly (readonly [
   ],
 ];
 
-/** The network failure that a text names, if it names one. */
+/** Returns the network failure that a text names, or null. */
 export function networkFailureIn(text: string): NetworkText | null {
   for (const [pattern, symptom, part] of texts) {
     const found = pattern.exec(text);
@@ -67,7 +67,7 @@ export function networkFailureIn(text: string): NetworkText | null {
   return null;
 }
 
-/** What Chromium, Firefox and Node call what the network did. */
+/** Names of network errors in Chromium, Firefox and Node. */
 const codes: readonly (readonly [pattern: RegExp, code: FailureCode])[] = [
   [/net::ERR_NAME_NOT_RESOLVED|NS_ERROR_UNKNOWN_HOST|getaddrinfo ENOTFOUND/, 'NAME_NOT_FOUND'],
   [/getaddrinfo EAI_AGAIN/, 'RESOLVER_FAILED'],
@@ -88,18 +88,18 @@ const codes: readonly (readonly [pattern: RegExp, code: FailureCode])[] = [
   [/net::ERR_(?:PROXY|TUNNEL)_/, 'PROXY_FAILED'],
 ];
 
-/** The code of our catalogue for what a browser or Node says that the network did. */
+/** Returns our failure code for a network error of a browser or Node. */
 export function networkCodeIn(text: string): FailureCode | undefined {
   return codes.find(([pattern]) => pattern.test(text))?.[1];
 }
 
-/** The peer of a system error: `connect ECONNREFUSED 10.0.0.1:80`. */
+/** Returns the peer in a system error: `connect ECONNREFUSED 10.0.0.1:80`. */
 export function systemPeerIn(text: string): { readonly address: string; readonly port: number } | null {
   const [, address, port] = /E[A-Z]{4,} ([0-9a-fA-F.:]+):(\d{1,5})\b/.exec(text) ?? [];
   return address === undefined ? null : { address, port: Number(port) };
 }
 
-/** The name that Node could not look up. */
+/** Returns the name that Node could not resolve. */
 export function lookedUpNameIn(text: string): string | undefined {
   return /getaddrinfo \w+ ([^\s"':]+)/.exec(text)?.[1];
 }

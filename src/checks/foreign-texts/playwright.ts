@@ -1,4 +1,4 @@
-/** What Playwright's error says that a script waited for. */
+/** Kind of failure that Playwright's error message shows. */
 export type ScriptProblem = 'navigation-timeout' | 'locator' | 'assertion' | 'thrown' | 'test-timeout';
 
 export function scriptProblemIn(message: string): ScriptProblem {
@@ -9,13 +9,13 @@ export function scriptProblemIn(message: string): ScriptProblem {
   return 'thrown';
 }
 
-/** `locator('#buy')` of a call log or of an expectation. */
+/** Returns the `locator('#buy')` in a call log or an expectation. */
 export function locatorIn(message: string): string | null {
   const waited = /waiting for ((?:locator|getBy|frameLocator)[^\n]{1,200})/.exec(message)?.[1];
   return waited?.replace(/ to be \w+$/, '') ?? /^Locator: +(.+)$/m.exec(message)?.[1] ?? null;
 }
 
-/** What an expectation wanted, and what it found. */
+/** Returns the expected and the received value of an expectation. */
 export function expectationIn(message: string): {
   readonly expected: string | null;
   readonly received: string | null;
@@ -26,7 +26,7 @@ export function expectationIn(message: string): {
   };
 }
 
-/** Where a page or a request went: `… at https://…`, or `→ GET https://…` in the log of a call. */
+/** Returns the URL of a page or request: `… at https://…`, or `→ GET https://…` in a call log. */
 export function urlIn(message: string): string | null {
   return (
     /\bat ((?:https?|wss?):\/\/[^\s"')]+)/.exec(message)?.[1] ??
@@ -35,24 +35,24 @@ export function urlIn(message: string): string | null {
   );
 }
 
-/** What it says where a browser, or a program that belongs to it, is not there. */
+/** Messages about a missing browser, or a missing program of it. */
 const missing =
   /\b(?:browser\w*|electron)\.\w+: (?:Executable doesn't exist at (?<path>\S+)|[Cc]hromium distribution '(?<channel>[\w-]+)' is not found)/;
-/** What it says where the browser is there and does not come up. */
+/** Messages about an installed browser that does not start. */
 const broken =
   /\bbrowserType\.launch\w*: (?<why>Failed to launch[^\n]*|Timeout \d+ms exceeded[^\n]*|Target page, context or browser has been closed[^\n]*|spawn [^\n]*)/;
-/** What follows from such a browser: Playwright waits for it when the worker ends. */
+/** Consequence of such a browser: Playwright waits for it when the worker ends. */
 const aftermath = /\bWorker teardown timeout of \d+ms exceeded/;
 
-/** Why a browser did not come up. */
+/** Why a browser did not start. */
 export interface BrowserTrouble {
-  /** The file that is not there. */
+  /** Path of the missing file. */
   readonly path: string | undefined;
-  /** What that file is a part of, by its path. */
+  /** The browser or program that the file belongs to, by its path. */
   readonly program: 'firefox' | 'webkit' | 'ffmpeg' | undefined;
-  /** The browser of another name that is not there. */
+  /** The missing branded browser. */
   readonly channel: string | undefined;
-  /** Why the browser that is there does not start. */
+  /** Why the installed browser does not start. */
   readonly why: string | undefined;
 }
 

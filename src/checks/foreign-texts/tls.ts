@@ -1,6 +1,6 @@
 import type { CertificateFlaw } from '../contract/failure-details.ts';
 
-/** What is wrong with a certificate, by the words of OpenSSL, Node and Chromium. */
+/** Certificate flaws, by the messages of OpenSSL, Node and Chromium. */
 const flaws: readonly (readonly [pattern: RegExp, flaw: CertificateFlaw])[] = [
   [/CERT_HAS_EXPIRED|has expired/, 'expired'],
   [/CERT_NOT_YET_VALID|not yet valid/, 'early'],
@@ -25,7 +25,7 @@ const handshakes = [
 ] as const;
 export type HandshakeProblem = (typeof handshakes)[number][1];
 
-/** Why a handshake failed, by the alerts of TLS as OpenSSL and Chromium word them. */
+/** Returns why a handshake failed, by the names that OpenSSL and Chromium give to TLS alerts. */
 export function handshakeProblemIn(text: string): HandshakeProblem | undefined {
   return handshakes.find(([pattern]) => pattern.test(text))?.[1];
 }

@@ -5,19 +5,19 @@ import { probeFailure } from '../judging/probe-failure.ts';
 import { healthStatusOf } from './health.ts';
 import { healthLabel } from './status-words.ts';
 
-/** What a probe found, with its messages read. */
+/** Result of a probe, with decoded messages. */
 export interface ReadAnswer {
-  /** One message, or an array of those of a stream; undefined where none came. */
+  /** One message, or an array of those of a stream; undefined without a message. */
   readonly document: unknown;
   readonly healthStatus: number | null;
   readonly status: { readonly code: number; readonly message: string; readonly isFromServer: boolean };
-  /** Why there is nothing to judge. */
+  /** Failure that leaves nothing to judge. */
   readonly failure: Failure | undefined;
-  /** CPU milliseconds that reading took. */
+  /** CPU milliseconds of decoding. */
   readonly workMs: number;
 }
 
-/** Reads the messages of an answer. @param types of the method; undefined for the health service. */
+/** Decodes the messages of a response. @param types of the method; undefined for the health service. */
 export function readAnswer(result: GrpcProbeResult, types: ProtoMethod | undefined): ReadAnswer {
   const { error, status, end } = result;
   const before = process.threadCpuUsage();
@@ -44,7 +44,7 @@ export function readAnswer(result: GrpcProbeResult, types: ProtoMethod | undefin
   } catch (thrown) {
     if (!(thrown instanceof ProtoError)) throw thrown;
     const unreadable = failure('RESPONSE_MALFORMED', thrown.message);
-    // What a client of gRPC calls a message that it cannot read.
+    // The status that gRPC clients report for a message that they cannot decode.
     const internal = { code: 13, message: thrown.message, isFromServer: false };
     return { ...nothing, status: internal, failure: unreadable, workMs: spent() };
   }

@@ -15,7 +15,7 @@ export const grpc = defineCheckType({
   route: 'grpc',
   title: 'gRPC monitor',
   lane: 'probe',
-  // The longest `timeout`, and the judging of what came.
+  // The longest `timeout`, and time to judge the response.
   timeoutMs: 185_000,
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,
@@ -81,7 +81,7 @@ export const grpc = defineCheckType({
     ],
     dimension: { name: 'grpcStatusCode', path: ['response', 'grpcStatusCode'], isNumber: true },
   },
-  // What a method does is the server's business.
+  // Other methods may change something at the server.
   isRepeatable: ({ request }) => request.grpcConfig.mode === 'HEALTH',
   load: async () => {
     const { runGrpc, warmUp } = await import('./run.ts');

@@ -5,14 +5,14 @@ import { CertificateDetail, JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 import { grpcModes } from './spec.ts';
 
-/** Milliseconds each step took; all but `total` add up to it. */
+/** Duration of each phase in milliseconds; the phases add up to `total`. */
 export const GrpcTimingPhases = z.object({
   dns: z.number(),
   connect: z.number(),
   tls: z.number(),
-  /** Until the server's settings of HTTP/2. */
+  /** Until the HTTP/2 settings of the server. */
   settings: z.number(),
-  /** From the call to the head of its answer. */
+  /** From the call to the headers of its response. */
   wait: z.number(),
   download: z.number(),
   total: z.number(),
@@ -20,7 +20,7 @@ export const GrpcTimingPhases = z.object({
 
 const Metadata = z.array(z.object({ key: z.string(), value: z.string() }));
 
-/** What a gRPC monitor found out, as `grpcCheckResult` shows it. */
+/** Result of a run of a gRPC monitor, shown as `grpcCheckResult`. */
 export const GrpcDetail = z
   .object({
     assertions: z.array(EvaluatedAssertion),
@@ -31,11 +31,11 @@ export const GrpcDetail = z
       mode: z.enum(grpcModes),
       tls: z.boolean(),
       skipSSL: z.boolean(),
-      /** The name for TLS, where the check sets one. */
+      /** TLS server name, if the check sets one. */
       serverName: z.string().nullable(),
       /** `package.Service/Method`. */
       method: z.string(),
-      /** What the health service is asked about; null for another method. */
+      /** Service named in the health request; null for another method. */
       service: z.string().nullable(),
       message: z.string(),
       metadata: Metadata,
@@ -50,25 +50,25 @@ export const GrpcDetail = z
         resolvedIp: z.string().nullable(),
         ipFamily: z.enum(ipFamilies).nullable(),
         grpcMethod: z.string(),
-        /** As JSON: one message, or an array of those of a stream; null where none came. */
+        /** As JSON: one message, or an array of those of a stream; null without a message. */
         responseMessage: z.string().nullable(),
         truncated: z.boolean(),
         messageCount: z.int(),
-        /** Whether the stream was left after `streamMessages`. */
+        /** Whether the run left the stream after `streamMessages`. */
         isStreamLeft: z.boolean(),
         grpcStatusCode: z.int(),
         grpcStatusName: z.string(),
         grpcStatusMessage: z.string(),
-        /** False where the server did not say it: what clients of gRPC make of what happened. */
+        /** False if the server sent no status: then it is the one that gRPC clients derive from the failure. */
         isStatusFromServer: z.boolean(),
         healthStatus: z.int().nullable(),
         healthStatusLabel: z.string().nullable(),
         metadata: Metadata,
         trailers: Metadata,
-        /** Methods of the service, by reflection. */
+        /** Methods of the service, from reflection. */
         discoveredMethods: z.array(z.string()),
         timingPhases: GrpcTimingPhases,
-        /** What reflection took, apart from all phases; null without. */
+        /** Duration of reflection, not part of any phase; null without reflection. */
         reflectionTimeMs: z.number().nullable(),
         certificate: CertificateDetail.nullable(),
       })

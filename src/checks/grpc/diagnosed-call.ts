@@ -20,13 +20,13 @@ import type { GrpcSpec } from './spec.ts';
 import { healthLabel, statusLabel } from './status-words.ts';
 import { requestView, responseView, sourcesOf } from './view.ts';
 
-/** What an answer may hold: as much as is read of a stream and of any message. */
+/** Limits of a response: per stream and per message. */
 const limits = { bytes: 1024 * 1024, messages: 1000 };
 
 type Run = ProbeRun<GrpcSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
 type OwnDetail = Pick<GrpcDetail, 'request' | 'response'>;
 
-/** Runs a gRPC monitor: connects, learns the types where it has to, calls, and judges the answer. */
+/** Runs a gRPC monitor: connects, requests the types by reflection if necessary, calls, and judges the response. */
 export const callAndJudge = probeRunner({
   prepare,
   unsent: ({ request }) => ({ request: requestView(request, undefined), response: null, ...noEvidence }),
@@ -57,7 +57,7 @@ function prepare(spec: GrpcSpec, context: RunContext) {
   };
 }
 
-/** @param planning gets the types of the method where the server has to be asked for them. */
+/** @param planning receives the types of the method if they come from the server. */
 function probeRequestOf(
   { request }: GrpcSpec,
   { hostname, serverName, metadata, service, method, message, healthService }: PreparedCall,
@@ -157,8 +157,8 @@ function read({ spec, prepared, context }: Run, result: GrpcProbeResult): Readin
 }
 
 /**
- * Why the status counts as a failure. A check that asserts something about the status, or about that of the health
- * service, says itself what it has to be.
+ * Returns why the status counts as a failure. If the check has an assertion on the status or on the health status, that
+ * assertion decides.
  */
 function statusFailure(spec: GrpcSpec, { status, healthStatus }: ReadAnswer): Failure | undefined {
   const { assertions } = spec.request;

@@ -6,7 +6,7 @@ import { assertionProblems } from '../judging/assertion-problems.ts';
 import type { GrpcSpec } from './spec.ts';
 import { healthNumber, statusNumber } from './status-words.ts';
 
-/** What is wrong with a gRPC monitor whose fields are valid by themselves. */
+/** Returns problems with a gRPC monitor whose fields are valid individually. */
 export function grpcProblems({ request }: GrpcSpec): DefinitionProblem[] {
   const { grpcConfig, assertions } = request;
   const inConfig = (field: string, message: string) => ({ path: ['request', 'grpcConfig', field], message });
@@ -64,7 +64,7 @@ function protoProblem(
 export const clientStreamProblem =
   'the method takes a stream of messages: unary and server-streaming methods can be called';
 
-/** The parts of `package.Service/Method`. */
+/** Splits `package.Service/Method` into its parts. */
 export function methodOf(path: string): { readonly service: string; readonly method: string } {
   const [service = '', method = ''] = path.replace(/^\//, '').split('/');
   return { service, method };

@@ -9,19 +9,19 @@ import { clientStreamProblem, methodOf } from './problems.ts';
 import type { GrpcSpec } from './spec.ts';
 import { healthNumber, statusNumber } from './status-words.ts';
 
-/** A call that can be made: templates filled in. */
+/** A prepared call: templates filled in. */
 export interface PreparedCall {
   readonly hostname: string;
-  /** The name for TLS; undefined: that of the host. */
+  /** TLS server name; undefined: the host. */
   readonly serverName: string | undefined;
   readonly metadata: readonly { readonly key: string; readonly value: string }[];
-  /** What the health service is asked about; undefined: another method is called. */
+  /** Service named in the health request; undefined for another method. */
   readonly healthService: string | undefined;
   readonly service: string;
   readonly method: string;
   /** As JSON. */
   readonly message: string;
-  /** The types of the method where the check brings them; undefined: the server is asked. */
+  /** The types of the method if the check contains them; undefined: the server provides them. */
   readonly types: ProtoMethod | undefined;
   readonly trace: RequestTrace | undefined;
   readonly assertions: readonly Assertion[];
@@ -29,7 +29,7 @@ export interface PreparedCall {
 
 type Prepared = PreparedCall | { readonly failure: Failure };
 
-/** Fills in the templates of a gRPC monitor, or says what is wrong with the definition. @throws TemplateError */
+/** Fills in the templates of a gRPC monitor, or returns what is wrong with the definition. @throws TemplateError */
 export function prepareCall(
   request: GrpcSpec['request'],
   variables: Readonly<Record<string, string>>,
@@ -92,7 +92,7 @@ function typesOf(text: string, method: { readonly service: string; readonly meth
   return new ProtoMethod([fileDescriptorOf(parseProtoFile(text))], method);
 }
 
-/** Names of statuses are compared as their numbers. */
+/** Replaces the names of statuses with their numbers, so that they compare equal. */
 function withUsualTarget(assertion: Assertion): Assertion {
   const { source, target } = assertion;
   if (source === 'GRPC_STATUS_CODE') return { ...assertion, target: String(statusNumber(target) ?? target) };

@@ -3,12 +3,12 @@ import type { Runner } from '../contract/outcome.ts';
 import type { GrpcDetail } from './detail.ts';
 import type { GrpcSpec } from './spec.ts';
 
-/** Makes the first run of a thread as quick as the others. */
+/** Makes the first run of a thread as fast as later ones. */
 export const warmUp = warmUpTcp;
 
 /**
- * Runs a gRPC monitor. What reads messages comes with the first run of a thread: it takes 20 MB, which agents without such monitors
- * are to have for something else.
+ * Runs a gRPC monitor. The first run of a thread loads the message decoder: it takes 20 MB, which agents without such
+ * monitors should not spend.
  */
 export const runGrpc: Runner<GrpcSpec, GrpcDetail> = async (spec, context) => {
   const startMs = performance.now();

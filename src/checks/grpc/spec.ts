@@ -76,7 +76,7 @@ const GrpcConfig = z
     if (!isFile && config.protoContent !== '') refuse('protoContent', 'needs serviceDefinition PROTO_FILE');
   });
 
-/** A gRPC monitor: one call, and what the server answers. */
+/** A gRPC monitor: one call, and assertions on its response. */
 export const GrpcSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z
@@ -119,7 +119,7 @@ export const GrpcSpec = z.object({
 });
 export type GrpcSpec = z.output<typeof GrpcSpec>;
 
-/** What answers never show of a gRPC monitor. */
+/** Values of a gRPC monitor that API responses never show. */
 export const maskedInGrpc: readonly MaskedValue[] = [
   {
     path: ['request', 'grpcConfig', 'metadata'],

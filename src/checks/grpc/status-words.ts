@@ -1,4 +1,4 @@
-/** Names of statuses by number, as the API writes and takes them; the probe has the same for what it meets. */
+/** Names of statuses by number, as the API writes and accepts them; the probe has its own copy. */
 const statusNames = [
   ...['OK', 'CANCELLED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS'],
   ...['PERMISSION_DENIED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED', 'OUT_OF_RANGE'],
@@ -6,12 +6,12 @@ const statusNames = [
 ];
 const healthNames = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 
-/** The number of a status of gRPC, by its number or name. */
+/** Returns the number of a gRPC status, given its number or name. */
 export function statusNumber(written: string): number | undefined {
   return numberIn(statusNames, written);
 }
 
-/** The same for a status of the health service. */
+/** Does the same for a status of the health service. */
 export function healthNumber(written: string): number | undefined {
   return numberIn(healthNames, written);
 }

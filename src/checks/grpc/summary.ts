@@ -3,7 +3,7 @@ import { code, comparedText, fact, took, traceFact } from '../summary/parts.ts';
 import { certificateSections, probeParts } from '../summary/probe-parts.ts';
 import type { GrpcDetail } from './detail.ts';
 
-/** What people read of a gRPC monitor's result. */
+/** Summarizes a gRPC monitor's result for people. */
 export function summaryOf(detail: GrpcDetail): DetailSummary {
   const { request, response } = detail;
   const call: SummarySection = {
@@ -63,7 +63,7 @@ function responseSection(response: NonNullable<GrpcDetail['response']>): Summary
   };
 }
 
-/** Keys may come several times. */
+/** Joins the values of repeated keys. */
 function headersOf(metadata: GrpcDetail['request']['metadata']): Record<string, string> {
   const groups = Object.entries(Object.groupBy(metadata, ({ key }) => key));
   return Object.fromEntries(

@@ -19,7 +19,7 @@ const maxMethods = 100;
 
 type Entries = readonly { readonly key: string; readonly value: string }[];
 
-/** What was sent; as it was written where nothing could be. */
+/** The request as sent, or as defined if nothing was sent. */
 export function requestView(
   { url, port, ipFamily, skipSSL, serverName, timeout, grpcConfig }: GrpcSpec['request'],
   prepared: PreparedCall | undefined,
@@ -37,7 +37,7 @@ export function requestView(
   };
 }
 
-/** What came. */
+/** The response as received. */
 export function responseView(
   { port, grpcConfig: { mode } }: GrpcSpec['request'],
   {
@@ -79,17 +79,17 @@ export function responseView(
   };
 }
 
-/** Credentials are sent and compared, but not shown. */
+/** Masks credentials: they are sent and compared, but not shown. */
 function shownEntries(entries: Entries): { key: string; value: string }[] {
   return entries.map(({ key, value }) => ({ key, value: isCredentialHeader(key) ? mask : value }));
 }
 
-/** What the assertions of a gRPC monitor are about. */
+/** Sources of the assertions of a gRPC monitor. */
 export function sourcesOf(result: GrpcProbeResult, answer: ReadAnswer, responseTimeMs: number): Sources {
   const { document, status, healthStatus } = answer;
   const metadata = () => joined([...(result.end?.metadata ?? []), ...(result.end?.trailers ?? [])]);
   return {
-    // Assertions compare whole milliseconds; `EQUALS 120` could never hold otherwise.
+    // Assertions compare whole milliseconds; otherwise `EQUALS 120` could never hold.
     RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
     GRPC_STATUS_CODE: () => ({ kind: 'value', value: status.code }),
     GRPC_HEALTHCHECK_STATUS: () => ({ kind: 'value', value: healthStatus }),
@@ -103,7 +103,7 @@ export function sourcesOf(result: GrpcProbeResult, answer: ReadAnswer, responseT
   };
 }
 
-/** Keys that come several times have their values in one. */
+/** Joins the values of repeated keys. */
 function joined(entries: Entries): Record<string, string> {
   const map = new Map<string, string>();
   for (const { key, value } of entries) {

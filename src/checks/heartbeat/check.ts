@@ -4,7 +4,7 @@ import type { DetailSummary } from '../summary/detail-summary.ts';
 import { fact, inWords } from '../summary/parts.ts';
 import { HeartbeatSpec, limitsOf, pingStates } from './spec.ts';
 
-/** What is known of a ping, or of its absence. */
+/** Details of a ping, or of its absence. */
 export const HeartbeatDetail = z.object({
   state: z.string(),
   source: z.string().nullable(),
@@ -12,13 +12,13 @@ export const HeartbeatDetail = z.object({
 });
 export type HeartbeatDetail = z.infer<typeof HeartbeatDetail>;
 
-/** What people read of a ping that a job sent, or of one that did not come. */
+/** Summarizes a ping of a job, or a missing ping, for people. */
 function summaryOf({ state, source, userAgent }: HeartbeatDetail): DetailSummary {
   const facts = [fact('State', inWords(state)), fact('From', source), fact('Sent by', userAgent)];
   return { sections: [{ title: 'Ping', facts }] };
 }
 
-/** Nobody runs it: the job that is watched calls in, and silence is the failure. */
+/** Has no runs: the watched job sends pings, and a missing ping is the failure. */
 export const heartbeat = defineCheckType({
   name: 'HEARTBEAT',
   route: 'heartbeat',

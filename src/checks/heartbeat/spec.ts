@@ -6,7 +6,7 @@ const units = ['seconds', 'minutes', 'hours', 'days'] as const;
 const shortestPeriodMs = 30_000;
 const longestMs = 365 * unitMs.days;
 
-/** How often a job says that it is alive, and how late it may be (check model 1.7). */
+/** How often a job sends a ping, and how late a ping may be (check model 1.7). */
 const Heartbeat = z
   .object({
     period: z.number().min(0).describe('Expected interval between pings: 30 seconds to 365 days'),
@@ -45,7 +45,7 @@ const Heartbeat = z
 export const HeartbeatSpec = z.object({ heartbeat: Heartbeat });
 export type HeartbeatSpec = z.output<typeof HeartbeatSpec>;
 
-/** The period and the grace time of a monitor, in milliseconds. */
+/** Returns the period and the grace time of a monitor, in milliseconds. */
 export function limitsOf({ heartbeat }: HeartbeatSpec): { periodMs: number; graceMs: number } {
   return {
     periodMs: Math.round(heartbeat.period * unitMs[heartbeat.periodUnit]),
@@ -53,9 +53,6 @@ export function limitsOf({ heartbeat }: HeartbeatSpec): { periodMs: number; grac
   };
 }
 
-/**
- * What the events of checks whose targets call in can be: pings, or, `FAILING`, the absence of one (check
- * model 3.5).
- */
+/** States of the events of checks whose targets send pings: a ping or, as `FAILING`, its absence (check model 3.5). */
 export const pingStates = ['EARLY', 'RECEIVED', 'GRACE', 'LATE', 'FAILING'] as const;
 export type PingState = (typeof pingStates)[number];

@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util';
 
-/** Most of a body that is stored with a result, in bytes; assertions see more. */
+/** Most bytes of a body that are stored with a result; assertions see more. */
 export const maxStoredBytes = 256 * 1024;
 /** Images up to this size are stored as base64. */
 const maxImageBytes = 64 * 1024;
@@ -17,11 +17,10 @@ export interface StoredBody {
 }
 
 /**
- * The part of a body that goes into a result: text up to a limit, small images as base64, and for other
- * binary content a few words instead.
+ * Returns the part of a body that goes into a result: text up to a limit, small images as base64, and a short note in
+ * place of other binary content.
  *
- * @param isTextWanted true when the check itself looks at the body as text; binary content is then shown as
- *   well.
+ * @param isTextWanted true if the check itself inspects the body as text; binary content is then stored as text too.
  */
 export function storedBody(bytes: Buffer, contentType: string, isTextWanted: boolean): StoredBody {
   const type = mediaType(contentType);
@@ -39,7 +38,7 @@ export function storedBody(bytes: Buffer, contentType: string, isTextWanted: boo
   return { ...cutText(text, isCut), encoding: undefined };
 }
 
-/** Text of at most the limit, whose characters may take more bytes here than they took on the wire. */
+/** Truncates text to the limit; its characters may take more bytes here than in the encoding of the response. */
 export function cutText(text: string, isCut = false): { readonly body: string; readonly isCut: boolean } {
   // A UTF-16 unit takes at most three bytes of UTF-8: most texts need no count.
   if (text.length * 3 <= maxStoredBytes || Buffer.byteLength(text) <= maxStoredBytes) {
@@ -49,21 +48,21 @@ export function cutText(text: string, isCut = false): { readonly body: string; r
   return { body: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true }), isCut: true };
 }
 
-/** `type/subtype` of a Content-Type in lower case. */
+/** Returns the `type/subtype` of a Content-Type in lower case. */
 export function mediaType(contentType: string): string {
   return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 }
 
-/** Whether a Content-Type says JSON. */
+/** Whether a Content-Type is JSON. */
 export function isJsonType(contentType: string): boolean {
   return /^(application|text)\/(.+\+)?json$/.test(mediaType(contentType));
 }
 
 /**
- * A body as text: a byte order mark decides, then the charset of the Content-Type, then what HTML or XML say of
- * themselves, then UTF-8. Bytes that are not valid become U+FFFD.
+ * Decodes a body: a byte order mark decides, then the charset of the Content-Type, then the one that HTML or XML
+ * declares, then UTF-8. Invalid bytes become U+FFFD.
  *
- * @param isPart true when the bytes may end in the middle of a character, which is then left out.
+ * @param isPart true if the bytes may end in the middle of a character, which is then omitted.
  */
 export function decodeText(bytes: Buffer, contentType: string, isPart = false): string {
   if (bytes.length === 0) return '';
@@ -83,12 +82,12 @@ function charsetOf(contentType: string): string | undefined {
   return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1];
 }
 
-/** How far into a document browsers look for what it says of its charset. */
+/** How many bytes of a document browsers search for a declared charset. */
 const prescanBytes = 1024;
 const xmlDeclaration = /^\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']/i;
 const metaCharset = /<meta\s[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)/i;
 
-/** The charset that an HTML or XML document names in itself (HTML standard, "prescan a byte stream"). */
+/** Returns the charset that an HTML or XML document declares (HTML standard, "prescan a byte stream"). */
 function declaredCharset(bytes: Buffer, contentType: string): string | undefined {
   const type = mediaType(contentType);
   const isXml = /[/+]xml$/.test(type);
@@ -98,7 +97,7 @@ function declaredCharset(bytes: Buffer, contentType: string): string | undefined
   const declared =
     xmlDeclaration.exec(beginning)?.[1] ??
     (isXml && !type.includes('html') ? undefined : metaCharset.exec(withoutComments)?.[1]);
-  // What could be read as ASCII so far is not UTF-16, whatever it says.
+  // A document that has been readable as ASCII so far is not UTF-16, whatever it declares.
   return declared !== undefined && /^utf-?16/i.test(declared) ? undefined : declared;
 }
 
@@ -106,7 +105,7 @@ function decoderFor(label: string): TextDecoder {
   try {
     return new TextDecoder(label);
   } catch (error) {
-    // A charset nobody knows: UTF-8 is the best guess.
+    // An unknown charset: UTF-8 is the best guess.
     if (error instanceof RangeError) return new TextDecoder();
     throw error;
   }

@@ -2,7 +2,7 @@ import { daysLeft } from '@picket/lib/figures/days-left.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { CertificateDetail } from './detail.ts';
 
-/** What a probe has read of a certificate; see src/probes/connection/certificate.ts. */
+/** A certificate as a probe has read it; see src/probes/connection/certificate.ts. */
 interface CertificateFacts {
   readonly subject: string | null;
   readonly issuer: string | null;
@@ -13,7 +13,7 @@ interface CertificateFacts {
   readonly hostname?: string;
 }
 
-/** What a result shows of a certificate; null when none was seen, or none that makes sense. */
+/** Returns the certificate as a result shows it; null without one, or if its dates are invalid. */
 export function certificateDetail(facts: CertificateFacts | undefined): CertificateDetail | null {
   if (!facts || expiryOf(facts).certificateExpiresAt === undefined) return null;
   const { hostname, subject, issuer, validToMs, chainValidToMs, protocol, cipher } = facts;
@@ -28,11 +28,11 @@ export function certificateDetail(facts: CertificateFacts | undefined): Certific
   };
 }
 
-/** The part of an outcome that says when the target's certificate expires. */
+/** The part of an outcome that states when the target's certificate expires. */
 export function expiryOf(
   facts: CertificateFacts | undefined,
 ): Pick<Outcome<unknown>, 'certificateExpiresAt'> {
-  // A certificate may have any bytes where its dates should be.
+  // A certificate may contain any bytes in place of its dates.
   const isDated = facts && Number.isFinite(facts.validToMs) && Number.isFinite(facts.chainValidToMs);
   return isDated ? { certificateExpiresAt: facts.chainValidToMs } : {};
 }

@@ -2,7 +2,7 @@ import { matchesGlob } from '@picket/lib/text.ts';
 import type { ClientCertificate } from '../contract/run-context.ts';
 
 /**
- * The certificate whose `host` fits a host name: an exact one before one with wildcards, then the first of
+ * Returns the certificate whose `host` matches a host name: an exact match before one with wildcards, then the first of
  * the list. `*` stands for any characters.
  */
 export function clientCertificateFor(

@@ -6,11 +6,17 @@ import { assertionSchema, type Comparison } from '../judging/assertion.ts';
 import type { SourceValue } from '../judging/evaluate.ts';
 import { certificateDetail } from './certificate.ts';
 
-/** What `CONNECTION` assertions can look at; all but the address and its family are numbers, so that `GREATER_THAN 1.1` works. */
+/**
+ * Properties of `CONNECTION` assertions; all but the address and its family are numbers, so that `GREATER_THAN 1.1`
+ * works.
+ */
 const tcpProperties = ['tlsVersion', 'certificateDaysRemaining', 'ipAddress', 'ipFamily'] as const;
 const httpProperties = ['httpVersion', ...tcpProperties, 'redirectCount'] as const;
 
-/** The assertions of a check type that connects: its own sources, and `CONNECTION` with one of its properties. */
+/**
+ * Returns the assertion schema of a check type that connects: its own sources, and `CONNECTION` with one of its
+ * properties.
+ */
 function schemaWith<
   const Source extends readonly [string, ...string[]],
   const Allowed extends readonly [Comparison, ...Comparison[]],
@@ -23,7 +29,7 @@ function schemaWith<
   });
 }
 
-/** The assertions of a check type over HTTP. */
+/** Returns the assertion schema of a check type over HTTP. */
 export function httpAssertionSchema<
   const Source extends readonly [string, ...string[]],
   const Allowed extends readonly [Comparison, ...Comparison[]],
@@ -31,7 +37,7 @@ export function httpAssertionSchema<
   return schemaWith(httpProperties, sources, allowed);
 }
 
-/** The assertions of a check type over a connection alone. */
+/** Returns the assertion schema of a check type over a plain connection. */
 export function tcpAssertionSchema<
   const Source extends readonly [string, ...string[]],
   const Allowed extends readonly [Comparison, ...Comparison[]],
@@ -44,7 +50,7 @@ interface Connected {
   readonly address: string | null;
 }
 
-/** What is known of any connection. What it did not have (TLS, a certificate) is null. */
+/** Fields of any connection. Absent parts (TLS, a certificate) are null. */
 function connectionFields({ certificate, address }: Connected) {
   const shown = certificateDetail(certificate);
   const tlsVersion = /^TLSv([\d.]+)$/.exec(shown?.protocol ?? '')?.[1];
@@ -60,7 +66,7 @@ export function tcpConnectionSource(result: Connected): SourceValue {
   return { kind: 'fields', fields: connectionFields(result) };
 }
 
-/** The last connection of the chain; its certificate is the one of the chain that expires first. */
+/** The last connection of the chain, with the certificate of the chain that expires first. */
 export function connectionSource(result: HttpProbeResult): SourceValue {
   const { head, redirectCount } = result;
   const fields: Readonly<Record<(typeof httpProperties)[number], unknown>> = {

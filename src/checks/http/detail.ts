@@ -4,7 +4,7 @@ import { RouteField } from '../contract/facts.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
-/** Milliseconds since the start of the request chain at which each step was done (check model 3.1). */
+/** Milliseconds from the start of the request chain to the end of each step (check model 3.1). */
 export const HttpTimings = z.object({
   socket: z.number(),
   lookup: z.number(),
@@ -14,8 +14,8 @@ export const HttpTimings = z.object({
 });
 
 /**
- * Milliseconds each step took. `firstByte` includes TLS, as the public phases do; `tls` and `proxy` tell
- * those parts apart. With redirects each phase is the sum over the chain.
+ * Duration of each step in milliseconds. `firstByte` includes TLS, as the public phases do; `tls` and `proxy` list
+ * those parts separately. With redirects each phase is the sum over the chain.
  */
 export const HttpTimingPhases = z.object({
   wait: z.number(),
@@ -30,20 +30,20 @@ export const HttpTimingPhases = z.object({
 export type HttpTimings = z.infer<typeof HttpTimings>;
 export type HttpTimingPhases = z.infer<typeof HttpTimingPhases>;
 
-/** What the target showed of itself in TLS; valid or not. */
+/** The target's TLS certificate, valid or not. */
 export const CertificateDetail = z
   .object({
     /**
-     * The host that showed it; of a chain of redirects, the one whose certificates expire first. Absent for checks
-     * with one host, and in results of older agents.
+     * Host that presented it; in a chain of redirects, the host whose certificate chain expires first. Absent for
+     * checks with one host, and in results of older agents.
      */
     host: z.string().optional(),
-    /** Common names; null for a certificate without. */
+    /** Common names; null for a certificate without one. */
     subject: z.string().nullable(),
     issuer: z.string().nullable(),
     /** When the certificate itself expires. */
     validTo: z.iso.datetime(),
-    /** Whole days until the first certificate of the chain expires; negative once it has. */
+    /** Whole days until the first certificate of the chain expires; negative after that. */
     daysRemaining: z.int(),
     /** Such as `TLSv1.3`. */
     protocol: z.string().nullable(),
@@ -52,7 +52,7 @@ export const CertificateDetail = z
   .meta({ id: 'CertificateDetail' });
 export type CertificateDetail = z.infer<typeof CertificateDetail>;
 
-/** A request whose answer led to another address. */
+/** A request whose response redirected to another URL. */
 export const HttpRedirectDetail = z
   .object({ href: z.string(), status: z.int(), timingPhases: HttpTimingPhases })
   .meta({ id: 'HttpRedirectDetail' });
@@ -75,7 +75,7 @@ export const JobLog = z
   })
   .nullable();
 
-/** What a run over HTTP found out, as `apiCheckResult` shows it (check model 3.1). */
+/** Result of a run over HTTP, shown as `apiCheckResult` (check model 3.1). */
 export const HttpDetail = z
   .object({
     assertions: z.array(EvaluatedAssertion),
@@ -85,9 +85,9 @@ export const HttpDetail = z
       data: z.string(),
       headers: HeaderMap,
       params: HeaderMap,
-      /** The name for TLS, where the check sets one. */
+      /** TLS server name, if the check sets one. */
       serverName: z.string().optional(),
-      /** What its host got as `traceparent`, with the id of the trace in it; absent where it got none. */
+      /** The `traceparent` header that the host received, with the trace id in it; absent if it received none. */
       traceparent: z.string().optional(),
     }),
     response: z.object({
@@ -99,15 +99,15 @@ export const HttpDetail = z
       timingPhases: HttpTimingPhases.nullable(),
       href: z.string(),
       truncated: z.boolean(),
-      /** Where reading the body stopped, in decoded bytes, because there was more than the agent reads. */
+      /** Where reading the body stopped, in decoded bytes, if it exceeds the agent's limit. */
       readLimitBytes: z.int().nullable().default(null),
       bodyEncoding: z.literal('base64').optional(),
       httpVersion: z.enum(['1.0', '1.1', '2']).nullable(),
       ipAddress: z.string().nullable(),
-      /** Of that address; absent in results of older agents. */
+      /** Family of that address; absent in results of older agents. */
       ipFamily: z.enum(ipFamilies).nullable().optional(),
       redirectCount: z.int(),
-      /** The requests that led here, in their order; absent in results of older agents, and without any. */
+      /** The redirects that led here, in order; absent in results of older agents, and without redirects. */
       redirects: z.array(HttpRedirectDetail).optional(),
       certificate: CertificateDetail.nullable().default(null),
     }),

@@ -11,13 +11,13 @@ import { probeFailure } from '../judging/probe-failure.ts';
 import { type Diagnosed, withDiagnosis } from '../runner/diagnosis.ts';
 import { connectionObstacle, pinnedResolver, repeatConnection } from '../runner/repeat-connection.ts';
 
-/** Nobody reads what a repeated request brings. */
+/** The response of a repeated request is not used. */
 const maxBodyBytes = 64 * 1024;
 
-/** Methods that change nothing at the target (RFC 9110 section 9.2.1): sending them again does no harm. */
+/** Methods that change nothing at the target (RFC 9110 section 9.2.1): repeating them does no harm. */
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** Sends the request of a check, and gathers evidence when the network fails it. */
+/** Sends the request of a check, and gathers evidence if the network makes it fail. */
 export async function probeWithDiagnosis(
   request: HttpProbeRequest,
   controls: HttpProbeControls,
@@ -40,7 +40,7 @@ export async function probeWithDiagnosis(
   );
 }
 
-/** Sends a request once more, to the address that it failed at, or makes its connection alone. */
+/** Repeats a request to the address at which it failed, or only its connection. */
 async function repeat(
   request: HttpProbeRequest,
   peer: ContactAttempt,

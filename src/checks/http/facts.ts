@@ -27,7 +27,7 @@ export function httpFacts(detail: HttpDetail): RunFacts {
 
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'ws:': 80, 'https:': 443, 'wss:': 443 };
 
-/** Where a request went. */
+/** Facts about the URL of a request. */
 export function urlFacts(url: string): Pick<RunFacts, 'url' | 'host' | 'port'> {
   const parsed = URL.parse(url);
   return {

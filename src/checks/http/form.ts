@@ -2,7 +2,7 @@ import { addressesWords } from '../addresses/fields.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import type { FormLayout } from '../contract/definition/form-layout.ts';
 
-/** How forms show a request over HTTP. */
+/** How forms show an HTTP request. */
 export const httpForm: FormLayout = {
   'request.method': { label: 'Method' },
   'request.url': { label: 'URL', hint: 'Starts with http:// or https://; {{VARIABLES}} are filled in.' },

@@ -1,15 +1,15 @@
 import { textOfHeader } from '@picket/lib/wire/header-text.ts';
 
-/** Headers as a parser gives them: names in lower case, repeated ones with their values apart. */
+/** Headers as a parser returns them: names in lower case, the values of repeated ones as a list. */
 type HeaderLists = Readonly<Record<string, string | readonly string[]>>;
 
-/** The first value of a header as text, or "". */
+/** Returns the first value of a header, or "". */
 export function headerValue(headers: HeaderLists | undefined, name: string): string {
   const value = headers?.[name];
   return textOfHeader(typeof value === 'object' ? (value[0] ?? '') : (value ?? ''));
 }
 
-/** Headers as text, repeated ones as one, the way RFC 9110 section 5.3 joins them. */
+/** Returns headers as text, repeated ones joined as in RFC 9110 section 5.3. */
 export function joinedHeaders(headers: HeaderLists | undefined): Record<string, string> {
   const joined: [string, string][] = [];
   for (const [name, value] of Object.entries(headers ?? {})) {
@@ -18,7 +18,7 @@ export function joinedHeaders(headers: HeaderLists | undefined): Record<string, 
   return Object.fromEntries(joined);
 }
 
-/** A list of headers, names and values in turn, as a map of texts. */
+/** Converts a list of alternating header names and values to a map. */
 export function headerPairs(list: readonly string[]): Record<string, string> {
   const map: Record<string, string> = {};
   for (let index = 0; index + 1 < list.length; index += 2) {
@@ -27,7 +27,7 @@ export function headerPairs(list: readonly string[]): Record<string, string> {
   return map;
 }
 
-/** The query of a URL as a map. */
+/** Returns the query of a URL as a map. */
 export function queryMap(url: URL): Record<string, string> {
   if (url.search === '') return {};
   const map: Record<string, string> = {};

@@ -4,11 +4,11 @@ import type { RunContext } from '../contract/run-context.ts';
 import { templateFailure } from '../judging/filled.ts';
 import { render } from '../judging/templating.ts';
 
-/** A location's proxy, or why it cannot be used; of what a run is given, only what is asked for that. */
+/** A location's proxy, or why it cannot be used; takes only the necessary part of a run's context. */
 type Located = Pick<RunContext, 'proxyUrl' | 'variables'>;
 export type LocationProxy = { readonly proxy: ForwardProxy | undefined } | { readonly failure: Failure };
 
-/** The URL of the location's proxy with its templates filled in; undefined without one. */
+/** Returns the URL of the location's proxy with its templates filled in; undefined without a proxy. */
 function filledUrl({
   proxyUrl,
   variables,
@@ -26,24 +26,24 @@ function filledUrl({
   }
 }
 
-/** The location's proxy. */
+/** Returns the location's proxy. */
 export function locationProxy(located: Located): LocationProxy {
   const filled = filledUrl(located);
   return 'failure' in filled ? filled : { proxy: filled.url && proxyFromUrl(filled.url) };
 }
 
-/** Whether there is one, and nothing is wrong with it. */
+/** Whether a usable proxy is set. */
 export function isProxied(found: LocationProxy): boolean {
   return 'proxy' in found && found.proxy !== undefined;
 }
 
-/** The same for what is no HTTP: only a proxy of SOCKS carries that. */
+/** Returns the location's proxy for protocols other than HTTP, which only a SOCKS proxy carries. */
 export function socksProxy(located: Located): LocationProxy {
   const found = locationProxy(located);
   return 'proxy' in found && found.proxy?.protocol === 'http' ? { proxy: undefined } : found;
 }
 
-/** The same for scripts, as a URL. */
+/** Returns the URL of the location's proxy for scripts. */
 export function scriptProxyUrl(
   located: Located,
   { hasBrowser }: { readonly hasBrowser: boolean },

@@ -17,7 +17,7 @@ interface Pair {
   readonly value: string;
 }
 
-/** A request as a check describes it, templates and all. */
+/** A request as a check defines it, with templates. */
 export interface HttpRequestSpec {
   readonly method: string;
   readonly url: string;
@@ -39,18 +39,18 @@ export interface HttpRequestSpec {
 export interface PreparedRequest {
   readonly url: URL;
   readonly method: string;
-  /** The name for TLS; undefined: that of the URL's host. */
+  /** TLS server name; undefined: the URL's host. */
   readonly serverName: string | undefined;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: readonly string[];
   readonly body: string | undefined;
   readonly proxy: ForwardProxy | undefined;
-  /** The trace that the hosts it names are to go on with; undefined where the check brings none. */
+  /** Trace context for the hosts that it names; undefined if the check sends none. */
   readonly trace: RequestTrace | undefined;
   readonly assertions: readonly Assertion[];
 }
 
-/** Of a URL: in plain text, and in TLS. */
+/** URL schemes without and with TLS. */
 type Schemes = readonly [plain: string, secure: string];
 const httpSchemes: Schemes = ['http', 'https'];
 
@@ -62,14 +62,14 @@ const contentTypes = {
   FORM: 'application/x-www-form-urlencoded',
 } as const;
 
-/** Fills in the templates of a request and completes it, or says what is wrong with the definition. */
+/** Fills in the templates of a request and completes it, or returns what is wrong with the definition. */
 export function prepareRequest(
   spec: HttpRequestSpec,
   options: {
     readonly variables: Readonly<Record<string, string>>;
     readonly proxyUrl: string | null;
     readonly log: RunLog;
-    /** What the URL may begin with; http and https when absent. */
+    /** Allowed schemes of the URL; http and https when absent. */
     readonly schemes?: Schemes | undefined;
   },
 ): { readonly request: PreparedRequest } | { readonly failure: Failure } {
@@ -108,7 +108,7 @@ export function prepareRequest(
   }
 }
 
-/** Longest host name DNS can carry (RFC 1035 section 2.3.4), without a trailing dot. */
+/** Longest host name that DNS can carry (RFC 1035 section 2.3.4), without a trailing dot. */
 const maxHostnameLength = 253;
 
 function urlProblem(written: string, url: URL | null, [plain, secure]: Schemes): string {
@@ -118,7 +118,7 @@ function urlProblem(written: string, url: URL | null, [plain, secure]: Schemes):
   return `${shown} is not a valid ${plain} or ${secure} URL${hint}`;
 }
 
-/** Appends query parameters to the query the URL already has. */
+/** Appends query parameters to the existing query of the URL. */
 function addQuery(url: URL, parameters: readonly Pair[], variables: Readonly<Record<string, string>>): void {
   if (parameters.length === 0) return;
   const added = parameters.map(
@@ -148,7 +148,7 @@ function headersOf(
       continue;
     }
     names.add(lowerName);
-    // A line break at the end of a variable is the usual accident; inside a value it stays and is refused.
+    // A line break at the end of a variable is a common accident; inside a value it stays and is refused.
     own.push(name, headerOfText(render(value, variables, 'raw').trim()));
   }
   const defaults: string[] = [];

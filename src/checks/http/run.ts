@@ -23,7 +23,7 @@ import { isProxied, locationProxy } from './location-proxy.ts';
 import { type HttpRequestSpec, type PreparedRequest, prepareRequest } from './request.ts';
 import { detailOf, noResponse, type OwnDetail, responseOf } from './view.ts';
 
-/** A check that sends one HTTP request: what URL monitors and API checks have in common. */
+/** A check that sends one HTTP request: the common part of URL monitors and API checks. */
 export interface HttpCheckSpec {
   readonly shouldFail: boolean;
   readonly request: HttpRequestSpec;
@@ -31,46 +31,43 @@ export interface HttpCheckSpec {
   readonly maxResponseTime: number | null;
 }
 
-/** Makes the first run of a thread as quick as the others. */
+/** Makes the first run of a thread as fast as later ones. */
 export const warmUp = warmUpHttp;
 
-/** A request that was sent and what came of it: a response with status 0 when nothing did. */
+/** A sent request and its response; without a response, one with status 0. */
 export interface HttpExchange {
   readonly request: PreparedRequest;
   readonly response: HttpDetail['response'];
-  /** The whole body as text, as far as it was read. */
+  /** Returns the body as text, as far as it was read. */
   bodyText(): string;
 }
 
-/** What happened between the answer and its verdict. */
+/** Result of the steps between the response and its verdict. */
 export interface AfterResponse {
-  /** The body that is judged and stored in place of the one that came. */
+  /** Body to judge and store in place of the received one. */
   readonly body?: string | undefined;
-  /** What went wrong there; it fails a run that has no other failure. */
+  /** Failures of those steps; they fail a run that has no other failure. */
   readonly failures: readonly Failure[];
 }
 
-/** What only some check types have. */
+/** Options of some check types. */
 export interface HttpRunOptions {
-  /** The client certificate to offer a host. */
+  /** Returns the client certificate for a host. */
   readonly clientCertificateFor?: ((hostname: string) => ClientCertificate | undefined) | undefined;
-  /**
-   * Called once, when the request is over and before anything is judged; without an exchange when it could
-   * not be made.
-   */
+  /** Called once, after the request and before judging; without an exchange if the request could not be made. */
   readonly afterwards?: ((exchange: HttpExchange | undefined) => Promise<AfterResponse>) | undefined;
 }
 
 const bodySources: ReadonlySet<string> = new Set(['TEXT_BODY', 'JSON_BODY']);
 
-/** Whether the body of a stream was left alone. */
+/** Whether the run left an endless body unread. */
 function isLeft({ error, head, body }: HttpProbeResult): boolean {
   return !error && head !== undefined && body.isTruncated && !body.isOverLimit && isEndless(head.headers);
 }
 
 const nothingAfterwards: AfterResponse = { failures: [] };
 
-/** Sends the request of a check and judges the response; of several addresses, what comes afterwards is of the first. */
+/** Sends the request of a check and judges the response; with several addresses, `afterwards` applies to the first. */
 export async function runHttp(
   spec: HttpCheckSpec,
   context: RunContext,
@@ -140,9 +137,9 @@ async function requestOnce(
 }
 
 /**
- * No request was sent.
+ * Returns the outcome of a run that sent no request.
  *
- * @param requestError what is wrong with the request; null when that is not the reason.
+ * @param requestError what is wrong with the request; null if that is not the reason.
  */
 export function unsentRequest(
   { method, url }: Pick<HttpRequestSpec, 'method' | 'url'>,
@@ -155,12 +152,12 @@ export function unsentRequest(
   return unsentOutcome(detail, failed, context, requestError);
 }
 
-/** What a host gets of the trace of a run. */
+/** Returns the trace headers for a host. */
 function traceHeaders({ trace }: PreparedRequest, hostname: string): readonly string[] {
   return trace?.isFor(hostname) ? ['traceparent', trace.traceparent] : [];
 }
 
-/** A body that was not read to its end, in words. */
+/** Describes a body that exceeds the read limit. */
 function overLimit(readBytes: number): string {
   return `the body exceeds the limit of an agent: data after the first ${readBytes} bytes is not judged, nor timed`;
 }
@@ -174,12 +171,12 @@ function exchangeOf(request: PreparedRequest, result: HttpProbeResult): HttpExch
   };
 }
 
-/** A run that sent nothing, with what went wrong besides. */
+/** Adds further failures to the outcome of a run that sent nothing. */
 function withFurther(outcome: Outcome<HttpDetail>, failures: readonly Failure[]): Outcome<HttpDetail> {
   return { ...outcome, errorMessages: [...outcome.errorMessages, ...failures.map(({ message }) => message)] };
 }
 
-/** Without a usable response nothing is judged, and what had arrived stays visible. */
+/** Reads a response. Without a usable response nothing is judged, but the received part stays visible. */
 function readResponse(
   spec: HttpCheckSpec,
   request: PreparedRequest,
@@ -206,14 +203,14 @@ function readResponse(
   };
 }
 
-/** spec.md `shouldFail`: the status rule is inverted; everything else still has to hold. */
+/** spec.md `shouldFail`: inverts the status rule; everything else must still hold. */
 function statusFailure(status: number, shouldFail: boolean): Failure | undefined {
   if (status >= 400 === shouldFail) return undefined;
   const hint = shouldFail ? ' (the check expects 400 or above)' : '';
   return failure('STATUS_UNEXPECTED', `Unexpected status ${status}${hint}`);
 }
 
-/** @param givenBody stands for the body that came, if there is one. */
+/** @param givenBody replaces the received body, if present. */
 function sourcesOf(result: HttpProbeResult, responseTimeMs: number, givenBody: string | undefined): Sources {
   const { head, body } = result;
   const contentType = headerValue(head?.headers, 'content-type');
@@ -224,13 +221,13 @@ function sourcesOf(result: HttpProbeResult, responseTimeMs: number, givenBody: s
   };
   return {
     STATUS_CODE: () => ({ kind: 'value', value: head?.status }),
-    // Assertions compare whole milliseconds; `EQUALS 120` could never hold otherwise.
+    // Assertions compare whole milliseconds; otherwise `EQUALS 120` could never hold.
     RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
     CONNECTION: () => connectionSource(result),
     HEADERS: () => ({ kind: 'headers', headers: joinedHeaders(head?.headers) }),
     TEXT_BODY: () => ({ kind: 'text', text: bodyText() }),
     JSON_BODY: () => {
-      // Whatever the content type says: many servers send JSON as text/plain, or without a type.
+      // Ignores the content type: many servers send JSON as text/plain, or without a type.
       try {
         return { kind: 'json', document: parseJson(bodyText()) };
       } catch (thrown) {

@@ -7,7 +7,7 @@ const phasesOf = (ms: number): HttpTimingPhases => ({
   total: 5 * ms,
 });
 
-/** The phases of a response that took time. */
+/** Returns the phases of a response that have a duration. */
 function phases(response: object): (readonly [string, number])[] {
   const detail = { assertions: [], jobLog: null, request: { params: {}, headers: {} }, response };
   const shown = summaryOf(detail as unknown as HttpDetail).phases ?? [];

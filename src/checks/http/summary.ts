@@ -3,7 +3,7 @@ import { code, comparedText, fact, took, traceFact } from '../summary/parts.ts';
 import { certificateSections, probeParts } from '../summary/probe-parts.ts';
 import type { HttpDetail, HttpRedirectDetail, HttpTimingPhases } from './detail.ts';
 
-/** What people read of a result over HTTP. */
+/** Summarizes an HTTP result for people. */
 export function summaryOf(detail: HttpDetail): DetailSummary {
   const { request, response } = detail;
   return {
@@ -60,7 +60,7 @@ function bodyTexts({ body, bodyEncoding, truncated }: HttpDetail['response']): S
   }));
 }
 
-/** JSON is easier to read with its structure; everything else stays as it came. */
+/** Indents JSON for reading and leaves everything else unchanged. */
 function indented(text: string): string {
   if (text.length > 200_000 || !/^\s*[[{]/.test(text)) return text;
   try {
@@ -70,7 +70,7 @@ function indented(text: string): string {
   }
 }
 
-/** The requests that led there, each with its response and its time. */
+/** Sections of the redirects, each with its response and its time. */
 function redirectSections(redirects: readonly HttpRedirectDetail[]): SummarySection[] {
   if (redirects.length === 0) return [];
   const time = (title: string) => ({ title, isNumber: true });
@@ -96,7 +96,7 @@ function redirectSections(redirects: readonly HttpRedirectDetail[]): SummarySect
 }
 
 /**
- * Each redirect is a phase of its own, before the phases of the last request: the stored phases are sums over the
+ * Shows each redirect as a phase of its own, before the phases of the last request: the stored phases are sums over the
  * chain.
  */
 function phasesOf({ timingPhases: phases, redirects = [] }: HttpDetail['response']): SummaryPhase[] {
@@ -118,7 +118,7 @@ function phasesOf({ timingPhases: phases, redirects = [] }: HttpDetail['response
     { name: 'TCP connection', kind: 'tcp', lengthMs: last('tcp') },
     { name: 'Proxy', kind: 'proxy', lengthMs: proxy },
     { name: 'TLS handshake', kind: 'tls', lengthMs: tls },
-    // The stored phase holds those of the proxy and of TLS.
+    // The stored phase includes those of the proxy and of TLS.
     {
       name: 'Waiting for response',
       kind: 'first-byte',

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { matchesGlob } from '@picket/lib/text.ts';
 
-/** The trace of a run as its requests name it (W3C Trace Context, level 1). */
+/** Trace context of a run's requests (W3C Trace Context, level 1). */
 export interface RequestTrace {
-  /** `00-TRACE-SPAN-01`: sampled, since the run was asked for. */
+  /** `00-TRACE-SPAN-01`: sampled, because the check requests the trace. */
   readonly traceparent: string;
-  /** Whether a host is to go on with it. */
+  /** Whether to send it to a host. */
   readonly isFor: (hostname: string) => boolean;
 }
 
 /**
- * A new trace for a request; undefined where no host is to go on with one, or the check writes the header itself.
+ * Creates a trace for a request; undefined if no host is to receive one, or the check sets the header itself.
  *
- * @param headers names and values in turn.
+ * @param headers alternating names and values.
  */
 export function traceOf(hosts: readonly string[], headers: readonly string[]): RequestTrace | undefined {
   const isWritten = headers.some((text, index) => index % 2 === 0 && text.toLowerCase() === 'traceparent');

@@ -9,10 +9,10 @@ import type { HttpDetail } from './detail.ts';
 import { headerPairs, headerValue, joinedHeaders, queryMap } from './header-map.ts';
 import type { PreparedRequest } from './request.ts';
 
-/** Letters of the address of a redirect that a result keeps at most. */
+/** Most characters of a redirect's URL that a result keeps. */
 const longestHref = 2_000;
 
-/** No answer came. */
+/** Response of a run that received none. */
 export const noResponse: HttpDetail['response'] = {
   status: 0,
   statusText: '',
@@ -32,7 +32,7 @@ export const noResponse: HttpDetail['response'] = {
 
 export type OwnDetail = Pick<HttpDetail, 'request' | 'response'>;
 
-/** What was sent, and what came. @param givenBody stands for the body that came, if there is one. */
+/** The request as sent and the response as received. @param givenBody replaces the received body, if present. */
 export function detailOf(
   request: PreparedRequest,
   result: HttpProbeResult,
@@ -52,7 +52,7 @@ export function detailOf(
   };
 }
 
-/** @param givenBody stands for the body that came, if there is one. */
+/** @param givenBody replaces the received body, if present. */
 export function responseOf(
   request: PreparedRequest,
   result: HttpProbeResult,
@@ -95,7 +95,7 @@ export function responseOf(
   };
 }
 
-/** Whether any host of the chain got the trace. */
+/** Whether any host of the chain received the trace context. */
 function wasTraced({ trace }: PreparedRequest, { redirects, url }: HttpProbeResult): boolean {
   const urls = [...redirects.map((redirect) => redirect.url), url];
   return urls.some((one) => trace?.isFor(bareHostname(one)));

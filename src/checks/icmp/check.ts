@@ -63,7 +63,7 @@ export const icmp = defineCheckType({
       millisecondsAt('latencyStdDev', 'Latency (std dev)', ['response', 'latency', 'stdDev']),
     ],
   },
-  // spec.md "ICMP monitor additions": both are required, and nothing says what for.
+  // spec.md "ICMP monitor additions" requires both without giving a reason.
   requiredOnUpdate: z.object({
     heartbeat: z.looseObject({}).describe('Required, not used'),
     script: z.string().describe('Required, not used'),

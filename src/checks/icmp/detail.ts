@@ -4,7 +4,7 @@ import { RouteField } from '../contract/facts.ts';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
-/** Round trip times of the replies, in milliseconds. */
+/** Round-trip times of the replies, in milliseconds. */
 export const IcmpLatency = z.object({
   avg: z.number(),
   min: z.number(),
@@ -13,26 +13,26 @@ export const IcmpLatency = z.object({
 });
 export type IcmpLatency = z.infer<typeof IcmpLatency>;
 
-/** What became of one echo request (check model 3.3; `from` and `error` are ours). */
+/** Result of one echo request (check model 3.3; `from` and `error` are ours). */
 export const PingResult = z.object({
   /** Counts from 0. */
   sequence: z.int(),
-  /** ICMP type and code of what came back; null when nothing did. */
+  /** ICMP type and code of the reply or error; null without one. */
   type: z.int().nullable(),
   code: z.int().nullable(),
   success: z.boolean(),
-  /** Milliseconds until the reply, or until the error when the network answered in the target's place. */
+  /** Milliseconds until the reply, or until an ICMP error from the network. */
   rtt: z.number().nullable(),
-  /** Time to live, or hop limit, the reply arrived with. */
+  /** Time to live, or hop limit, of the received reply. */
   ttl: z.int().nullable(),
-  /** Who answered: the target, or the host or router that sent an ICMP error. */
+  /** Sender of the reply: the target, or the host or router that sent an ICMP error. */
   from: z.string().nullable(),
-  /** Why there is no reply; null when there is one. */
+  /** Why there is no reply; null with a reply. */
   error: z.string().nullable(),
 });
 export type PingResult = z.infer<typeof PingResult>;
 
-/** What an ICMP monitor found out, as `apiCheckResult` shows it (check model 3.3). */
+/** Result of a run of an ICMP monitor, shown as `apiCheckResult` (check model 3.3). */
 export const IcmpDetail = z
   .object({
     assertions: z.array(EvaluatedAssertion),
@@ -51,7 +51,7 @@ export const IcmpDetail = z
       packetsReceived: z.int(),
       /** Bytes of each request with its ICMP header, without the IP header. */
       packetSize: z.int(),
-      /** Percent of the requests that were sent; null when none was. */
+      /** Percent of the sent requests; null if none was sent. */
       packetLoss: z.number().min(0).max(100).nullable(),
       dnsResolutionTime: z.number(),
       latency: IcmpLatency.nullable(),

@@ -10,16 +10,19 @@ import { type Diagnosed, withDiagnosis } from '../runner/diagnosis.ts';
 import type { Reading } from '../runner/probe-runner.ts';
 import { pinnedResolver } from '../runner/repeat-connection.ts';
 
-/** As few as show whether a loss goes on. */
+/** The fewest pings that show whether the loss continues. */
 const repeatedPings = 3;
 
-/** Pings of a check, and what they say. */
+/** Pings of a check and their result. */
 export interface ReadPings<Detail> {
   readonly result: IcmpProbeResult;
   readonly reading: Reading<Detail>;
 }
 
-/** Pings a host, and gathers evidence when the network loses too much: what came of a few more pings, packet by packet. */
+/**
+ * Pings a host, and gathers evidence if the network loses too many packets: the result of a few more pings, packet by
+ * packet.
+ */
 export async function pingWithDiagnosis<Detail>(
   pings: {
     readonly train: IcmpProbeRequest;
@@ -47,7 +50,7 @@ export async function pingWithDiagnosis<Detail>(
         });
         return held;
       },
-      // Assertions and the time say nothing about the network.
+      // Assertions and response times say nothing about the network.
       failureOf: ({ reading }) => reading.failure ?? reading.operationFailure,
       obstacleTo: ({ result }) => (result.address === null ? 'the name has no address to ping' : undefined),
       isSeenHanging: false,

@@ -28,9 +28,9 @@ const icmpHeaderBytes = 8;
 const defaultPingCount = 10;
 
 /**
- * Opens the best way to ping that works on this host, and makes a runner of it.
+ * Opens the best ICMP backend that works on this host, and creates a runner for it.
  *
- * @throws CapabilityMissing when there is none, with what would have to change.
+ * @throws CapabilityMissing if none works, with the required change.
  */
 export async function openIcmpRunner(): Promise<LoadedRunner<IcmpSpec, IcmpDetail>> {
   try {
@@ -60,7 +60,7 @@ export function icmpRunner(backend: IcmpBackend): Runner<IcmpSpec, IcmpDetail> {
   };
 }
 
-/** A check that can be run: templates filled in. */
+/** A prepared check: templates filled in. */
 interface PreparedPings {
   readonly assertions: readonly Assertion[];
   readonly train: IcmpProbeRequest;
@@ -94,7 +94,7 @@ function pingOnce(backend: IcmpBackend): Runner<IcmpSpec, IcmpDetail> {
   });
 }
 
-/** Fills in the templates of an ICMP monitor, or says what is wrong with the definition. @throws TemplateError */
+/** Fills in the templates of an ICMP monitor, or returns what is wrong with the definition. @throws TemplateError */
 function prepare(
   spec: IcmpSpec,
   { variables, log }: RunContext,
@@ -117,7 +117,7 @@ function prepare(
 
 interface Sizes {
   readonly count: number;
-  /** With the ICMP header. */
+  /** Including the ICMP header. */
   readonly packetBytes: number;
 }
 
@@ -132,7 +132,7 @@ function read(
 ): Reading<OwnDetail> {
   const { train, assertions } = prepared;
   logFamily(train.hostname, result.address, train.family, context.log);
-  // The engine reads what has arrived before it calls anything lost, however late it is.
+  // The engine reads received packets before it reports any as lost, however late it is.
   const isWaitingAlone = backend.clock === 'kernel' && !result.error;
   const response = responseOf(train.hostname, sizesOf(spec), result);
   const measured = {
@@ -154,12 +154,12 @@ function read(
     sources: sourcesOf(response),
     limits: spec,
     operationFailure: loss.failure,
-    // Packets that were lost stay lost, however the time is counted.
+    // Lost packets stay lost, whatever the response time.
     ...(loss.isDegraded && { degradedReasons: [] }),
   };
 }
 
-/** Why requests that this host did not send leave the loss unknown; the log has them in any case. */
+/** Returns the failure if requests that this host could not send leave the loss unknown; logs them in any case. */
 function unsentFailure(
   { spec, prepared: { train }, context }: Pick<Run, 'spec' | 'prepared' | 'context'>,
   result: IcmpProbeResult,
@@ -172,8 +172,8 @@ function unsentFailure(
   if (!firstUnsent) return undefined;
   const error = unsentError(firstUnsent.errno, result.address ?? train.hostname, backend);
   context.log.write('WARN', `${unsent.length} of ${train.count} requests do not count: ${error.message}`);
-  // A network that fails here loses packets on their way too: then a loss proves nothing about the target. A
-  // firewall drops its own share and no more: what did go out has to be answered.
+  // If the network fails here, it also loses packets in transit, so a loss proves nothing about the target. A firewall
+  // drops only its own share: the target must answer the packets that were sent.
   const isDecidedByLoss = spec.shouldFail ? !loss.failure : loss.failure || loss.isDegraded;
   const ofSent = responseOf(train.hostname, sizesOf(spec), { ...result, answers: sent });
   const isTargetsLoss =

@@ -6,11 +6,11 @@ import { assertionSchema } from '../judging/assertion.ts';
 
 /** check model 1.6: 56 data bytes. */
 export const defaultPacketBytes = 64;
-/** The header, and the random bytes by which a reply is known. */
+/** The header, and the random bytes that identify a reply. */
 const minPacketBytes = 16;
 const maxPacketBytes = 65_507;
 
-/** What `LATENCY` assertions can look at (check model 1.10). */
+/** Properties of `LATENCY` assertions (check model 1.10). */
 export const latencyProperties = ['avg', 'min', 'max', 'stdDev'] as const;
 
 const comparisons = [

@@ -4,7 +4,7 @@ import { code, fact, took } from '../summary/parts.ts';
 import { probeParts } from '../summary/probe-parts.ts';
 import type { IcmpDetail } from './detail.ts';
 
-/** What people read of an ICMP monitor's result. */
+/** Summarizes an ICMP monitor's result for people. */
 export function summaryOf(detail: IcmpDetail): DetailSummary {
   const { request, response } = detail;
   const { latency, packetLoss, packetsReceived, packetsSent, pingResults } = response;

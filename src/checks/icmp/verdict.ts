@@ -9,18 +9,18 @@ export interface LossLimits {
   readonly maxPacketLossThreshold: number | null;
 }
 
-/** The error of a request that no answer of any kind came to. */
+/** Error of a request without a reply or ICMP error. */
 export const noReply = 'no reply in time';
 
-/** What the loss of packets means for the check: nothing, that it is degraded, or why it failed. */
+/** Meaning of packet loss for the check: none, degraded, or why it failed. */
 export interface LossVerdict {
   readonly failure: Failure | undefined;
   readonly isDegraded: boolean;
 }
 
 /**
- * Judges the loss of packets (check model 1.6). The limits are inclusive, and nothing received at all fails
- * whatever they are. `shouldFail` turns that round: then such a loss is what the check wants.
+ * Judges the loss of packets (check model 1.6). The limits are inclusive; without any reply the check fails, whatever
+ * the limits. `shouldFail` inverts this: the check then expects such a loss.
  */
 export function judgeLoss(response: IcmpDetail['response'], limits: LossLimits): LossVerdict {
   const {
@@ -46,19 +46,19 @@ export function judgeLoss(response: IcmpDetail['response'], limits: LossLimits):
   return { failure: undefined, isDegraded };
 }
 
-/** Silence, or somebody on the way who said why. */
+/** Failure without replies: by silence, or by a router that reported a reason. */
 function noReplyFailure(sent: number, results: readonly PingResult[]): Failure {
   const router = results.find(({ from }) => from !== null)?.from;
   const message = `The target answered none of ${sent} echo requests${errorsIn(results)}`;
   return router ? failure('HOST_UNREACHABLE', message, { router }) : failure('NO_REPLY', message);
 }
 
-/** What came from others than the target, or was dropped here, each once with its number. */
+/** Lists ICMP errors from other hosts and packets dropped by this host, each distinct error with its count. */
 function errorsIn(results: readonly PingResult[]): string {
   const counts = new Map<string, number>();
   for (const { success, from, type, error } of results) {
     if (success || error === null) continue;
-    // Silence says nothing, nor does an error that came from nowhere.
+    // Silence carries no information, nor does an error without a sender.
     if (from === null && (type !== null || error === noReply)) continue;
     const text = from === null ? error : `${error} from ${from}`;
     counts.set(text, (counts.get(text) ?? 0) + 1);

@@ -12,14 +12,14 @@ const textSources: ReadonlySet<string> = new Set([
   'TEXT_RESPONSE',
 ]);
 
-/** The JSON paths and regular expressions of assertions that can never be evaluated. */
+/** Returns the problems with JSON paths and regular expressions of assertions that can never be evaluated. */
 export function assertionProblems(
   assertions: readonly Assertion[],
   path: readonly string[] = ['request', 'assertions'],
 ): DefinitionProblem[] {
   return assertions.flatMap(({ source, property, regex }, index) => {
     const isText = textSources.has(source);
-    // As it is evaluated: in texts, the property goes before `regex`.
+    // Same order as in the evaluation: for texts, `property` takes precedence over `regex`.
     const isRegexUsed = source === 'HEADERS' ? property !== '' : isText && property === '';
     const found = [
       ['property', jsonSources.has(source) && property !== '' ? jsonPathProblem(property) : undefined],

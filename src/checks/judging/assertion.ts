@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FailureCode } from '../contract/failure.ts';
 
-/** All comparisons an assertion can make (check model 1.10); each check type accepts a subset. */
+/** All comparisons of assertions (check model 1.10); each check type accepts a subset. */
 export const comparisons = [
   'EQUALS',
   'NOT_EQUALS',
@@ -21,11 +21,11 @@ export const comparisons = [
 export type Comparison = (typeof comparisons)[number];
 export const numericComparisons = ['EQUALS', 'NOT_EQUALS', 'GREATER_THAN', 'LESS_THAN'] as const;
 
-/** How the message of an assertion that did not hold begins; what it received stands behind `receivedWords`. */
+/** Beginning of the message of a failed assertion; the received value follows `receivedWords`. */
 export const assertionWords = 'Assertion failed: ';
 export const receivedWords = ', received ';
 
-/** The assertion schema of a check type, from the sources and comparisons it knows. */
+/** Returns the assertion schema of a check type with the given sources and comparisons. */
 export function assertionSchema<
   const Source extends readonly [string, ...string[]],
   const Allowed extends readonly [Comparison, ...Comparison[]],
@@ -50,7 +50,7 @@ export interface Assertion {
 
 export const failureCode = Symbol('failureCode');
 
-/** An assertion after a run: what was found, and why it did not hold (null when it did). */
+/** An evaluated assertion: the value found, and why the assertion failed (null if it holds). */
 export const EvaluatedAssertion = z
   .object({
     source: z.string(),
@@ -63,6 +63,6 @@ export const EvaluatedAssertion = z
   })
   .meta({ id: 'EvaluatedAssertion' });
 export type EvaluatedAssertion = z.infer<typeof EvaluatedAssertion> & {
-  /** What the run fails with, where that is not ASSERTION_FAILED; no part of the result. */
+  /** Failure code of the run, if not ASSERTION_FAILED; not part of the result. */
   readonly [failureCode]?: FailureCode;
 };

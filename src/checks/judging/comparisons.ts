@@ -5,13 +5,13 @@ import { areJsonEqual, isContainer, jsonText } from '@picket/lib/json/json-value
 import type { Comparison } from './assertion.ts';
 import { shownValue } from './verdict.ts';
 
-/** The target of a comparison itself cannot be compared with. */
+/** The target is not valid for the comparison. */
 export class TargetError extends Error {}
 
 const elementWise: ReadonlySet<Comparison> = new Set(['EQUALS', 'NOT_EQUALS', 'GREATER_THAN', 'LESS_THAN']);
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** One comparison with its target, in counted steps; numbers are compared by all of their digits. */
+/** One comparison with its target, in counted steps; numbers are compared by all their digits. */
 export class TargetComparison {
   readonly #comparison: Comparison;
   readonly #target: string;
@@ -26,7 +26,7 @@ export class TargetComparison {
   }
 
   /**
-   * Why the comparison does not hold for what was found, or null when it does.
+   * Returns why the comparison does not hold for a value, or null if it does.
    *
    * @throws TargetError, WorkExceeded.
    */
@@ -47,8 +47,8 @@ export class TargetComparison {
   }
 
   /**
-   * An array as a whole equals a target that is that array in JSON; otherwise each of its elements has to
-   * fit. There is nothing in an empty array that could equal or exceed a target.
+   * Compares an array: it equals a target that is the same array in JSON; otherwise each of its elements must hold. An
+   * empty array has no element that could equal or exceed a target.
    */
   #arrayProblem(actual: readonly unknown[]): string | null {
     const comparison = this.#comparison;
@@ -105,7 +105,7 @@ export class TargetComparison {
     }
   }
 
-  /** Equality by the type of what was found; the target is always text. */
+  /** Equality by the type of the found value; the target is always text. */
   #equals(actual: unknown): boolean {
     if (isJsonNumber(actual)) return compareNumbers(this.#targetNumber(), actual) === 0;
     switch (typeof actual) {
@@ -158,13 +158,13 @@ export class TargetComparison {
     return this.#number;
   }
 
-  /** The target as JSON; undefined when it is none. */
+  /** The target as JSON; undefined if it is not JSON. */
   #targetJson(): unknown {
     this.#json ??= { value: parsedJson(this.#target) };
     return this.#json.value;
   }
 
-  /** `Number()` with all digits, except that an empty text is no number. */
+  /** Like `Number()` but with all digits, and an empty text is not a number. */
   #toNumber(value: unknown): JsonNumber {
     if (isJsonNumber(value)) return value;
     if (typeof value !== 'string') return Number.NaN;
@@ -175,7 +175,7 @@ export class TargetComparison {
   }
 }
 
-/** As `JSON.stringify` writes it; that one's own stack is too small for what is nested very deep. */
+/** Same output as `JSON.stringify`, whose recursion overflows the stack for deeply nested values. */
 function wholeText(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -213,7 +213,7 @@ const phrases: Readonly<Record<Comparison, string>> = {
 };
 const withoutTarget: ReadonlySet<Comparison> = new Set(['IS_EMPTY', 'NOT_EMPTY', 'IS_NULL', 'NOT_NULL']);
 
-/** Why a comparison does not hold, in words. */
+/** Explains in words why a comparison does not hold. */
 export function explain(comparison: Comparison, target: string, actual: unknown): string {
   const wanted = withoutTarget.has(comparison) ? '' : shownValue(target);
   return `expected ${`${phrases[comparison]} ${wanted}`.trim()}, received ${shownValue(actual)}`;

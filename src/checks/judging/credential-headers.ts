@@ -1,7 +1,7 @@
-/** What stands in a result where a secret was. */
+/** Replaces a secret in a result. */
 export const mask = '*********';
 
-/** Headers that carry credentials, no matter who set them; names in lower case. The one list of them. */
+/** The only list of headers that carry credentials, no matter who set them; names in lower case. */
 export const credentialHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
@@ -29,12 +29,12 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
   'ocp-apim-subscription-key',
 ]);
 
-/** Whether a header's value must not show in a result. */
+/** Whether results must not show a header's value. */
 export function isCredentialHeader(name: string): boolean {
   return credentialHeaders.has(name.trim().toLowerCase());
 }
 
-/** A header map without the values of credential headers; the same object when it has none. */
+/** Masks the values of credential headers in a header map; returns the same object if it has none. */
 export function maskedHeaders<Value>(
   headers: Readonly<Record<string, Value>>,
 ): Readonly<Record<string, Value | string>> {

@@ -2,7 +2,7 @@ import type { DiagnosedRoute } from '../contract/facts.ts';
 import { type FactFile, logFacts, type RunFacts } from '../contract/facts.ts';
 import { routeOfOlderAgent } from './older-agents.ts';
 
-/** What the details of all network probes have of their log and their diagnosis. */
+/** Log and diagnosis in the details of all network probes. */
 interface DiagnosedDetail {
   readonly jobLog: Parameters<typeof logFacts>[0];
   readonly jobAssets: readonly string[] | null;
@@ -10,7 +10,7 @@ interface DiagnosedDetail {
   readonly route?: DiagnosedRoute | null | undefined;
 }
 
-/** The facts of a diagnosis, and the log of the run. */
+/** Facts from a diagnosis and from the log of the run. */
 export function diagnosisFacts(
   detail: DiagnosedDetail,
 ): Pick<RunFacts, 'route' | 'router' | 'log' | 'files'> {

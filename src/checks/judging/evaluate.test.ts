@@ -319,7 +319,7 @@ describe('an evaluated assertion', () => {
   });
 });
 
-/** What is found once this thread has got enough of a core to find it. */
+/** Repeats an evaluation until this thread has had enough CPU time for it. */
 function onceServed<Result>(find: () => Result): Result {
   for (;;) {
     try {

@@ -8,36 +8,35 @@ import { type Assertion, type EvaluatedAssertion, failureCode } from './assertio
 import { explain, TargetComparison, TargetError } from './comparisons.ts';
 import { isCredentialHeader, mask, maskedHeaders } from './credential-headers.ts';
 
-/** What an assertion's source holds after a run. */
+/** Value of an assertion's source after a run. */
 export type SourceValue =
-  /** Compared as it is; the property is not used. */
+  /** Compared directly; the property is not used. */
   | { readonly kind: 'value'; readonly value: unknown }
-  /** The property is a regular expression or ""; with "" it may stand in `regex` instead. */
+  /** The property is a regular expression or ""; with "" the expression may be in `regex` instead. */
   | { readonly kind: 'text'; readonly text: string }
-  /** The property is a name in any case, or "" for all of them; `regex` narrows a value. */
+  /** The property is a name in any case, or "" for all headers; `regex` narrows a value. */
   | { readonly kind: 'headers'; readonly headers: Readonly<Record<string, string>> }
   /** The property names one of the fields. */
   | { readonly kind: 'fields'; readonly fields: Readonly<Record<string, unknown>> }
   /** The property is a JSON path, or "" for the whole document. */
   | { readonly kind: 'json'; readonly document: unknown }
-  /** There is nothing to compare, for that reason; the code is ASSERTION_FAILED unless it says otherwise. */
+  /** Nothing to compare, for that reason; the default code is ASSERTION_FAILED. */
   | { readonly kind: 'unavailable'; readonly reason: string; readonly code?: FailureCode };
 
-/** The sources of a check type, each read when the first assertion asks for it. */
+/** The sources of a check type, each read when the first assertion needs it. */
 export type Sources = Readonly<Record<string, () => SourceValue>>;
 
-/** What the assertions of one run may take together: less than half a second of its thread. */
+/** Limit for all assertions of one run: less than half a second of its thread. */
 export function assertionBudget(): WorkBudget {
   return new WorkBudget({ steps: 20_000_000, cpuMs: 250 });
 }
 
 /**
- * Evaluates all assertions, in their order and without stopping at one that fails. One that cannot be
- * evaluated (no such source, a bad regular expression or path, too much work) is one that failed, with the
- * reason and a code of its own.
+ * Evaluates all assertions, in order and without stopping at a failed one. An assertion that cannot be evaluated
+ * (unknown source, invalid regular expression or path, too much work) fails, with the reason and a code of its own.
  *
  * @param assertions with the templates of their targets filled in.
- * @param budget of the run, where it evaluates more than once.
+ * @param budget of the run, if it evaluates more than once.
  * @throws ThreadStarved
  */
 export function evaluateAssertions(
@@ -63,7 +62,7 @@ function evaluate(assertion: Assertion, source: SourceValue, budget: WorkBudget)
   const { property, comparison, target, regex } = assertion;
   const unevaluated = (error: string, code: FailureCode): EvaluatedAssertion => {
     const base = { source: assertion.source, property, comparison, target, regex, actual: null, error };
-    // Not enumerable: for the verdict alone.
+    // Not enumerable: only the verdict needs it.
     return Object.defineProperty(base, failureCode, { value: code });
   };
   if (source.kind === 'unavailable') return unevaluated(source.reason, source.code ?? 'ASSERTION_FAILED');
@@ -83,13 +82,13 @@ type Available = Exclude<SourceValue, { readonly kind: 'unavailable' }>;
 function compared(assertion: Assertion, source: Available, budget: WorkBudget): EvaluatedAssertion {
   const { property, comparison, regex } = assertion;
   const isKeyWanted = comparison === 'HAS_KEY' || comparison === 'NOT_HAS_KEY';
-  // Names of headers have no case, and the map has them in lower case.
+  // Header names are case-insensitive, and the map has them in lower case.
   const target =
     source.kind === 'headers' && isKeyWanted ? assertion.target.trim().toLowerCase() : assertion.target;
   const base = { source: assertion.source, property, comparison, regex };
   const nodes = extract(source, assertion, budget);
   const actual = nodes.length > 1 ? nodes : nodes[0];
-  // Several nodes: the comparison has to hold for each. None: there is one undefined value to compare.
+  // Several nodes: the comparison must hold for each. No node: compare one undefined value.
   const operands = nodes.length > 1 ? nodes : [nodes[0]];
   const problem = firstProblem(operands, new TargetComparison(comparison, target, budget));
   const isNumber = isJsonNumber(actual) && Number.isFinite(Number(target)) && isDouble(target);
@@ -111,7 +110,7 @@ function firstProblem(operands: readonly unknown[], comparison: TargetComparison
   return null;
 }
 
-/** What may be shown of a value: credential headers are compared, but not shown. */
+/** Masks a value for the result: credential headers are compared, but not shown. */
 function shownOf(source: SourceValue, property: string, actual: unknown): unknown {
   if (source.kind !== 'headers' || actual === undefined) return actual;
   if (property === '') return maskedHeaders(source.headers);
@@ -139,7 +138,7 @@ function extract(source: Available, { property, regex }: Assertion, budget: Work
   }
 }
 
-/** First capture group of the first match; the whole match when the expression has no group. */
+/** First capture group of the first match; the whole match if the expression has no group. */
 function captured(pattern: string, text: string, budget: WorkBudget): string | undefined {
   const match = firstMatch(pattern, text, budget);
   if (!match) return undefined;
@@ -153,7 +152,7 @@ function header(headers: Readonly<Record<string, string>>, name: string): string
 
 const maxActualLength = 4096;
 
-/** What was found, small enough to be stored with every result. */
+/** Truncates a found value to a size that every result may store. */
 function boundedActual(actual: unknown): unknown {
   if (actual === undefined) return null;
   if (typeof actual === 'string') {
@@ -164,7 +163,7 @@ function boundedActual(actual: unknown): unknown {
   return json.length > maxActualLength ? `${json.slice(0, maxActualLength)}…` : withNumbersAsText(actual);
 }
 
-/** Readers of a result would round its numbers: those that no double holds are shown as texts. */
+/** Converts numbers that no double represents exactly to text, because readers of a result would round them. */
 function withNumbersAsText(value: unknown): unknown {
   if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return value.map(withNumbersAsText);

@@ -6,9 +6,9 @@ import { networkFailureIn } from '../foreign-texts/network.ts';
 import { locationPart } from './location-part.ts';
 
 /**
- * What failed when a run did not pass, as far as the run by itself shows. `path`: no connection or answer came about,
- * and a run alone cannot tell the target from the network before it. `check`: the definition; `script`: the script by
- * itself; `script-or-target`: one of both.
+ * The failed part if a run did not pass, as far as one run shows it. `path`: no connection or response, and a single
+ * run cannot distinguish the target from the network path to it. `check`: the definition; `script`: the script itself;
+ * `script-or-target`: one of the two.
  */
 export const failingParts = [
   'target',
@@ -21,22 +21,22 @@ export const failingParts = [
 ] as const;
 export type Failing = (typeof failingParts)[number];
 
-/** A failure as people read it. Every surface that says why a run did not pass says this. */
+/** A failure in words. Every page, message and command that states why a run did not pass uses these. */
 export interface FailureWords {
   readonly failing: Failing;
-  /** The same in words: `the target`, `the location, not the target`. */
+  /** The failed part in words: `the target`, `the location, not the target`. */
   readonly whatFailed: string;
-  /** Its name alone: `the location`. */
+  /** Name of the part alone: `the location`. */
   readonly part: string;
-  /** Why, in one sentence of one line. */
+  /** Reason, in one sentence on one line. */
   readonly sentence: string;
-  /** The whole message, where the sentence leaves a part of it out. */
+  /** The whole message, if the sentence omits a part of it. */
   readonly wholeMessage: string | null;
-  /** What the code means, where this build knows it and the sentence does not say it. */
+  /** Meaning of the code, if this build knows it and the sentence does not state it. */
   readonly meaning: string | null;
 }
 
-/** A failure as it is stored: the agent may be newer than this build, and earlier builds stored less. */
+/** A stored failure: the agent may be newer than this build, and earlier builds stored fewer fields. */
 export interface KnownFailure {
   readonly owner: string | null;
   readonly code: string | null;
@@ -64,8 +64,8 @@ export function failureWords(failed: KnownFailure): FailureWords {
 }
 
 /**
- * What the system says of a broken connection ("connect ECONNREFUSED") needs the words of the catalogue before it;
- * what an assertion, a status or a script says is clear by itself.
+ * A system error of a connection ("connect ECONNREFUSED") is preceded by the meaning of its code; the message of an
+ * assertion, a status or a script is clear without it.
  */
 function sentenceOf({
   code,

@@ -5,7 +5,7 @@ import { render, TemplateError } from './templating.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
-/** The name or address of a target with its templates filled in. @throws TemplateError */
+/** Returns the name or address of a target with its templates filled in. @throws TemplateError */
 export function filledHostname(
   template: string,
   variables: Variables,
@@ -18,7 +18,7 @@ export function filledHostname(
 }
 
 /**
- * The name for TLS with its templates filled in; undefined where the host's own counts.
+ * Returns the TLS server name with its templates filled in; undefined if the host's own name applies.
  *
  * @throws TemplateError
  */
@@ -33,7 +33,7 @@ export function filledServerName(
   return { failure: failure('HOST_INVALID', `the server name ${JSON.stringify(filled)} is not a host name`) };
 }
 
-/** Assertions with the templates of their targets filled in. @throws TemplateError */
+/** Returns assertions with the templates of their targets filled in. @throws TemplateError */
 export function filledAssertions(assertions: readonly Assertion[], variables: Variables): Assertion[] {
   return assertions.map((assertion) => ({
     ...assertion,
@@ -41,7 +41,7 @@ export function filledAssertions(assertions: readonly Assertion[], variables: Va
   }));
 }
 
-/** What a template that cannot be filled in means for a run. @throws anything else */
+/** Converts the error of a template into the failure of a run. @throws any other error */
 export function templateFailure(thrown: unknown): { readonly failure: Failure } {
   if (thrown instanceof TemplateError) return { failure: failure('TEMPLATE_INVALID', thrown.message) };
   throw thrown;

@@ -2,8 +2,8 @@ import { type FailureCode, failureCatalogue, isFailureCode } from '../contract/f
 import { networkFailureIn } from '../foreign-texts/network.ts';
 
 /**
- * Which part of the location can bring a failure about where the target is well; null where none can: the
- * content of an answer is never a location's.
+ * Returns the part of the location that can cause a failure of a healthy target; null if no part can: the location
+ * never causes a failure by content.
  */
 export function locationPart(code: FailureCode, message: string): 'resolver' | 'network' | null {
   const fromLocation = partOf(code);
@@ -11,7 +11,7 @@ export function locationPart(code: FailureCode, message: string): 'resolver' | '
   return networkFailureIn(message)?.part ?? null;
 }
 
-/** Whether what the network did is known by the message of a failure alone, as of scripts. */
+/** Whether only the message of a failure, such as that of a script, shows the network error. */
 export function isNamedByMessage(code: string): boolean {
   return isFailureCode(code) && partOf(code) === 'if-named';
 }

@@ -3,11 +3,11 @@ import type { FailureDetails } from '../contract/failure-details.ts';
 import type { Failing } from './failure-words.ts';
 
 /**
- * Reads the facts of failures from the messages and log lines of agents before 8.0, which report no facts. It goes after
- * two releases; see `Failure.details` and the field `route` of details for what is there now.
+ * Reads the facts of failures from the messages and log lines of agents before 8.0, which report no facts. To be
+ * removed after two releases; newer agents report `Failure.details` and the field `route` of details.
  */
 
-/** The failed part of an analysis that an earlier build stored: it names the part in words only. */
+/** Returns the failed part of an analysis that an earlier build stored: that build named the part only in words. */
 export function failingOfOlderAnalysis(whatFailed: string): Failing | null {
   return olderParts[whatFailed.replace(/, not the target$/, '')] ?? null;
 }
@@ -22,7 +22,7 @@ const olderParts: Readonly<Record<string, Failing>> = {
   'the target, or the script of the check': 'script-or-target',
 };
 
-/** The facts of a failure, as far as its message names them. */
+/** Returns the facts of a failure that its message names. */
 export function detailsOfOlderAgent(code: string, message: string): FailureDetails {
   return { ...peerIn(message), ...byCode[code]?.(message) };
 }
@@ -48,7 +48,7 @@ const byCode: Readonly<Record<string, (message: string) => FailureDetails>> = {
   EGRESS_DENIED: (message) => ({ egressRule: / is refused:? (.+)$/.exec(message)?.[1] }),
 };
 
-/** `connect ECONNREFUSED 10.0.0.1:80`, `… (shop.test:443)`. */
+/** Parses `connect ECONNREFUSED 10.0.0.1:80`, `… (shop.test:443)`. */
 function peerIn(message: string): FailureDetails {
   const [, address, addressPort] = /\bE[A-Z]{4,} ([^\s()]+):(\d{1,5})\b/.exec(message) ?? [];
   if (address !== undefined) return { address, port: Number(addressPort) };
@@ -82,7 +82,7 @@ function withoutBrackets(host: string): string {
   return host.replace(/^\[(.+)\]$/, '$1');
 }
 
-/** Where the path of a diagnosis ended, by the log of the run; null where it has none. */
+/** Returns the end of the path that a diagnosis found, from the log of the run; null if the log has none. */
 export function routeOfOlderAgent(log: readonly string[]): DiagnosedRoute | null {
   const said = log.find((line) => line.startsWith('Diagnosis: traceroute.txt: '));
   if (said === undefined) return null;

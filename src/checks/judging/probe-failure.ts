@@ -3,7 +3,7 @@ import { type Failure, type FailureCode, failure } from '../contract/failure.ts'
 import { detailsFor, type FailureDetails } from '../contract/failure-details.ts';
 import { certificateFlawIn } from '../foreign-texts/tls.ts';
 
-/** The one table from what a probe met on a connection to what a result says. */
+/** The only table from errors of a probe to failure codes of a result. */
 const codes = {
   'name-not-found': 'NAME_NOT_FOUND',
   'resolver-unavailable': 'RESOLVER_FAILED',
@@ -29,7 +29,7 @@ const codes = {
   aborted: 'RUN_ABORTED',
 } as const satisfies Readonly<Record<string, FailureCode>>;
 
-/** The failure that the error of a probe means for the check (see src/probes/connection/errors.ts). */
+/** Converts a probe's error to the failure of the check (see src/probes/connection/errors.ts). */
 export function probeFailure(error: {
   readonly kind: keyof typeof codes;
   readonly message: string;

@@ -1,36 +1,34 @@
 /**
- * What parses and compiles templates. It is a file of its own because Handlebars takes 7 MB and a tenth of a
- * second to load, which an agent whose checks have no templates does not need: templating.ts loads it with
- * the first template.
+ * Parses and compiles templates. A file of its own because Handlebars takes 7 MB and a tenth of a second to load, which
+ * an agent whose checks have no templates does not need: templating.ts loads it with the first template.
  */
 import Handlebars from 'handlebars';
 
 /** A compiled template. */
 export type Template = (values: Readonly<Record<string, unknown>>) => string;
 
-/** What templates of one kind may use, and what becomes of what they put out. */
+/** Helpers of one kind of template, and the encoding of its output. */
 export interface TemplateLanguage {
   readonly helpers: Readonly<Record<string, (...given: never[]) => unknown>>;
   /**
-   * The helper that every `{{x}}` goes through, and the one instead for one at the very start; `{{{x}}}` goes
-   * through none.
+   * The helper that encodes every `{{x}}`, and its replacement at the very start of a text; `{{{x}}}` is not encoded.
    */
   readonly encoder?: { readonly name: string; readonly atStart?: string } | undefined;
-  /** Percent-encodes the text around the templates too. */
+  /** Whether to percent-encode the text around the templates too. */
   readonly isTextEncoded?: boolean;
 }
 
 const builtInHelpers = { if: true, unless: true, each: true, with: true, lookup: true };
 
 /**
- * Compiles a template of a language. Objects' prototypes are out of its reach, and only the helpers it names,
- * and the blocks built into Handlebars, can be called.
+ * Compiles a template of a language. It has no access to prototypes of objects, and can call only the helpers of the
+ * language and the built-in blocks of Handlebars.
  *
  * @throws Error of the parser.
  */
 export function compileTemplate(text: string, language: TemplateLanguage): Template {
   const engine = Handlebars.create();
-  // The lexer takes `$` only inside a bracketed segment.
+  // The lexer accepts `$` only inside a bracketed segment.
   const program = engine.parse(
     markClosingBraces(text).replaceAll(/(\{\{\{?[#/]?~?\s*|\(\s*)\$(\w+)/g, '$1[$$$2]'),
   );
@@ -57,14 +55,13 @@ export function compileTemplate(text: string, language: TemplateLanguage): Templ
 }
 
 /**
- * Stands for a closing brace of the text behind a template; from the private use area, so that no text has
- * it.
+ * Replaces a closing brace of the text after a template; from the private use area, so that it does not occur in texts.
  */
 const closingBrace = '\u{F8FE}';
 
 /**
- * `{"count":{{N}}}` is a template and the end of a JSON object, but the parser takes the three braces for the
- * end of a `{{{N}}}`, and four for the end of a block. What closes more than was opened belongs to the text.
+ * `{"count":{{N}}}` is a template and the end of a JSON object, but the parser reads the three braces as the end of a
+ * `{{{N}}}`, and four as the end of a block. Closing braces in excess of the opening ones belong to the text.
  */
 function markClosingBraces(text: string): string {
   return text.replaceAll(
@@ -79,7 +76,7 @@ class BraceRestorer extends Handlebars.Visitor {
   }
 }
 
-/** Rewrites every `{{x}}` of a parsed template to `{{encoder x}}`; `{{{x}}}` stays as it is. */
+/** Rewrites every `{{x}}` of a parsed template to `{{encoder x}}`; `{{{x}}}` stays unchanged. */
 function encodeOutput(
   program: hbs.AST.Program,
   { helpers: known, encoder, isTextEncoded }: TemplateLanguage,

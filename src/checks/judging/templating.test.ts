@@ -60,7 +60,7 @@ describe('templates without end', () => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`V${index}`, 'x']));
   const loops = `${'{{#each @root}}'.repeat(8)}x${'{{/each}}'.repeat(8)}`;
 
-  /** What ends the templates of one run; another run where the host had no processor for this thread. */
+  /** Returns the results and errors of one run's templates; repeats the run if this thread got no CPU time. */
   const endsOf = (templates: readonly string[]): unknown[] => {
     for (;;) {
       const ofRun = { ...many };

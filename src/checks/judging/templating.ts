@@ -12,8 +12,8 @@ import utc from 'dayjs/plugin/utc.js';
 import type { Template, TemplateLanguage } from './template-engine.ts';
 
 /**
- * How values get into a text. `raw`: as they are. `url`: `{{NAME}}` percent-encoded, `{{{NAME}}}` as it is; a
- * value at the very start that is itself an http, https, ws or wss URL stays as it is, so that `{{BASE_URL}}/path`
+ * How values are inserted into a text. `raw`: unchanged. `url`: `{{NAME}}` percent-encoded, `{{{NAME}}}` unchanged; a
+ * value at the very start that is itself an http, https, ws or wss URL stays unchanged, so that `{{BASE_URL}}/path`
  * works. `query`: as `url`, and the text around the templates is percent-encoded too.
  */
 export type TemplateMode = 'raw' | 'url' | 'query';
@@ -27,8 +27,8 @@ export class TemplateError extends Error {
 }
 
 /**
- * Fills the `{{templates}}` of a text (Handlebars). Names that are not there give an empty text. Helpers:
- * `$UUID`, `$RANDOM_NUMBER` (0 to 10000) and `moment` with an optional moment in words and a format, in UTC.
+ * Fills in the `{{templates}}` of a text (Handlebars). Unknown names give an empty text. Helpers: `$UUID`,
+ * `$RANDOM_NUMBER` (0 to 10000) and `moment` with an optional time in words and a format, in UTC.
  *
  * @throws TemplateError
  */
@@ -49,27 +49,27 @@ export function render(text: string, values: Readonly<Record<string, string>>, m
 
 const maxFilledLength = 10_000_000;
 
-/** Whether the templates of a text are names only. Those cannot take long, and a stop-watch has its price. */
+/** Whether the templates of a text are names only. Those are always fast, and measuring their time would cost more. */
 function isPlain(text: string): boolean {
   return !text.replaceAll(/\{\{\{?[\w$.]+\}\}/g, '').includes('{{');
 }
 
-/** Templates are other people's programs, with loops: all of one run together may take this long. */
+/** Users write the templates, and templates can loop: all of one run together may take this long. */
 const maxCpuMs = 250;
-/** What the run with these values has left. */
+/** Remaining time of the run with these values. */
 const budgets = new WeakMap<object, WorkBudget>();
 
 function timed(text: string, values: object, fill: () => string): string {
   const budget = budgets.get(values) ?? new WorkBudget({ steps: 0, cpuMs: maxCpuMs });
   budgets.set(values, budget);
-  // Loaded within the time it would be most of it, and could be left half loaded.
+  // Loading takes most of the time limit, which could interrupt it halfway.
   if (/\bmoment\s+\S+\s+[^\s}]/.test(text)) chrono();
   return budget.timed(fill);
 }
 
-/** What is wrong with a template, from what its parser or a helper threw. */
+/** Converts an error of the parser or a helper into a message about the template. */
 export function templateError(text: string, thrown: Error): TemplateError {
-  // The parser's message: where, the line, a pointer to the place, and what it expected there.
+  // The parser's message: position, line, a pointer to the place, and the expected tokens.
   const lines = thrown.message.split('\n');
   const reason = [lines[0], ...(lines.length > 1 ? lines.slice(-1) : [])].join(' ');
   const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
@@ -78,7 +78,7 @@ export function templateError(text: string, thrown: Error): TemplateError {
 
 const templates = new LruMap<string, Template>(1000);
 
-/** What templates of every kind may use. */
+/** Helpers of every kind of template. */
 export const commonHelpers = {
   $UUID: () => randomUUID(),
   $RANDOM_NUMBER: () => randomInt(0, 10_001),
@@ -106,7 +106,7 @@ function compile(text: string, mode: TemplateMode): Template {
 type TemplateEngine = typeof import('./template-engine.ts');
 let engine: TemplateEngine | undefined;
 
-/** See compileTemplate of template-engine.ts. @throws Error of the parser. */
+/** Loads the engine. See compileTemplate of template-engine.ts. @throws Error of the parser. */
 export function compileTemplate(text: string, language: TemplateLanguage): Template {
   const file = new URL(`./template-engine${extname(import.meta.url)}`, import.meta.url);
   engine ??= createRequire(import.meta.url)(fileURLToPath(file)) as TemplateEngine;
@@ -118,7 +118,7 @@ type ChronoParser = {
 };
 let chronoParser: ChronoParser | undefined;
 
-/** chrono takes a fifth of a second and 20 MB to load: only who uses words for a moment pays for it. */
+/** chrono takes a fifth of a second and 20 MB to load: only templates with times in words need it. */
 function chrono(): ChronoParser {
   chronoParser ??= (createRequire(import.meta.url)('chrono-node') as { casual: ChronoParser }).casual;
   return chronoParser;
@@ -127,7 +127,7 @@ function chrono(): ChronoParser {
 const maxMomentLength = 200;
 let isDayjsReady = false;
 
-/** `moment "FORMAT"`, or `moment "2 days ago" "FORMAT"`; without a format ISO 8601. All in UTC. */
+/** Evaluates `moment "FORMAT"`, or `moment "2 days ago" "FORMAT"`; without a format ISO 8601. All in UTC. */
 function formatMoment(given: readonly string[]): string {
   if (!isDayjsReady) {
     dayjs.extend(utc);
@@ -136,7 +136,7 @@ function formatMoment(given: readonly string[]): string {
   }
   const words = given.length > 1 ? given[0] : undefined;
   const format = given.at(-1);
-  // The time that their parsers take grows faster than they do.
+  // The parsers' time grows faster than the length of the texts.
   for (const text of [words, format]) {
     if (text !== undefined && text.length > maxMomentLength) {
       throw new TemplateError(`moment: more than ${maxMomentLength} characters`);

@@ -2,20 +2,17 @@ import { jsonText } from '@picket/lib/json/json-values.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { assertionWords, type EvaluatedAssertion, failureCode, receivedWords } from './assertion.ts';
 
-/** What a measured operation is judged by. null means no limit. */
+/** Criteria for a measured operation. null means no limit. */
 export interface VerdictInput {
   readonly responseTimeMs: number;
   readonly degradedResponseTime: number | null;
   readonly maxResponseTime: number | null;
   readonly assertions: readonly EvaluatedAssertion[];
-  /**
-   * Why the operation itself counts as failed for this check (its status, or a port that is open), if it
-   * does.
-   */
+  /** Why the operation itself counts as failed for this check (its status, or an open port), if it does. */
   readonly operationFailure?: Failure | undefined;
-  /** What else went wrong, apart from the operation: it comes last. */
+  /** Other failures, apart from the operation: they come last. */
   readonly furtherFailures?: readonly Failure[] | undefined;
-  /** Whether something else than the time makes it degraded: a shorter time changes nothing about that. */
+  /** Whether the run is degraded for reasons other than the time, so that a shorter time would not help. */
   readonly isDegraded?: boolean | undefined;
 }
 
@@ -25,16 +22,16 @@ export interface Verdict {
   readonly overMaxResponseTime: boolean;
   readonly errorMessages: readonly string[];
   /**
-   * By how many milliseconds the response time would have had to be shorter for the better verdict; undefined
-   * where something else stands against it too, or nothing does.
+   * By how many milliseconds the response time exceeds the limit of the better verdict; undefined if there is another
+   * problem as well, or no problem.
    */
   readonly timeExcessMs: number | undefined;
 }
 
 /**
- * The verdict on an operation that was carried out (spec: hasFailures, isDegraded, overMaxResponseTime).
- * Everything that went wrong gets a message of its own; the first one gives the failure its code. Limits are
- * exclusive: a response of exactly the limit is still in time. Degraded is only what has not failed.
+ * Judges an operation that was carried out (spec: hasFailures, isDegraded, overMaxResponseTime). Every problem has a
+ * message of its own; the first one determines the failure code. Limits are exclusive: a response of exactly the limit
+ * is still in time. A failed run is not degraded.
  */
 export function judge(input: VerdictInput): Verdict {
   const { responseTimeMs, degradedResponseTime, maxResponseTime, assertions, operationFailure } = input;
@@ -67,7 +64,7 @@ export function judge(input: VerdictInput): Verdict {
   };
 }
 
-/** The assertions that a shorter time would make hold: an upper bound of a time. */
+/** Sources of assertions that a shorter time would satisfy: those with an upper bound of a time. */
 const timeSources: ReadonlySet<string> = new Set(['RESPONSE_TIME', 'LATENCY']);
 
 function assertionExcessMs({ source, comparison, target, actual }: EvaluatedAssertion): number | undefined {
@@ -92,7 +89,7 @@ function failureOf(assertion: EvaluatedAssertion): Failure {
 
 const maxShownLength = 300;
 
-/** A value as messages show it: text as it is, anything else as JSON, both cut. */
+/** Formats a value for messages: text unchanged, anything else as JSON, both truncated. */
 export function shownValue(value: unknown): string {
   const text =
     typeof value === 'string' ? value : value === undefined ? 'nothing' : jsonText(value, maxShownLength);

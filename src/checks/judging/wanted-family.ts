@@ -2,7 +2,7 @@ import { usableFamily, type WantedFamily } from '@picket/probes/address.ts';
 import { familyName, type IpFamilyName } from '../contract/ip-family.ts';
 import type { RunLog } from '../contract/run-log.ts';
 
-/** The addresses to ask for. The log says so where this location cannot do what the check wants. */
+/** Returns the address family to resolve. Logs it if this location cannot use the family that the check wants. */
 export function wantedFamily(ipFamily: IpFamilyName | null, log: RunLog): WantedFamily {
   if (ipFamily !== 'IPv6') return 'ipv4-first';
   const { family, isFallback } = usableFamily(6);
@@ -10,7 +10,7 @@ export function wantedFamily(ipFamily: IpFamilyName | null, log: RunLog): Wanted
   return family;
 }
 
-/** Says in the log that a name had no address of the family that comes first. */
+/** Logs that a name had no address of the preferred family. */
 export function logFamily(hostname: string, address: string | null, wanted: WantedFamily, log: RunLog): void {
   if (wanted !== 'ipv4-first' || familyName(address) !== 'IPv6' || hostname.includes(':')) return;
   log.write('INFO', `${hostname} has no IPv4 address: the run used IPv6`);

@@ -1,35 +1,35 @@
-/** The protocols by which models are asked. */
+/** Protocols of models. */
 export const modelProtocols = ['openai', 'anthropic', 'ollama'] as const;
 export type ModelProtocol = (typeof modelProtocols)[number];
 
-/** What models are asked in: runs of an agent, or analyses of the service. */
+/** Users of models: runs of an agent, or analyses of the service. */
 export type ModelUse = 'run' | 'analysis';
-/** As the names of settings have it: `MODEL_RUN_TOKENS`. */
+/** As part of the names of settings: `MODEL_RUN_TOKENS`. */
 export const useNames = { run: 'RUN', analysis: 'ANALYSIS' } as const satisfies Record<ModelUse, string>;
 
-/** What may be spent on a model in some time; undefined where nothing limits it. */
+/** Limits of a model's use in some period; undefined without a limit. */
 export interface ModelLimits {
-  /** Tokens of questions and answers together. */
+  /** Input and output tokens together. */
   readonly tokens: number;
-  /** How long answers are waited for in all, in seconds. */
+  /** Total time to wait for responses, in seconds. */
   readonly seconds: number;
   /** In the currency of the prices. */
   readonly cost?: number | undefined;
 }
 
-/** A model that may be asked; plain data, so that threads can be given it. */
+/** Access to a model; plain data, so that threads can receive it. */
 export interface ModelAccess {
   readonly protocol: ModelProtocol;
-  /** The address before the protocol's own path. */
+  /** The base URL, without the protocol's own path. */
   readonly url: string;
   readonly name: string;
   readonly apiKey?: string | undefined;
   readonly proxyUrl?: string | undefined;
   readonly use: ModelUse;
-  /** Of one run, or of one analysis. */
+  /** Limits of one run, or of one analysis. */
   readonly perRun: ModelLimits;
   readonly perDay: ModelLimits;
-  /** What a million tokens cost; 0 where nobody said. */
+  /** Price of a million tokens; 0 if none is set. */
   readonly price: { readonly input: number; readonly output: number };
 }
 
@@ -37,8 +37,8 @@ export interface ModelAccess {
 export const modelMissing = 'no model is configured: set MODEL_URL and MODEL_NAME';
 
 /**
- * The protocol of an address where none is named: Anthropic's by its host name, Ollama's by its port without a path, that of OpenAI
- * otherwise, which nearly every server speaks.
+ * Returns the protocol of a URL without a configured one: Anthropic's by its host name, Ollama's by its port without a
+ * path, otherwise that of OpenAI, which nearly every server supports.
  */
 export function protocolOf(url: URL): ModelProtocol {
   if (/(?:^|\.)anthropic\.com$/.test(url.hostname)) return 'anthropic';

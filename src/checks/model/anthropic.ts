@@ -17,7 +17,7 @@ const Answer = z.object({
     .catch({ input_tokens: 0, output_tokens: 0 }),
 });
 
-/** Messages as Anthropic has them. */
+/** The Messages API of Anthropic. */
 export const anthropic: ModelDialect = {
   request: ({ system, messages, tools, maxAnswerTokens }, { name, apiKey }) => ({
     path: '/v1/messages',
@@ -57,7 +57,7 @@ function written(message: ModelMessage): unknown {
     }));
     return { role: 'user', content };
   }
-  // An empty text is refused there.
+  // Anthropic rejects an empty text.
   const text = message.text === '' ? [] : [{ type: 'text', text: message.text }];
   const calls = message.calls.map(({ id, name, input }) => ({
     type: 'tool_use',

@@ -15,15 +15,15 @@ import { costOf, type RunSpending } from './spending.ts';
 const dialects: Readonly<Record<ModelProtocol, ModelDialect>> = { openai, anthropic, ollama };
 const connectTimeoutMs = 5000;
 const maxAnswerBytes = 4 * 1024 * 1024;
-/** A question is asked so often where the provider is busy or out of order. */
+/** Most attempts of a request if the provider is busy or fails. */
 const maxTries = 3;
 const firstPauseMs = 500;
-/** A provider that asks for a longer pause is not waited for. */
+/** A provider that demands a longer pause is not retried. */
 const maxPauseMs = 20_000;
-/** As long as that, an answer may be all that a run waits for. */
+/** Longest time that a run waits for one response. */
 const maxAnswerMs = 120_000;
 const maxShownLength = 300;
-/** How a connection ends over which a question went out. */
+/** Errors of a connection that closes after the request was sent. */
 const brokenOff: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 const trust = { allowPartialTrustChain: true };
 
@@ -33,16 +33,16 @@ interface ModelTokens {
 }
 
 /**
- * How asking ended: with an answer, without one, because a limit was reached, or with the run that asked; and what all its
- * tries took.
+ * Outcome of a request: with a response, without one, stopped by a limit, or stopped with the run; and the use of all
+ * its attempts.
  */
 export interface ModelOutcome extends ModelTokens {
   readonly kind: 'answered' | 'failed' | 'limited' | 'stopped';
-  /** By the prices of the settings; 0 without. */
+  /** By the configured prices; 0 without prices. */
   readonly cost: number;
 }
 
-/** What may be connected to, and where addresses come from; as runs have them. */
+/** Egress policy and resolver, as runs have them. */
 export interface ModelNetwork {
   readonly egress: {
     refusal(destination: {
@@ -59,28 +59,28 @@ export interface ModelNetwork {
   };
 }
 
-/** A try that was answered. */
+/** An attempt with a response. */
 interface AnsweredTry {
   readonly answer: ModelAnswer;
   readonly spent: CountedTokens;
 }
 
-/** A try that failed. */
+/** An attempt that failed. */
 interface FailedTry {
   readonly message: string;
   readonly status?: number | undefined;
-  /** What the provider says with that status. */
+  /** The provider's explanation of that status. */
   readonly refusal?: string | undefined;
-  /** How long to wait before the next; undefined where another would fail as well. */
+  /** How long to wait before the next attempt; undefined if another would fail as well. */
   readonly pauseMs?: number | undefined;
-  /** Where the model has worked, for nothing. */
+  /** Tokens of a response that cannot be used. */
   readonly spent?: CountedTokens | undefined;
 }
 
 /**
- * Asks a model, over connections that keep to an egress policy, a proxy and the authorities of the process. A
- * provider that is busy or out of order is asked again, with pauses; what it costs is counted at once, and estimated
- * where the provider does not say.
+ * Sends requests to a model, over connections that respect an egress policy, a proxy and the certificate authorities of
+ * the process. Retries with pauses if a provider is busy or fails; counts use at once, and estimates it if the provider
+ * does not report it.
  */
 export class ModelClient {
   readonly #access: ModelAccess;
@@ -118,9 +118,9 @@ export class ModelClient {
           });
   }
 
-  /** @throws ModelError, and the signal's reason when it aborts. */
+  /** @throws ModelError, and the signal's reason if it aborts. */
   async ask(question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer> {
-    // Tries that failed cost, too.
+    // Failed attempts cost, too.
     const spent = { inputTokens: 0, outputTokens: 0 };
     try {
       const { answer } = await this.#askUntilAnswered(question, spent, signal);
@@ -138,7 +138,7 @@ export class ModelClient {
     this.#onOutcome?.({ kind, ...spent, cost: costOf(spent, this.#access.price) });
   }
 
-  /** @param total what all tries take is added to it. */
+  /** @param total receives the use of all attempts. */
   async #askUntilAnswered(
     question: ModelQuestion,
     total: { inputTokens: number; outputTokens: number },
@@ -224,7 +224,10 @@ export class ModelClient {
     return 'message' in read ? { ...read, spent: spentWith() } : { answer: read, spent: spentWith(read) };
   }
 
-  /** A proxy looks names up itself, and an address is looked up by nobody. */
+  /**
+   * Checks the policy before connecting if no lookup will: a proxy resolves names itself, and an address needs no
+   * resolution.
+   */
   #refusal(url: URL): string | undefined {
     const hostname = bare(url);
     const isAddress = isIP(hostname) !== 0;
@@ -238,7 +241,7 @@ const noTokens: CountedTokens = { inputTokens: 0, outputTokens: 0, isEstimated: 
 
 class EgressRefused extends Error {}
 
-/** Looks names up as checks do, and gives only addresses that may be connected to. */
+/** Resolves names as checks do, and returns only addresses that the egress policy allows. */
 function lookupWith({ egress, resolver }: ModelNetwork, url: URL): LookupFunction {
   return (hostname, options, callback) => {
     resolver.resolve(hostname, 'any').then(

@@ -1,33 +1,36 @@
 import { z } from 'zod';
 
-/** What a question and its answer took; `isEstimated` where the provider did not say it all. */
+/** Tokens of a request and its response; `isEstimated` if the provider did not report all of them. */
 export interface CountedTokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly isEstimated: boolean;
 }
 
-/** What crossed the network, in bytes, and the most tokens that the answer was to have. */
+/** Bytes that crossed the network, and the limit of output tokens. */
 export interface Exchange {
   readonly sentBytes: number;
   readonly receivedBytes: number;
   readonly maxAnswerTokens: number;
 }
 
-/** English has four bytes and more for a token, JSON and most other languages about three: budgets rather end too early. */
+/**
+ * English has four bytes and more per token, JSON and most other languages about three: budgets should be exhausted
+ * early rather than late.
+ */
 const bytesPerToken = 3;
-/** What a provider may add to a question: instructions of its own for tools. */
+/** Tokens that a provider may add to a request: instructions of its own for tools. */
 const addedTokens = 20_000;
 
-/** A count as a provider says it, whatever it says: 0 for what is no count. */
+/** A count as a provider reports it: 0 if it is not a valid count. */
 export const ReportedTokens = z
   .unknown()
   .optional()
   .transform((said) => (typeof said === 'number' && Number.isSafeInteger(said) && said > 0 ? said : 0));
 
 /**
- * What a provider says, and an estimate from what was sent and received where it says nothing, or more than can be: no token is
- * shorter than a byte.
+ * Counts tokens as the provider reports them, or estimates them from the bytes sent and received if the provider
+ * reports none, or more than is possible: no token is shorter than a byte.
  */
 export function countTokens(
   said: { readonly inputTokens: number; readonly outputTokens: number } | undefined,

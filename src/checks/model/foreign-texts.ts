@@ -1,4 +1,4 @@
-/** Whether a provider of models refuses a request because of the model that it names. */
+/** Whether a model provider rejects a request because of the model's name. */
 export function isAboutModel(refusal: string): boolean {
   return /model/i.test(refusal);
 }

@@ -1,4 +1,4 @@
-/** A conversation with a model, whatever its protocol. */
+/** A conversation with a model, independent of the protocol. */
 
 /** A tool that a model may call; `input` is a JSON schema. */
 export interface ModelTool {
@@ -10,7 +10,7 @@ export interface ModelTool {
 export interface ModelCall {
   readonly id: string;
   readonly name: string;
-  /** What the model gave, unchecked; undefined where it was no JSON. */
+  /** Input that the model chose, unchecked; undefined if it was not JSON. */
   readonly input: unknown;
 }
 
@@ -29,41 +29,41 @@ export interface ModelQuestion {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ModelTool[];
-  /** Most tokens of the answer. */
+  /** Most tokens of the response. */
   readonly maxAnswerTokens: number;
 }
 
 export interface ModelAnswer {
   readonly text: string;
   readonly calls: readonly ModelCall[];
-  /** As the provider says; 0 where it says nothing. */
+  /** As the provider reports; 0 if it does not. */
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** A question as it is sent. */
+/** A request as sent. */
 export interface ModelRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** How a protocol writes questions and reads answers; both are pure. */
+/** How a protocol encodes requests and decodes responses; both functions are pure. */
 export interface ModelDialect {
   request(
     question: ModelQuestion,
     access: { readonly name: string; readonly apiKey?: string | undefined },
   ): ModelRequest;
-  /** @throws Error for what is no answer. */
+  /** @throws Error if the body is not a valid response. */
   answer(body: unknown): ModelAnswer;
 }
 
-/** Why a model gave no answer that can be used. */
+/** Why a model gave no usable response. */
 export class ModelError extends Error {
   readonly code: 'MODEL_UNAVAILABLE' | 'MODEL_ANSWER_INVALID' | 'MODEL_LIMIT_EXCEEDED';
-  /** What the provider refused with, where it did. */
+  /** Status of the provider's rejection, if any. */
   readonly status: number | undefined;
-  /** The body of that refusal, cut. */
+  /** Body of that rejection, truncated. */
   readonly refusal: string | undefined;
 
   constructor(

@@ -14,7 +14,7 @@ const Answer = z.object({
   eval_count: ReportedTokens,
 });
 
-/** Chats as Ollama has them. Its calls have no ids: results follow in their order. */
+/** The chat API of Ollama. Its tool calls have no ids: results follow in their order. */
 export const ollama: ModelDialect = {
   request: ({ system, messages, tools, maxAnswerTokens }, { name, apiKey }) => ({
     path: '/api/chat',

@@ -25,7 +25,7 @@ const Answer = z.object({
     .catch({ prompt_tokens: 0, completion_tokens: 0 }),
 });
 
-/** Chat completions as OpenAI has them, and as nearly every server of models speaks them. */
+/** The chat completions API of OpenAI, which nearly every model server supports. */
 export const openai: ModelDialect = {
   request: ({ system, messages, tools, maxAnswerTokens }, { name, apiKey }) => ({
     path: '/chat/completions',
@@ -60,7 +60,7 @@ export function bearer(apiKey: string | undefined): Record<string, string> {
   return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-/** A JSON text as its value; a model's may be none. */
+/** Parses JSON; undefined for invalid JSON, which a model may return. */
 export function jsonOrUndefined(text: string): unknown {
   if (text.trim() === '') return {};
   try {

@@ -35,9 +35,9 @@ const modelUrl = z
   })
   .optional();
 
-/** The words of the settings, which an agent and the service have alike. */
+/** Descriptions of the settings that an agent and the service share. */
 interface Words {
-  /** What the address is for, and what is without it. */
+  /** Purpose of the URL, and the features that need it. */
   readonly url: string;
   readonly one: string;
   readonly all: string;
@@ -100,14 +100,14 @@ function modelSettings(use: ModelUse, { url, one, all }: Words) {
 
 const forms = '`https://api.openai.com/v1`, `https://api.anthropic.com`, `http://ollama.lan:11434`';
 
-/** Settings of the model that AGENTIC checks ask. */
+/** Settings of the model that AGENTIC checks use. */
 export const agentModelSettings = modelSettings('run', {
   url: `Address of a model for agentic checks, before the path of its protocol: ${forms}. Without it agentic checks are not offered`,
   one: 'one run',
   all: 'all runs of this agent',
 });
 
-/** Settings of the model that the service asks about causes of errors. */
+/** Settings of the model that the service uses to analyze causes of errors. */
 export const serviceModelSettings = modelSettings('analysis', {
   url: `Address of a model that ranks causes which the rules of root cause analyses leave open, before the path of its protocol: ${forms}. Without it no model is used`,
   one: 'one analysis',
@@ -117,9 +117,9 @@ export const serviceModelSettings = modelSettings('analysis', {
 type ModelSettings = Values<ReturnType<typeof modelSettings>>;
 
 /**
- * The model that the settings name; undefined where they name none.
+ * Returns the configured model; undefined without one.
  *
- * @throws AppError CONFIG_INVALID for settings that do not go together.
+ * @throws AppError CONFIG_INVALID for settings that contradict each other.
  */
 export function modelAccess(
   settings: ModelSettings,
@@ -150,7 +150,7 @@ export function modelAccess(
 }
 
 /**
- * The model that an environment names, for runs without an agent.
+ * Returns the model that an environment configures, for runs without an agent.
  *
  * @throws AppError CONFIG_INVALID
  */

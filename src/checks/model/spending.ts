@@ -1,20 +1,20 @@
 import { type ModelAccess, type ModelLimits, useNames } from './access.ts';
 import { ModelError } from './message.ts';
 
-/** What was spent on a model. */
+/** Use of a model. */
 export interface ModelSpending {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly waitedMs: number;
-  /** Whether tokens are among them that the provider did not count itself. */
+  /** Whether some tokens are estimates because the provider did not report them. */
   readonly isEstimated: boolean;
 }
 
 const nothing: ModelSpending = { calls: 0, inputTokens: 0, outputTokens: 0, waitedMs: 0, isEstimated: false };
 const dayMs = 86_400_000;
 
-/** What a process has spent on its model on this day (UTC); one for all of its runs or analyses. */
+/** The process's use of its model today (UTC), shared by all its runs or analyses. */
 export class DaySpending {
   readonly #wallMs: () => number;
   #day = -1;
@@ -38,7 +38,7 @@ export class DaySpending {
   }
 }
 
-/** What one run or analysis has spent, and what it may still spend. */
+/** Use of one run or analysis, and its remaining budget. */
 export class RunSpending {
   readonly #access: ModelAccess;
   readonly #day: DaySpending;
@@ -53,7 +53,7 @@ export class RunSpending {
     return this.#spent;
   }
 
-  /** In the currency of the prices; null where there are none. */
+  /** In the currency of the prices; null without prices. */
   get cost(): number | null {
     const { price } = this.#access;
     return price.input === 0 && price.output === 0 ? null : costOf(this.#spent, price);
@@ -65,9 +65,9 @@ export class RunSpending {
   }
 
   /**
-   * How long an answer may be waited for now, in milliseconds.
+   * Returns how long to wait for a response at most, in milliseconds.
    *
-   * @throws ModelError MODEL_LIMIT_EXCEEDED when something is used up.
+   * @throws ModelError MODEL_LIMIT_EXCEEDED if a limit is exhausted.
    */
   remainingMs(): number {
     const { perRun, perDay, use } = this.#access;

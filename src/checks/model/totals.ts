@@ -8,7 +8,7 @@ interface Sum {
   cost: number;
 }
 
-/** What a process has asked its model, and what that took, since its start; per account where there are accounts. */
+/** The process's model requests and their use since its start; per account in a service with accounts. */
 export class ModelTotals {
   readonly #sums = new Map<string, Sum>();
 
@@ -22,9 +22,9 @@ export class ModelTotals {
   }
 
   /**
-   * Registers the counters with what they are now at every scrape.
+   * Registers the counters, which are read at every scrape.
    *
-   * @param isShown which accounts to show; the label is there only with it.
+   * @param isShown selects the accounts to show; without it the metrics have no account label.
    */
   register(registers: Registry[], isShown?: (account: string) => boolean): void {
     const sums = () => [...this.#sums].filter(([account]) => isShown?.(account) ?? true);

@@ -9,7 +9,7 @@ import { ScriptSpec } from '../script/spec.ts';
 import { scriptSummary } from '../script/summary.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
 
-/** Runtimes from before multi-step checks (check model 6). */
+/** Runtimes older than multi-step checks (check model 6). */
 const withoutMultiStep: readonly string[] = ['2023.02', '2022.10'];
 
 const MultiStepSpec = ScriptSpec.extend({
@@ -33,7 +33,7 @@ export const multiStep = defineCheckType({
   lane: 'script',
   needsRuntime: true,
   usesSnippets: true,
-  // Two processes of Node (measured: 230 to 340 MB).
+  // Two Node processes (measured: 230 to 340 MB).
   memoryBytes: 400 * 1024 ** 2,
   timeoutMs: 240_000,
   isSubMinuteAllowed: false,

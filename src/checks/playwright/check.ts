@@ -11,9 +11,9 @@ export const playwright = defineCheckType({
   title: 'Playwright suite',
   lane: 'script',
   needsSuites: true,
-  // Four workers, each with a browser, unless the suite says otherwise (measured with two: 1.0 GB).
+  // Four workers, each with a browser, unless the suite sets another number (measured with two: 1.0 GB).
   memoryBytes: 1536 * 1024 ** 2,
-  // 5 minutes to install, 30 to test, and what lies between them.
+  // 5 minutes to install, 30 to test, and the time between.
   timeoutMs: 37 * 60_000,
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,

@@ -29,7 +29,7 @@ const SuiteTest = z.object({
     ),
 });
 
-/** What a run of a Playwright suite found out, as `playwrightCheckResult` shows it (check model 3.2). */
+/** Result of a run of a Playwright suite, shown as `playwrightCheckResult` (check model 3.2). */
 export const PlaywrightDetail = z
   .object({
     errors: z.array(SuiteError),

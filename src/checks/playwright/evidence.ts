@@ -5,7 +5,7 @@ import { suiteReportPath } from '@picket/sandbox/suites/suite-run.ts';
 import type { ArtifactSink } from '../contract/run-context.ts';
 import { extensionOf, freeName, isImage } from '../script/evidence.ts';
 
-/** The names under which the evidence of a suite is kept. */
+/** Artifact names of a suite's evidence. */
 export interface SuiteEvidence {
   readonly screenshots: string[];
   readonly videos: string[];
@@ -19,8 +19,8 @@ const maxScreenshots = 50;
 const maxOthers = 40;
 
 /**
- * Hands the files that tests attached to the sink, and Playwright's report; those of tests that failed first,
- * as there is an end to how many are kept. Nothing of the run may be alive any more.
+ * Hands the attachments of tests and Playwright's report to the sink; those of failed tests first, because the number
+ * of artifacts is limited. All processes of the run must have ended.
  */
 export async function keepSuiteEvidence(options: {
   readonly directory: string;

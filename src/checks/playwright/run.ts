@@ -19,7 +19,7 @@ const maxInstallMs = 5 * 60_000;
 const maxTestMs = 30 * 60_000;
 const maxListedTests = 1000;
 
-/** A run that came to its end. */
+/** A finished run. */
 interface SuiteRun {
   readonly verdict: SuiteVerdict;
   readonly report: SuiteReport | undefined;
@@ -28,9 +28,7 @@ interface SuiteRun {
   readonly endedAt: number;
 }
 
-/**
- * Runs a Playwright suite: a whole project of the customer, with its own Playwright and its own dependencies.
- */
+/** Runs a Playwright suite: a whole project of the customer, with its own Playwright and its own dependencies. */
 export async function runPlaywrightSuite(
   spec: PlaywrightSpec,
   context: RunContext,
@@ -82,7 +80,7 @@ export async function runPlaywrightSuite(
     if (thrown instanceof SandboxUnavailable) return notRun(failure('SANDBOX_UNAVAILABLE', thrown.message));
     throw thrown;
   } finally {
-    // What comes of the run need not wait until its folder is gone.
+    // The result need not wait for the removal of the folder.
     void sandbox?.release();
   }
 }
@@ -130,7 +128,7 @@ async function runContained(
     ...limits,
     signal: context.signal,
     onLine: (stage, stream, line) => {
-      // Package managers tell on stderr what is going on.
+      // Package managers report progress on stderr.
       context.log.write(stream === 'stderr' ? (stage === 'install' ? 'WARN' : 'ERROR') : 'INFO', line);
     },
     onStage: (message) => context.log.write('INFO', message),
@@ -158,7 +156,7 @@ function outcome(run: SuiteRun, { log }: RunContext): Outcome<PlaywrightDetail> 
   const wholeMs = Math.max(0, endedAt - startedAt);
   return {
     failure: verdict.failure,
-    // What a suite says of itself can be anything.
+    // The suite's own report is untrusted.
     responseTimeMs: toMicroseconds(Math.min(testDurationMs(tested) ?? wholeMs, wholeMs)),
     isDegraded: null,
     overMaxResponseTime: null,
@@ -196,14 +194,14 @@ function outcome(run: SuiteRun, { log }: RunContext): Outcome<PlaywrightDetail> 
 
 type Tested = Extract<SuiteReport, { stage: 'test' }> | undefined;
 
-/** The time of Playwright's own runs, without installing and starting. */
+/** Duration of Playwright's own runs, without installation and startup. */
 function testDurationMs(tested: Tested): number | undefined {
   if (!tested) return undefined;
   if (tested.ends.length === 0) return tested.durationMs;
   return tested.ends.reduce((sum, { durationMs }) => sum + durationMs, 0);
 }
 
-/** Of the step that came last: installing takes less than testing. */
+/** Peak of the last step: installing takes less memory than testing. */
 function peakMemoryOf(report: SuiteReport | undefined): number | undefined {
   return report && 'ended' in report ? report.ended.peakMemoryBytes : undefined;
 }

@@ -63,7 +63,7 @@ export const PlaywrightSpec = z.object({
     .nullable()
     .default(null)
     .describe('For display only; an agent has one version of each engine'),
-  // Retries are Playwright's own.
+  // Playwright itself retries.
   retryStrategy: z.null().default(null).describe('The Playwright configuration sets the retries of a suite'),
   doubleCheck: z
     .literal(false)

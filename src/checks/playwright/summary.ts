@@ -5,7 +5,7 @@ import type { DetailSummary } from '../summary/detail-summary.ts';
 import { fact } from '../summary/parts.ts';
 import type { PlaywrightDetail } from './detail.ts';
 
-/** What people read of the result of a Playwright suite. */
+/** Summarizes the result of a Playwright suite for people. */
 export function summaryOf({ errors, stats, tests, install, jobLog }: PlaywrightDetail): DetailSummary {
   const shown = tests.map(({ retry, title, file, projectName, ...test }) => ({
     ...test,

@@ -7,7 +7,7 @@ import { browserFailure, hangingBrowserFailure } from '../script/browser-failure
 import { tooManySecrets } from '../script/verdict.ts';
 import type { SuiteError } from './detail.ts';
 
-/** The limits of the stages, in milliseconds, as messages name them. */
+/** Time limits of the stages, in milliseconds, as messages name them. */
 export interface SuiteLimits {
   readonly installTimeoutMs: number;
   readonly testTimeoutMs: number;
@@ -40,9 +40,8 @@ const brokenLimits: Readonly<
 };
 
 /**
- * What a run of a suite means for its check: what Playwright said and how its command ended. A flaky test,
- * which passed in a later try, fails nothing unless the suite says so by its exit code; limits come before
- * everything else.
+ * Judges a run of a suite by Playwright's report and by how its command ended. A flaky test, which passed in a later
+ * attempt, fails nothing unless the suite's exit code says so; time limits take precedence.
  */
 export function judgeSuite(report: SuiteReport, limits: SuiteLimits): SuiteVerdict {
   switch (report.stage) {
@@ -113,7 +112,7 @@ function judgeTests(report: TestReport, { testTimeoutMs }: SuiteLimits): SuiteVe
   );
 }
 
-/** Where a program tells what was wrong differs: some first of all, some at the end. */
+/** Quotes the beginning and the end of the output: some programs report the problem first, others last. */
 function said(output: string): string {
   const text = stripColours(output).trim();
   if (text === '') return '';
@@ -125,7 +124,7 @@ function stripColours(text: string): string {
   return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[A-Za-z]`, 'g'), '');
 }
 
-/** A verdict by something outside of tests, whose message comes first. */
+/** A verdict for a reason outside of tests, whose message comes first. */
 export function because(failed: Failure, errors: readonly SuiteError[] = []): SuiteVerdict {
   const own = outsideOfTests({ name: 'Error', message: failed.message, stack: null });
   return {
@@ -146,12 +145,12 @@ function messagesOf(errors: readonly SuiteError[]): string[] {
   return [...new Set(errors.map(({ error }) => error.message))];
 }
 
-/** The errors of tests whose last try did not end as expected, and those outside of tests. */
+/** Errors of tests whose last attempt did not end as expected, and errors outside of tests. */
 function errorsOf(report: TestReport): SuiteError[] {
   return [...failedTests(report).flatMap(errorsOfTest), ...report.errors.map(outsideOfTests)];
 }
 
-/** The same as the run reported them. */
+/** The same errors in the form in which the run reported them. */
 function saidBy(report: TestReport): ReportedError[] {
   return [...failedTests(report).flatMap(saidOfTest), ...report.errors];
 }

@@ -8,11 +8,14 @@ import { type Diagnosed, withDiagnosis } from './diagnosis.ts';
 import type { ProbeControls } from './probe-runner.ts';
 import { connectionObstacle, repeatConnection } from './repeat-connection.ts';
 
-/** A conversation on one connection. What it says may change something at the target: the connection alone is made again. */
+/**
+ * An exchange over one connection. Its data may change something at the target, so a diagnosis repeats only the
+ * connection.
+ */
 export interface OneConnection<Result> {
   readonly proxy: ForwardProxy | undefined;
   hold(onAttempt: (attempt: ContactAttempt) => void): Promise<Result>;
-  /** Why it failed; undefined where it did as the check wants. Any error when absent. */
+  /** Returns why it failed; undefined if the check expects its result. If absent, every error is a failure. */
   failureOf?(result: Result): Failure | undefined;
   target(): Parameters<typeof repeatConnection>[0];
 }
@@ -23,7 +26,7 @@ interface Held {
 
 const failureOfError = ({ error }: Held) => error && probeFailure(error);
 
-/** Holds the conversation of a check, and gathers evidence when the network fails it. */
+/** Runs the exchange of a check, and gathers evidence if the network makes it fail. */
 export function withConnectionDiagnosis<Result extends Held>(
   connection: OneConnection<Result>,
   controls: ProbeControls,

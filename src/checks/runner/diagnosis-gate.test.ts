@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { DiagnosisGate, maxPerMinute, maxPerTarget } from './diagnosis-gate.ts';
 
-/** A gate, and what moves its clock. */
+/** A gate, and a function that advances its clock. */
 function gateAt() {
   let nowMs = 0;
   const gate = new DiagnosisGate(() => nowMs);

@@ -1,28 +1,28 @@
-/** A minute in which diagnoses are counted, in milliseconds. */
+/** Window in which diagnoses are counted, in milliseconds. */
 const windowMs = 60_000;
 /** In one minute, for all targets together. */
 export const maxPerMinute = 6;
-/** For one target, so that one check that fails all the time leaves room for others. */
+/** For one target, so that one check that always fails leaves room for others. */
 export const maxPerTarget = 2;
 
 /**
- * Keeps diagnoses few, however many checks fail: one at a time, and a limited number in any minute. There is
- * one gate to a probe thread.
+ * Limits diagnoses, however many checks fail: one at a time, and a maximum number in any minute. Each probe thread has
+ * one gate.
  */
 export class DiagnosisGate {
   readonly #nowMs: () => number;
   #begun: { readonly atMs: number; readonly target: string }[] = [];
   #isBusy = false;
 
-  /** @param nowMs a clock that only goes forward. */
+  /** @param nowMs a monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
 
   /**
-   * Asks for a diagnosis of a target. A caller that may make one calls `leave` at its end.
+   * Requests a diagnosis of a target. A caller that is admitted must call `leave` afterwards.
    *
-   * @returns why there is to be none, or undefined.
+   * @returns why the diagnosis is refused, or undefined.
    */
   enter(target: string): string | undefined {
     if (this.#isBusy) return 'another diagnosis is in progress';

@@ -14,51 +14,47 @@ import {
 } from './evidence.ts';
 import { diagnosisGate, findCapture, findRoute } from './network-evidence.ts';
 
-/** A conversation with a target, and what is to be done when it fails. */
+/** An exchange with a target, and how to diagnose its failure. */
 export interface Diagnosable<Result> {
-  /** Holds it. @param onAttempt to be called with every peer that it turns to. */
+  /** Runs the exchange. @param onAttempt to be called with every peer that it contacts. */
   hold(onAttempt: (attempt: ContactAttempt) => void): Promise<Result>;
-  /** Why it failed; undefined when it did not, or when that is what the check wants. */
+  /** Returns why it failed; undefined if it succeeded, or if the check expects the failure. */
   failureOf(result: Result): Failure | undefined;
-  /** Why nothing can be found out about that failure. */
+  /** Returns why that failure cannot be diagnosed. */
   obstacleTo(result: Result): string | undefined;
-  /** Whether it can be looked at while it hangs. */
+  /** Whether it can be diagnosed while it hangs. */
   readonly isSeenHanging: boolean;
   repetition(peer: ContactAttempt, isHanging: boolean): Repetition;
 }
 
-/** A conversation that was held, and what was found out when it failed. */
+/** A finished exchange, and the evidence if it failed. */
 export interface Diagnosed<Result, Found = Evidence> {
   readonly result: Result;
   readonly evidence: Found;
-  /** How long the run went on for that: what the agent was late for meanwhile spoilt nothing. */
+  /** How long the diagnosis extended the run: delays of the agent in that time do not affect the result. */
   readonly diagnosisMs: number;
 }
 
-/** What needs no diagnosis. */
+/** The result of an exchange without a diagnosis. */
 export function undiagnosed<Result>(result: Result): Diagnosed<Result> {
   return { result, evidence: noEvidence, diagnosisMs: 0 };
 }
 
-/**
- * A conversation without an answer is diagnosed while it still hangs, when this much of its time is left, or
- * this part of it.
- */
+/** A hanging exchange is diagnosed when this much of its time is left, or this share of it. */
 const hangingReserveMs = 8000;
 const hangingReserveShare = 0.4;
-/** Less time than this shows nothing. */
+/** A shorter diagnosis finds nothing. */
 const minDiagnosisMs = 1000;
 const maxDiagnosisMs = 8000;
-/** Left for handing the evidence over before the run's time is over. */
+/** Reserved for handing the evidence over before the run's deadline. */
 const marginMs = 300;
 
 /**
- * Holds the conversation of a check, and gathers evidence when the network fails it: a capture of its packets
- * while it is repeated, and a route to the target. The result is that of the first conversation alone, times and
- * all.
+ * Runs the exchange of a check, and gathers evidence if the network makes it fail: a packet capture of its repetition,
+ * and a route to the target. The result and its times are those of the first exchange alone.
  *
- * One that failed is diagnosed at once. One that hangs would leave no time for that, so it is diagnosed while
- * it hangs, shortly before its time is over; should it be answered after all, what was found is forgotten.
+ * A failed exchange is diagnosed at once. A hanging one would leave no time for that, so it is diagnosed while it
+ * hangs, shortly before its deadline; if a response still arrives, the findings are discarded.
  */
 export async function withDiagnosis<Result>(
   subject: Diagnosable<Result>,
@@ -68,15 +64,14 @@ export async function withDiagnosis<Result>(
   if (!artifacts) return undiagnosed(await subject.hold(() => undefined));
   const { timeoutMs } = controls;
   const endMs = performance.now() + timeoutMs - marginMs;
-  // Made only when it is needed: an abort makes an error with a stack, which costs more than much else of a
-  // run.
+  // Created only if needed: an abort creates an error with a stack, one of the most expensive steps of a run.
   let stop: AbortController | undefined;
   const attempts: ContactAttempt[] = [];
   let findings: Promise<Findings> | undefined;
   const begin = (peer: ContactAttempt, isHanging: boolean) => {
     stop = new AbortController();
     const repetition = subject.repetition(peer, isHanging);
-    // A request that is redirected may come back to the same peer.
+    // A redirected request may return to the same peer.
     const isOnlyPeer = attempts.length === 1 || repetition.what === 'connection';
     return diagnose(
       { peer, repetition, isOnlyPeer },
@@ -110,18 +105,18 @@ export async function withDiagnosis<Result>(
   } finally {
     clearTimeout(timer);
     stop?.abort();
-    // It belongs to this run, and nothing of it may outlive the run.
+    // The diagnosis belongs to this run and must not outlive it.
     await findings;
   }
 }
 
-/** Only the network on the way to the target, and only when the target is to blame, is worth it. */
+/** Only failures of the network path for which the target is to blame are worth a diagnosis. */
 function isDiagnosed({ code }: Failure): boolean {
   const { owner, isNetworkError, fromLocation } = failureCatalogue[code];
   return owner === 'target' && (isNetworkError || fromLocation === 'network');
 }
 
-/** Never rejects: whatever breaks here is no reason to lose the result of the check. */
+/** Never rejects: an error in the diagnosis must not lose the result of the check. */
 async function diagnose(
   subject: {
     readonly peer: ContactAttempt;

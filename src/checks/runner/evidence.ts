@@ -4,7 +4,7 @@ import type { DiagnosedRoute } from '../contract/facts.ts';
 import type { ArtifactSink } from '../contract/run-context.ts';
 import type { RunLog } from '../contract/run-log.ts';
 
-/** What a diagnosis may take, and where it may go. */
+/** Limits of a diagnosis, and the destinations it may contact. */
 export interface DiagnosisControls {
   readonly egress: ConnectionPolicy;
   readonly signal: AbortSignal;
@@ -12,17 +12,17 @@ export interface DiagnosisControls {
   readonly timeoutMs: number;
 }
 
-/** A conversation that is held again for the capture, or as much of it as does no harm. */
+/** The exchange to repeat for the capture, or the part of it that does no harm. */
 export interface Repetition {
-  /** What is repeated, as the log calls it. */
+  /** Name of the repeated part in the log. */
   readonly what: 'request' | 'connection' | 'query' | 'pings';
-  /** @returns what became of it, in words. */
+  /** @returns its outcome, in words. */
   run(
     controls: DiagnosisControls & { readonly onAttempt: (attempt: ContactAttempt) => void },
   ): Promise<string>;
 }
 
-/** What a result shows of a diagnosis: names of artifacts, and the path as programs read it. */
+/** Evidence of a diagnosis in a result: names of artifacts, and the path for programs. */
 export interface Evidence {
   readonly route: DiagnosedRoute | null;
   readonly pcapDataUrl: string | null;
@@ -34,7 +34,7 @@ export const noEvidence: Evidence = { route: null, pcapDataUrl: null, jobAssets:
 export const captureName = 'network.pcap';
 export const routeName = 'traceroute.txt';
 
-/** What was found out; nothing of it has been written anywhere yet. */
+/** Findings of a diagnosis, not yet written anywhere. */
 export interface Findings {
   readonly remarks: readonly string[];
   readonly capture?: Buffer | undefined;
@@ -42,7 +42,7 @@ export interface Findings {
   readonly route?: { readonly path: DiagnosedRoute; readonly text: string } | undefined;
 }
 
-/** No evidence, for that reason. */
+/** Findings without evidence, for that reason. */
 export const nothingFound = (reason: string): Findings => ({
   remarks: [`no packet capture and no traceroute: ${reason}`],
 });

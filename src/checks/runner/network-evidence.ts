@@ -18,20 +18,20 @@ import {
 } from './evidence.ts';
 
 const maxRouteMs = 5000;
-/** The peer's last packets arrive after a conversation has failed. */
+/** Time for the peer's last packets, which arrive after the exchange has failed. */
 const lateMs = 100;
 const captureLimits = { maxPackets: 2000, maxBytes: 1024 * 1024 };
 /** Enough for the record header and the start of an alert; all of it is public or encrypted. */
 const tlsPayloadBytes = 96;
-/** The header of a DNS message: what it says, and nothing of any name. */
+/** The header of a DNS message: it contains the response code, but no name. */
 const dnsPayloadBytes = 12;
 
-/** Repeats the conversation, or as much of it as does no harm, and captures that. */
+/** Repeats the exchange, or the part of it that does no harm, and captures its packets. */
 export async function findCapture(
   subject: {
     readonly peer: ContactAttempt;
     readonly repetition: Repetition;
-    /** Whether it turns to nobody else before. */
+    /** Whether the repetition contacts no other peer first. */
     readonly isOnlyPeer: boolean;
   },
   controls: DiagnosisControls,
@@ -76,7 +76,7 @@ async function startCapture(attempt: ContactAttempt): Promise<ConnectionCapture>
   return ConnectionCapture.start(await state.libc, scope, captureLimits);
 }
 
-/** How much of what follows the headers may be kept: what cannot hold a secret. */
+/** Returns how many bytes after the headers may be captured: only those that cannot contain a secret. */
 function keptPayloadBytes({ protocol, isSecure }: ContactAttempt): number {
   if (protocol === 'udp') return dnsPayloadBytes;
   return isSecure ? tlsPayloadBytes : 0;
@@ -90,7 +90,7 @@ function captureFindings({ file, packetCount, isFull, droppedPackets }: Capture,
   return { remarks: [remark], capture: file };
 }
 
-/** The route to the peer's address. */
+/** Traces the route to the peer's address. */
 export async function findRoute(peer: ContactAttempt, controls: DiagnosisControls): Promise<Findings> {
   const { hostname } = peer;
   const { address, family } = wireAddress({
@@ -136,7 +136,7 @@ function withoutZone(address: string): string {
   return address.split('%', 1)[0] ?? address;
 }
 
-/** What all diagnoses of this thread share, made by the first. */
+/** State that all diagnoses of this thread share, created by the first. */
 interface EvidenceTools {
   readonly gate: DiagnosisGate;
   libc: Promise<Libc> | undefined;
@@ -150,19 +150,19 @@ function means(): EvidenceTools {
   return shared;
 }
 
-/** The one gate of this thread. */
+/** Returns the only gate of this thread. */
 export function diagnosisGate(): DiagnosisGate {
   return means().gate;
 }
 
-/** Opened once: an idle backend costs nothing, and what does not work here will not work in a minute. */
+/** Opened once: an idle backend costs nothing, and a missing capability stays missing. */
 async function icmpBackend(): Promise<IcmpBackend> {
   const state = means();
   state.backend ??= openIcmpBackend();
   try {
     return await state.backend;
   } catch (thrown) {
-    // Anything else, such as too many open files, may pass.
+    // Any other error, such as too many open files, may be temporary.
     if (!(thrown instanceof IcmpUnavailable)) state.backend = undefined;
     throw thrown;
   }

@@ -9,20 +9,20 @@ import { templateFailure } from '../judging/filled.ts';
 import { judge } from '../judging/verdict.ts';
 import type { Diagnosed } from './diagnosis.ts';
 
-/** What a probe may use, and how long it may take. */
+/** Means and time limit of a probe. */
 export type ProbeControls = Pick<RunContext, 'resolver' | 'egress' | 'signal' | 'timeoutMs'>;
 
-/** A run whose templates are filled in. */
+/** A run with its templates filled in. */
 export interface ProbeRun<Spec, Prepared> {
   readonly spec: Spec;
   readonly context: RunContext;
   readonly prepared: Prepared;
   readonly controls: ProbeControls;
-  /** When the run began, of `performance.now()`. */
+  /** Start of the run, by `performance.now()`. */
   readonly startMs: number;
 }
 
-/** Limits of the response time; null: none. */
+/** Limits of the response time; null: no limit. */
 export interface TimeLimits {
   readonly degradedResponseTime: number | null;
   readonly maxResponseTime: number | null;
@@ -37,15 +37,15 @@ interface Read<Own> {
     readonly measurement: Measurement;
     readonly certificateExpiresAt?: number;
   };
-  /** What the detail has in addition to what all probes have. */
+  /** Fields of the detail in addition to those of all probes. */
   readonly detail: Own;
-  /** The message of the failure when absent. */
+  /** If absent, the message of the failure. */
   readonly requestError?: string | null | undefined;
-  /** What went wrong after the operation: it fails a run that has no other failure. */
+  /** Failures after the operation: they fail a run that has no other failure. */
   readonly furtherFailures?: readonly Failure[] | undefined;
 }
 
-/** Nothing that could be judged. */
+/** A result that cannot be judged. */
 interface Broken<Own> extends Read<Own> {
   readonly failure: Failure;
 }
@@ -57,35 +57,35 @@ interface Judgeable<Own> extends Read<Own> {
   readonly limits: TimeLimits;
   /** Why the operation itself counts as failed. */
   readonly operationFailure?: Failure | undefined;
-  /** Whether assertions are shown and not judged: the failure of the operation is reason enough. */
+  /** Whether assertions are shown but not judged, because the operation has failed anyway. */
   readonly areAssertionsShownOnly?: boolean;
-  /** Absent where nothing but the time makes the run degraded; the log has them where it is. */
+  /** Reasons other than the time why the run is degraded, for the log; absent if only the time can make it degraded. */
   readonly degradedReasons?: readonly string[] | undefined;
 }
 
-/** What a type makes of what its probe found. */
+/** A check type's interpretation of its probe's result. */
 export type Reading<Own> = Broken<Own> | Judgeable<Own>;
 
-/** What all details of probes have; `Found` is the evidence. */
+/** Fields in the details of all probes; `Found` is the evidence. */
 interface CommonDetail {
   readonly assertions: EvaluatedAssertion[];
   readonly requestError: string | null;
   readonly jobLog: ReturnType<typeof jobLogOf>;
 }
 
-/** What a type of check says of its probe; what all of them do is in `probeRunner`. */
+/** The type-specific part of a probe's run; `probeRunner` has the common part. */
 export interface ProbeType<Spec, Prepared extends object, Result, Own extends object, Found extends object> {
-  /** Fills in the templates, and makes the request of the probe. @throws TemplateError */
+  /** Fills in the templates, and creates the request of the probe. @throws TemplateError */
   prepare(spec: Spec, context: RunContext): Prepared | { readonly failure: Failure };
   /** The detail of a run that sent nothing. */
   unsent(spec: Spec): Own & Found;
-  /** How long the check lets its probe take, in milliseconds; as long as the run when absent. */
+  /** Time limit of the probe in the check, in milliseconds; if absent, that of the run. */
   timeoutMs?(spec: Spec): number;
   hold(run: ProbeRun<Spec, Prepared>): Promise<Diagnosed<Result, Found>>;
   read(run: ProbeRun<Spec, Prepared>, result: Result): Reading<Own>;
 }
 
-/** A runner that prepares, holds the probe, diagnoses what the network failed, and judges what it found. */
+/** Creates a runner that prepares and runs the probe, diagnoses network failures, and judges the result. */
 export function probeRunner<Spec, Prepared extends object, Result, Own extends object, Found extends object>(
   type: ProbeType<Spec, Prepared, Result, Own, Found>,
 ): Runner<Spec, Own & CommonDetail & Found> {
@@ -112,7 +112,7 @@ function preparedBy<Spec, Prepared extends object>(
   }
 }
 
-/** What a probe that follows may use: the run's means, and what is left of its time. */
+/** Returns the means of the next probe: the run's, with the remaining time. */
 export function controlsOf(context: RunContext, startMs: number, ownTimeoutMs = Infinity): ProbeControls {
   const { resolver, egress, signal, timeoutMs } = context;
   const leftMs = timeoutMs - (performance.now() - startMs);
@@ -120,9 +120,9 @@ export function controlsOf(context: RunContext, startMs: number, ownTimeoutMs = 
 }
 
 /**
- * A run that sent nothing.
+ * Returns the outcome of a run that sent nothing.
  *
- * @param requestError what is wrong with the definition; null when that is not the reason.
+ * @param requestError what is wrong with the definition; null if that is not the reason.
  */
 export function unsentOutcome<Own extends object>(
   detail: Own,
@@ -137,7 +137,7 @@ export function unsentOutcome<Own extends object>(
   };
 }
 
-/** The verdict on what a probe found. */
+/** Judges the result of a probe. */
 export function conclude<Own extends object, Found extends object>(
   reading: Reading<Own>,
   { evidence, diagnosisMs }: Pick<Diagnosed<unknown, Found>, 'evidence' | 'diagnosisMs'>,

@@ -9,9 +9,9 @@ import type {
 import type { Resolver } from '@picket/probes/resolver.ts';
 
 /**
- * Makes a connection once more, TLS included, and closes it before anything else is sent.
+ * Repeats a connection, including TLS, and closes it before sending anything else.
  *
- * @returns what became of it, in words.
+ * @returns its outcome, in words.
  */
 export async function repeatConnection(
   target: Omit<ConnectionTarget, 'hostname' | 'port' | 'isSecure' | 'proxy'>,
@@ -37,19 +37,19 @@ export async function repeatConnection(
   }
 }
 
-/** Why nothing can be found out about a connection that failed. */
+/** Returns why a failed connection cannot be diagnosed. */
 export function connectionObstacle(
   { proxy }: { readonly proxy?: ForwardProxy | undefined },
   error: ProbeError | undefined,
 ): string | undefined {
   if (proxy) return 'the connection goes through a proxy';
-  // In a chain of redirects the last connection was another host's.
+  // After redirects, the last connection was to another host.
   return error?.phase === 'dns' ? 'the name has no address to connect to' : undefined;
 }
 
 /**
- * Looks a name up as ever, but for the peer's: its address is known, and another one would show something
- * else.
+ * Resolves the peer's name to its known address, because another one might behave differently; resolves other names
+ * normally.
  */
 export function pinnedResolver(resolver: Resolver, { hostname, address }: ContactAttempt): Resolver {
   return {

@@ -4,15 +4,15 @@ import { browserTroubleIn, isBrowserAftermath } from '../foreign-texts/playwrigh
 
 type BrowserError = Pick<ReportedError, 'message' | 'launchMs'>;
 
-/** The failure of a run whose time was over while its browser was starting. */
+/** Returns the failure of a run that timed out while its browser was starting. */
 export function hangingBrowserFailure(errors: readonly BrowserError[]): Failure | undefined {
   const [first] = errors.filter(({ launchMs }) => launchMs !== undefined);
   return first && browserFailure([first]);
 }
 
 /**
- * The failure of a run whose every error is that a browser is missing here or does not start: that is the agent's,
- * whatever the target does. Undefined where anything else went wrong, too.
+ * Returns the failure of a run with no other errors than a missing browser or one that does not start: the agent is at
+ * fault, whatever the target does. Undefined if there are other errors, too.
  */
 export function browserFailure(errors: readonly BrowserError[]): Failure | undefined {
   const whys = errors.filter(({ message }) => !isBrowserAftermath(message)).map(whyOf);

@@ -34,7 +34,7 @@ const ScriptTest = z.object({
     ),
 });
 
-/** What a run of a multi-step check found out, as `multiStepCheckResult` shows it (check model 3.2). */
+/** Result of a run of a multi-step check, shown as `multiStepCheckResult` (check model 3.2). */
 export const MultiStepDetail = z
   .object({
     errors: z.array(ScriptError),
@@ -69,7 +69,7 @@ export const ScriptPage = z.object({
 });
 export type ScriptPage = z.infer<typeof ScriptPage>;
 
-/** What a run of a browser check found out, as `browserCheckResult` shows it (check model 3.2). */
+/** Result of a run of a browser check, shown as `browserCheckResult` (check model 3.2). */
 export const BrowserDetail = z
   .object({
     ...MultiStepDetail.shape,

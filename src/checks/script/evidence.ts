@@ -5,20 +5,20 @@ import { findLeft, leftFile } from '@picket/sandbox/scripts/left-files.ts';
 import { privateFolder } from '@picket/sandbox/scripts/script-process.ts';
 import type { ArtifactSink } from '../contract/run-context.ts';
 
-/** The names under which the evidence of a run is kept. */
+/** Artifact names of a run's evidence. */
 export interface Evidence {
   readonly screenshots: string[];
   readonly videos: string[];
   readonly traces: string[];
   readonly report: string | null;
-  /** Pictures to compare with that the run made, by their place. */
+  /** Reference pictures that the run created, by their path. */
   readonly snapshots: { readonly path: string; readonly artifact: string }[];
 }
 
 const maxScreenshots = 50;
 const maxOthers = 20;
 const maxSnapshots = 100;
-/** Where Playwright Test keeps the pictures of a file of tests. */
+/** Folder in which Playwright Test stores the reference pictures of a test file. */
 const snapshotFolder = /-snapshots\/[^/]+$/;
 const maxLabelLength = 120;
 const recordedFolder = posix.join(privateFolder, 'evidence');
@@ -31,16 +31,16 @@ const imageTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Hands the files a run left to the sink: traces, videos, Playwright's report, screenshots it took of
- * failures and images the script wrote by itself. Nothing of the run may be alive any more.
+ * Hands the files of a run to the sink: traces, videos, Playwright's report, screenshots of failures and images that
+ * the script wrote. All processes of the run must have ended.
  *
- * @param ownFiles paths that came with the check and are no evidence.
+ * @param ownFiles paths that came with the check and are not evidence.
  */
 export async function keepEvidence(options: {
   readonly directory: string;
   readonly tests: readonly ReportedTest[];
   readonly ownFiles: ReadonlySet<string>;
-  /** Whether the pictures it compares with are kept: it was to make them anew. */
+  /** Whether to keep reference pictures, because the run was to update them. */
   readonly areSnapshotsKept?: boolean;
   readonly sink: ArtifactSink;
 }): Promise<Evidence> {
@@ -55,7 +55,7 @@ export async function keepEvidence(options: {
     if (await sink.add({ name, contentType, content: { path: file.path } })) kept.push(name);
   };
   const evidence = { screenshots: [] as string[], videos: [] as string[], traces: [] as string[] };
-  // Before what tests attach: Playwright attaches the pictures themselves.
+  // Before the attachments of tests: Playwright attaches the pictures themselves.
   const snapshots: { path: string; artifact: string }[] = [];
   if (options.areSnapshotsKept) {
     const found = await findLeft(directory, {
@@ -95,7 +95,7 @@ export async function keepEvidence(options: {
       evidence.screenshots,
     );
   }
-  // Plain scripts have no test to attach anything to; what was recorded of them lies in a folder of its own.
+  // Plain scripts have no test with attachments; their recordings are in a folder of their own.
   const recorded = await findLeft(posix.join(directory, recordedFolder), {
     extensions: new Set(['zip', 'png']),
     except: new Set(),
@@ -115,14 +115,14 @@ export function isImage(contentType: string): boolean {
   return Object.values(imageTypes).includes(contentType);
 }
 
-/** The extension of a file a run names, with its dot. */
+/** Returns the extension of a file that a run names, with its dot. */
 export function extensionOf(path: string): string {
   return posix.extname(path);
 }
 
-/** A name that the sink takes and no other file of the run has. */
+/** Returns a name that the sink accepts and that no other file of the run has. */
 export function freeName(names: Set<string>, folder: string, label: string, extension: string): string {
-  // A long label is not cut: half a secret in a name would look like a word.
+  // A long label is omitted, not truncated: masking would not recognize half a secret in a name.
   const plain = label.length > maxLabelLength ? '' : label.replaceAll(/[^A-Za-z0-9_-]+/g, '-');
   const base = posix.join(folder, plain || 'file');
   const suffix = /^\.[a-z0-9]{1,5}$/i.test(extension) ? extension.toLowerCase() : '';

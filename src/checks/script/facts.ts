@@ -18,7 +18,7 @@ export function browserFacts(detail: BrowserDetail): RunFacts {
   };
 }
 
-/** The files of a script or a suite, in the order in which they say most. */
+/** Returns the files of a script or a suite, the most informative first. */
 export function fileFacts(names: {
   readonly jobAssets: readonly string[];
   readonly playwrightTestTraces: readonly string[];

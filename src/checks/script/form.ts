@@ -11,7 +11,7 @@ export const scriptForm: FormLayout = {
   dependencies: { label: 'Dependencies' },
   'dependencies.*.path': { label: 'Path' },
   'dependencies.*.content': { label: 'Content', lines: 6, isCode: true },
-  // As long as the file it is written in: projects and the API change it.
+  // As long as its file: projects and the API change it.
   playwrightConfig: { isHidden: true },
   snapshots: { isHidden: true },
   degradedResponseTime: limitsForm['degradedResponseTime'] ?? {},

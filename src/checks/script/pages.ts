@@ -1,7 +1,7 @@
 import { beginningOf } from '@picket/lib/text.ts';
 import type { ScriptPage } from './detail.ts';
 
-/** What a page reported about itself (src/sandbox/scripts/events.ts). */
+/** A page's report about itself (src/sandbox/scripts/events.ts). */
 interface ToldPage {
   readonly url: string;
   readonly timeOrigin: number;
@@ -14,8 +14,8 @@ const maxPages = 100;
 const maxUrlLength = 2048;
 
 /**
- * Up to which value a web vital is good, and from which it is poor; milliseconds, except for CLS (check model
- * 3.2).
+ * Upper bound of good values and lower bound of poor values of each web vital; milliseconds, except for CLS (check
+ * model 3.2).
  */
 const vitalLimits = {
   CLS: [0.1, 0.25],
@@ -25,10 +25,9 @@ const vitalLimits = {
   TTFB: [800, 1800],
 } as const;
 
-/** The pages of a run in their order, one per navigation, with the last report of each. */
+/** The pages of a run in order, one per navigation, with the last report of each. */
 export function scriptPages(told: readonly ToldPage[]): ScriptPage[] {
-  // A page reports itself when it goes, and may have been asked before: the origin of its clock is its
-  // identity.
+  // A page reports when it unloads, and possibly before: the origin of its clock identifies it.
   const last = new Map(told.map((page) => [`${page.timeOrigin} ${page.url}`, page]));
   return [...last.values()]
     .sort((one, other) => one.timeOrigin - other.timeOrigin)

@@ -8,7 +8,7 @@ const flag = z.boolean().optional();
 const record = z.record(z.string().max(200), z.unknown());
 const size = z.object({ width: z.int().min(1).max(10_000), height: z.int().min(1).max(10_000) });
 
-/** Options of a page and its context, as Playwright Test knows them under `use`. */
+/** Options of a page and its context, as Playwright Test accepts them under `use`. */
 const Use = z.object({
   baseURL: text.describe('Base URL for relative addresses such as "/" in goto() and requests'),
   actionTimeout: timeoutMs,
@@ -66,7 +66,7 @@ const Use = z.object({
     .optional(),
 });
 
-/** How far pictures may differ. */
+/** Tolerated difference between pictures. */
 const Tolerance = {
   maxDiffPixels: z.int().min(0).optional(),
   maxDiffPixelRatio: z.number().min(0).max(1).optional(),
@@ -89,10 +89,10 @@ const Expect = z.object({
     .optional(),
 });
 
-/** Of a project: what answers never show stands in one place only. */
+/** Options of a project, without those that API responses never show: they have one place only. */
 const ProjectUse = Use.omit({ httpCredentials: true, proxy: true });
 
-/** Settings of Playwright Test for the script of a check. */
+/** Playwright Test settings for the script of a check. */
 export const PlaywrightConfig = z
   .object({
     timeout: timeoutMs.describe('Timeout of one test in milliseconds; 0: only the limit of the run'),
@@ -116,7 +116,7 @@ export const PlaywrightConfig = z
   .describe('Settings of Playwright Test, as in its configuration file; without effect on plain scripts');
 export type PlaywrightConfig = z.output<typeof PlaywrightConfig>;
 
-/** What answers never show of it. */
+/** Its values that API responses never show. */
 export const maskedInPlaywrightConfig: readonly MaskedValue[] = [
   {
     path: ['playwrightConfig', 'use', 'httpCredentials', 'password'],

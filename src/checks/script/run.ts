@@ -21,7 +21,7 @@ import { judgeScript, type ScriptError, type ScriptVerdict, whyUnproven } from '
 const maxPageErrors = 200;
 const noEvidence: Evidence = { screenshots: [], videos: [], traces: [], report: null, snapshots: [] };
 
-/** A run that came to its end, in the words both types share. */
+/** A finished run, in the form that both types share. */
 interface ScriptRun {
   readonly verdict: ScriptVerdict;
   readonly report: ScriptReport | undefined;
@@ -196,7 +196,7 @@ async function runContained(order: {
   };
 }
 
-/** A run's own runtime, or the newest of this host where the check names none. */
+/** Returns the run's own runtime, or the newest of this host if the check names none. */
 function findRuntime(
   { runtimes }: ScriptHost,
   wanted: string | null,
@@ -214,7 +214,7 @@ function outcome<Detail>(
   detail: Detail,
 ): Outcome<Detail> {
   const wholeMs = Math.max(0, endedAt - startedAt);
-  // What a script says of itself can be anything.
+  // The script's own report is untrusted.
   const durationMs = report ? Math.min(scriptDurationMs(report), wholeMs) : wholeMs;
   const responseTimeMs = toMicroseconds(durationMs);
   const { degradedResponseTime, maxResponseTime } = spec;
@@ -240,7 +240,8 @@ function outcome<Detail>(
 }
 
 /**
- * The time of the script itself: of its tests, or of the whole plain script; what ran when it was cut off.
+ * Duration of the script itself: of its tests, or of the whole plain script; for an interrupted script, until the
+ * interruption.
  */
 function scriptDurationMs({ tests, end, mode, startedAt, ended }: ScriptReport): number {
   if (mode === 'test' && tests.length > 0) return tests.reduce((sum, { durationMs }) => sum + durationMs, 0);

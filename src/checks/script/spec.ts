@@ -3,7 +3,7 @@ import { Dependencies, maxScriptLength, ScriptPath, Snapshots } from '../contrac
 import { runtimeIds } from '../tables/runtimes.ts';
 import { PlaywrightConfig } from './playwright-config.ts';
 
-/** Scripts have no limits of time by default but that of their run. */
+/** Scripts have no default time limits other than that of their run. */
 const scriptThresholdMs = z.number().min(0).max(240_000).nullable().default(null);
 
 /** Fields of checks that run a script (check model 1.8). */

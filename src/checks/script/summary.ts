@@ -5,7 +5,7 @@ import { errorsSection, testsSection } from './tests-section.ts';
 
 const [shownSteps, shownPageErrors] = [60, 100];
 
-/** What people read of the result of a script: what it did and where it broke. */
+/** Summarizes the result of a script for people: its steps and where it failed. */
 export function scriptSummary(detail: MultiStepDetail): DetailSummary {
   const { errors, tests, degradedReason, jobLog } = detail;
   return {
@@ -20,7 +20,7 @@ export function scriptSummary(detail: MultiStepDetail): DetailSummary {
   };
 }
 
-/** The same for a script in a browser, with the pages that it opened. */
+/** Does the same for a script in a browser, including the pages that it opened. */
 export function browserSummary(detail: BrowserDetail): DetailSummary {
   const script = scriptSummary(detail);
   return { ...script, sections: [...script.sections, pagesSection(detail), errorsOfPages(detail)] };
@@ -28,11 +28,11 @@ export function browserSummary(detail: BrowserDetail): DetailSummary {
 
 type Step = MultiStepDetail['steps'][number];
 
-/** `GET "/cart"` as newer runtimes call a request, `apiRequestContext.get(https://…)` as older ones do. */
+/** `GET "/cart"` in newer runtimes, `apiRequestContext.get(https://…)` in older ones. */
 const request =
   /^(?:apiRequestContext\.(\w+)\((.*)\)|(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|Fetch) ".*")$/i;
 
-/** The steps of the script, and the requests within them. */
+/** Steps of the script, and the requests within them. */
 function stepsOf({ steps, startTime }: MultiStepDetail): SummaryStep[] {
   return steps
     .filter(({ depth, category, title }) => depth === 0 || (category === 'pw:api' && request.test(title)))

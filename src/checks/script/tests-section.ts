@@ -8,7 +8,7 @@ interface Test {
   readonly status: string;
   readonly durationMs: number;
   readonly didNotRun?: boolean | undefined;
-  /** Its file and project, where a suite has several. */
+  /** Its file and project, if a suite has several. */
   readonly where?: string;
 }
 

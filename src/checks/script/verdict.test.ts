@@ -58,7 +58,7 @@ it.each([
   const { failure } = judgeScript({ ...report(2), errors: [broken] }, 1000, undefined);
   expect(failure).toMatchObject({ owner: 'agent', code: 'BROWSER_MISSING' });
   expect(failure?.message).toMatch(words);
-  // What else went wrong is the target's still.
+  // Any other error is still attributed to the target.
   const both = judgeScript({ ...report(2), errors: [broken, died] }, 1000, undefined);
   expect(both.failure).toMatchObject({ owner: 'target', code: 'SCRIPT_FAILED' });
 });

@@ -5,13 +5,13 @@ import type { ScriptReport } from '@picket/sandbox/scripts/script-run.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { browserFailure, hangingBrowserFailure } from './browser-failure.ts';
 
-/** An error of the script with the title of its test, if it was in one. */
+/** An error of the script with the title of its test, if it occurred in one. */
 export type ScriptError = ReportedError & { readonly test: string | null };
 
 export interface ScriptVerdict {
   readonly failure: Failure | undefined;
   readonly isDegraded: boolean;
-  /** What the detail lists. */
+  /** Errors for the detail. */
   readonly errors: readonly ScriptError[];
   readonly errorMessages: readonly string[];
 }
@@ -42,11 +42,10 @@ const brokenLimits: Readonly<
 };
 
 /**
- * What a run of a script means for its check. What went wrong is the script's, unless our own program in its
- * sandbox broke; limits come before what the script said, and a run that never said its end has failed,
- * however it exited.
+ * Judges a run of a script. Problems are the script's, unless our own program in its sandbox failed; time limits take
+ * precedence over the script's report, and a run that never reported its end has failed, whatever its exit code.
  *
- * @param timeoutMs the limit that the message of a run that took too long names.
+ * @param timeoutMs the limit to name in the message of a run that took too long.
  */
 export function judgeScript(
   report: ScriptReport,
@@ -78,8 +77,7 @@ export function judgeScript(
     return because(failure('RUNNER_CRASHED', `The script could not be started: ${report.broken.message}`));
   }
   if (!end) return because(failure('SCRIPT_FAILED', endedEarly(report)));
-  // Where tests were found and none began, their process died: the script is not to blame for how it is
-  // written.
+  // If tests were found but none started, their process died: the code of the script is not to blame.
   if (report.mode === 'test' && report.tests.length === 0 && !report.testCount) {
     return errors.length > 0 ? failed('SCRIPT_INVALID', errors) : because(noTests(report));
   }
@@ -88,7 +86,7 @@ export function judgeScript(
     if (report.testExitCode !== undefined) {
       return because(failure('SCRIPT_FAILED', `The script set process.exitCode to ${report.testExitCode}`));
     }
-    // What it says is its own word; what it exits with says whether its program agrees.
+    // The report is the script's own claim; the exit code of its program must confirm it.
     return ended.exitCode === 0 ? passed(report) : because(failure('SCRIPT_FAILED', endedEarly(report)));
   }
   if (errors.length === 0) return because(failure('SCRIPT_FAILED', `The script ended with ${end.status}`));
@@ -98,7 +96,7 @@ export function judgeScript(
   return failed('SCRIPT_FAILED', errors);
 }
 
-/** Whether its time was over before it was done. */
+/** Whether the run was stopped before it finished. */
 function isCutOff({ end, isInterrupted }: ScriptReport): boolean {
   return end ? end.status === 'timedout' || end.status === 'interrupted' : isInterrupted;
 }
@@ -108,7 +106,7 @@ function passed(report: ScriptReport): ScriptVerdict {
   return { failure: undefined, isDegraded, errors: [], errorMessages: [] };
 }
 
-/** Why a run that passed proves nothing; undefined where it proves something. */
+/** Returns why a passed run proves nothing; undefined if it proves something. */
 export function whyUnproven({ tests }: ScriptReport): string | undefined {
   if (tests.length === 0 || tests.some(({ status }) => status !== 'skipped')) return undefined;
   return 'All tests of the script were skipped: nothing was tested';
@@ -141,7 +139,7 @@ function endedEarly({ ended, mode, runnerOutput }: ScriptReport): string {
   return `The script did not finish: ${how}${said === '' ? '' : `; it wrote: ${said}`}`;
 }
 
-/** The errors of tests whose last try did not end as expected, and those outside of tests. */
+/** Errors of tests whose last attempt did not end as expected, and errors outside of tests. */
 function errorsOf({ tests, errors }: ScriptReport): ScriptError[] {
   const ofTests = tests
     .filter(({ isLast, isExpected }) => isLast && !isExpected)

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type Assertion, assertionSchema } from '../judging/assertion.ts';
 
-/** What `CERTIFICATE` assertions can look at: the target's own certificate, and its chain. */
+/** Properties of `CERTIFICATE` assertions: the target's own certificate, and its chain. */
 export const certificateProperties = [
   'daysUntilExpiry',
   'chainDaysUntilExpiry',
@@ -20,7 +20,7 @@ export const certificateProperties = [
   'chainLength',
 ] as const;
 
-/** What `CONNECTION` assertions can look at. */
+/** Properties of `CONNECTION` assertions. */
 export const connectionProperties = [
   'tlsVersion',
   'cipherSuite',
@@ -69,7 +69,7 @@ const hexadecimal: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The assertion with its target as results spell such a thing: `TLSv1.2` and `TLS1.2` are the number 1.2, so that
+ * Normalizes an assertion's target to the notation of results: `TLSv1.2` and `TLS1.2` are the number 1.2, so that
  * `GREATER_THAN` has a meaning, and hexadecimal numbers have neither colons nor capitals.
  */
 export function withUsualTarget(assertion: Assertion): Assertion {

@@ -11,7 +11,7 @@ const version = (value: (typeof tlsVersions)[number], usual: Severity) =>
 const bits = (value: number, usual: Severity) =>
   z.object({ value: z.int().min(512).max(16_384).default(value), severity: severity(usual) }).prefault({});
 
-/** What of a handshake counts as too weak, and what that does to the run. */
+/** Rules for weak properties of a handshake, and the effect of each on the run. */
 export const SecurityBaseline = z
   .object({
     enabled: z.boolean().default(true),

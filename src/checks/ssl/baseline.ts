@@ -6,24 +6,24 @@ import { type SecurityBaseline, type Severity, tlsVersions } from './baseline-sp
 type RuleName = Exclude<keyof SecurityBaseline, 'enabled'>;
 type BaselinePart = NonNullable<FailureDetails['baselinePart']>;
 
-/** The others are about certificates. */
+/** All other rules are about certificates. */
 const rulesOfConnection: ReadonlySet<RuleName> = new Set([
   'minTLSVersion',
   'recommendedTLSVersion',
   'weakCipherSuite',
 ]);
 
-/** What became of a rule that is not ignored. */
+/** Result of a rule that is not ignored. */
 export interface JudgedRule {
   readonly severity: Exclude<Severity, 'ignore'>;
   readonly violated: boolean;
-  /** What was found. */
+  /** The found value. */
   readonly value: string | number | null;
 }
 
 export interface JudgedBaseline {
   readonly rules: Readonly<Partial<Record<RuleName, JudgedRule>>>;
-  /** Why it fails, a sentence for each rule. */
+  /** Violations that make the run fail, one sentence for each rule. */
   readonly failures: readonly { readonly sentence: string; readonly part: BaselinePart }[];
   readonly degradations: readonly string[];
 }
@@ -96,10 +96,13 @@ const finders: Readonly<
   }),
 };
 
-/** Authorities whose roots Mozilla, Google and Apple have removed or distrusted as a whole, by their names. */
+/** Names of certificate authorities whose roots Mozilla, Google and Apple have completely removed or distrusted. */
 const distrusted = /\b(DigiNotar|StartCom|WoSign|CNNIC|TrustCor|Camerfirma|e-Tugra|PROCERT|Certinomis)\b/i;
 
-/** What the target answers for: a root that signs itself is trusted, or not, without its signature. */
+/**
+ * Certificates that the target is responsible for: its own, and all others except self-signed roots, whose trust does
+ * not depend on their signature.
+ */
 export function judgedCertificates({ path }: HandshakeFacts): readonly ChainCertificate[] {
   return path.filter(({ isSelfSigned }, index) => index === 0 || !isSelfSigned);
 }
@@ -123,7 +126,7 @@ function keyFinding(handshake: HandshakeFacts, leastBits: number): Finding {
   };
 }
 
-/** The size of the RSA key that is as strong (NIST SP 800-57 part 1, table 2). */
+/** Size of an equally strong RSA key (NIST SP 800-57 part 1, table 2). */
 function strengthOf({ keyAlgorithm, keySizeBits }: ChainCertificate): number | null {
   if (keySizeBits === null || keyAlgorithm === 'RSA' || keyAlgorithm === 'DSA') return keySizeBits;
   if (keySizeBits >= 512) return 15_360;

@@ -89,7 +89,7 @@ export const ssl = defineCheckType({
     ],
   },
   isRepeatable: () => true,
-  // A server without TLS proves it as well: that is noticed.
+  // A server without TLS suffices: the run must notice that.
   selfTest: ({ hostname, port, protocol }) => ({
     shouldFail: protocol === 'http:',
     request: { sslConfig: { hostname, port: Number(port), skipChainValidation: true } },

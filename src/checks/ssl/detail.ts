@@ -19,7 +19,7 @@ export const SslCertificate = z
     fingerprintSha256: z.string(),
     notBefore: DateOrNull,
     notAfter: DateOrNull,
-    /** Whole days; negative once it has expired. */
+    /** Whole days; negative after the expiry. */
     daysUntilExpiry: z.int().nullable(),
     sans: z.array(z.string()),
     keyAlgorithm: z.string(),
@@ -34,7 +34,7 @@ export const SslCertificate = z
   .meta({ id: 'SslCertificate' });
 export type SslCertificate = z.infer<typeof SslCertificate>;
 
-/** Milliseconds each step took; all but `total` add up to it. */
+/** Duration of each phase in milliseconds; the phases add up to `total`. */
 export const SslTimingPhases = z.object({
   dns: z.number(),
   connection: z.number(),
@@ -43,14 +43,14 @@ export const SslTimingPhases = z.object({
   total: z.number(),
 });
 
-/** What became of a rule of the baseline. */
+/** Result of a rule of the baseline. */
 const BaselineRule = z.object({
   severity: z.enum(['fail', 'degrade']),
   violated: z.boolean(),
   value: z.union([z.string(), z.number()]).nullable(),
 });
 
-/** What an SSL monitor found out, as `sslCheckResult` shows it. */
+/** Result of a run of an SSL monitor, shown as `sslCheckResult`. */
 export const SslDetail = z
   .object({
     assertions: z.array(EvaluatedAssertion),
@@ -58,7 +58,7 @@ export const SslDetail = z
       hostname: z.string(),
       port: z.int(),
       ipFamily: z.enum(ipFamilies),
-      /** The name for TLS, where the check sets one. */
+      /** TLS server name, if the check sets one. */
       serverName: z.string().nullable(),
       startTls: z.enum(startTlsProtocols).nullable(),
       alpnProtocols: z.array(z.string()),
@@ -75,14 +75,14 @@ export const SslDetail = z
         keyExchange: z.string().nullable(),
         alpnProtocol: z.string().nullable(),
         chainTrusted: z.boolean().nullable(),
-        /** Why it is not trusted. */
+        /** Why the chain is not trusted. */
         trustError: z.string().nullable(),
         hostnameVerified: z.boolean().nullable(),
-        /** Why the certificate is not for the name. */
+        /** Why the certificate does not match the name. */
         hostnameError: z.string().nullable(),
         /** Of the target's own certificate. */
         daysUntilExpiry: z.int().nullable(),
-        /** Of the first certificate of the chain that expires; a root does not count. */
+        /** Of the first certificate of the chain to expire; roots do not count. */
         chainDaysUntilExpiry: z.int().nullable(),
         ocspStapled: z.boolean().nullable(),
         ocspStatus: z.string().nullable(),
@@ -94,12 +94,12 @@ export const SslDetail = z
             revokedAt: DateOrNull,
           })
           .nullable(),
-        /** By its rules, and `verdict`; null while the baseline is off. */
+        /** By rule, and the overall `verdict`; null while the baseline is off. */
         securityBaseline: z
           .record(z.string(), z.union([BaselineRule, z.enum(['pass', 'warn', 'fail'])]))
           .nullable(),
         certificate: SslCertificate.nullable(),
-        /** As the target sent it, its own certificate first. */
+        /** Certificates in the order of the handshake, the target's own first. */
         chain: z.array(SslCertificate),
         /** From the target's certificate to the last issuer that this location knows. */
         path: z.array(
@@ -107,14 +107,14 @@ export const SslDetail = z
             subjectCN: z.string().nullable(),
             fingerprintSha256: z.string(),
             notAfter: DateOrNull,
-            /** Whether the target sent it; else it comes from the authorities of the location. */
+            /** Whether the target sent it; otherwise it is from the certificate authorities of the location. */
             wasSent: z.boolean(),
           }),
         ),
       })
       .nullable(),
     baselineVerdict: z.enum(['pass', 'warn', 'fail']).nullable(),
-    /** Why the run counts as degraded, apart from its time. */
+    /** Why the run is degraded, apart from its time. */
     degradedReasons: z.array(z.string()),
     addresses: AddressVerdicts,
     requestError: z.string().nullable(),

@@ -4,15 +4,15 @@ import { filledAssertions, filledHostname, filledServerName } from '../judging/f
 import { withUsualTarget } from './assertions.ts';
 import type { SslSpec } from './spec.ts';
 
-/** A handshake that can be made: templates filled in. */
+/** A prepared handshake: templates filled in. */
 export interface PreparedHandshake {
   readonly hostname: string;
-  /** The name for TLS; undefined: that of the host. */
+  /** TLS server name; undefined: the host. */
   readonly serverName: string | undefined;
   readonly assertions: readonly Assertion[];
 }
 
-/** Fills in the templates of an SSL monitor, or says what is wrong with the definition. @throws TemplateError */
+/** Fills in the templates of an SSL monitor, or returns what is wrong with the definition. @throws TemplateError */
 export function prepareHandshake(
   { sslConfig, assertions }: SslSpec['request'],
   variables: Readonly<Record<string, string>>,

@@ -22,10 +22,10 @@ import type { SslSpec } from './spec.ts';
 import { judgeHandshake } from './verdict.ts';
 import { chainExpiryMs, responseOf, sourcesOf, verdictOf } from './view.ts';
 
-/** Makes the first run of a thread as quick as the others. */
+/** Makes the first run of a thread as fast as later ones. */
 export const warmUp = warmUpTcp;
 
-/** Runs an SSL monitor: connects, makes TLS with whatever the target speaks, and judges what that shows. */
+/** Runs an SSL monitor: connects, performs a TLS handshake with any version that the target supports, and judges it. */
 export const runSsl: Runner<SslSpec, SslDetail> = async (spec, context) => {
   const { addresses: choice } = spec.request.sslConfig;
   return await onAddresses(
@@ -117,7 +117,7 @@ function read({ spec, prepared, context }: Run, result: TlsProbeResult): Reading
   const [worst, ...others] = failures;
   const isWelcome =
     spec.shouldFail && worst !== undefined && isOfHandshake(worst) && !(error && isHangUp(error));
-  // Nothing was measured that could be judged any further.
+  // Without a handshake there is nothing further to judge.
   if (error && !isWelcome) return { failure: probeFailure(error), measured, detail };
   const expiryMs = handshake ? chainExpiryMs(handshake) : undefined;
   const degradedReasons = spec.shouldFail ? [] : (found?.degradedReasons ?? []);
@@ -134,12 +134,12 @@ function read({ spec, prepared, context }: Run, result: TlsProbeResult): Reading
   };
 }
 
-/** Whether a failure is one of the target's TLS: with `shouldFail` that is what the check wants. */
+/** Whether a failure is about the target's TLS: with `shouldFail` the check expects that. */
 function isOfHandshake({ code }: Failure): boolean {
   return code.startsWith('TLS_') || code === 'STARTTLS_REFUSED';
 }
 
-/** A server that hangs up, as one does that is overloaded or gone, has said nothing about its TLS. */
+/** Whether the server hung up, as overloaded or stopping servers do: that says nothing about its TLS. */
 function isHangUp({ code }: ProbeError): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ECONNABORTED';
 }
@@ -150,7 +150,7 @@ function unexpectedSuccess(isWelcome: boolean, { hostname }: PreparedHandshake):
   return failure('CONNECTION_UNEXPECTED', message);
 }
 
-/** What is known before anything was sent. */
+/** Returns the detail of a run that sent nothing. */
 function unknownDetail(
   { request: { sslConfig } }: SslSpec,
   { hostname, serverName }: Pick<PreparedHandshake, 'hostname' | 'serverName'>,

@@ -10,7 +10,7 @@ export const startTlsProtocols = ['smtp', 'imap', 'pop3', 'ldap', 'postgres', 'm
 
 const days = z.int().min(0).max(365).nullable();
 
-/** An SSL monitor: one handshake, and everything that it shows. */
+/** An SSL monitor: one handshake, with its certificates and TLS parameters. */
 export const SslSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z.object({

@@ -5,7 +5,7 @@ import { code, fact, instant, volatileFact } from '../summary/parts.ts';
 import { probeParts } from '../summary/probe-parts.ts';
 import type { SslCertificate, SslDetail } from './detail.ts';
 
-/** What people read of an SSL monitor's result. */
+/** Summarizes an SSL monitor's result for people. */
 export function summaryOf(detail: SslDetail): DetailSummary {
   const { request, response, degradedReasons } = detail;
   const target: SummarySection = {
@@ -119,7 +119,7 @@ function pathSection({ path }: NonNullable<SslDetail['response']>): SummarySecti
   };
 }
 
-/** `2027-02-21T19:00:00.000Z` as people read it. */
+/** Formats `2027-02-21T19:00:00.000Z` for people. */
 function dateText(date: string | null): string | null {
   return date && utcText(date);
 }

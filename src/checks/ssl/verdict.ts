@@ -6,13 +6,13 @@ import { type JudgedBaseline, judgedCertificates } from './baseline.ts';
 import type { SslConfig } from './spec.ts';
 import { chainExpiryMs, dayMs } from './view.ts';
 
-/** What is wrong with a handshake that was made, the worst first, and what only degrades it. */
+/** Problems of a completed handshake, the worst first, and problems that only degrade it. */
 export interface HandshakeVerdict {
   readonly failures: readonly Failure[];
   readonly degradedReasons: string[];
 }
 
-/** Judges the certificates and the baseline; assertions and times are judged with those of all types. */
+/** Judges the certificates and the baseline; the common code for all types judges assertions and times. */
 export function judgeHandshake(
   handshake: HandshakeFacts,
   config: SslConfig,
@@ -42,7 +42,7 @@ export function judgeHandshake(
   return { failures, degradedReasons: [...baseline.degradations, ...soon] };
 }
 
-/** Without trust, OpenSSL's verdict may be about that alone: the dates are looked at here. */
+/** Checks the dates: for an untrusted chain, OpenSSL's error may not mention them. */
 function dateProblem(
   handshake: HandshakeFacts,
   nowMs: number,
@@ -64,7 +64,7 @@ function expiryOf(
   nowMs: number,
 ): { readonly isFailure: boolean; readonly sentence: string } | undefined {
   const expiryMs = chainExpiryMs(handshake);
-  // What has expired has been said.
+  // An expired certificate has its own message.
   if (expiryMs === undefined || expiryMs < nowMs) return undefined;
   const isWithin = (days: number | null) => days !== null && expiryMs - nowMs <= days * dayMs;
   const isFailure = isWithin(failDays);

@@ -12,13 +12,13 @@ export const dayMs = 86_400_000;
 
 type Response = NonNullable<SslDetail['response']>;
 
-/** When the first certificate expires that the target answers for; undefined where none says when. */
+/** Returns the first expiry of a certificate that the target is responsible for; undefined if a date is invalid. */
 export function chainExpiryMs(handshake: HandshakeFacts): number | undefined {
   const times = judgedCertificates(handshake).map(({ notAfterMs }) => notAfterMs);
   return times.length > 0 && times.every(Number.isFinite) ? Math.min(...times) : undefined;
 }
 
-/** What a result shows of a handshake, or of the way to one that was not made. */
+/** A handshake as a result shows it, or the phases before a failed one. */
 export function responseOf(
   { address, phases, handshake }: TlsProbeResult,
   judged: JudgedBaseline | undefined,
@@ -116,7 +116,7 @@ function daysTo(ms: number | undefined, nowMs: number): number | null {
   return ms !== undefined && Number.isFinite(ms) ? daysLeft(ms, nowMs) : null;
 }
 
-/** A target may write any number where a date should be; a date of JSON has its bounds. */
+/** A certificate may contain any number as a date; JSON dates have a limited range. */
 function dateOrNull(ms: number | null): string | null {
   const date = new Date(ms ?? Number.NaN);
   return Number.isFinite(date.getTime()) && date.getTime() < lastDateMs ? date.toISOString() : null;
@@ -124,7 +124,7 @@ function dateOrNull(ms: number | null): string | null {
 
 const lastDateMs = Date.UTC(10_000, 0);
 
-/** What the assertions of an SSL monitor are about. */
+/** Sources of the assertions of an SSL monitor. */
 export function sourcesOf(response: Response, responseTimeMs: number): Sources {
   const document = { kind: 'json', document: response } as const satisfies SourceValue;
   return {
@@ -133,7 +133,7 @@ export function sourcesOf(response: Response, responseTimeMs: number): Sources {
       kind: 'fields',
       fields: { ...response, tlsVersion: Number(/^TLS([\d.]+)$/.exec(response.protocol ?? '')?.[1]) },
     }),
-    // Assertions compare whole milliseconds; `EQUALS 120` could never hold otherwise.
+    // Assertions compare whole milliseconds; otherwise `EQUALS 120` could never hold.
     RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
     JSON_RESPONSE: () => document,
     TEXT_RESPONSE: () => ({ kind: 'text', text: JSON.stringify(response) }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export const stepStates = ['DONE', 'FAILED', 'NOT_REACHED'] as const;
 
-/** How long a step waits that does not say so. */
+/** Timeout of a step that sets none. */
 export const usualStepTimeoutMs = 5000;
 
 /** @param types of the steps that wait. */

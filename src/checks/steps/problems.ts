@@ -3,7 +3,7 @@ import type { DefinitionProblem } from '../contract/group-defaults.ts';
 
 const path = ['request', 'steps'] as const;
 
-/** Steps whose regular expressions cannot be used. */
+/** Returns the steps with invalid regular expressions. */
 export function regexProblems(steps: readonly { readonly regex: string }[]): DefinitionProblem[] {
   return steps.flatMap(({ regex }, index) => {
     const problem = regex === '' ? undefined : regexProblem(regex);
@@ -12,7 +12,9 @@ export function regexProblems(steps: readonly { readonly regex: string }[]): Def
   });
 }
 
-/** Steps of a check that passes when nothing can be said. @param passing when it passes. */
+/**
+ * Refuses steps in a check with `shouldFail`, which passes without an exchange. @param passing when the check passes.
+ */
 export function shouldFailProblems(
   {
     shouldFail,

@@ -3,21 +3,21 @@ import { toMicroseconds } from '../contract/outcome.ts';
 import { assertionBudget } from '../judging/evaluate.ts';
 import type { stepStates } from './fields.ts';
 
-/** A step of a run as details and failures look at it. */
+/** A step of a run, for details and failures. */
 export interface RecordedStep<Step, Seen, Outcome> {
   readonly step: Step;
   readonly index: number;
-  /** Undefined for a step that was not begun. */
+  /** Undefined for a step that did not start. */
   readonly outcome: Outcome | undefined;
-  /** What it looked at last. */
+  /** The last text or message that it examined. */
   readonly seen: Seen | undefined;
-  /** How much it passed over. */
+  /** Number of texts or messages that it skipped. */
   readonly skippedCount: number;
 }
 
-/** What the steps of one run looked at, whatever they are sent over. */
+/** Texts or messages that the steps of one run examined, for any protocol. */
 export class StepRecord<Step, Seen> {
-  /** For everything that the steps evaluate. */
+  /** Shared by all evaluations of the steps. */
   readonly budget = assertionBudget();
   readonly #steps: readonly Step[];
   readonly #seen = new Map<number, Seen>();
@@ -39,7 +39,7 @@ export class StepRecord<Step, Seen> {
     this.#skipped.set(index, (this.#skipped.get(index) ?? 0) + 1);
   }
 
-  /** All steps, in their order. @param outcomes of those that were begun. */
+  /** Returns all steps, in order. @param outcomes of the steps that started. */
   all<Outcome extends StepOutcome>(outcomes: readonly Outcome[]): RecordedStep<Step, Seen, Outcome>[] {
     return this.#steps.map((step, index) => ({
       ...{ step, index, outcome: outcomes[index], seen: this.#seen.get(index) },
@@ -47,7 +47,7 @@ export class StepRecord<Step, Seen> {
     }));
   }
 
-  /** The step that ended the run; undefined where none failed. */
+  /** Returns the step that ended the run; undefined if none failed. */
   failed<Outcome extends StepOutcome>(
     outcomes: readonly Outcome[],
   ): RecordedStep<Step, Seen, Outcome> | undefined {
@@ -55,7 +55,7 @@ export class StepRecord<Step, Seen> {
   }
 }
 
-/** What details say of every step, whatever it is sent over. */
+/** Common fields of a step's details, for any protocol. */
 export function stateOf(outcome: StepOutcome | undefined): {
   readonly state: (typeof stepStates)[number];
   readonly waitMs: number;

@@ -8,20 +8,20 @@ import { StepRecord } from './step-record.ts';
 
 /** A step that expects a text. */
 export interface TextStep {
-  /** What it contains; a template. */
+  /** A template whose text must occur in the received text. */
   readonly text: string;
-  /** What it matches; empty: anything. */
+  /** A regular expression that must match; empty: anything. */
   readonly regex: string;
 }
 
-/** Steps that expect texts: which ones fit, and what is captured of them for later steps. */
+/** Steps that expect texts: matches received texts and captures values for later steps. */
 export class TextSteps<Step extends TextStep> extends StepRecord<Step, string> {
   readonly #variables: Record<string, string>;
   readonly #phase: ProbePhase;
-  /** Why a text could not be judged. */
+  /** Why evaluating a text was too costly. */
   #tooCostly: string | undefined;
 
-  /** @param variables for templates; what steps capture comes to them. @param phase in which steps are sent. */
+  /** @param variables for templates; steps add their captured values. @param phase in which steps are sent. */
   constructor(steps: readonly Step[], variables: Readonly<Record<string, string>>, phase: ProbePhase) {
     super(steps);
     this.#variables = { ...variables };
@@ -38,7 +38,7 @@ export class TextSteps<Step extends TextStep> extends StepRecord<Step, string> {
     }
   }
 
-  /** Whether a text is the one that a step expects; undefined where that would cost too much. @throws ProbeError */
+  /** Whether a text is the one that a step expects; undefined if evaluating it is too costly. @throws ProbeError */
   fits(step: Step, index: number, text: string): boolean | undefined {
     this.see(index, text);
     try {
@@ -50,7 +50,7 @@ export class TextSteps<Step extends TextStep> extends StepRecord<Step, string> {
     }
   }
 
-  /** The failure of a text that could not be judged. @param name of its step. */
+  /** Returns the failure if evaluating a text was too costly. @param name of its step. */
   tooCostly(name: string): Failure | undefined {
     return this.#tooCostly === undefined
       ? undefined
@@ -65,7 +65,7 @@ export class TextSteps<Step extends TextStep> extends StepRecord<Step, string> {
   }
 }
 
-/** What a step expected, and what came instead. */
+/** Describes the text that a step expected, and the received one. */
 export function expectedAndReceived({ text, regex }: TextStep, received: string): string {
   const wanted = [text === '' ? '' : shownValue(text), regex === '' ? '' : `/${regex}/`];
   const words = wanted.filter((word) => word !== '').join(' and ');

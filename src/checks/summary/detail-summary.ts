@@ -1,15 +1,15 @@
-/** Where the API shows details, in check results: each type names its key. */
+/** Key of the details in the check results of the API: each type names its own. */
 export type DetailKey = `${string}CheckResult`;
 
 /**
- * What people read of a detail, in the order in which they look for it. Pages, terminals and comparisons of runs show
- * this, and know nothing else about a type.
+ * Summary of a detail for people, in reading order. Pages, terminals and comparisons of runs show this, and know
+ * nothing else about a type.
  */
 export interface DetailSummary {
-  /** Parts of the response time, one after the other. */
+  /** Consecutive parts of the response time. */
   readonly phases?: readonly SummaryPhase[];
   readonly assertions?: readonly SummaryAssertion[];
-  /** A row for each address, where a run went to several; stands above everything else. */
+  /** A row for each address, if a run contacted several; shown above everything else. */
   readonly addresses?: SummarySection | undefined;
   readonly sections: readonly SummarySection[];
   readonly log?: readonly SummaryLogLine[];
@@ -24,11 +24,11 @@ export interface SummaryPhase {
   readonly lengthMs: number;
 }
 
-/** What was expected and what was found. */
+/** Expected and found value. */
 export interface SummaryAssertion {
   readonly isMet: boolean;
   readonly subject: string;
-  /** A header, a path: what of the subject. */
+  /** Property of the source: a header, a path. */
   readonly property?: string;
   readonly comparison?: string;
   readonly expected: string;
@@ -41,24 +41,24 @@ export interface SummaryLogLine {
   readonly time: number;
   readonly level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
   readonly msg: string;
-  /** Of scripts around a request. */
+  /** For scripts around a request. */
   readonly stage?: string;
 }
 
-/** Contents under a title, in the order of these fields; a section without any is left out. */
+/** Contents under a title, in the order of these fields; a section without any is omitted. */
 export interface SummarySection {
   readonly title: string;
   /** Its anchor on a page. */
   readonly id?: string;
   readonly note?: string | null;
-  /** The most important thing in one line: `GET https://shop.example.com/`. */
+  /** The most important information in one line: `GET https://shop.example.com/`. */
   readonly line?: { readonly text: string; readonly url?: string };
-  /** Those without a value are left out. */
+  /** Facts without a value are omitted. */
   readonly facts?: readonly SummaryFact[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly texts?: readonly SummaryText[];
   readonly table?: SummaryTable;
-  /** Steps by the time at which they began. */
+  /** Steps by their start times. */
   readonly timeline?: readonly SummaryStep[];
   readonly conversation?: readonly SummaryMessage[];
   readonly path?: readonly SummaryHop[];
@@ -80,9 +80,9 @@ export type SummaryValue =
 export interface SummaryFact {
   readonly name: string;
   readonly value: SummaryValue;
-  /** What is wrong with it. */
+  /** Problem with the value. */
   readonly problem?: string | null;
-  /** Differs from run to run by its nature. */
+  /** Whether the value differs between runs by nature. */
   readonly isVolatile?: boolean;
 }
 
@@ -91,7 +91,7 @@ export interface SummaryText {
   readonly label: string;
   readonly text: string;
   readonly note?: string | null;
-  /** By what two runs are compared, line by line; absent: they are not compared by this text. */
+  /** Text for a line-by-line comparison of two runs; absent: not compared. */
   readonly compared?: string;
 }
 
@@ -99,16 +99,16 @@ export interface SummaryTable {
   readonly caption: string;
   readonly columns: readonly SummaryColumn[];
   readonly rows: readonly (readonly SummaryValue[])[];
-  /** Stands in the place of rows; without it a table without rows is left out. */
+  /** Shown in place of rows; without it a table without rows is omitted. */
   readonly empty?: string;
 }
 
 export interface SummaryColumn {
   readonly title: string;
   readonly isNumber?: boolean;
-  /** Left out where there is little room. */
+  /** Whether narrow displays omit it. */
   readonly isMinor?: boolean;
-  /** `key`: names the row; `compared`: runs are compared by its value. */
+  /** `key`: identifies the row; `compared`: comparisons of runs use its value. */
   readonly role?: 'key' | 'compared';
 }
 
@@ -116,15 +116,15 @@ export interface SummaryStep {
   readonly name: string;
   readonly startMs: number;
   readonly lengthMs: number;
-  /** A part of the step before. */
+  /** Whether it is a part of the preceding step. */
   readonly isNested: boolean;
   readonly isFailed: boolean;
 }
 
-/** One thing that either side said. */
+/** One message from either side. */
 export interface SummaryMessage {
   readonly isSent: boolean;
-  /** Milliseconds since the conversation began. */
+  /** Milliseconds since the start of the exchange. */
   readonly atMs: number;
   readonly text: string;
   /** Its step, its size. */
@@ -135,7 +135,7 @@ export interface SummaryMessage {
 /** A router on the path to a target, or the target. */
 export interface SummaryHop {
   readonly number: number;
-  /** The one that answered most often comes first; empty: no reply. */
+  /** In descending order of replies; empty: no reply. */
   readonly addresses: readonly string[];
   readonly host: string | null;
   readonly sent: number;

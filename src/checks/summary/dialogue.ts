@@ -2,14 +2,14 @@ import { durationText } from '@picket/lib/figures/duration.ts';
 import type { SummaryMessage, SummarySection } from './detail-summary.ts';
 import { fact, inWords } from './parts.ts';
 
-/** A line or a message of a dialogue by steps. */
+/** Converts a line or message of an exchange by steps. */
 export function dialogueMessage(message: {
   readonly direction: 'SENT' | 'RECEIVED';
   readonly atMs: number;
   readonly text: string;
   readonly step: number | null;
   readonly truncated: boolean;
-  /** What it is, such as its size. */
+  /** Additional information, such as its size. */
   readonly about?: string;
 }): SummaryMessage {
   const { direction, atMs, text, step, truncated, about } = message;
@@ -17,7 +17,7 @@ export function dialogueMessage(message: {
   return { isSent: direction === 'SENT', atMs, text, note: note.filter(Boolean).join(', ') };
 }
 
-/** The steps of a dialogue and what became of each. */
+/** Converts the steps of an exchange and their results. */
 export function dialogueSteps<Type extends string>(
   steps: readonly {
     readonly type: Type;

@@ -6,12 +6,12 @@ export function fact(name: string, value: SummaryValue, problem: string | null =
   return { name, value, problem };
 }
 
-/** A fact that differs from run to run by its nature. */
+/** A fact that differs between runs by nature. */
 export function volatileFact(name: string, value: SummaryValue, problem: string | null = null): SummaryFact {
   return { name, value, problem, isVolatile: true };
 }
 
-/** A name or an address: as it is, letter by letter. */
+/** A name or an address, shown verbatim. */
 export function code(text: string | null | undefined): SummaryValue {
   return text ? { kind: 'code', text } : null;
 }
@@ -24,22 +24,22 @@ export function instant(at: string | null): SummaryValue {
   return at === null ? null : { kind: 'instant', at };
 }
 
-/** A text that two runs are compared by; none without letters. */
+/** A text to compare between two runs; no entry for an empty text. */
 export function comparedText(label: string, text: string | null | undefined): SummaryText[] {
   return text ? [{ label, text, compared: text }] : [];
 }
 
-/** The id of a trace, as tracing systems look for it. */
+/** The trace id, which tracing systems search by. */
 export function traceFact(traceparent: string | undefined): SummaryFact {
   return volatileFact('Trace', code(traceparent?.slice(3, 35)));
 }
 
-/** `STATUS_CODE` as people say it. */
+/** Converts `STATUS_CODE` to words. */
 export function inWords(name: string): string {
   return name.toLowerCase().replaceAll('_', ' ');
 }
 
-/** A value as text: in terminals, and where runs are compared. */
+/** Formats a value as text, for terminals and comparisons of runs. */
 export function valueWords(value: SummaryValue): string {
   if (value === null) return '';
   if (typeof value !== 'object') return String(value);

@@ -22,7 +22,7 @@ interface AddressRow {
   readonly isBrowsersChoice: boolean;
 }
 
-/** What details of all probes hold. */
+/** Fields in the details of all probes. */
 interface ProbeDetail {
   readonly assertions: readonly Judged[];
   readonly jobLog: {
@@ -103,7 +103,7 @@ interface Certificate {
 
 const soonDays = 14;
 
-/** The certificate that a target showed. */
+/** Sections for the certificate of a target. */
 export function certificateSections(certificate: Certificate | null): SummarySection[] {
   if (!certificate) return [];
   const { host, subject, issuer, validTo, daysRemaining: days, protocol, cipher } = certificate;

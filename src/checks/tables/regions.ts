@@ -1,4 +1,4 @@
-/** The data-center locations of the API, with the names that `GET /v1/locations` gives them. */
+/** The data-center locations of the API, with the names that `GET /v1/locations` returns. */
 export const regionNames = {
   'us-east-1': 'N. Virginia',
   'us-east-2': 'Ohio',

@@ -1,6 +1,6 @@
 /**
- * The packages scripts of each runtime can use, with their versions (check model 6). Runtimes that no current
- * agent ships are listed with the packages that are known of them.
+ * The packages that scripts of each runtime can use, with their versions (check model 6). Runtimes that no current
+ * agent ships are listed with their known packages.
  */
 export const runtimePackages: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '2026.04': {

@@ -35,13 +35,13 @@ const facts: Readonly<Record<Runtime['name'], readonly [Runtime['stage'], string
   '2022.10': ['STABLE', 'v16.20.2', false],
 };
 
-/** The helpers of scripts (runtimes/playwright-helpers), which moved projects know by the other name. */
+/** The helpers of scripts (runtimes/playwright-helpers); migrated projects use the other name. */
 const helpers: Runtime['dependencies'] = {
   '@checkly/playwright-helpers': '1.0.4',
   '@service/playwright-helpers': '1.0.4',
 };
 
-/** What is known of each of them. */
+/** Known properties of each runtime. */
 export const runtimes: readonly Runtime[] = runtimeIds.map((name) => {
   const [stage, nodeJsVersion, multiStepSupport] = facts[name];
   const packages: Runtime['dependencies'] = runtimePackages[name] ?? {};
@@ -56,5 +56,5 @@ export const runtimes: readonly Runtime[] = runtimeIds.map((name) => {
   };
 });
 
-/** The runtime of checks when neither they nor their group name one. */
+/** The runtime of checks if neither they nor their group name one. */
 export const defaultRuntimeId: Runtime['name'] = '2026.04';

@@ -65,7 +65,7 @@ export const tcp = defineCheckType({
       millisecondsAt('data', 'Data', ['response', 'timingPhases', 'data']),
     ],
   },
-  // What is sent to a port may change something there.
+  // Data sent to a port may change something there.
   isRepeatable: ({ request }) =>
     (request.data ?? '') === '' && request.steps.every(({ type }) => type !== 'SEND'),
   selfTest: ({ hostname, port, protocol }) => ({

@@ -7,7 +7,7 @@ import { EvaluatedAssertion } from '../judging/assertion.ts';
 import { stepStates } from '../steps/fields.ts';
 import { tcpStepTypes } from './spec.ts';
 
-/** Milliseconds each step took; all but `total` add up to it (check model 1.4; `tls` is ours). */
+/** Duration of each phase in milliseconds; the phases add up to `total` (check model 1.4; `tls` is ours). */
 export const TcpTimingPhases = z.object({
   dns: z.number(),
   connection: z.number(),
@@ -16,9 +16,9 @@ export const TcpTimingPhases = z.object({
   total: z.number(),
 });
 
-/** Why there was no connection or no answer, as programs look at it (check model 3.3). */
+/** Why there was no connection or no response, for programs (check model 3.3). */
 export const TcpError = z.object({
-  /** Of the system (`ECONNREFUSED`, `ENOTFOUND`), of TLS, or `SOCKET_TIMEOUT`. */
+  /** System error (`ECONNREFUSED`, `ENOTFOUND`), TLS error, or `SOCKET_TIMEOUT`. */
   code: z.string(),
   errno: z.int().optional(),
   syscall: z.string().optional(),
@@ -31,11 +31,11 @@ export type TcpError = z.infer<typeof TcpError>;
 const TcpStepDetail = z.object({
   type: z.enum(tcpStepTypes),
   state: z.enum(stepStates),
-  /** How long the server took for it. */
+  /** Time that the server took for it. */
   waitMs: z.number(),
-  /** The last line that it looked at; null: none came. */
+  /** The last line that the step examined; null: none was received. */
   line: z.string().nullable(),
-  /** Lines that did not fit. */
+  /** Lines that did not match. */
   skippedCount: z.int(),
 });
 
@@ -43,13 +43,13 @@ const TcpLine = z.object({
   direction: z.enum(['SENT', 'RECEIVED']),
   text: z.string(),
   truncated: z.boolean(),
-  /** Milliseconds since the connection was ready at which it left or arrived. */
+  /** Time at which it was sent or received, in milliseconds since the connection was ready. */
   atMs: z.number(),
-  /** The number of the step that sent or took it, from 1; null for one that no step took. */
+  /** Number of the step that sent or accepted it, from 1; null if no step did. */
   step: z.int().nullable(),
 });
 
-/** What a TCP monitor found out, as `apiCheckResult` shows it (check model 3.3). */
+/** Result of a run of a TCP monitor, shown as `apiCheckResult` (check model 3.3). */
 export const TcpDetail = z
   .object({
     assertions: z.array(EvaluatedAssertion),
@@ -60,19 +60,19 @@ export const TcpDetail = z
       ipFamily: z.enum(ipFamilies),
       useSSL: z.boolean(),
       skipSSL: z.boolean(),
-      /** The name for TLS, where the check sets one. */
+      /** TLS server name, if the check sets one. */
       serverName: z.string().optional(),
     }),
     response: z.object({
-      /** What the target sent, as UTF-8; absent when no answer was waited for. */
+      /** Data from the target, as UTF-8; absent if the run did not wait for any. */
       data: z.string().optional(),
       truncated: z.boolean(),
-      /** What was said step by step; absent without steps. */
+      /** Lines sent and received; absent without steps. */
       lines: z.array(TcpLine).optional(),
       error: TcpError.optional(),
       timingPhases: TcpTimingPhases.nullable(),
       ipAddress: z.string().nullable(),
-      /** Of that address; absent in results of older agents. */
+      /** Family of that address; absent in results of older agents. */
       ipFamily: z.enum(ipFamilies).nullable().optional(),
       certificate: CertificateDetail.nullable().default(null),
     }),

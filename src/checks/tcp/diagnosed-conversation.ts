@@ -10,10 +10,10 @@ import { type Diagnosed, withDiagnosis } from '../runner/diagnosis.ts';
 import { connectionObstacle, pinnedResolver, repeatConnection } from '../runner/repeat-connection.ts';
 
 /**
- * Holds the conversation of a check, and gathers evidence when the network fails it. Where data were sent only the
- * connection is made again: the data may change something at the target.
+ * Runs the exchange of a check, and gathers evidence if the network makes it fail. If data were sent, the diagnosis
+ * repeats only the connection: the data may change something at the target.
  *
- * @param failureOf why it failed; undefined where it did as the check wants.
+ * @param failureOf returns why it failed; undefined if the check expects its result.
  */
 export async function probeWithDiagnosis(
   request: TcpProbeRequest,

@@ -22,13 +22,13 @@ import { prepareConnection, requestDetail, unsentDetail } from './request.ts';
 import type { TcpSpec } from './spec.ts';
 import { LineSteps } from './steps.ts';
 
-/** Letters of each line that a result keeps. */
+/** Characters of each line that a result keeps. */
 const keptLetters = 2000;
 
 type Run = ProbeRun<TcpSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
 type OwnDetail = Pick<TcpDetail, 'request' | 'steps' | 'response'>;
 
-/** Runs a TCP monitor with steps: connects, takes them one after the other, and judges what was said. */
+/** Runs a TCP monitor with steps: connects, executes them in order, and judges the exchange. */
 export const runDialogue = probeRunner({
   prepare,
   unsent: (spec) => ({ ...unsentDetail(spec), ...noEvidence }),

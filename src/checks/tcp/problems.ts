@@ -3,7 +3,7 @@ import { assertionProblems } from '../judging/assertion-problems.ts';
 import { regexProblems, shouldFailProblems } from '../steps/problems.ts';
 import type { TcpSpec } from './spec.ts';
 
-/** What is wrong with a TCP monitor whose fields are valid by themselves. */
+/** Returns problems with a TCP monitor whose fields are valid individually. */
 export function tcpProblems(spec: TcpSpec): DefinitionProblem[] {
   const { assertions, steps } = spec.request;
   return [

@@ -9,20 +9,20 @@ import { render } from '../judging/templating.ts';
 import type { TcpDetail } from './detail.ts';
 import type { TcpSpec } from './spec.ts';
 
-/** A connection that can be made: templates filled in. */
+/** A prepared connection: templates filled in. */
 export interface PreparedConnection {
   readonly hostname: string;
-  /** The name for TLS; undefined: that of the host. */
+  /** TLS server name; undefined: the host. */
   readonly serverName: string | undefined;
   readonly proxy: ForwardProxy | undefined;
-  /** "" when nothing is sent. */
+  /** "" if nothing is sent. */
   readonly data: string;
   readonly assertions: readonly Assertion[];
-  /** Whether what the target says is looked at, or an answer to what is sent has to come. */
+  /** Whether to wait for data: an assertion examines it, or the sent data require a response. */
   readonly isAnswerWanted: boolean;
 }
 
-/** Fills in the templates of a TCP monitor, or says what is wrong with the definition. @throws TemplateError */
+/** Fills in the templates of a TCP monitor, or returns what is wrong with the definition. @throws TemplateError */
 export function prepareConnection(
   { request }: TcpSpec,
   context: RunContext,
@@ -34,7 +34,7 @@ export function prepareConnection(
   if ('failure' in named) return named;
   const data = render(request.data ?? '', variables, 'raw');
   const assertions = filledAssertions(request.assertions, variables);
-  // What the steps capture is not known yet; what is no template at all is.
+  // Captured values are not known yet, but invalid templates are found.
   for (const { text } of request.steps) render(text, variables, 'raw');
   const located = socksProxy(context);
   if ('failure' in located) return located;
@@ -43,7 +43,7 @@ export function prepareConnection(
   return { ...host, ...named, ...located, data, assertions, isAnswerWanted };
 }
 
-/** What was asked for, as details show it. */
+/** The request as details show it. */
 export function requestDetail(
   { request }: TcpSpec,
   asked: {

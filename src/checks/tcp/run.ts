@@ -23,15 +23,15 @@ import { runDialogue } from './diagnosed-dialogue.ts';
 import { type PreparedConnection, prepareConnection, requestDetail, unsentDetail } from './request.ts';
 import type { TcpSpec } from './spec.ts';
 
-/** Most of an answer that is read; assertions see all of it. */
+/** Most bytes of a response that are read; assertions see all of them. */
 const maxAnswerBytes = 1024 * 1024;
-/** A pause that ends an answer (check model 1.4). */
+/** Pause that ends a response (check model 1.4). */
 const idleGapMs = 500;
 
-/** Makes the first run of a thread as quick as the others. */
+/** Makes the first run of a thread as fast as later ones. */
 export const warmUp = warmUpTcp;
 
-/** Runs a TCP monitor: connects, sends its data, reads the answer and judges it. */
+/** Runs a TCP monitor: connects, sends its data, reads the response and judges it. */
 export const runTcp: Runner<TcpSpec, TcpDetail> = async (spec, context) => {
   const { addresses: choice } = spec.request;
   return await onAddresses(
@@ -71,13 +71,13 @@ function prepare(spec: TcpSpec, context: RunContext) {
     ...{ hostname, port, proxy, data, isAnswerWanted, maxAnswerBytes, idleGapMs },
     family: wantedFamily(ipFamily, context.log),
     tls: useSSL ? { isCertificateChecked: !skipSSL, serverName } : undefined,
-    // One lost packet makes a longer pause than that.
+    // A lost packet causes a longer pause than `idleGapMs`.
     isEnough: (answer) => isAnswerAsExpected(connection, answer),
   };
   return { connection, request };
 }
 
-/** Why there was no answer, unless that is what the check wants. */
+/** Returns why there was no response, unless the check expects that. */
 function unwelcomeFailure({ shouldFail }: TcpSpec, result: TcpProbeResult): Failure | undefined {
   if (!result.error) return undefined;
   const failed = probeFailure(result.error);
@@ -99,7 +99,7 @@ function read({ spec, prepared, context }: Run, result: TcpProbeResult): Reading
   return {
     ...{ measured, detail, assertions: connection.assertions },
     sources: sourcesOf(result, responseTimeMs),
-    // A port that is closed has no response whose time could be over a limit, and one that is filtered takes the whole time.
+    // A closed port has no response whose time could exceed a limit, and a filtered one takes the full timeout.
     limits: result.error ? noLimits : spec,
     operationFailure:
       spec.shouldFail && !result.error
@@ -109,16 +109,15 @@ function read({ spec, prepared, context }: Run, result: TcpProbeResult): Reading
 }
 
 /**
- * Whether the target, and nobody else, kept a TCP connection from being made. Only that is what `shouldFail`
- * asks for: a failed handshake or answer means an open port, and what this location or agent could not do
- * proves nothing.
+ * Whether the target itself prevented the TCP connection. `shouldFail` requires exactly that: a failed handshake or
+ * response means an open port, and failures of this location or agent prove nothing.
  */
 function isConnectionRefusal({ error, isConnected }: TcpProbeResult, failed: Failure): boolean {
   const isOfConnecting = error?.phase === 'tcp' || error?.phase === 'proxy';
   return isOfConnecting && !isConnected && failed.owner === 'target';
 }
 
-/** Whether every assertion about the answer holds by now; more of it may still change that. */
+/** Whether every assertion on the response holds so far; further data may change that. */
 function isAnswerAsExpected({ assertions }: PreparedConnection, answer: Buffer): boolean {
   const onAnswer = assertions.filter(({ source }) => source === 'RESPONSE_DATA');
   const sources = { RESPONSE_DATA: () => ({ kind: 'text', text: decodeText(answer, '') }) as const };
@@ -129,7 +128,7 @@ function sourcesOf(result: TcpProbeResult, responseTimeMs: number): Sources {
   return {
     RESPONSE_DATA: () => ({ kind: 'text', text: decodeText(result.answer, '') }),
     CONNECTION: () => tcpConnectionSource(result),
-    // Assertions compare whole milliseconds; `EQUALS 120` could never hold otherwise.
+    // Assertions compare whole milliseconds; otherwise `EQUALS 120` could never hold.
     RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
   };
 }
@@ -157,7 +156,7 @@ function detailOf(
   };
 }
 
-/** The error as programs look at it (check model 3.3). */
+/** The error for programs (check model 3.3). */
 function errorOf(
   error: ProbeError,
   target: {

@@ -31,7 +31,7 @@ const Step = z
   });
 export type TcpStep = z.output<typeof Step>;
 
-/** A TCP monitor: one connection, what it sends and what comes back (check model 1.4). */
+/** A TCP monitor: one connection, the data it sends and the data it receives (check model 1.4). */
 export const TcpSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z

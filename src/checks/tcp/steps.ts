@@ -8,7 +8,7 @@ import { expectedAndReceived, TextSteps } from '../steps/text-steps.ts';
 import type { TcpDetail } from './detail.ts';
 import type { TcpStep } from './spec.ts';
 
-/** The steps of one run in lines of text. */
+/** The steps of one run over lines of text. */
 export class LineSteps extends TextSteps<TcpStep> {
   constructor(steps: readonly TcpStep[], variables: Readonly<Record<string, string>>) {
     super(steps, variables, 'data');
@@ -31,7 +31,7 @@ export class LineSteps extends TextSteps<TcpStep> {
     return isTaken ? 'taken' : 'passed-over';
   }
 
-  /** What became of each step. */
+  /** Details of each step. */
   detail(outcomes: readonly StepOutcome[]): NonNullable<TcpDetail['steps']> {
     return this.all(outcomes).map(({ step: { type }, outcome, seen, skippedCount }) => ({
       type,
@@ -41,7 +41,7 @@ export class LineSteps extends TextSteps<TcpStep> {
     }));
   }
 
-  /** The failure of the step that failed, with what came instead. @param met what the connection met. */
+  /** Returns the failure of the failed step, with the received line. @param met failure of the connection. */
   failure(outcomes: readonly StepOutcome[], met: Failure | undefined): Failure | undefined {
     const failed = this.failed(outcomes);
     if (!failed) return met;
@@ -50,7 +50,7 @@ export class LineSteps extends TextSteps<TcpStep> {
     const tooCostly = this.tooCostly(name);
     if (tooCostly || !met) return tooCostly;
     if (seen === undefined || step.type !== 'EXPECT') return reworded(met, `${name}: ${met.message}`);
-    // Something was said, and not what is expected: that is no silence.
+    // The target sent an unexpected line, so it was not silent.
     const code = met.code === 'RESPONSE_TIMEOUT' ? 'DIALOGUE_FAILED' : met.code;
     const message = `${name}: ${expectedAndReceived(step, seen)}; ${met.message}`;
     return failure(code, message, detailsFor(code, met.details ?? {}));

@@ -7,7 +7,7 @@ import type { TcpDetail } from './detail.ts';
 
 const stepWords = { SEND: 'Send', EXPECT: 'Expect a line', START_TLS: 'Start TLS' } as const;
 
-/** What people read of a TCP monitor's result. */
+/** Summarizes a TCP monitor's result for people. */
 export function summaryOf(detail: TcpDetail): DetailSummary {
   const { request, response, steps } = detail;
   const { timingPhases: phases, lines } = response;

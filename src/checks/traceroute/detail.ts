@@ -4,7 +4,7 @@ import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 import { probeProtocols } from './spec.ts';
 
-/** Round trip times, in milliseconds. */
+/** Round-trip times, in milliseconds. */
 export const HopLatency = z.object({
   avg: z.number(),
   best: z.number(),
@@ -13,27 +13,27 @@ export const HopLatency = z.object({
 });
 export type HopLatency = z.infer<typeof HopLatency>;
 
-/** All that answered from one distance. */
+/** All replies from one distance. */
 export const TracerouteHop = z.object({
   /** The distance: 1 is the first router. */
   hopNumber: z.int(),
-  /** The address that answered most often; null when nothing answered. */
+  /** The address that replied most often; null without a reply. */
   mainIp: z.string().nullable(),
-  /** Its name by its PTR record; null when it has none, or none was looked up. */
+  /** Host name from its PTR record; null if it has none, or none was looked up. */
   mainHost: z.string().nullable(),
-  /** All that answered. Several: packets take several ways. */
+  /** All addresses that replied. Several: packets take several paths. */
   ips: z.array(z.string()),
   sent: z.int(),
   received: z.int(),
-  /** Percent of the probes that nobody answered. Of a router it is no fault: many answer rarely, or never. */
+  /** Percent of the probes without a reply. Loss at a router is not a fault: many reply rarely, or never. */
   lossPercentage: z.number().nullable(),
   rtt: HopLatency.nullable(),
-  /** What it says of the way on; null when it says nothing but that the packet had come that far. */
+  /** ICMP error about the path beyond it; null if it only reported that the time to live was exceeded. */
   error: z.string().nullable(),
 });
 export type TracerouteHop = z.infer<typeof TracerouteHop>;
 
-/** Why the way was not followed any further. */
+/** Why the path was not followed further. */
 export const truncationReasons = [
   'UNREACHABLE',
   'MAX_UNKNOWN_HOPS',
@@ -42,7 +42,7 @@ export const truncationReasons = [
   'NOT_SENT',
 ] as const;
 
-/** What a traceroute monitor found out. */
+/** Result of a run of a traceroute monitor. */
 export const TracerouteDetail = z
   .object({
     assertions: z.array(EvaluatedAssertion),
@@ -62,19 +62,22 @@ export const TracerouteDetail = z
         ipFamily: z.enum(ipFamilies).nullable(),
         protocol: z.enum(probeProtocols),
         destinationReached: z.boolean(),
-        /** Whether the target accepts connections or datagrams at the port; null when it did not say. */
+        /** Whether the target accepts connections or datagrams at the port; null if unknown. */
         destinationPort: z.enum(['open', 'closed']).nullable(),
         /**
-         * The distance of the target's address; when it was not reached, of the last hop in the list. Hops behind it
-         * are there when it forwards the probes.
+         * Distance of the target's address; if it was not reached, of the last hop in the list. If the target forwards
+         * the probes, the list contains the hops behind it.
          */
         totalHops: z.int(),
-        /** Distance and address of the target; when it was not reached, of the last that answered; null when nothing answered. */
+        /**
+         * Distance and address of the target; if it was not reached, of the last hop that replied; null without a
+         * reply.
+         */
         lastHop: z.object({ hopNumber: z.int(), ip: z.string().nullable() }).nullable(),
         truncationReason: z.enum(truncationReasons).nullable(),
-        /** Of the target; null when it was not reached. */
+        /** Of the target; null if it was not reached. */
         finalHopLatency: HopLatency.nullable(),
-        /** Percent of the probes for the target that it did not answer; 100 when it was not reached. */
+        /** Percent of the probes to the target without a reply; 100 if it was not reached. */
         packetLoss: z.number().min(0).max(100).nullable(),
         timingPhases: z.object({ dns: z.number() }),
         hops: z.array(TracerouteHop),

@@ -4,14 +4,14 @@ import type { TracerouteDetail, TracerouteHop } from './detail.ts';
 
 type Response = NonNullable<TracerouteDetail['response']>;
 
-/** What a stored way says of its hops. */
+/** Fields of a stored path. */
 interface TracedRoute extends Pick<Response, 'resolvedIp' | 'destinationReached'> {
   readonly hops: readonly Pick<TracerouteHop, 'hopNumber' | 'ips' | 'error'>[];
 }
 
 /**
- * The hop that has the address of the target and forwards the probes to a host behind it (DNAT, a port forwarding, a
- * load balancer); null without one. It answers "time exceeded" with the address of the target.
+ * Returns the hop that has the address of the target and forwards the probes to a host behind it (DNAT, a port
+ * forwarding, a load balancer); null without one. It sends "time exceeded" from the address of the target.
  */
 export function forwardingHop({ resolvedIp, destinationReached, hops }: TracedRoute): number | null {
   if (resolvedIp === null) return null;
@@ -23,7 +23,7 @@ export function forwardingHop({ resolvedIp, destinationReached, hops }: TracedRo
   return isEnd ? null : hop.hopNumber;
 }
 
-/** Where a target that answered is. */
+/** Describes the position of a target that replied. */
 export function targetWords({ totalHops, hops }: Pick<Response, 'totalHops' | 'hops'>): string {
   return `yes, ${distanceWords(totalHops, hops.length)}`;
 }

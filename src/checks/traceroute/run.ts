@@ -21,19 +21,19 @@ import { type ProbeProtocol, portOf, type TracerouteSpec } from './spec.ts';
 import { routeFailure, unsentErrno } from './verdict.ts';
 import { addressesOf, type Response, responseOf, sourcesOf } from './view.ts';
 
-/** The name of a router is worth that much more time, and no more. */
+/** Additional time for looking up the names of routers. */
 const namesTimeoutMs = 1000;
 
-/** What this host can send. A text says why it cannot. */
+/** Means of sending probes on this host; a text explains why one is missing. */
 interface TracerouteTools {
   readonly icmp: IcmpBackend | string;
   readonly sockets: Libc | string;
 }
 
 /**
- * Finds out which probes this host can send, and makes a runner of that.
+ * Detects which probes this host can send, and creates a runner for them.
  *
- * @throws CapabilityMissing when it can send none.
+ * @throws CapabilityMissing if it can send none.
  */
 export async function openTracerouteRunner(): Promise<LoadedRunner<TracerouteSpec, TracerouteDetail>> {
   const [icmp, sockets] = await Promise.all([
@@ -71,7 +71,7 @@ interface Found {
 type Run = ProbeRun<TracerouteSpec, Prepared>;
 type OwnDetail = Pick<TracerouteDetail, 'request' | 'response'>;
 
-/** Runs traceroute monitors: the way to one host, judged by whether it ends there. */
+/** Runs traceroute monitors: traces the path to one host and judges whether it reaches that host. */
 export function tracerouteRunner(means: TracerouteTools): Runner<TracerouteSpec, TracerouteDetail> {
   return probeRunner({
     prepare: ({ request }: TracerouteSpec, { variables }): Prepared | { readonly failure: Failure } => {
@@ -115,7 +115,7 @@ async function hold({ spec, prepared, controls, context, startMs }: Run): Promis
   return { found, measurement, names };
 }
 
-/** What sends the probes of a check here, or why nothing can. */
+/** Returns the prober for a check's protocol, or why this host has none. */
 function proberOf(means: TracerouteTools, protocol: ProbeProtocol, port: number | null): HopProber | Failure {
   if (protocol === 'ICMP') {
     const { icmp } = means;
@@ -130,13 +130,13 @@ function proberOf(means: TracerouteTools, protocol: ProbeProtocol, port: number 
   return new SocketProber(sockets, { protocol, port: port ?? 0 });
 }
 
-/** Since Linux 5.8 programs without privileges get what routers say about connections they are making. */
+/** Since Linux 5.8 unprivileged programs receive ICMP errors for connections in progress. */
 function hasErrorsOfConnections(kernelRelease: string): boolean {
   const [major = 0, minor = 0] = kernelRelease.split('.').map((part) => Number.parseInt(part, 10));
   return major > 5 || (major === 5 && minor >= 8);
 }
 
-/** The names of all that answered, asked of the location's own name server. */
+/** Looks up the names of all addresses that replied at the location's own name server. */
 async function namesIn(
   { route }: RouteProbeResult,
   { resolver, egress, signal, timeoutMs }: RunContext,
@@ -178,7 +178,7 @@ function read({ spec, prepared, context }: Run, { found, measurement, names }: F
     ...{ detail, assertions },
     sources: sourcesOf(response),
     limits: spec,
-    // What is not there has no way to be judged: one reason is enough.
+    // The assertions would fail too if the target is not reached: one reason is enough.
     areAssertionsShownOnly: !response.destinationReached && !spec.shouldFail,
     operationFailure: spec.shouldFail ? unexpected(response) : routeFailure(response, route, spec.request),
   };

@@ -7,10 +7,10 @@ import { assertionSchema } from '../judging/assertion.ts';
 export const probeProtocols = ['TCP', 'UDP', 'ICMP'] as const;
 export type ProbeProtocol = (typeof probeProtocols)[number];
 
-/** Where probes go when the check does not say: a port that is mostly open, and one that mostly nobody uses. */
+/** Default ports of probes: for TCP one that is usually open, for UDP one that is usually unused. */
 const defaultPorts = { TCP: 443, UDP: 33_434, ICMP: null } as const;
 
-/** The port the probes of a check go to; null for those that go to none. */
+/** Returns the port of a check's probes; null for probes without a port. */
 export function portOf({
   protocol,
   port,
@@ -18,7 +18,7 @@ export function portOf({
   return port ?? defaultPorts[protocol];
 }
 
-/** What `RESPONSE_TIME` assertions can look at. */
+/** Properties of `RESPONSE_TIME` assertions. */
 export const latencyProperties = ['avg', 'min', 'max', 'stdDev'] as const;
 
 const comparisons = [
@@ -47,7 +47,7 @@ const TracerouteAssertion = assertionSchema(
   }
 });
 
-/** A traceroute monitor: the routers on the way to a host, and whether the host itself answers. */
+/** A traceroute monitor: the routers on the path to a host, and whether the host itself replies. */
 export const TracerouteSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z

@@ -7,7 +7,7 @@ import { targetWords } from './forwarding.ts';
 
 type Response = NonNullable<TracerouteDetail['response']>;
 
-/** What people read of a traceroute monitor's result. */
+/** Summarizes a traceroute monitor's result for people. */
 export function summaryOf(detail: TracerouteDetail): DetailSummary {
   const { request, response } = detail;
   const { url, protocol, port, probesPerHop } = request;
@@ -44,7 +44,7 @@ function hopsOf({ hops, destinationReached: isReached, totalHops }: Response): S
   }));
 }
 
-/** Why the path ends before the target, and where. */
+/** Explains why and where the path ends before the target. */
 function reasonWords({ truncationReason, lastHop }: Response): string {
   const last = lastHop
     ? `last response from hop ${lastHop.hopNumber} (${lastHop.ip ?? 'unknown'})`

@@ -4,7 +4,7 @@ import { forwardingHop } from './forwarding.ts';
 import type { TracerouteSpec } from './spec.ts';
 import { addressesOf, type Response } from './view.ts';
 
-/** Why a way that does not end at the target is a failure of the target; undefined when the target answered. */
+/** Returns why a path that does not reach the target is a failure; undefined if the target replied. */
 export function routeFailure(
   response: Response,
   { hops, end }: Route,
@@ -58,7 +58,7 @@ function silence(target: string, forwards: string | undefined, heard: string): F
 
 const longestLoop = 6;
 
-/** The routers that hand packets to each other again and again, if the way ends like that. */
+/** Returns the routers of a routing loop at the end of the path, if there is one. */
 function loopOf(hops: Route['hops']): string[] | undefined {
   const path = hops.map((hop) => addressesOf(hop)[0]);
   for (let length = 2; length <= longestLoop && path.length >= 3 * length; length += 1) {
@@ -69,7 +69,7 @@ function loopOf(hops: Route['hops']): string[] | undefined {
   return undefined;
 }
 
-/** Why this host did not send a probe, where the way is not known because of that. */
+/** Returns why this host could not send a probe, if the path is unknown because of that. */
 export function unsentErrno({ hops, end }: Route): string | undefined {
   if (end !== 'unsent') return undefined;
   return hops.flatMap(({ answers }) => answers).findLast((answer) => answer.kind === 'unsent')?.errno;

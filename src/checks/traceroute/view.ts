@@ -26,7 +26,7 @@ const reasons: Readonly<Record<TracerouteEnd, (typeof truncationReasons)[number]
   unsent: 'NOT_SENT',
 };
 
-/** What a result shows of a way. */
+/** A path as a result shows it. */
 export function responseOf(
   hostname: string,
   protocol: ProbeProtocol,
@@ -62,7 +62,7 @@ export function responseOf(
   };
 }
 
-/** Whether a probe was not used up on the way: packets to one host can take ways of different lengths. */
+/** Whether a probe did not expire at this distance: paths to one host can have different lengths. */
 function hasComeFurther(answer: HopAnswer, family: IpFamily): boolean {
   if (answer.kind === 'unsent') return false;
   return answer.kind === 'silence' || answer.error === null || !isTimeExceeded(family, answer.error.type);
@@ -89,12 +89,12 @@ export function answersAt({ answers }: Hop): ReceivedAnswer[] {
   return answers.filter((answer) => answer.kind === 'answer');
 }
 
-/** Everybody who answered from there, each once. */
+/** Returns all addresses that replied from this distance, without duplicates. */
 export function addressesOf(hop: Hop): string[] {
   return [...new Set(answersAt(hop).flatMap(({ address }) => address ?? []))];
 }
 
-/** Who answered most often; of several the first. */
+/** Returns the address that replied most often; of several the first. */
 function mainAddress(hop: Hop): string | null {
   const counts = new Map<string, number>();
   for (const { address } of answersAt(hop)) {
@@ -104,7 +104,7 @@ function mainAddress(hop: Hop): string | null {
   return main?.[0] ?? null;
 }
 
-/** What somebody there says of the way on, or why nothing was sent. */
+/** Returns the ICMP errors from this distance, or why no probe was sent. */
 function errorOf(hop: Hop, family: IpFamily): string | null {
   const texts = hop.answers.flatMap((answer) => {
     if (answer.kind === 'unsent') return [`not sent: ${answer.errno}`];
@@ -132,7 +132,7 @@ function percentOf(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((100_000 * part) / whole) / 1000;
 }
 
-/** What the assertions of a traceroute monitor are about. */
+/** Sources of the assertions of a traceroute monitor. */
 export function sourcesOf(response: Response): Sources {
   const { finalHopLatency: latency, totalHops, packetLoss, hops } = response;
   return {

@@ -65,9 +65,9 @@ export const udp = defineCheckType({
       phase('wait', 'Wait'),
     ],
   },
-  // What a datagram does is the target's business.
+  // A datagram may change something at the target.
   isRepeatable: ({ request }) => request.data === '' && request.steps.length === 0,
-  // Nothing answers UDP at the port of a web server.
+  // No UDP service listens at the port of a web server.
   selfTest: ({ hostname, port }) => ({
     shouldFail: true,
     request: { hostname, port: Number(port), attempts: 1, attemptTimeoutMs: 100 },

@@ -7,15 +7,15 @@ import { stepStates } from '../steps/fields.ts';
 
 const UdpStepDetail = z.object({
   state: z.enum(stepStates),
-  /** How often its datagram was sent. */
+  /** How many times its datagram was sent. */
   sentCount: z.int(),
-  /** Milliseconds since its datagram was sent last. */
+  /** Milliseconds since the last time its datagram was sent. */
   waitMs: z.number(),
-  /** What came last, in the form of `dataFormat`, and cut; null when nothing did. */
+  /** The last reply, in the form of `dataFormat`, truncated; null without one. */
   answer: z.string().nullable(),
 });
 
-/** What a UDP monitor found out, as `udpCheckResult` shows it. */
+/** Result of a run of a UDP monitor, shown as `udpCheckResult`. */
 export const UdpDetail = z
   .object({
     assertions: z.array(EvaluatedAssertion),
@@ -29,16 +29,16 @@ export const UdpDetail = z
     }),
     /** Absent without steps. */
     steps: z.array(UdpStepDetail).optional(),
-    /** What the last answer was; null when nothing was sent. */
+    /** The last reply; null if nothing was sent. */
     response: z
       .object({
-        /** What came back, in the form of `dataFormat`; absent when nothing did. */
+        /** Data of the reply, in the form of `dataFormat`; absent without a reply. */
         data: z.string().optional(),
         sizeBytes: z.int().nullable(),
         truncated: z.boolean(),
-        /** How often anything was sent. */
+        /** Number of datagrams sent. */
         sentCount: z.int(),
-        /** Milliseconds: the lookup, the waits since the datagrams that were sent last, and their sum. */
+        /** Milliseconds: the lookup, the waits after the last datagram of each step, and their sum. */
         timingPhases: z.object({ dns: z.number(), wait: z.number(), total: z.number() }),
         ipAddress: z.string().nullable(),
         ipFamily: z.enum(ipFamilies).nullable(),

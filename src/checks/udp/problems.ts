@@ -3,7 +3,7 @@ import { assertionProblems } from '../judging/assertion-problems.ts';
 import { regexProblems, shouldFailProblems } from '../steps/problems.ts';
 import type { UdpSpec } from './spec.ts';
 
-/** What is wrong with a UDP monitor whose fields are valid by themselves. */
+/** Returns problems with a UDP monitor whose fields are valid individually. */
 export function udpProblems(spec: UdpSpec): DefinitionProblem[] {
   const { assertions, steps } = spec.request;
   return [

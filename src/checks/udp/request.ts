@@ -5,15 +5,15 @@ import { filledAssertions, filledHostname } from '../judging/filled.ts';
 import { render } from '../judging/templating.ts';
 import { isHex, maxDatagramBytes, type UdpSpec } from './spec.ts';
 
-/** What can be asked: templates filled in, but for those of steps, which may be about what an earlier one found. */
+/** A prepared datagram: templates filled in, except those of steps, which may use values captured by earlier steps. */
 export interface PreparedDatagram {
   readonly hostname: string;
-  /** As it is written; empty with steps. */
+  /** In the format of the definition; empty with steps. */
   readonly text: string;
   readonly assertions: readonly Assertion[];
 }
 
-/** Fills in the templates of a UDP monitor, or says what is wrong with the definition. @throws TemplateError */
+/** Fills in the templates of a UDP monitor, or returns what is wrong with the definition. @throws TemplateError */
 export function prepareDatagram(
   request: UdpSpec['request'],
   variables: Readonly<Record<string, string>>,
@@ -23,7 +23,7 @@ export function prepareDatagram(
   const text = render(request.data, variables, 'raw');
   const { problem } = datagramOf(text, request.dataFormat);
   if (problem !== undefined) return { failure: failure('REQUEST_INVALID', problem) };
-  // What steps capture is not known yet; what is no template at all is.
+  // Captured values are not known yet, but invalid templates are found.
   for (const step of request.steps) for (const part of [step.data, step.text]) render(part, variables, 'raw');
   return { ...named, text, assertions: filledAssertions(request.assertions, variables) };
 }
@@ -32,7 +32,7 @@ type Datagram =
   | { readonly data: Buffer; readonly problem?: undefined }
   | { readonly data?: undefined; readonly problem: string };
 
-/** The bytes of a text, or why there are none. */
+/** Returns the bytes of a text, or why it is invalid. */
 export function datagramOf(text: string, format: UdpSpec['request']['dataFormat']): Datagram {
   if (format === 'HEX' && !isHex(text)) return { problem: 'data is not in pairs of hexadecimal digits' };
   const data = format === 'HEX' ? Buffer.from(text.replaceAll(/\s/g, ''), 'hex') : Buffer.from(text);
@@ -40,7 +40,7 @@ export function datagramOf(text: string, format: UdpSpec['request']['dataFormat'
   return { problem: `data has ${data.length} bytes, and a datagram carries ${maxDatagramBytes} at most` };
 }
 
-/** What came back, as assertions and results have it. */
+/** Converts a reply to the form of assertions and results. */
 export function answerText(answer: Buffer, format: UdpSpec['request']['dataFormat']): string {
   return format === 'HEX' ? answer.toString('hex') : decodeText(answer, '');
 }

@@ -20,7 +20,7 @@ const noBytes = Buffer.alloc(0);
 type Run = ProbeRun<UdpSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
 type OwnDetail = Pick<UdpDetail, 'request' | 'response' | 'steps'>;
 
-/** Runs a UDP monitor: sends its datagrams one after the other until each is answered, and judges what came last. */
+/** Runs a UDP monitor: sends each datagram until a reply arrives, then the next, and judges the last reply. */
 export const runUdp = probeRunner({
   prepare,
   unsent: (spec) => ({
@@ -63,7 +63,7 @@ function prepare(spec: UdpSpec, { variables, log }: RunContext) {
   return { ...ready, request, steps: new DatagramSteps(spec.request, variables) };
 }
 
-/** Why there was no answer, unless that is what the check wants. */
+/** Returns why there was no reply, unless the check expects that. */
 function unwelcomeFailure({ shouldFail }: UdpSpec, { error }: UdpProbeResult): Failure | undefined {
   if (!error) return undefined;
   const failed = probeFailure(error);
@@ -89,7 +89,7 @@ function read({ spec, prepared, context }: Run, result: UdpProbeResult): Reading
       }),
       RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
     },
-    // Silence that should be has no time that could be too long.
+    // An expected silence has no response time to limit.
     limits: isAnswered ? spec : noLimits,
     operationFailure:
       spec.shouldFail && isAnswered

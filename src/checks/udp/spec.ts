@@ -6,7 +6,7 @@ import { HostnameField } from '../contract/target.ts';
 import { assertionSchema } from '../judging/assertion.ts';
 import { stepRegex } from '../steps/fields.ts';
 
-/** What one datagram carries over IPv4 at most (RFC 768, RFC 791). */
+/** Largest payload of a datagram over IPv4 (RFC 768, RFC 791). */
 export const maxDatagramBytes = 65_507;
 
 const Step = z.object({
@@ -16,7 +16,7 @@ const Step = z.object({
 });
 export type UdpStep = z.output<typeof Step>;
 
-/** A UDP monitor: datagrams one after the other, each sent again where nothing comes, and what comes back. */
+/** A UDP monitor: sends datagrams in order, each repeated until a reply arrives, and judges the replies. */
 export const UdpSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z
@@ -80,7 +80,7 @@ export const UdpSpec = z.object({
 });
 export type UdpSpec = z.output<typeof UdpSpec>;
 
-/** Whether a text is whole bytes in hexadecimal digits. */
+/** Whether a text consists of whole bytes in hexadecimal digits. */
 export function isHex(text: string): boolean {
   return /^(?:\s*[0-9a-f]{2})*\s*$/i.test(text);
 }

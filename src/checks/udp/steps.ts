@@ -8,7 +8,7 @@ import type { UdpDetail } from './detail.ts';
 import { answerText, datagramOf } from './request.ts';
 import type { UdpSpec, UdpStep } from './spec.ts';
 
-/** The steps of one run in datagrams. */
+/** The steps of one run over datagrams. */
 export class DatagramSteps extends TextSteps<UdpStep> {
   /** Details and messages do not call a single datagram a step. */
   readonly #isNamed: boolean;
@@ -32,7 +32,7 @@ export class DatagramSteps extends TextSteps<UdpStep> {
     }));
   }
 
-  /** What became of each step; undefined without steps. */
+  /** Details of each step; undefined without steps. */
   detail(outcomes: readonly UdpExchangeOutcome[]): UdpDetail['steps'] {
     if (!this.#isNamed) return undefined;
     return this.all(outcomes).map(({ outcome, seen }) => ({
@@ -42,7 +42,7 @@ export class DatagramSteps extends TextSteps<UdpStep> {
     }));
   }
 
-  /** The failure of the step that failed, with what came instead. @param met why there was no answer. */
+  /** Returns the failure of the failed step, with the received reply. @param met why there was no reply. */
   failure(outcomes: readonly UdpExchangeOutcome[], met: Failure | undefined): Failure | undefined {
     const failed = this.#isNamed ? this.failed(outcomes) : undefined;
     if (!failed || !met) return met;
@@ -52,7 +52,7 @@ export class DatagramSteps extends TextSteps<UdpStep> {
     if (tooCostly) return tooCostly;
     if (seen === undefined || met.code !== 'RESPONSE_TIMEOUT')
       return reworded(met, `${name}: ${met.message}`);
-    // Something was answered, and not what is expected: that is no silence.
+    // The target sent an unexpected reply, so it was not silent.
     const sentCount = outcome?.sentCount ?? 1;
     const count = sentCount === 1 ? '' : `; the datagram was sent ${sentCount} times`;
     return failure('DIALOGUE_FAILED', `${name}: ${expectedAndReceived(step, seen)}${count}`);

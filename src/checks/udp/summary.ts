@@ -4,7 +4,7 @@ import { code, comparedText, fact } from '../summary/parts.ts';
 import { probeParts } from '../summary/probe-parts.ts';
 import type { UdpDetail } from './detail.ts';
 
-/** What people read of a UDP monitor's result. */
+/** Summarizes a UDP monitor's result for people. */
 export function summaryOf(detail: UdpDetail): DetailSummary {
   const { request, steps, response } = detail;
   const data = request.dataFormat === 'HEX' ? 'Data (hexadecimal)' : 'Data';

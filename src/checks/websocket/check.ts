@@ -11,7 +11,7 @@ import { summaryOf } from './summary.ts';
 const phase = (name: string, label: string) =>
   millisecondsAt(name, label, ['response', 'timingPhases', name]);
 
-/** The assertions of a step have the words of all others. */
+/** The assertions of a step have the same labels as all others. */
 const stepAssertionsForm: FormLayout = Object.fromEntries(
   Object.entries(assertionsForm).map(([name, layout]) => [
     name.replace('request.', 'request.steps.*.'),
@@ -24,7 +24,7 @@ export const webSocket = defineCheckType({
   route: 'websocket',
   title: 'WebSocket monitor',
   lane: 'probe',
-  // The longest `timeout`, and the judging of what came.
+  // The longest `timeout`, and time to judge the response.
   timeoutMs: 65_000,
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,
@@ -102,9 +102,9 @@ export const webSocket = defineCheckType({
     ],
     dimension: statusCodeDimension,
   },
-  // What a message does is the server's business.
+  // A message may change something at the server.
   isRepeatable: ({ request }) => request.steps.every(({ type }) => type !== 'SEND'),
-  // A server that answers with 200 does not switch: that is noticed.
+  // A server that responds with 200 does not switch protocols: the run must notice that.
   selfTest: ({ href }) => ({ shouldFail: true, request: { url: href.replace(/^http/, 'ws') } }),
   load: async () => {
     const { runWebSocket, warmUp } = await import('./run.ts');

@@ -6,15 +6,15 @@ import { EvaluatedAssertion } from '../judging/assertion.ts';
 import { stepStates } from '../steps/fields.ts';
 import { stepTypes } from './spec.ts';
 
-/** Milliseconds each step took; all but `total` add up to it. */
+/** Duration of each phase in milliseconds; the phases add up to `total`. */
 export const WebSocketTimingPhases = z.object({
   dns: z.number(),
   connect: z.number(),
   proxy: z.number(),
   tls: z.number(),
-  /** From the request to the head of its answer. */
+  /** From the request to the headers of its response. */
   handshake: z.number(),
-  /** What the steps waited for. */
+  /** Time that the steps waited. */
   messages: z.number(),
   total: z.number(),
 });
@@ -24,28 +24,28 @@ const HeaderMap = z.record(z.string(), z.string());
 const WebSocketMessage = z.object({
   direction: z.enum(['SENT', 'RECEIVED']),
   type: z.enum(['TEXT', 'BINARY']),
-  /** Base64 of a binary one. */
+  /** Base64 for a binary message. */
   text: z.string(),
   truncated: z.boolean(),
   sizeBytes: z.int(),
-  /** Milliseconds since the handshake at which it left or arrived. */
+  /** Time at which it was sent or received, in milliseconds since the handshake. */
   atMs: z.number(),
-  /** The number of the step that sent or took it, from 1; null for one that no step took. */
+  /** Number of the step that sent or accepted it, from 1; null if no step did. */
   step: z.int().nullable(),
 });
 
 const WebSocketStepDetail = z.object({
   type: z.enum(stepTypes),
   state: z.enum(stepStates),
-  /** How long the server took for it. */
+  /** Time that the server took for it. */
   waitMs: z.number(),
-  /** Of the last message it looked at. */
+  /** Of the last message that the step examined. */
   assertions: z.array(EvaluatedAssertion),
-  /** Messages that did not fit. */
+  /** Messages that did not match. */
   skippedCount: z.int(),
 });
 
-/** What a WebSocket monitor found out, as `webSocketCheckResult` shows it. */
+/** Result of a run of a WebSocket monitor, shown as `webSocketCheckResult`. */
 export const WebSocketDetail = z
   .object({
     assertions: z.array(EvaluatedAssertion),
@@ -53,18 +53,18 @@ export const WebSocketDetail = z
       url: z.string(),
       headers: HeaderMap,
       subprotocols: z.array(z.string()),
-      /** The name for TLS, where the check sets one. */
+      /** TLS server name, if the check sets one. */
       serverName: z.string().optional(),
       traceparent: z.string().optional(),
     }),
     steps: z.array(WebSocketStepDetail),
     response: z
       .object({
-        /** 101 where both sides agreed; 0 without an answer. */
+        /** 101 if the server switched protocols; 0 without a response. */
         status: z.int(),
         statusText: z.string(),
         headers: HeaderMap.nullable(),
-        /** What a server said that did not agree, up to 16 KiB. */
+        /** Body of a response that refused the handshake, up to 16 KiB. */
         body: z.string(),
         subprotocol: z.string().nullable(),
         ipAddress: z.string().nullable(),
@@ -72,15 +72,18 @@ export const WebSocketDetail = z
         certificate: CertificateDetail.nullable(),
         timingPhases: WebSocketTimingPhases,
         messages: z.array(WebSocketMessage),
-        /** Messages in the middle of a long conversation, which are not kept. */
+        /** Messages in the middle of a long exchange, which are not kept. */
         omittedCount: z.int(),
         receivedCount: z.int(),
         pingCount: z.int(),
-        /** 1006 where the connection ended without a close frame, 1005 where that had no code; null: it was not opened. */
+        /**
+         * 1006 if the connection ended without a close frame, 1005 if that frame had no code; null: the connection was
+         * not opened.
+         */
         closeCode: z.int().nullable(),
         closeReason: z.string(),
         isClosedByTarget: z.boolean(),
-        /** From our close frame to the server's; null without both. In no phase. */
+        /** From our close frame to the server's; null unless both were sent. Not part of any phase. */
         closeTimeMs: z.number().nullable(),
       })
       .nullable(),

@@ -3,12 +3,12 @@ import { assertionProblems } from '../judging/assertion-problems.ts';
 import { shouldFailProblems } from '../steps/problems.ts';
 import type { WebSocketSpec } from './spec.ts';
 
-/** What is about an open connection, which a check with `shouldFail` expects not to get. */
+/** Sources that need an open connection, which a check with `shouldFail` does not expect. */
 const openSources: ReadonlySet<string> = new Set([
   ...['SUBPROTOCOL', 'JSON_BODY', 'TEXT_BODY', 'MESSAGE_COUNT', 'CLOSE_CODE', 'CLOSE_REASON'],
 ]);
 
-/** What is wrong with a WebSocket monitor whose fields are valid by themselves. */
+/** Returns problems with a WebSocket monitor whose fields are valid individually. */
 export function webSocketProblems({ request, shouldFail }: WebSocketSpec): DefinitionProblem[] {
   const { steps, assertions } = request;
   const problems: DefinitionProblem[] = [

@@ -6,7 +6,9 @@ import { render } from '../judging/templating.ts';
 import type { WebSocketSpec, WebSocketStep } from './spec.ts';
 import type { PreparedStep } from './steps.ts';
 
-/** Fills in the templates of a WebSocket monitor, or says what is wrong with the definition. @throws TemplateError */
+/**
+ * Fills in the templates of a WebSocket monitor, or returns what is wrong with the definition. @throws TemplateError
+ */
 export function prepareConversation(
   { request: spec }: WebSocketSpec,
   { variables, proxyUrl, log }: Pick<RunContext, 'variables' | 'proxyUrl' | 'log'>,

@@ -23,12 +23,12 @@ import type { WebSocketSpec } from './spec.ts';
 import { MessageSteps } from './steps.ts';
 import { detailOf, type OwnDetail, sourcesOf, unsentDetail } from './view.ts';
 
-/** Makes the first run of a thread as quick as the others. */
+/** Makes the first run of a thread as fast as later ones. */
 export const warmUp = warmUpTcp;
 
 type Run = ProbeRun<WebSocketSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
 
-/** Runs a WebSocket monitor: connects, makes the handshake, takes the steps, closes, and judges what was said. */
+/** Runs a WebSocket monitor: connects, performs the handshake, executes the steps, closes, and judges the exchange. */
 export const runWebSocket = probeRunner({
   prepare,
   unsent: (spec) => ({ ...unsentDetail(spec), ...noEvidence }),
@@ -102,7 +102,7 @@ function read(
   const detail = detailOf(spec, asked, result, steps.detail(result.outcomes));
   const met = result.error && probeFailure(result.error);
   const failed = steps.failure(result.outcomes, met);
-  // What was judged of a conversation that broke off would be half of it.
+  // Assertions on an interrupted exchange would cover only a part of it.
   if (failed && (met || failed.code !== 'DIALOGUE_FAILED')) return { failure: failed, measured, detail };
   return {
     ...{ measured, detail, assertions: asked.assertions },
@@ -113,10 +113,10 @@ function read(
   };
 }
 
-/** Most letters of a refusal that a message shows. */
+/** Most characters of a refusal that a message shows. */
 const maxWords = 200;
 
-/** Why the answer to the handshake counts as a failure. */
+/** Returns why the response to the handshake counts as a failure. */
 function statusFailure(
   { shouldFail }: WebSocketSpec,
   { head, isOpened, refusal }: WebSocketProbeResult,

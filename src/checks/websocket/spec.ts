@@ -14,7 +14,7 @@ export const stepTypes = ['SEND', 'EXPECT', 'EXPECT_CLOSE'] as const;
 
 const maxTimeoutMs = 60_000;
 
-/** What follows from the protocol, and nobody else may say. */
+/** Headers that the protocol determines and a check must not set. */
 const ownHeaders = /^(connection|upgrade|content-length|transfer-encoding|sec-websocket-.*)$/i;
 
 const Header = z.object({
@@ -68,7 +68,7 @@ const Step = z
   });
 export type WebSocketStep = z.output<typeof Step>;
 
-/** A WebSocket monitor: a handshake, and a conversation step by step. */
+/** A WebSocket monitor: a handshake, and an exchange step by step. */
 export const WebSocketSpec = z.object({
   shouldFail: z.boolean().default(false),
   request: z
@@ -137,7 +137,7 @@ export const WebSocketSpec = z.object({
 });
 export type WebSocketSpec = z.output<typeof WebSocketSpec>;
 
-/** What answers never show of a WebSocket monitor. */
+/** Values of a WebSocket monitor that API responses never show. */
 const sentTo = [['request', 'url']] as const;
 
 export const maskedInWebSocket: readonly MaskedValue[] = [

@@ -11,7 +11,7 @@ import { StepRecord, stateOf } from '../steps/step-record.ts';
 import type { WebSocketDetail } from './detail.ts';
 import type { WebSocketStep } from './spec.ts';
 
-/** A step whose templates are filled in. */
+/** A step with its templates filled in. */
 export interface PreparedStep {
   readonly type: WebSocketStep['type'];
   readonly data: Buffer;
@@ -26,12 +26,12 @@ interface Message {
   readonly isText: boolean;
 }
 
-/** The text of a message; base64 of a binary one. */
+/** Returns the text of a message; base64 for a binary one. */
 export function textOf({ data, isText }: Message): string {
   return data.toString(isText ? 'utf8' : 'base64');
 }
 
-/** The steps of one run in messages; they look at what was found in each. */
+/** The steps of one run over messages; they record the evaluated assertions of each message. */
 export class MessageSteps extends StepRecord<PreparedStep, EvaluatedAssertion[]> {
   /** For the probe. */
   get conversation(): ConversationStep[] {
@@ -56,7 +56,7 @@ export class MessageSteps extends StepRecord<PreparedStep, EvaluatedAssertion[]>
     return 'passed-over';
   }
 
-  /** What became of each step. */
+  /** Details of each step. */
   detail(outcomes: readonly StepOutcome[]): WebSocketDetail['steps'] {
     return this.all(outcomes).map(({ step: { type }, outcome, seen, skippedCount }) => ({
       type,
@@ -66,7 +66,7 @@ export class MessageSteps extends StepRecord<PreparedStep, EvaluatedAssertion[]>
     }));
   }
 
-  /** The failure of the step that failed, with what went wrong on its connection, if that did. */
+  /** Returns the failure of the failed step, together with that of its connection, if any. */
   failure(outcomes: readonly StepOutcome[], met: Failure | undefined): Failure | undefined {
     const failed = this.failed(outcomes);
     if (!failed) return met;

@@ -7,7 +7,7 @@ import type { WebSocketDetail } from './detail.ts';
 
 type Response = NonNullable<WebSocketDetail['response']>;
 
-/** What people read of a WebSocket monitor's result. */
+/** Summarizes a WebSocket monitor's result for people. */
 export function summaryOf(detail: WebSocketDetail): DetailSummary {
   const { request, response, steps } = detail;
   const sent: SummarySection = {

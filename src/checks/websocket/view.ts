@@ -16,7 +16,7 @@ import type { WebSocketDetail } from './detail.ts';
 import type { WebSocketSpec } from './spec.ts';
 import { textOf } from './steps.ts';
 
-/** Letters of each message that a result keeps. */
+/** Characters of each message that a result keeps. */
 const keptLetters = 16 * 1024;
 
 type Response = NonNullable<WebSocketDetail['response']>;
@@ -28,7 +28,7 @@ export function unsentDetail({ request: { url, subprotocols } }: WebSocketSpec):
   return { request: { url, headers: {}, subprotocols }, steps: [], response: null };
 }
 
-/** What was asked, what came, and what was said. */
+/** The request, the response and the messages of a run. */
 export function detailOf(
   spec: WebSocketSpec,
   { url, headers, serverName, trace }: PreparedRequest,
@@ -70,7 +70,7 @@ function responseOf(result: WebSocketProbeResult): Response {
   };
 }
 
-/** The beginning and the end of a long conversation, and of its long messages the beginning. */
+/** Returns the beginning and the end of a long exchange, and the beginning of long messages. */
 function shownMessages(messages: readonly ExchangedMessage[]): Pick<Response, 'messages' | 'omittedCount'> {
   const kept = bothEnds(messages);
   let leftBytes = maxStoredBytes;
@@ -93,12 +93,12 @@ function received(messages: readonly ExchangedMessage[]): ExchangedMessage[] {
   return messages.filter(({ isSent }) => !isSent);
 }
 
-/** What the assertions of a WebSocket monitor are about. */
+/** Sources of the assertions of a WebSocket monitor. */
 export function sourcesOf(result: WebSocketProbeResult, responseTimeMs: number): Sources {
   const { head, close, messages } = result;
   const texts = () => received(messages).map(textOf);
   return {
-    // Assertions compare whole milliseconds; `EQUALS 120` could never hold otherwise.
+    // Assertions compare whole milliseconds; otherwise `EQUALS 120` could never hold.
     RESPONSE_TIME: () => ({ kind: 'value', value: Math.round(responseTimeMs) }),
     STATUS_CODE: () => ({ kind: 'value', value: head?.status }),
     HEADERS: () => ({ kind: 'headers', headers: joinedHeaders(head?.headers) }),

@@ -4,7 +4,7 @@ import { apiCommands } from './commands.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Adds `login` and `logout`, by which the others find the service. */
+/** Adds `login` and `logout`, which store and remove the credentials of the other commands. */
 export function addLoginCommands(program: Command, environment: Environment): void {
   program
     .command('login')
@@ -26,7 +26,7 @@ export function addLoginCommands(program: Command, environment: Environment): vo
     .action(async () => (await import('../login/login.ts')).logoutCommand(environment));
 }
 
-/** Adds the commands that ask a service. What one does is loaded when it is called. */
+/** Adds the commands that call a service. Each is loaded when it is called. */
 export function addApiCommands(
   program: Command,
   { environment, help }: { readonly environment: Environment; readonly help: string },

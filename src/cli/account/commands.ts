@@ -2,7 +2,7 @@ import type { ApiCommand } from '../api/command.ts';
 
 const comment = ['--comment <text>', 'reason, shown to other users'] as const;
 
-/** The commands that ask a service, one line each; docs/reference/commands.md shows them. */
+/** The commands that call a service, one line each; docs/reference/commands.md shows them. */
 export const apiCommands: readonly ApiCommand[] = [
   {
     usage: 'status',

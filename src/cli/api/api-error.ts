@@ -1,6 +1,6 @@
-/** What a command that asks a service could not do, in words for the person at the terminal. */
+/** Failure of a command that calls a service, in words for the person at the terminal. */
 export class ApiError extends Error {
-  /** Whether what was typed is wrong; else the service said no, or did not answer. */
+  /** Whether the user's input is wrong; otherwise the service refused or did not respond. */
   readonly isBadInput: boolean;
 
   constructor(message: string, isBadInput = false) {

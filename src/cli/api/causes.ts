@@ -66,7 +66,7 @@ export const showRootCauses: Run = async (api, [named = '']) => {
   const now = Date.now();
   const lines = () => {
     if (groups.length === 0) return [`${printable(name)} has no errors.`];
-    // Errors of one run have one cause.
+    // Errors of one run share a cause.
     const byCause = Map.groupBy(groups, ({ id, rootCauseAnalyses: [one] }) => one?.analysis.rootCause ?? id);
     return [...byCause.values()].flatMap((joined, index) => [
       ...(index === 0 ? [] : ['']),
@@ -80,7 +80,7 @@ export const showRootCauses: Run = async (api, [named = '']) => {
   return { json: groups, lines };
 };
 
-/** How many runs failed by an error. */
+/** Describes how many runs failed because of an error. */
 function runsText(count: number): string {
   return count === 0 ? 'no run failed because of it: retries passed' : counted(count, 'run');
 }

@@ -71,7 +71,7 @@ export const showLogs: Run = async (api, [named = ''], { since, location, failur
     params: { checkId: id },
     query: {
       from: new Date(Date.now() - lengthMs).toISOString(),
-      // The clock of the service may be ahead.
+      // The service's clock may be ahead.
       to: new Date(Date.now() + dayMs).toISOString(),
       limit: resultsAtMost,
       ...(typeof location === 'string' ? { location } : {}),

@@ -11,7 +11,7 @@ const timeoutMs = 30_000;
 const perPage = 100;
 const mostTries = 5;
 const longestPauseSeconds = 60;
-/** How often a request is sent again whose connection ended before the answer came. */
+/** How many times a request is repeated if its connection ends before the response arrives. */
 const cutTries = 2;
 
 type Answer<R extends Route> = R extends { response: infer Response extends z.ZodType }
@@ -23,11 +23,11 @@ type CursorRoute = Route & { readonly response: ReturnType<typeof cursorPage<z.Z
 interface Input {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
-  /** Bytes are sent as they are, anything else as JSON. */
+  /** Bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown;
 }
 
-/** Calls operations of the API of a service. */
+/** Calls operations of a service's API. */
 export class ApiClient {
   readonly #settings: ApiSettings;
   readonly #headers: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export class ApiClient {
     this.#headers = headers;
   }
 
-  /** @throws ApiError in words: what the service refused and why, or that it does not answer. */
+  /** @throws ApiError in words: why the service refused, or that it does not respond. */
   async call<R extends Route>(route: R, input: Input = {}): Promise<Answer<R>> {
     const { PICKET_URL } = this.#settings;
     const { text } = await this.#ask(route, input, (response) => response.text());
@@ -52,7 +52,7 @@ export class ApiClient {
     return parsed.data as Answer<R>;
   }
 
-  /** The bytes that an operation answers. @throws ApiError */
+  /** Returns the bytes of an operation's response. @throws ApiError */
   async bytes(route: Route, input: Input = {}): Promise<Uint8Array> {
     const { text } = await this.#ask(
       route,
@@ -62,14 +62,15 @@ export class ApiClient {
     return text;
   }
 
-  /** Asks, and asks again after the pause that a service wants which was asked too often. */
+  /** Sends a request, and repeats it after the requested pause if the service limits the rate. */
   async #ask<Content>(
     route: Route,
     input: Input,
     read: (response: Response) => Promise<Content>,
   ): Promise<{ readonly text: Content }> {
     const { PICKET_URL } = this.#settings;
-    // What creates something is sent again only as the same request: one whose answer was lost is not carried out twice.
+    // A creating request is repeated with the same idempotency key: if only its response was lost, it is not executed
+    // twice.
     const key = route.method === 'POST' && !route.isBodyRaw ? randomUUID() : undefined;
     for (let tries = 1; ; tries += 1) {
       try {
@@ -117,7 +118,7 @@ export class ApiClient {
     });
   }
 
-  /** All pages of a list that pages by cursor. */
+  /** Returns all entries of a list with cursor paging. */
   async allEntries<R extends CursorRoute>(route: R): Promise<Answer<R>['entries']> {
     const entries: unknown[] = [];
     let nextId: string | undefined;
@@ -131,7 +132,7 @@ export class ApiClient {
     return entries as Answer<R>['entries'];
   }
 
-  /** All pages of a list. */
+  /** Returns all entries of a list with page numbers. */
   async all<R extends Route & { readonly response: z.ZodArray }>(
     route: R,
     query: Readonly<Record<string, string | undefined>> = {},
@@ -145,7 +146,7 @@ export class ApiClient {
   }
 }
 
-/** Whether a connection that was there has ended; one that cannot be made is not tried again. */
+/** Whether an established connection broke; a failure to connect is not retried. */
 function isCut(thrown: unknown): boolean {
   const { cause } = toError(thrown);
   return ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(errorCodeOf(cause) ?? '');
@@ -158,7 +159,7 @@ function refusal(statusCode: number, text: string, url: string): ApiError {
   return new ApiError(`${message}${hint}`, statusCode === 400);
 }
 
-/** Undefined where it is none: what stands before a service answers with pages of its own. */
+/** Parses JSON; undefined if it is not JSON: a proxy in front of a service sends pages of its own. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 import type { ApiClient } from './client.ts';
 
-/** What a command has to say: for programs, and for people in lines of a width. */
+/** Output of a command: JSON for programs, and lines of a given width for people. */
 export interface Shown {
   readonly json: unknown;
   readonly lines: (width: number) => readonly string[];
@@ -14,12 +14,12 @@ export type Run = (
   options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>,
 ) => Promise<Shown>;
 
-/** A command that asks a service. */
+/** A command that calls a service. */
 export interface ApiCommand {
-  /** With its arguments, as they are typed: `silence end <id>`. */
+  /** Usage with arguments: `silence end <id>`. */
   readonly usage: string;
   readonly description: string;
-  /** `--comment <text>` with what it means. */
+  /** `--comment <text>` with its meaning. */
   readonly options?: readonly (readonly [flags: string, meaning: string])[];
   readonly load: () => Promise<Run>;
 }

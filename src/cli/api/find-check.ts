@@ -4,7 +4,7 @@ import type { ApiClient } from './client.ts';
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** A check by its id, or by its name where only one has it. @throws ApiError naming what there is instead. */
+/** Finds a check by its id, or by its name if the name is unique. @throws ApiError naming the candidates. */
 export async function findCheck(api: ApiClient, named: string): Promise<{ id: string; name: string }> {
   if (uuid.test(named)) {
     const { id, name } = await api.call(checkRoutes.getCheck, { params: { id: named } });

@@ -2,7 +2,7 @@ import { readEnvironment } from '@picket/lib/env.ts';
 import { z } from 'zod';
 import { readLogin } from './stored-login.ts';
 
-/** Where the commands that ask a service find it. */
+/** Address and key of the service, for the commands that call it. */
 export const ApiSettings = z.object({
   PICKET_URL: z
     .url({ protocol: /^https?$/, error: 'must be the http:// or https:// URL of the service' })
@@ -18,8 +18,8 @@ export const ApiSettings = z.object({
 export type ApiSettings = z.output<typeof ApiSettings>;
 
 /**
- * The settings of the environment, and where there are none those of `picket login`. The key of a login goes to
- * the address of that login only: with another PICKET_URL the environment has to have the key, too.
+ * Reads the settings of the environment, or else those of `picket login`. The key of a login is sent only to the
+ * address of that login: with another PICKET_URL the environment must contain the key, too.
  *
  * @throws AppError CONFIG_INVALID naming each bad variable.
  */

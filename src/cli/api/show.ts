@@ -6,19 +6,19 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const widthOfFiles = 80;
 
-/** Asks the service that the environment or `picket login` names. */
+/** Returns a client for the service that the environment or `picket login` names. */
 export async function asking(environment: Environment): Promise<ApiClient> {
   return new ApiClient(await readApiSettings(environment));
 }
 
-/** Prints what a command has to say, and sets the exit code. */
+/** Prints the output of a command, and sets the exit code. */
 export function show({ json, lines, exitCode = 0 }: Shown, isJson: boolean): void {
   if (isJson) console.log(JSON.stringify(json));
   else for (const line of lines(process.stdout.columns ?? widthOfFiles)) console.log(line);
   process.exitCode = exitCode;
 }
 
-/** One line on standard error that says what is being done, on terminals only. */
+/** Shows the current operation in one line on standard error, on terminals only. */
 export function showProgress(output: NodeJS.WriteStream = process.stderr): {
   say(text: string): void;
   end(): void;

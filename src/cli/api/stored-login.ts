@@ -12,16 +12,16 @@ const StoredLogin = z.object({
   accountId: z.string(),
   accountName: z.string(),
 });
-/** What `picket login` keeps: a key, and the only address that it may be sent to. */
+/** Stored by `picket login`: a key, and the only address to which it may be sent. */
 export type StoredLogin = z.output<typeof StoredLogin>;
 
-/** The file of the login, in the user's folder of configuration (XDG base directories). */
+/** Returns the path of the login file, in the user's configuration folder (XDG base directories). */
 export function loginFile({ XDG_CONFIG_HOME: configured, HOME: home }: Environment): string {
   const folder = configured?.startsWith('/') ? configured : join(home || homedir(), '.config');
   return join(folder, 'picket', 'login.json');
 }
 
-/** @throws AppError CONFIG_INVALID when there is a file that is no login. */
+/** @throws AppError CONFIG_INVALID if the file exists and is not a valid login. */
 export async function readLogin(environment: Environment): Promise<StoredLogin | undefined> {
   const path = loginFile(environment);
   let text: string;
@@ -38,7 +38,7 @@ export async function readLogin(environment: Environment): Promise<StoredLogin |
   }
 }
 
-/** Keeps a login where only the user can read it; the file is whole at every moment. */
+/** Stores a login where only the user can read it; replaces the file atomically. */
 export async function keepLogin(environment: Environment, login: StoredLogin): Promise<string> {
   const path = loginFile(environment);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -49,7 +49,7 @@ export async function keepLogin(environment: Environment, login: StoredLogin): P
   return path;
 }
 
-/** @returns whether there was one. */
+/** @returns whether a login existed. */
 export async function forgetLogin(environment: Environment): Promise<boolean> {
   try {
     await rm(loginFile(environment));

@@ -6,19 +6,22 @@ const least = 6;
 const minuteMs = 60_000;
 const units: Readonly<Record<string, number>> = { m: minuteMs, h: 60 * minuteMs, d: 1440 * minuteMs };
 
-/** `90m`, `2h` or `3d` in milliseconds; undefined for anything else. */
+/** Parses `90m`, `2h` or `3d` to milliseconds; undefined for anything else. */
 export function durationMs(text: string): number | undefined {
   const [, count = '', unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
   const unitMs = units[unit];
   return unitMs === undefined ? undefined : Number(count) * unitMs;
 }
 
-/** How long ago, in one unit: `12 min`, `3 h`, `2 d`. */
+/** Formats a past time relative to now, in one unit: `12 min`, `3 h`, `2 d`. */
 export function agoText(at: string, now: number): string {
   return coarseDurationText(now - Date.parse(at));
 }
 
-/** Rows below their titles, not wider than a line: the widest columns are cut, but for ids, which are copied. */
+/**
+ * Formats rows below their titles within the width of a line: truncates the widest columns, except ids, which people
+ * copy.
+ */
 export function table(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
@@ -42,7 +45,7 @@ export function table(
   );
 }
 
-/** What others wrote must not control the terminal. */
+/** Removes control characters: foreign text must not control the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
 }
@@ -51,7 +54,7 @@ function cell(text: string, width: number): string {
   return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);
 }
 
-/** Who knows of an open alert, in a word or a name. */
+/** Describes the handling of an open alert: who acknowledged it, why it is suppressed, or who was notified. */
 export function knownBy({ acknowledgement, silencedUntil, suppressedBy, notified }: OpenAlert): string {
   if (acknowledgement) return acknowledgement.by.name;
   if (silencedUntil !== null) return 'silenced';

@@ -12,13 +12,13 @@ const anything = z.looseObject({});
 type PagedRoute = Route & { readonly response: z.ZodArray };
 type CursorRoute = Route & { readonly response: ReturnType<typeof cursorPage> };
 
-/** The same list of a service that may show other fields. */
+/** The same list, with a response schema that accepts the fields of any comparable service. */
 function ofAnyService(route: Route): Route {
   const isByCursor = route.response instanceof z.ZodObject;
   return { ...route, response: isByCursor ? cursorPage(anything) : z.array(anything) };
 }
 
-/** All that a list shows, however it pages. */
+/** Returns all entries of a list, whatever its paging. */
 async function listed(api: ApiClient, route: Route): Promise<readonly Fields[]> {
   if (route.response instanceof z.ZodObject) return (await api.allEntries(route as CursorRoute)) as Fields[];
   const isPaged = route.query !== undefined && 'page' in route.query.shape;
@@ -26,10 +26,10 @@ async function listed(api: ApiClient, route: Route): Promise<readonly Fields[]> 
 }
 
 /**
- * Everything of an account that files can hold. A list that changes while it is read may show one thing twice: it is
- * there once.
+ * Reads everything of an account that files can contain. If a list changes while it is read, an entry may appear twice;
+ * the result contains it once.
  *
- * @param onProgress is given each kind before it is read.
+ * @param onProgress called with each kind before it is read.
  */
 export async function readAccount(api: ApiClient, onProgress: (what: string) => void): Promise<Stored[]> {
   const stored = new Map<string, Stored>();
@@ -44,12 +44,12 @@ export async function readAccount(api: ApiClient, onProgress: (what: string) => 
   return [...stored.values()];
 }
 
-/** An account without pages of components may have no operations for these. */
+/** Optional operations: an account without component pages may lack them. */
 const ofPagesOfComponents: ReadonlySet<Folder> = new Set(['status-page-components', 'automation-rules']);
 
 /**
- * The same of an account of a comparable service: whatever it shows. What it has no operation for is on the list of
- * what is lost; without its checks nothing is read.
+ * Reads the account of a comparable service, with all fields that its responses contain. Kinds without an operation
+ * there are reported as losses; checks are mandatory.
  */
 export async function readForeignAccount(
   api: ApiClient,

@@ -6,17 +6,17 @@ import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Stored } from '../project/export.ts';
 
-/** What of an account becomes that of a project, under which names. Nothing is changed before `finish`. */
+/** Resources of an account that a project would adopt, and their names. Nothing is changed before `finish`. */
 export interface Adoption {
-  /** What the project gets: things of other projects stay theirs. */
+  /** Selects the resources that the project adopts; those of other projects stay there. */
   readonly adopted: (stored: readonly Stored[]) => readonly Stored[];
   readonly nameOf: (folder: Folder, id: string | number) => string | undefined;
   finish(): Promise<void>;
-  /** Takes the plan back. */
+  /** Discards the plan. */
   cancel(): Promise<void>;
 }
 
-/** @throws ApiError when there is such a project with resources already. */
+/** @throws ApiError if the project already exists and has resources. */
 export async function planAdoption(
   api: ApiClient,
   project: { readonly logicalId: string; readonly name: string },

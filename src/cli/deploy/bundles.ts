@@ -7,10 +7,10 @@ import type { Definition } from '../project/project.ts';
 import { openLocalBundle } from '../run/suite-folder.ts';
 
 /**
- * Uploads the archives of suites that files name by paths: checks name them by their keys, and one of the same content
- * is there already.
+ * Uploads the suites that files refer to by path, and replaces the paths with the keys that checks use; an archive with
+ * the same content is stored only once.
  *
- * @param folderOf where paths of a definition begin.
+ * @param folderOf returns the base folder of a definition's paths.
  */
 export async function withBundles(
   api: ApiClient,

@@ -8,12 +8,12 @@ import { EnvironmentValue, mapEnvironmentValues } from '../project/environment-v
 import { exportAccount, type Stored } from '../project/export.ts';
 import { type Project, pathOf } from '../project/project.ts';
 
-/** What a deployment does to one file's worth of an account. */
+/** Effect of a deployment on the resource of one file. */
 export interface PlannedChange {
-  /** REPLACE: it is deleted with what hangs on it, and another one is made in its place. */
+  /** REPLACE: the resource is deleted together with its dependents and created again. */
   readonly action: 'CREATE' | 'UPDATE' | 'REPLACE' | 'DELETE' | 'DETACHED';
   readonly file: string;
-  /** The fields that differ, as far as both sides are known: what the account has, and what the file says. */
+  /** The fields that differ, as far as both sides are known: the account's value and the file's value. */
   readonly fields: readonly FieldChange[];
 }
 
@@ -23,7 +23,7 @@ export interface FieldChange {
   readonly file: unknown;
 }
 
-/** The file that a change of a deployment is about: subscriptions are lines of their owner's file. */
+/** Returns the file of a deployment's change: subscriptions are lines of their owner's file. */
 export function fileOf({ type, logicalId }: Pick<Change, 'type' | 'logicalId'>): {
   readonly folder: Folder;
   readonly logicalId: string;
@@ -37,10 +37,10 @@ export function fileOf({ type, logicalId }: Pick<Change, 'type' | 'logicalId'>):
 }
 
 /**
- * The changes of a deployment by file, with the fields that differ. A field that names others is compared as far as
- * their names are known.
+ * Groups the changes of a deployment by file, with the fields that differ. References are compared only if the names of
+ * their targets are known.
  *
- * @param stored what the account has of what is to be updated.
+ * @param stored the resources to update, as the account has them.
  */
 export function plannedChanges(
   diff: readonly Change[],
@@ -92,7 +92,7 @@ function nameKey(change: Change): string {
   return `${fileOf(change).folder}/${change.physicalId}`;
 }
 
-/** Names of others that no change knows are ids on one side: they are not compared. */
+/** Compares two sides. References are omitted: one side has ids in place of names. */
 function differences(folder: Folder, account: Fields, file: Fields): FieldChange[] {
   const kind = kindIn(folder);
   const references = new Set(kind.references.map(({ file: field }) => field.split('.')[0] ?? ''));
@@ -111,7 +111,7 @@ function hidden(_value: EnvironmentValue): string {
   return hiddenText;
 }
 
-/** Marks what a file reads from the environment. */
+/** Marks the values that a file reads from the environment. */
 function withHidden(canonical: unknown, written: unknown): unknown {
   if (written instanceof EnvironmentValue) return written;
   if (Array.isArray(written) && Array.isArray(canonical)) {

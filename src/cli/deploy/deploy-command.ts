@@ -9,7 +9,7 @@ import { makePlan, type Plan, planLines } from './plan.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What `picket plan` ends with when something would change. */
+/** Exit code of `picket plan` if a deployment would change something. */
 export const changesExitCode = 3;
 const pauseMs = 250;
 
@@ -35,7 +35,7 @@ export async function planCommand(
   };
 }
 
-/** `picket deploy FOLDER`: all of it or nothing. */
+/** `picket deploy FOLDER`: all changes or none. */
 export async function deployCommand(
   api: ApiClient,
   folder: string,
@@ -79,7 +79,7 @@ export async function deployCommand(
   };
 }
 
-/** Follows the deployment to its end; Ctrl-C cancels it, which changes nothing. */
+/** Follows the deployment to its end; Ctrl-C cancels it, and nothing is changed. */
 async function runDeployment(api: ApiClient, { body, project }: Plan, keep: boolean): Promise<Deployment> {
   const query = keep ? { preserveResources: 'true' } : {};
   const started = Deployment.safeParse(await api.call(projectRoutes.deployProject, { query, body }));

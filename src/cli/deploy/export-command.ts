@@ -11,13 +11,16 @@ import { readAccount } from './account.ts';
 import { planAdoption } from './adoption.ts';
 
 export interface ExportOptions {
-  /** The name by which deployments know the project; from the name of the account when absent. */
+  /** The project's name in deployments; derived from the name of the account when absent. */
   readonly project?: string;
-  /** The account is deployed from the files from now on. */
+  /** Whether the account is deployed from the files from now on. */
   readonly adopt?: boolean;
 }
 
-/** `picket export FOLDER`: an account as files, and with `--adopt` those files as what the account is deployed from. */
+/**
+ * `picket export FOLDER`: writes an account as files; with `--adopt` the account is deployed from these files from then
+ * on.
+ */
 export async function exportCommand(
   api: ApiClient,
   folder: string,
@@ -73,13 +76,13 @@ function shownExport(
   };
 }
 
-/** The names of what has to be given, in a file for shells and `docker run --env-file`. */
+/** Returns the required variables as a file for shells and `docker run --env-file`. */
 function environmentFile(missing: readonly MissingValue[]): string {
   const lines = missing.map(({ variable, file, field }) => `# ${file}: ${field}\n${variable}=\n`);
   return `# Values that are not in the files. Do not commit the file with the values.\n${lines.join('')}`;
 }
 
-/** Suites come along as the archives that checks name by keys; files name them by paths. */
+/** Downloads the archives of suites, which checks refer to by key, and replaces the keys with paths. */
 async function withBundles(api: ApiClient, definitions: readonly Definition[]) {
   const files: Record<string, Uint8Array> = {};
   const named: Definition[] = [];

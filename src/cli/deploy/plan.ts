@@ -17,25 +17,25 @@ import { fileOf, type PlannedChange, plannedChanges } from './changes.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a deployment of a folder would do. */
+/** Effect of a deployment of a folder. */
 export interface Plan {
   readonly project: Project;
   readonly changes: readonly PlannedChange[];
-  /** What the files say and does not have all of the effect that it seems to have. */
+  /** Parts of the files that have no effect, or less than they seem to have. */
   readonly warnings: readonly FileWarning[];
-  /** The request that carries it out. */
+  /** The request that executes it. */
   readonly body: unknown;
 }
 
 export interface PlanOptions {
-  /** What left the files stays in the account. */
+  /** Whether resources whose files were removed stay in the account. */
   readonly keep?: boolean;
 }
 
 /**
- * Reads a folder, asks the service what would change, and looks at what the account has instead.
+ * Reads a folder, requests the changes from the service, and compares them with the account.
  *
- * @throws AppError CHECK_FILE_INVALID naming everything that is wrong with the files, or values that are not set.
+ * @throws AppError CHECK_FILE_INVALID naming every problem with the files, or values that are not set.
  */
 export async function makePlan(
   api: ApiClient,
@@ -90,7 +90,7 @@ async function askDiff(
   }
 }
 
-/** What is new needs every value; what is there keeps those that are not given. */
+/** New resources need every value; existing ones keep values that are not set. */
 function requireValues(folder: string, diff: readonly Change[], unset: readonly UnsetValue[]): void {
   const created = new Set(
     diff.filter(({ action }) => action === 'CREATE').map((change) => pathOf(fileOf(change))),
@@ -104,7 +104,7 @@ function unsetText(unset: readonly UnsetValue[]): string {
   return `values are missing. Set these variables, or add them to .env of the folder:${lines.join('')}`;
 }
 
-/** Variables of `.env` in the folder; those of the environment go before them. */
+/** Variables of `.env` in the folder; the environment takes precedence. */
 async function ownVariables(folder: string): Promise<Environment> {
   const text = await readFile(join(folder, '.env'), 'utf8').catch(() => '');
   return parseEnv(text) as Environment;
@@ -120,7 +120,7 @@ const words = {
 } as const;
 const longest = 60;
 
-/** A plan in lines: every file with its fields, how many there are of each kind, and what to be warned of. */
+/** Formats a plan: every file with its fields, the number of changes of each kind, and the warnings. */
 export function planLines({ changes, warnings }: Pick<Plan, 'changes' | 'warnings'>): string[] {
   const warned = warningLines(warnings);
   if (changes.length === 0) return ['No changes: the account matches the files.', ...warned];

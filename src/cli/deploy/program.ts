@@ -19,7 +19,7 @@ const planCodes =
 const values =
   '\n\nValues that files read with "!env NAME" come from the environment, and from .env of the folder.';
 
-/** Adds the commands for accounts as files: configuration in version control. */
+/** Adds the commands that keep an account in files: configuration in version control. */
 export function addProjectCommands(
   program: Command,
   {
@@ -85,7 +85,7 @@ export function addTestCommand(program: Command, environment: Environment, help:
     });
 }
 
-/** Adds the commands that make a folder of files of what other programs have. */
+/** Adds the commands that convert the configuration of other programs to a folder of files. */
 export function addImportCommands(program: Command, environment: Environment): void {
   const imports = program
     .command('import')

@@ -30,9 +30,9 @@ const pauseMs = 500;
 const mostJobs = 200;
 
 /**
- * `picket test FILE-OR-FOLDER`: has agents of a location run checks as files say them, without deploying them.
+ * `picket test FILE-OR-FOLDER`: lets agents of a location run checks as defined in files, without deploying them.
  *
- * @returns with exit code 1 when one did not pass.
+ * @returns exit code 1 if one did not pass.
  */
 export async function testCommand(
   api: ApiClient,
@@ -108,7 +108,7 @@ function resultOf({ status, aborted, isDegraded }: TestSession['results'][number
 
 interface ReadDefinitions {
   readonly definitions: readonly Definition[];
-  /** Where paths in a definition begin. */
+  /** Returns the base folder of a definition's paths. */
   readonly folderOf: (definition: Definition) => string;
 }
 
@@ -148,7 +148,9 @@ function filled(fields: Fields, environment: Environment): Fields {
   throw new AppError('CHECK_FILE_INVALID', `these variables are not set: ${unset.join(', ')}`);
 }
 
-/** What a single run has nothing of: channels, other checks, incidents, and where it runs otherwise. */
+/**
+ * Removes references that a single run does not use: channels, other checks, incidents, and the check's own locations.
+ */
 function withoutOthers(folder: 'checks' | 'groups', fields: Fields): Fields {
   const others = new Set([
     ...kindIn(folder).references.map(({ file }) => file.split('.')[0] ?? ''),

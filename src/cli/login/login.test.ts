@@ -15,7 +15,7 @@ const account = {
   ...{ settings: {}, runtimeId: '2026.04', alertSettings: {} },
 };
 
-// A service that knows one key, and a home folder of its own.
+// A service that knows one key, and an empty home folder.
 const server = createServer((request, response) => {
   const isKnown = request.headers.authorization === `Bearer ${key}`;
   response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });

@@ -14,15 +14,15 @@ interface LoginOptions {
   readonly json?: boolean;
 }
 
-/** Where answers come from: a terminal, or a pipe that holds them in lines. */
+/** Source of the user's input: a terminal, or a pipe with one answer per line. */
 interface Terminal {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream;
 }
 
 /**
- * `picket login`: asks for the address of a service and a key, tries them, and keeps them for the other commands.
- * The key is never an argument: others on the host can see those.
+ * `picket login`: prompts for the URL of a service and a key, verifies them, and stores them for the other commands.
+ * The key is never an argument, because other users of the host can see those.
  */
 export async function loginCommand(
   environment: Environment,
@@ -60,7 +60,7 @@ export async function loginCommand(
   console.log(`The key is in ${path}; "picket logout" removes it.`);
 }
 
-/** `picket logout`: forgets the key. It stays valid: revoke it at the service where it is not needed any more. */
+/** `picket logout`: deletes the stored key. The key stays valid: revoke it at the service if it is no longer needed. */
 export async function logoutCommand(environment: Environment): Promise<void> {
   const wasThere = await forgetLogin(environment);
   console.log(
@@ -70,7 +70,7 @@ export async function logoutCommand(environment: Environment): Promise<void> {
   );
 }
 
-/** Reads lines; what is typed into a hidden one is not echoed. */
+/** Reads lines, without echo for a hidden one. */
 function openPrompt({ input, output }: Terminal) {
   let isMuted = false;
   const echo = new Writable({

@@ -2,28 +2,28 @@ import { type JSONRPCMessage, type JSONRPCRequest, ProtocolErrorCode } from '@mo
 import { toError } from '@picket/lib/errors.ts';
 import type { ApiSettings } from '../api/settings.ts';
 
-/** Longer than any operation of the service waits. */
+/** Longer than any operation of the service takes. */
 const timeoutMs = 120_000;
 
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
 
-/** Methods whose subject stands in a header, too, and the parameter that says it. */
+/** Methods whose subject is also sent as a header, and the parameter that contains it. */
 const subjects: Readonly<Record<string, string>> = { 'tools/call': 'name', 'resources/read': 'uri' };
 
 /**
- * Carries messages of a client at standard input to the MCP server of a service, and its answers back. It knows
- * nothing of what they mean: tools, and who may call them, are the service's.
+ * Forwards messages of a client on standard input to the MCP server of a service, and returns its responses. It does
+ * not interpret them: the service defines the tools and authorizes calls.
  */
 export class Bridge {
   readonly #url: URL;
   readonly #key: string;
   readonly #send: (message: JSONRPCMessage) => Promise<void>;
-  /** What is on its way, by the id of its request. */
+  /** Requests in flight, by id. */
   readonly #open = new Map<string | number, AbortController>();
-  /** What client and service agreed on, where they opened with a handshake. */
+  /** Protocol version agreed in the handshake, if there was one. */
   #version: string | undefined;
 
-  /** @param send takes a message for the client. */
+  /** @param send sends a message to the client. */
   constructor(
     settings: ApiSettings,
     { isWriting, send }: { isWriting: boolean; send: (message: JSONRPCMessage) => Promise<void> },
@@ -34,9 +34,9 @@ export class Bridge {
     this.#send = send;
   }
 
-  /** Takes a message of the client. What goes wrong is an answer to it. */
+  /** Handles a message of the client. Errors become responses to it. */
   async handle(message: JSONRPCMessage): Promise<void> {
-    // The service asks the client nothing, so there is nothing that it waits for.
+    // The service sends the client no requests, so it expects no responses.
     if (!('method' in message)) return;
     if (message.method === 'notifications/cancelled') {
       const { requestId } = (message.params ?? {}) as { readonly requestId?: string | number };
@@ -46,7 +46,7 @@ export class Bridge {
     if ('id' in message) await this.#answer(message);
   }
 
-  /** Gives up what is on its way. */
+  /** Aborts all requests in flight. */
   close(): void {
     for (const controller of this.#open.values()) controller.abort();
   }
@@ -120,7 +120,7 @@ export class Bridge {
   }
 }
 
-/** A text as a header holds it: what is not plain ASCII in Base64, as the protocol marks it. */
+/** Encodes a text for a header: anything but plain ASCII in Base64, with the protocol's marker. */
 function headerValue(text: string): string {
   if (/^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/.test(text) && !text.startsWith('=?base64?')) return text;
   return `=?base64?${Buffer.from(text).toString('base64')}?=`;
@@ -131,7 +131,7 @@ function parseJson(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
-    // What stands before a service answers with pages of its own.
+    // A proxy in front of a service sends pages of its own.
     return undefined;
   }
 }

@@ -3,10 +3,10 @@ import { readApiSettings } from '../api/settings.ts';
 import { Bridge } from './bridge.ts';
 
 /**
- * `picket mcp`: the MCP server of a service for clients that start programs. Standard output holds messages of the
- * protocol and nothing else.
+ * `picket mcp`: the MCP server of a service, for clients that start a program. Standard output carries only messages of
+ * the protocol.
  *
- * @throws AppError CONFIG_INVALID without an address or a key.
+ * @throws AppError CONFIG_INVALID without a URL or a key.
  */
 export async function mcpCommand(
   environment: Readonly<Record<string, string | undefined>>,

@@ -6,10 +6,10 @@ import { mapEnvironmentValues } from './environment-values.ts';
 import { toApi, toFile } from './references.ts';
 
 /**
- * The one way in which a file says something: fields in the order of the API, without defaults, hidden values as "",
- * lists in which the order says nothing sorted. Two files that mean the same look the same.
+ * Returns the canonical form of a file: fields in the order of the API, without defaults, hidden values as "", lists
+ * without a meaningful order sorted. Files with the same meaning have the same form.
  *
- * @param fields of the API; what does not fit its schema stays as it is.
+ * @param fields of the API; those that do not fit the schema stay unchanged.
  */
 export function canonicalApi(kind: Kind, fields: Fields): Fields {
   const shown = kind.shown(fields);
@@ -21,7 +21,7 @@ export function canonicalApi(kind: Kind, fields: Fields): Fields {
   return withoutDefaults(shown.schema, masked);
 }
 
-/** The same of a file, whose values from the environment count as hidden ones. */
+/** Does the same for a file; its values from the environment count as hidden. */
 export function canonicalFile(kind: Kind, fields: Fields): Fields {
   const names = new Map<string, string>();
   const inverse = new Map<unknown, string>();
@@ -46,15 +46,15 @@ export function canonicalFile(kind: Kind, fields: Fields): Fields {
   );
 }
 
-/** What a value from the environment may be, as far as the form without defaults depends on it. */
+/** Substitutes for a value from the environment, one for each format that a schema may require. */
 const valueStandIns = ['', 'https://hidden.invalid/'];
 
-/** An id that the schema takes, in the place of a name. */
+/** Returns an id that the schema accepts in place of a name. */
 export function standInOf(to: string, count: string): string | number {
   return kindIn(to).isNumbered ? Number(count) : `00000000-0000-4000-8000-${count.padStart(12, '0')}`;
 }
 
-/** Names in lists that are sets. */
+/** Sorts names in lists that are sets. */
 export function sortedNames(kind: Kind, fields: Fields): Fields {
   const sets = [
     ...kind.references.filter(({ file }) => !file.includes('.')).map(({ file }) => file),
@@ -73,7 +73,7 @@ function byName(one: unknown, other: unknown): number {
   return (first ?? '') < (second ?? '') ? -1 : 1;
 }
 
-/** Where pings go, and the ids of cards, are the service's to say: they are others in another account. */
+/** Removes ping URLs and the ids of cards: the service assigns them, and they differ in another account. */
 function withoutOwn(fields: Fields): Fields {
   const { heartbeat, cards, version } = fields;
   const changed: Record<string, unknown> = {};
@@ -84,7 +84,7 @@ function withoutOwn(fields: Fields): Fields {
   if (Array.isArray(cards)) {
     changed['cards'] = cards.map(({ id: _id, statusPageId: _page, ...card }: Fields) => card);
   }
-  // A page of components has none, whether its file says so or not.
+  // A component page has no cards, whether its file says so or not.
   if (version === 3) changed['cards'] = undefined;
   return { ...fields, ...changed };
 }

@@ -1,8 +1,8 @@
 import type { ScalarTag } from 'yaml';
 
 /**
- * A value that a file does not have: `!env NAME` stands for the environment variable with that name when the
- * project is deployed, or when the check is run.
+ * A value that a file omits: `!env NAME` stands for the environment variable with that name when the project is
+ * deployed, or when the check is run.
  */
 export class EnvironmentValue {
   readonly name: string;
@@ -14,7 +14,7 @@ export class EnvironmentValue {
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** How YAML writes such a value. */
+/** The YAML tag of such a value. */
 export const environmentTag: ScalarTag = {
   tag: '!env',
   identify: (value) => value instanceof EnvironmentValue,
@@ -26,7 +26,7 @@ export const environmentTag: ScalarTag = {
   stringify: ({ value }) => (value as EnvironmentValue).name,
 };
 
-/** A copy in which every such value is replaced. */
+/** Returns a copy in which every such value is replaced. */
 export function mapEnvironmentValues(
   value: unknown,
   map: (one: EnvironmentValue, path: readonly string[]) => unknown,

@@ -6,15 +6,15 @@ import { EnvironmentValue } from './environment-values.ts';
 import { type Definition, logicalIdOf, pathOf } from './project.ts';
 import { toFile } from './references.ts';
 
-/** One thing of an account, as the API shows it. */
+/** One resource of an account, as the API shows it. */
 export interface Stored {
   readonly folder: Folder;
-  /** By which projects know it. */
+  /** The id that projects use. */
   readonly id: string | number;
   readonly view: Fields;
 }
 
-/** A value that no file has: those who deploy give it as an environment variable. */
+/** A value that the files omit: it must be set as an environment variable for a deployment. */
 export interface MissingValue {
   readonly variable: string;
   readonly file: string;
@@ -24,14 +24,14 @@ export interface MissingValue {
 export interface Exported {
   readonly definitions: readonly Definition[];
   readonly missing: readonly MissingValue[];
-  /** What is not in the files, each in one sentence. */
+  /** Differences between the account and the files, one sentence each. */
   readonly notes: readonly string[];
 }
 
 /**
- * What an account consists of, as files. Ids become names; hidden values become environment variables.
+ * Converts an account to files. Ids become names; hidden values become environment variables.
  *
- * @param known names that deployments gave; the others follow from what people call a thing.
+ * @param known returns the names from deployments; other names are derived from the resources' titles.
  */
 export function exportAccount(
   stored: readonly Stored[],
@@ -77,7 +77,7 @@ function nameAll(
   return names;
 }
 
-/** By name, then as they were made: exports of one account twice give the same names. */
+/** Sorts by name, then by creation time, so that repeated exports of one account give the same names. */
 function inOrder(stored: readonly Stored[]): Stored[] {
   const rank = ({ view, id }: Stored) => [
     titleOf(view),
@@ -100,7 +100,7 @@ function titleOf(view: Fields): string {
   return String(title ?? '');
 }
 
-/** An offset that the service chose by the id of the check is chosen again. */
+/** Removes an offset that the service derived from the check's id, so that it is chosen again. */
 function withoutChosenOffset(view: Fields): Fields {
   const { frequencyOffset, ...rest } = view;
   const [id, frequency] = [view['id'], view['frequency']];
@@ -108,7 +108,7 @@ function withoutChosenOffset(view: Fields): Fields {
   return frequencyOffset === defaultOffset(id, frequency) ? rest : view;
 }
 
-/** Puts environment variables where values are hidden, or are nobody else's business. */
+/** Replaces hidden and confidential values with environment variables. */
 function withEnvironmentValues(
   kind: Kind,
   fields: Fields,
@@ -160,7 +160,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   );
 }
 
-/** A copy with one value set; objects on the way that were left out are made. */
+/** Returns a copy with one value set; creates missing objects on the path to it. */
 function withValue(container: Fields, [key = '', ...rest]: readonly string[], value: unknown): Fields {
   const present = container[key];
   if (rest.length === 0) return { ...container, [key]: value };

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { environmentTag } from './environment-values.ts';
 import { type Definition, type Project, pathOf } from './project.ts';
 
-/** The file by which a folder is a project. */
+/** The file that makes a folder a project. */
 export const projectFile = 'picket.yaml';
 const fileEnding = /\.(ya?ml|json)$/;
 
@@ -20,12 +20,12 @@ const ProjectFields = z.strictObject({
   name: z.string().min(1).max(255).optional(),
 });
 
-/** A value as YAML text; `!env` values stay what they are. */
+/** Formats a value as YAML; `!env` values are preserved. */
 export function yamlText(value: unknown): string {
   return stringify(value, { lineWidth: 0, customTags: [environmentTag], aliasDuplicateObjects: false });
 }
 
-/** @returns the value of a YAML or JSON text, or what is wrong with it. */
+/** @returns the value of a YAML or JSON text, or its problem. */
 export function parseYaml(
   text: string,
 ): { readonly value: unknown } | { readonly problems: readonly string[] } {
@@ -33,7 +33,7 @@ export function parseYaml(
   const found = [...document.errors, ...document.warnings];
   if (found.length > 0) return { problems: found.map(({ message }) => message.trimEnd()) };
   try {
-    // The default bound on aliases keeps a "billion laughs" file small.
+    // The default limit of aliases keeps a "billion laughs" file small.
     return { value: document.toJS() };
   } catch (thrown) {
     return { problems: [toError(thrown).message] };
@@ -69,16 +69,16 @@ export async function readProject(folder: string): Promise<Project> {
   return { logicalId: head.project, name: head.name ?? head.project, definitions };
 }
 
-/** One error for everything that is wrong with a project. */
+/** Returns one error for all problems of a project. */
 export function invalidProject(folder: string, problems: readonly string[]): AppError {
   return new AppError('CHECK_FILE_INVALID', `${folder}:\n${problems.map((one) => `  - ${one}`).join('\n')}`);
 }
 
 /**
- * Writes a project into a folder that is new or empty.
+ * Writes a project to a new or empty folder.
  *
- * @param others more files, by their paths in the folder.
- * @throws AppError CHECK_FILE_INVALID when there is something in it already.
+ * @param others additional files, by their paths in the folder.
+ * @throws AppError CHECK_FILE_INVALID if the folder is not empty.
  */
 export async function writeProject(
   folder: string,

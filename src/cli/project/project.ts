@@ -1,28 +1,28 @@
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import type { Folder } from '@picket/protocol/projects/kinds.ts';
 
-/** What one file of a project says. */
+/** Content of one file of a project. */
 export interface Definition {
   readonly folder: Folder;
-  /** The name of the file without its ending: by it others name this one, and deployments know it again. */
+  /** The name of the file without its extension: other files refer to it by this name, and deployments recognize it. */
   readonly logicalId: string;
-  /** As the file has them; values may be `EnvironmentValue`. */
+  /** As in the file; values may be `EnvironmentValue`. */
   readonly fields: Fields;
 }
 
-/** A folder of files: everything of an account, or the part of it that these files look after. */
+/** A folder of files: everything of an account, or the part that these files manage. */
 export interface Project {
   readonly logicalId: string;
   readonly name: string;
   readonly definitions: readonly Definition[];
 }
 
-/** Where a definition is, seen from the folder of the project. */
+/** Returns the path of a definition, relative to the folder of the project. */
 export function pathOf({ folder, logicalId }: Pick<Definition, 'folder' | 'logicalId'>): string {
   return `${folder}/${logicalId}.yaml`;
 }
 
-/** A name for a file, from what people call a thing: other than all those that are taken. */
+/** Derives a name for a file from the title of a resource, different from all names in use. */
 export function logicalIdOf(name: string, taken: ReadonlySet<string>): string {
   const plain = name
     .normalize('NFKD')

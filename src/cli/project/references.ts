@@ -1,10 +1,10 @@
 import { isRecord } from '@picket/lib/json/record.ts';
 import type { Fields, Reference } from '@picket/protocol/projects/kind.ts';
 
-/** What stands for an id in the other form. */
+/** Returns the name for an id, or the id for a name. */
 export type Translate = (to: string, id: unknown, path: string) => unknown;
 
-/** Fields of the API as a file has them. */
+/** Converts fields of the API to those of a file. */
 export function toFile(references: readonly Reference[], fields: Fields, nameOf: Translate): Fields {
   return references.reduce(
     (done, { file, api, to, item }) =>
@@ -17,7 +17,7 @@ export function toFile(references: readonly Reference[], fields: Fields, nameOf:
   );
 }
 
-/** Fields of a file as the API has them. */
+/** Converts fields of a file to those of the API. */
 export function toApi(references: readonly Reference[], fields: Fields, idOf: Translate): Fields {
   return references.reduce(
     (done, { file, api, to, item }) =>
@@ -30,7 +30,7 @@ export function toApi(references: readonly Reference[], fields: Fields, idOf: Tr
   );
 }
 
-/** The field of a file that a field of the API stands for, in messages. */
+/** Returns the field of a file for a field of the API, for messages. */
 export function fieldInFile(references: readonly Reference[], path: readonly PropertyKey[]): string {
   const written = path.map(String).join('.');
   const found = references.find(({ api }) => written === api || written.startsWith(`${api}.`));
@@ -54,7 +54,7 @@ function itemToApi(item: unknown, key: string, idOf: (name: unknown) => unknown)
   return name === undefined ? item : { [key]: idOf(name), ...rest };
 }
 
-/** A copy in which one field has another name, at its old place, and another value. */
+/** Returns a copy in which one field has another name, in the same position, and another value. */
 function rename(
   container: Fields,
   from: string,

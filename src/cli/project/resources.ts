@@ -6,7 +6,7 @@ import { toApi } from './references.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A resource as deployments take it. */
+/** A resource in the form that deployments accept. */
 export interface ProjectResource {
   readonly type: string;
   readonly logicalId: string;
@@ -15,15 +15,16 @@ export interface ProjectResource {
   readonly sourceFile: string;
 }
 
-/** A variable that a file names and the environment does not have. */
+/** A variable that a file names and the environment lacks. */
 export interface UnsetValue {
   readonly variable: string;
   readonly file: string;
 }
 
 /**
- * The files of a project as what a deployment takes: names become refs, channels and locations of checks and groups
- * become resources of their own. A value that the environment does not have is "", by which a present one stays.
+ * Converts the files of a project to the resources of a deployment: names become refs, channels and locations of checks
+ * and groups become resources of their own. A value that the environment lacks becomes "", which keeps an existing
+ * value.
  */
 export function resourcesOf(
   { definitions }: Pick<Project, 'definitions'>,
@@ -59,7 +60,7 @@ function resourcesOfOne(
   });
   const { alertChannels = [], privateLocations, ...rest } = filled;
   const isRunner = folder === 'checks' || folder === 'groups';
-  // In lists of deployments an id stands by itself.
+  // In lists of a deployment, an id is not wrapped in an object.
   const references = kind.references
     .filter(({ file }) => !isRunner || file !== 'alertChannels')
     .map(({ item: _, ...reference }) => reference);

@@ -2,9 +2,9 @@ import { AppError } from '@picket/lib/errors.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 
 /**
- * The scripts of snippets in the place of their names: the account may have others.
+ * Replaces the names of snippets with their scripts: the account may have different ones.
  *
- * @throws AppError CHECK_FILE_INVALID where there is no such file, or a script besides.
+ * @throws AppError CHECK_FILE_INVALID if the file of a snippet does not exist, or the check also has a script.
  */
 export function withSnippets(file: string, fields: Fields, snippets: ReadonlyMap<string, string>): Fields {
   const scripts = [

@@ -9,7 +9,10 @@ import { fieldInFile, toApi } from './references.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What is wrong with the files of a project, with file and field: the rules of the API, and names that lead nowhere. */
+/**
+ * Returns the problems with the files of a project, with file and field: violated rules of the API, and names without a
+ * file.
+ */
 export function problemsOf(project: Project, environment: Environment = {}): string[] {
   const names = new Map(
     project.definitions.map(({ folder, logicalId }, index) => [`${folder}/${logicalId}`, String(index + 1)]),
@@ -17,7 +20,7 @@ export function problemsOf(project: Project, environment: Environment = {}): str
   return project.definitions.flatMap((definition) => definitionProblems(definition, names, environment));
 }
 
-/** Files name suites by paths as well, which become keys when they are uploaded. */
+/** Replaces the paths of suites with a key, as an upload does. */
 function withBundleKey(fields: Fields): Fields {
   const { codeBundlePath: path } = fields;
   if (typeof path !== 'string' || path === '' || codeBundleKey.test(path)) return fields;
@@ -54,7 +57,7 @@ function definitionProblems(
   }
   for (const { path, message } of schema.safeParse(api).error?.issues ?? []) {
     const field = fieldInFile(kind.references, path);
-    // What the environment does not have is the business of the one who deploys.
+    // Missing environment variables are reported at deployment.
     if (unset.includes(field)) continue;
     problems.push(`${file}: ${field === '' ? '' : `${field}: `}${message}`);
   }

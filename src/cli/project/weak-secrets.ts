@@ -2,7 +2,7 @@ import { weakSecret, weakSecrets } from '@picket/protocol/http/weak-secrets.ts';
 import { kinds } from '@picket/protocol/projects/kinds.ts';
 import type { ProjectResource } from './resources.ts';
 
-/** Something that files say and that does not have all of the effect that it seems to have. */
+/** A part of the files that has no effect, or less than it seems to have. */
 export interface FileWarning {
   readonly file: string;
   readonly field: string;
@@ -11,7 +11,7 @@ export interface FileWarning {
 
 const runners: ReadonlySet<string> = new Set(['check', 'check-group']);
 
-/** The hidden values of files that agents do not mask, or not everywhere, as the service will say of them. */
+/** Returns the hidden values of files that agents cannot mask, or not everywhere, as the service will report them. */
 export function weakSecretsOf(resources: readonly ProjectResource[]): FileWarning[] {
   return resources.flatMap(({ type, payload, sourceFile: file }) => {
     const masked = kinds.find((kind) => kind.type === type)?.masked(payload) ?? [];
@@ -29,7 +29,7 @@ export function weakSecretsOf(resources: readonly ProjectResource[]): FileWarnin
   });
 }
 
-/** Such warnings in lines, for people. */
+/** Formats such warnings for people. */
 export function warningLines(warnings: readonly FileWarning[]): string[] {
   return warnings.map(({ file, message }) => `Warning: ${file}: ${message}`);
 }

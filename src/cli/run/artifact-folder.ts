@@ -8,11 +8,11 @@ import { errorCodeOf } from '@picket/lib/errors.ts';
 const prefix = 'picket-artifacts';
 
 /**
- * The folder in which `picket run` collects the artifacts of its run:
- * `picket-artifacts.HOST.PID.START.RANDOM` in the folder for temporary files, for this user alone. The name
- * identifies the process, so that a later run can remove what a killed one left.
+ * Creates the folder in which `picket run` collects the artifacts of its run: `picket-artifacts.HOST.PID.START.RANDOM`
+ * in the folder for temporary files, accessible only to this user. The name identifies the process, so that a later run
+ * can remove the folder of a killed one.
  *
- * @returns its path; folders of dead processes are gone.
+ * @returns its path, after folders of dead processes have been removed.
  */
 export async function openArtifactFolder(parent: string): Promise<string> {
   await removeLeftovers(parent);
@@ -21,12 +21,12 @@ export async function openArtifactFolder(parent: string): Promise<string> {
     parent,
     [prefix, hostPart(), process.pid, start, randomBytes(4).toString('hex')].join('.'),
   );
-  // Not recursive: a folder that somebody else has put there is no place for evidence.
+  // Not recursive: a folder that another user has created there is not safe for evidence.
   await mkdir(path, { mode: 0o700 });
   return path;
 }
 
-/** Puts artifacts into a folder; those of an earlier run with the same names are replaced. */
+/** Copies artifacts to a folder; those of an earlier run with the same names are replaced. */
 export async function copyArtifacts(files: readonly SealedArtifact[], folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const file of files) {
@@ -39,7 +39,7 @@ export async function copyArtifacts(files: readonly SealedArtifact[], folder: st
 async function removeLeftovers(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const match = /^picket-artifacts\.([\w-]+)\.(\d+)\.(\d+)\.[0-9a-f]{8}$/.exec(name);
-    // Process ids mean something on their own host only.
+    // A process id identifies a process only on its own host.
     if (!match || match[1] !== hostPart()) continue;
     const isAlive = (await startOfProcess(Number(match[2]))) === match[3];
     const path = join(parent, name);
@@ -59,8 +59,8 @@ function hostPart(): string {
 }
 
 /**
- * When a process started, in the kernel's ticks since boot: tells it from a later one with the same id. 0: no
- * such process.
+ * Returns the start time of a process, in clock ticks since boot, which distinguishes it from a later one with the same
+ * id. 0: no such process.
  */
 async function startOfProcess(pid: number): Promise<string> {
   try {

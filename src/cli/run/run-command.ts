@@ -18,18 +18,18 @@ export interface RunOptions {
   /** `NAME=VALUE` each. */
   readonly env?: readonly string[];
   readonly proxy?: string;
-  /** Folder for the files the run leaves behind. */
+  /** Folder for the artifacts of the run. */
   readonly artifacts?: string;
 }
 
-/** Longer runs say that they are under way, so that they do not seem to hang. */
+/** Longer runs show progress, so that they do not seem to hang. */
 const quietMs = 1000;
 
 /**
- * `picket run FILE`: runs one check with the agent's own runner and prints what it found.
+ * `picket run FILE`: runs one check with the agent's own runner and prints the result.
  *
- * @returns the exit code: 0 when the check passed or is degraded, 1 otherwise.
- * @throws AppError CHECK_FILE_INVALID when the file or an option is wrong (exit code 2).
+ * @returns the exit code: 0 if the check passed or is degraded, 1 otherwise.
+ * @throws AppError CHECK_FILE_INVALID if the file or an option is wrong (exit code 2).
  */
 export async function runCommand(
   file: string,
@@ -92,7 +92,7 @@ export async function runCommand(
   }
 }
 
-/** The certificates of CA_CERTS_DIR; problems of its files go to standard error, apart from the result. */
+/** Reads the certificates of CA_CERTS_DIR; problems with its files go to standard error, separate from the result. */
 async function customCaOf(directory: string | undefined): Promise<readonly string[]> {
   if (directory === undefined || directory === '') return [];
   const { files, certificates, problem } = await readCaDirectory(directory);

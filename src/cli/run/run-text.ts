@@ -8,7 +8,7 @@ import { summaryLines } from './summary-text.ts';
 
 export type Verdict = 'PASSED' | 'DEGRADED' | 'FAILED' | 'ERROR';
 
-/** The verdict of a report, as the API's flags mean it. */
+/** Returns the verdict of a report, from the API's flags. */
 export function verdictOf(report: ResultReport): Verdict {
   const { hasErrors, hasFailures } = resultFlags(report.failure ?? undefined);
   if (hasErrors) return 'ERROR';
@@ -18,7 +18,7 @@ export function verdictOf(report: ResultReport): Verdict {
 
 const colours = { PASSED: 'green', DEGRADED: 'yellow', FAILED: 'red', ERROR: 'magenta' } as const;
 
-/** A run's report as text for a terminal; colours are left out where the stream has none. */
+/** Formats a run's report for a terminal, without colours if the stream has none. */
 export function runText(
   check: { readonly name: string; readonly checkType: string },
   report: ResultReport,

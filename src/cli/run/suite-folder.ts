@@ -10,20 +10,20 @@ import { codeBundleKeyOf, maxCodeBundleBytes } from '@picket/checks/contract/cod
 import { AppError, toError } from '@picket/lib/errors.ts';
 import tar, { type Pack } from 'tar-stream';
 
-/** The archive of a suite on disk, with the key its content has. */
+/** The archive of a suite on disk, with the key of its content. */
 export interface LocalBundle {
   readonly key: string;
   readonly path: string;
 }
 
-/** What is built for each run, or is not code. */
+/** Folders that every run creates, or that are not code. */
 const leftOut: ReadonlySet<string> = new Set(['node_modules', '.git', 'test-results', 'playwright-report']);
 
 /**
- * The archive of a suite: a tar.gz as it is, or a folder, which is packed without what is installed or was
- * reported.
+ * Returns the archive of a suite: a tar.gz unchanged, or a folder, which is packed without installed packages and
+ * reports.
  *
- * @throws AppError CHECK_FILE_INVALID when there is nothing to run at the path, or too much.
+ * @throws AppError CHECK_FILE_INVALID if the path contains nothing to run, or too much.
  */
 export async function openLocalBundle(
   source: string,

@@ -13,18 +13,18 @@ import { valueWords } from '@picket/checks/summary/parts.ts';
 import { durationText } from '@picket/lib/figures/duration.ts';
 import { printable, table } from '../api/text.ts';
 
-/** How a summary is printed. */
+/** Options for printing a summary. */
 export interface Terminal {
   paint(format: 'green' | 'red' | 'bold', text: string): string;
   readonly width: number;
-  /** Also headers and texts, such as bodies: what people look at when a run did not pass. */
+  /** Whether to include headers and texts, such as bodies, which help if a run did not pass. */
   readonly isWhole: boolean;
 }
 
 const [mostLines, mostRows, longestFound] = [20, 40, 60];
 const indent = (line: string) => `  ${line}`;
 
-/** A summary as lines for a terminal. */
+/** Formats a summary for a terminal. */
 export function summaryLines(summary: DetailSummary, terminal: Terminal): string[] {
   const { phases = [], assertions = [], addresses, sections, log = [] } = summary;
   const taken = phases.filter(({ lengthMs }) => lengthMs > 0);
@@ -93,7 +93,7 @@ function messageLine({ isSent, atMs, text, note, problem }: SummaryMessage): str
   return `${isSent ? '>' : '<'} ${printable(text).trim().slice(0, 1_000)}  (${printable(about)})`;
 }
 
-/** ` 3  203.0.113.9 (edge.example.net)  9.1 ms (8.8 ms to 9.7 ms)  2 of 3`. */
+/** Formats ` 3  203.0.113.9 (edge.example.net)  9.1 ms (8.8 ms to 9.7 ms)  2 of 3`. */
 function hopLine({ number, addresses, host, latency, received, sent, error }: SummaryHop): string {
   const hop = String(number).padStart(2);
   if (addresses.length === 0) return `${hop}  *  ${printable(error ?? 'no response')}`;

@@ -59,7 +59,7 @@ export const forgetSteps: Run = async (api, [named = '']) => {
   };
 };
 
-/** The steps of a version, and what it changed of the one before. */
+/** Lists the steps of a version, and its changes from the previous one. */
 function stepLines(newest: CheckPlan, before: CheckPlan | undefined): string[] {
   const [now, then] = [newest, before].map((one) => AgenticPlan.safeParse(one?.content).data?.steps);
   if (!now) return [printable(JSON.stringify(newest.content))];

@@ -3,7 +3,7 @@ import { runtimeIds } from '@picket/checks/tables/runtimes.ts';
 import { z } from 'zod';
 import { defineRoute, noContent, successful } from '../http/route.ts';
 
-/** An account, as its holders see it. */
+/** An account, as its members see it. */
 export const Account = z
   .object({
     id: z.uuid(),
@@ -17,7 +17,7 @@ export const Account = z
   })
   .meta({ id: 'Account' });
 
-/** What an account may use. A service of one's own limits nobody; what it cannot do itself is not enabled. */
+/** Limits and features of an account. A self-hosted service sets no limits; features that it lacks are not enabled. */
 export const Entitlements = z
   .object({
     plan: z.literal('SELF_HOSTED'),
@@ -74,7 +74,7 @@ const usageRange = {
   checkTypes: z.string().optional().describe('Separated by commas'),
 };
 
-/** Clients of comparable systems ask for these; a service of one's own has no contracts to speak of. */
+/** Clients of comparable systems request these; a self-hosted service has no contracts to report. */
 function usageByContract<const Name extends string>(name: Name, what: string, query: z.ZodRawShape) {
   return defineRoute({
     method: 'GET',

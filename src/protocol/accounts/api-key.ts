@@ -27,7 +27,7 @@ export const ApiKeyInput = z
 const common = { isAdmin: true } as const;
 const params = z.object({ id: z.uuid() });
 
-/** The API keys of an account. Only its admins see and change them. */
+/** The API keys of an account. Only its admins can see and change them. */
 export const apiKeyRoutes = defineRoutes('API keys', 'account', {
   listApiKeys: {
     ...common,

@@ -5,7 +5,7 @@ import { Role } from './role.ts';
 
 const DateTime = z.iso.datetime();
 
-/** A mail address as it is kept: addresses that differ in case only are one. */
+/** A normalized mail address: addresses that differ only in case are equal. */
 export const MailAddress = z
   .email({ error: 'must be a mail address' })
   .max(254)
@@ -53,7 +53,7 @@ const Invite = z
 export type Invite = z.output<typeof Invite>;
 
 const statuses = z.enum(['ACTIVE', 'PENDING', 'EXPIRED']);
-/** In whatever case, as clients of comparable systems send them. */
+/** In any case, as clients of comparable systems send them. */
 const anyCase = z.string().toUpperCase();
 
 const listQuery = z.object({
@@ -87,7 +87,7 @@ const ofMember = {
   params: z.object({ userId: z.uuid() }),
 } as const;
 
-/** The people of an account. */
+/** The members of an account. */
 export const memberRoutes = defineRoutes('Members', 'account', {
   listOwnMembers: {
     method: 'GET',
@@ -172,7 +172,7 @@ const Session = z
   .meta({ id: 'LoginSession' });
 export type Session = z.output<typeof Session>;
 
-/** Browsers that are logged in. */
+/** Login sessions of browsers. */
 export const loginSessionRoutes = defineRoutes('Login sessions', 'account', {
   listLoginSessions: {
     method: 'GET',

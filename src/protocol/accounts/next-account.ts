@@ -2,7 +2,7 @@ import { runtimeIds } from '@picket/checks/tables/runtimes.ts';
 import { z } from 'zod';
 import { defineRoutes, successful } from '../http/route.ts';
 
-/** An account as command lines ask for it before anything else. */
+/** An account, as existing command lines request it before anything else. */
 const NextAccount = z
   .object({
     id: z.uuid(),
@@ -16,7 +16,7 @@ const NextAccount = z
 
 const common = { method: 'GET', success: successful } as const;
 
-/** Accounts at the addresses that existing command lines know. */
+/** Accounts at the paths that existing command lines use. */
 export const nextAccountRoutes = defineRoutes('Accounts', 'account', {
   listNextAccounts: {
     ...common,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What an API key or a member may do. */
+/** Permissions of an API key or a member. */
 export const Role = z
   .enum(['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'])
   .describe(

@@ -4,7 +4,7 @@ import { defineRoutes } from '../http/route.ts';
 
 const line = (maxLength: number) => z.string().max(maxLength);
 
-/** One frame of a stack: files of the agent's package, its libraries and Node's own only. */
+/** One frame of a stack: only files of the agent's package, its libraries and Node. */
 export const AgentErrorFrame = z.object({
   filename: line(300),
   function: line(120),
@@ -14,8 +14,8 @@ export const AgentErrorFrame = z.object({
 export type AgentErrorFrame = z.output<typeof AgentErrorFrame>;
 
 /**
- * An error of an agent, as an event of the Sentry protocol that has these fields and no others (spec.md
- * "Events"): what went wrong, where in the agent, and which agent it was.
+ * An error of an agent, as an event of the Sentry protocol with exactly these fields (spec.md "Events"): the error, its
+ * location in the agent's code, and the agent.
  */
 export const AgentErrorEvent = z.object({
   event_id: z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 hexadecimal digits'),
@@ -42,7 +42,7 @@ export const AgentErrorEvent = z.object({
 });
 export type AgentErrorEvent = z.output<typeof AgentErrorEvent>;
 
-/** Errors of the agents of a location that are alike, as the API shows them. */
+/** Errors of a location's agents, grouped by similarity, as the API shows them. */
 export const AgentError = z
   .object({
     id: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineRoutes } from '../http/route.ts';
 
-/** The largest body of an examination, in bytes. */
+/** Maximum size of an examination's body, in bytes. */
 export const maxExaminationBytes = 8 * 1024 * 1024;
 
 export const Examination = z

@@ -6,9 +6,9 @@ import { defineRoute, successful } from '../http/route.ts';
 import { ReportedArtifacts } from '../results/artifact.ts';
 
 /**
- * What agent and service say to each other under `/v1/agent/`, authorised by a location key. Times are
- * durations or the service's own clock: an agent's clock may be wrong by an hour. Unknown keys are dropped on
- * both sides, so that older agents survive a newer service and the other way round.
+ * The protocol between agent and service under `/v1/agent/`, authorised by a location key. Times are durations or
+ * readings of the service's clock: an agent's clock may be wrong by an hour. Both sides drop unknown keys, so that
+ * older agents work with a newer service and vice versa.
  */
 
 const DurationMs = z
@@ -16,7 +16,7 @@ const DurationMs = z
   .min(0)
   .max(7 * 86_400_000);
 
-/** A short text that is stored as it is: no control characters, no halves of characters. */
+/** A short text that is stored unchanged: without control characters and lone surrogates. */
 const label = (maxLength: number) =>
   z
     .string()
@@ -31,7 +31,7 @@ const facts = (description: string) =>
     .default({})
     .describe(description);
 
-/** Which process is talking: the agent's stable id and this start of it. */
+/** Identity of the sending process: the agent's stable id and the id of this start. */
 export const AgentIdentity = {
   agentId: label(128),
   sessionId: z.uuid(),
@@ -219,14 +219,14 @@ export const ReleaseResponse = z
 export type ReleaseResponse = z.output<typeof ReleaseResponse>;
 
 /**
- * A `Failure` of an agent that may be newer than the service: its owner comes with it, because the service
- * may not know its code.
+ * A `Failure` of an agent that may be newer than the service: it includes the owner, because the service may not know
+ * the code.
  */
 const ReportedFailure = Failure.extend({
   code: z.string().max(64).regex(/^\w+$/, 'must be letters, digits and underscores'),
 }).meta({ id: 'ReportedFailure' });
 
-/** What an agent reports of one attempt. `detail` is validated by the schema of the check's type. */
+/** An agent's report of one attempt. The schema of the check's type validates `detail`. */
 export const ResultReport = z
   .object({
     resultId: z.uuid(),

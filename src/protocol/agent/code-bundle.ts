@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { created, defineRoutes, successful } from '../http/route.ts';
 
 /**
- * Code bundles: the archives that Playwright suites run from. They are uploaded once, checks name them by
- * key, and agents fetch them by it. A key identifies the content, so the bytes of one never change.
+ * Code bundles: the archives of Playwright suites. Each is uploaded once; checks refer to it by key, and agents
+ * download it by that key. A key identifies the content, so the bytes of a key never change.
  */
 
 const key = z.string().regex(codeBundleKey, 'is not the key of a code bundle');
@@ -46,7 +46,7 @@ export const codeBundleRoutes = defineRoutes('Code bundles', 'account', {
   },
 });
 
-/** The same for clients of the field, and single files: what screenshots are compared with. */
+/** Uploads for existing command lines: the same archives, and single files such as reference screenshots. */
 export const clientStorageRoutes = defineRoutes('Code bundles', 'account', {
   uploadClientBundle: {
     method: 'POST',

@@ -12,7 +12,7 @@ const kind = z
 const evidence = z.string().describe('Which one: an address, a host, a location, …');
 const reason = z.string().describe('Why the checks share a cause, in one sentence');
 
-/** What an alert shows of its cause. */
+/** Cause of an alert, as an alert shows it. */
 export const CauseOfAlert = z
   .object({ id: z.string(), kind, evidence, reason, memberCount: z.int() })
   .meta({ id: 'CauseOfAlert' });

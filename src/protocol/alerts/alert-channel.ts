@@ -57,7 +57,7 @@ function anyChannel<Shape extends z.ZodRawShape>(
     .meta({ id, discriminator: { propertyName: 'type' } });
 }
 
-/** A channel as it is written. The config belongs to the type. */
+/** Body of a request that writes a channel. The config depends on the type. */
 export const AlertChannelInput = anyChannel('AlertChannelInput', InputFields.shape, ({ config }) => config);
 export type AlertChannelInput = z.output<typeof AlertChannelInput>;
 

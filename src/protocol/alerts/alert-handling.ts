@@ -53,7 +53,7 @@ const OpenAlert = z
   .meta({ id: 'OpenAlert' });
 export type OpenAlert = z.output<typeof OpenAlert>;
 
-/** The longest that a silence may last, in milliseconds. */
+/** Longest duration of a silence, in milliseconds. */
 export const maxSilenceMs = 366 * 86_400_000;
 
 const scope = {
@@ -126,7 +126,7 @@ const AlertAction = z
 const ofSilences = { tag: 'Silences', credential: 'account' } as const;
 const checkParams = z.object({ id: z.uuid() });
 
-/** What the link in a notification carries: until when it may change something, and the proof. */
+/** Query of the link in a notification: its expiry and its signature. */
 export const LinkQuery = z.object({
   until: z.string().max(32).optional(),
   signature: z.string().max(128).optional(),

@@ -8,7 +8,7 @@ import { CauseOfAlert } from './alert-cause.ts';
 
 const DateTime = z.iso.datetime();
 
-/** Why nobody is notified of an alert. */
+/** Why an alert is not sent to any channel. */
 const suppressionNames = ['muted', 'maintenance', 'silenced', 'acknowledged', 'same-cause'] as const;
 
 const CheckAlert = z

@@ -21,7 +21,7 @@ import {
 
 const common = CommonFields.shape;
 
-/** What the types of this build let groups set for their checks, by field. */
+/** Type-specific settings that groups can set for their checks, by field. */
 const typeDefaults = Object.fromEntries(
   checkTypes.flatMap(({ groupDefaults }) =>
     groupDefaults ? [[groupDefaults.field, groupDefaults.schema.prefault({})] as const] : [],
@@ -29,8 +29,8 @@ const typeDefaults = Object.fromEntries(
 );
 
 /**
- * A group of checks, as it is written: settings for all its checks (check model 2.6). null, an empty list or
- * an absent field means that the check's own value holds.
+ * Body of a request that writes a group of checks: settings for all its checks (check model 2.6). null, an empty list
+ * or an absent field means that the check's own value applies.
  */
 const GroupFields = z.object({
   name: z.string().min(1).max(255).describe('Name of the group'),
@@ -88,7 +88,7 @@ export const CheckGroupInput = AllGroupFields.superRefine((group, context) => {
   description: 'A group of checks, as it is written',
 });
 
-/** A group as it is stored: the common settings, and those of the types. */
+/** A stored group: the common settings, and those of the check types. */
 export type GroupDefinition = z.output<typeof GroupFields> & Record<string, unknown>;
 
 export const CheckGroup = AllGroupFields.extend({
@@ -99,13 +99,13 @@ export const CheckGroup = AllGroupFields.extend({
   updated_at: z.iso.datetime().nullable(),
 }).meta({ id: 'CheckGroup', description: 'A group of checks. Masked values are shown as ""' });
 
-/** What answers never show of a group. */
+/** Values of a group that API responses never show. */
 export const maskedInGroups: readonly MaskedValue[] = [
   ...maskedInCommon,
   ...checkTypes.flatMap(({ groupDefaults }) => groupDefaults?.masked ?? []),
 ];
 
-/** The fields of a group that a partial body changes one setting at a time. */
+/** Fields of a group that are merged, so that a partial body can change a single setting. */
 export const mergedInGroups: readonly string[] = ['alertSettings', ...Object.keys(typeDefaults)];
 const ignoredFields = [
   'createdAt',
@@ -160,7 +160,7 @@ const routes = defineRoutes('Check groups', 'account', {
     summary: 'Change a group; absent fields keep their value',
     params,
     query: autoAssign.extend({ unchangedSince }),
-    // Loose, because what counts is the definition that results from merging.
+    // Loose, because the definition after merging is validated.
     body: z.looseObject({}),
     documentedBody: AllGroupFields.partial().meta({
       id: 'CheckGroupPatch',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How a check stands, the worst first. */
+/** States of a check, the worst first. */
 export const checkStates = [
   'failing',
   'not-judged',
@@ -21,12 +21,12 @@ export const CheckState = z
   .meta({ id: 'CheckState' });
 export type CheckState = z.output<typeof CheckState>;
 
-/** The states that say something of the target now. */
+/** Whether a state reflects a current measurement of the target. */
 export function isMeasured(state: CheckState): boolean {
   return state === 'passing' || state === 'degraded' || state === 'failing';
 }
 
-/** The state of several checks together: the worst one. Those that are paused say nothing. */
+/** Returns the worst state of several checks. Paused checks do not count. */
 export function worstOf(states: readonly CheckState[]): CheckState {
   return checkStates.find((state) => states.includes(state)) ?? 'pending';
 }

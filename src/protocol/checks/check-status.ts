@@ -5,7 +5,7 @@ import { Warning } from '../http/warning.ts';
 import { Coverage } from '../runs/coverage.ts';
 import { CheckState } from './check-state.ts';
 
-/** The present state of a check (spec.md "Check status"). */
+/** The current state of a check (spec.md "Check status"). */
 export const CheckStatus = z
   .object({
     name: z.string(),

@@ -30,7 +30,7 @@ const AlertChannels = z
   })
   .meta({ id: 'AlertChannels' });
 
-/** What the service adds to a definition in answers. */
+/** Fields that the service adds to a definition in responses. */
 const ServiceFields = {
   id: z.uuid(),
   accountId: z.uuid(),
@@ -47,7 +47,7 @@ const ServiceFields = {
   state: CheckState,
 };
 
-/** A check of one type as the API answers it. Masked values (secret, locked, passwords) are shown as "". */
+/** Schema of a check of one type in API responses. Masked values (secret, locked, passwords) are shown as "". */
 export function checkView(type: CheckType) {
   return z
     .object({
@@ -64,7 +64,7 @@ export const AnyCheck = z
   .object({ ...CommonFields.shape, ...ServiceFields, checkType: z.enum(checkTypeNames) })
   .catchall(z.unknown());
 
-/** The same as the document shows it: a program that looks at `checkType` knows the fields. */
+/** The same for the OpenAPI document: a program can derive the fields from `checkType`. */
 const [firstView, ...otherViews] = checkTypes.map(checkView);
 export const DocumentedCheck = firstView
   ? z.discriminatedUnion('checkType', [firstView, ...otherViews]).meta({
@@ -92,11 +92,11 @@ export const unchangedSince = z.iso
   .describe('The updated_at that the client read (created_at if null): 409 if the check changed since');
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 
-/** Marks that clients of comparable systems put on assertions, for their own editors. */
+/** Fields that clients of comparable systems add to assertions for their own editors. */
 export const ignoredInAssertions = ['order', 'edit', 'arrayIndex'] as const;
-/** An older name of a setting of channels. */
+/** An older name of a channel setting. */
 export const ignoredInAlertSettings = ['alertSettings.sslCertificates'] as const;
-/** `heartbeat` and `script` belong to some types only; clients send them with all (check model 1.6). */
+/** Only some types have `heartbeat` and `script`; clients send them for all types (check model 1.6). */
 const ignoredFields = [
   'heartbeat',
   'script',
@@ -106,7 +106,7 @@ const ignoredFields = [
   ...ignoredInAssertions.map((name) => `request.assertions.*.${name}`),
 ];
 
-/** Fields of any type: validated by the definition schema of the type that `checkType` names. */
+/** Fields of any type: the definition schema of `checkType` validates them. */
 const AnyDefinition = z.looseObject({ checkType: z.enum(checkTypeNames) });
 const [firstInput, ...otherInputs] = checkTypes.map((type) =>
   definitionSchema(type)
@@ -130,7 +130,7 @@ const AnyPatch = z.looseObject({}).meta({
     'keeps the stored value. checkType cannot change',
 });
 
-/** The operations on checks that hold for every type. */
+/** The operations on checks of any type. */
 const ofEveryType = defineRoutes('Checks', 'account', {
   listChecks: {
     method: 'GET',
@@ -199,10 +199,7 @@ const ofEveryType = defineRoutes('Checks', 'account', {
 
 export const checkRoutes = alsoIn(['v2', 'v3'], ofEveryType);
 
-/**
- * The typed routes of one check type: create and change. Their bodies name each field for the OpenAPI
- * document.
- */
+/** The typed routes of one check type: create and update. Their bodies list each field for the OpenAPI document. */
 function typedRoutesOf(type: CheckType): { readonly create: Route; readonly update: Route } {
   const pascal = pascalName(type);
   return alsoIn(['v2', 'v3'], {
@@ -229,8 +226,7 @@ function typedRoutesOf(type: CheckType): { readonly create: Route; readonly upda
       summary: `Change a check: ${type.title}; absent fields keep their value`,
       params,
       query: autoAssign,
-      // Loose, because what counts is the definition that results from merging; the document shows the
-      // fields.
+      // Loose, because the definition after merging is validated; the document shows the fields.
       body: z.looseObject({}),
       documentedBody: z
         .object({
@@ -247,7 +243,7 @@ function typedRoutesOf(type: CheckType): { readonly create: Route; readonly upda
   });
 }
 
-/** The fields of a definition as a partial update may name them: none required, none with a default. */
+/** Schema of a partial update of a definition: no field is required, and none has a default. */
 function patchOf(shape: Readonly<Record<string, unknown>>): z.ZodObject {
   const fields = Object.entries(shape).map(([name, field]) => {
     const bare = withoutDefault(field as z.ZodType);

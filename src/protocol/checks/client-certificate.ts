@@ -4,7 +4,7 @@ import { defineResourceApi } from '../http/resource.ts';
 
 const pem = z.string().min(1).max(65_536);
 
-/** A certificate that checks present to hosts that ask for one (spec.md "Client certificate"). */
+/** A certificate that checks present to hosts that request one (spec.md "Client certificate"). */
 export const ClientCertificate = z
   .object({
     id: z.uuid(),

@@ -3,7 +3,7 @@ import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId } from '../http/query.ts';
 import { defineResourceApi } from '../http/resource.ts';
 
-/** A piece of script that checks share (spec.md "Snippet"). */
+/** A script that checks share (spec.md "Snippet"). */
 export const Snippet = z
   .object({
     id: z.int(),

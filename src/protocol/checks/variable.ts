@@ -7,7 +7,7 @@ const key = z
   .string()
   .min(1)
   .max(255)
-  // Dots alone are places in a path: no client could ask for such a variable.
+  // `.` and `..` are path segments with a special meaning: clients could not request such a variable.
   .regex(/^(?!\.{1,2}$)[A-Za-z0-9_.-]+$/, 'must be letters, digits, "_", "." and "-", and not only dots');
 const value = z.string().max(32_768);
 

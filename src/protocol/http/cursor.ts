@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** Where a page of a list begins: behind the object with this creation time and id. */
+/** Start of a page: after the object with this creation time and id. */
 export interface Cursor {
   /** Epoch milliseconds. */
   readonly created: number;
   readonly id: string;
 }
 
-/** `limit` and `nextId` of lists that page by cursor (check model 4.2). */
+/** `limit` and `nextId` of lists with cursor paging (check model 4.2). */
 export const CursorPaging = {
   limit: z.coerce.number().int().min(1).max(100).default(20).describe('Items per page'),
   nextId: z
@@ -17,7 +17,7 @@ export const CursorPaging = {
     .describe('`nextId` of the page before'),
 };
 
-/** A page of a list that pages by cursor. */
+/** Schema of a page with cursor paging. */
 export function cursorPage<Item extends z.ZodType>(item: Item) {
   return z.object({
     length: z.int().describe('Items on this page'),
@@ -26,14 +26,14 @@ export function cursorPage<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** The cursor that a `nextId` means. */
+/** Parses a `nextId` to its cursor. */
 export function parseCursor(nextId: string | undefined): Cursor | undefined {
   if (nextId === undefined) return undefined;
   const [created, id = ''] = nextId.split('.');
   return { created: Number(created), id };
 }
 
-/** The `nextId` of a page that ends with an object. */
+/** Formats the `nextId` of a page that ends with an object. */
 export function formatCursor({ created, id }: Cursor): string {
   return `${created}.${id}`;
 }

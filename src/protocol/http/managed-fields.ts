@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What answers say of a resource that a project's deployments write. */
+/** Fields in responses of a resource that a project's deployments manage. */
 export const ManagedFields = {
   project: z
     .object({ logicalId: z.string(), name: z.string() })

@@ -19,19 +19,19 @@ export const Timestamp = z
   .refine((text) => parseTimestamp(text) !== null, 'must be a Unix timestamp or an ISO 8601 date that exists')
   .describe('Unix timestamp in seconds or milliseconds, or ISO 8601');
 
-/** The last instant that ISO 8601 writes with a year of four digits, in epoch milliseconds. */
+/** The last instant with a four-digit year in ISO 8601, in epoch milliseconds. */
 export const maxEpochMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** An instant in a body, in epoch milliseconds: one that answers can show as a date. */
+/** An instant in a body, in epoch milliseconds, limited to instants that responses can show as a date. */
 export const EpochMs = z.int().min(0).max(maxEpochMs);
 
-/** A date and time with an offset, within the years that can be shown again. */
+/** A date and time with an offset, limited to years that responses can show. */
 export const OffsetDateTime = z.iso.datetime({ offset: true }).refine((text) => {
   const epochMs = Date.parse(text);
   return epochMs >= 0 && epochMs <= maxEpochMs;
 }, 'must lie between the years 1970 and 9999');
 
-/** The epoch milliseconds that a `Timestamp` means, or null when it is none. */
+/** Converts a `Timestamp` to epoch milliseconds; null if it is invalid. */
 export function parseTimestamp(text: string): number | null {
   if (/^\d{1,16}(\.\d+)?$/.test(text)) {
     const value = Number(text);
@@ -54,5 +54,5 @@ export function instantOf(timestamp: string | undefined): number | undefined {
   return timestamp === undefined ? undefined : (parseTimestamp(timestamp) ?? undefined);
 }
 
-/** The id of an object that the database numbers, in a path. */
+/** A database-assigned number as an object's id in a path. */
 export const NumericId = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);

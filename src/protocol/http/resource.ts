@@ -2,35 +2,33 @@ import { z } from 'zod';
 import { Paging } from './query.ts';
 import { created, defineRoute, noContent, type Route, successful } from './route.ts';
 
-/** The API of a plain account resource, as `defineResourceApi` takes it. */
+/** The API of a plain account resource, for `defineResourceApi`. */
 interface ResourceDeclaration {
-  /** Such as `client certificate`: operations, path, tag and sentences follow from it. */
+  /** Such as `client certificate`: operation names, path, tag and sentences are derived from it. */
   readonly noun: string;
   /** The noun with an "s" when absent. */
   readonly plural?: string;
   /** The order of its lists, in words: `newest first`. */
   readonly order: string;
-  /** The schema of what tells one from another, in paths. */
+  /** Schema of the key in paths. */
   readonly key: z.ZodType;
-  /** What the key is called in paths and answers; `id` when absent. */
+  /** Name of the key in paths and responses; `id` when absent. */
   readonly keyName?: string;
-  /** Whether the account names its key, so that it may be taken: creating one may answer 409. */
+  /** Whether the account chooses the key, so that it may be in use: creating a resource may respond with 409. */
   readonly isKeyChosen?: true;
-  /** One as answers show it. */
+  /** Schema in responses. */
   readonly shown: z.ZodObject;
-  /** One as it is written. */
+  /** Schema in requests. */
   readonly input: z.ZodType;
-  /** What a change may hold; absent for resources that are made and deleted, never changed. */
+  /** Schema of a change; absent for resources that are created and deleted, never changed. */
   readonly patch?: z.ZodType;
-  /**
-   * What the OpenAPI document shows where `patch` is looser, because the whole is validated after merging.
-   */
+  /** Schema of a change in the OpenAPI document, if `patch` is looser because the result of merging is validated. */
   readonly documentedPatch?: z.ZodType;
-  /** Fields that are objects and of which a change may name parts. */
+  /** Object fields that a change may contain in part. */
   readonly mergedFields?: readonly string[];
-  /** What the query of its list takes in addition to paging. */
+  /** Query parameters of its list in addition to paging. */
   readonly filter?: z.ZodRawShape;
-  /** What else deleting one means, for the reference. */
+  /** Further effect of deleting one, for the reference. */
   readonly deleteNote?: string;
 }
 

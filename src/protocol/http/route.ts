@@ -1,26 +1,26 @@
 import { z } from 'zod';
 
 /**
- * Who may call a route: holders of an account's API key, of a location's key, or anybody. With `optional`
- * anybody may, and an API key that is sent shows more.
+ * Callers of a route: holders of an account's API key, of a location's key, or anyone. `optional`: anyone, and a
+ * request with an API key gets more.
  */
 export type Credential = 'account' | 'location' | 'none' | 'optional';
 
-/** How often a caller may do something: up to `requests` times at once, and again as the window passes. */
+/** Rate limit of a caller: up to `requests` at once, regained evenly over the window. */
 export interface RateLimit {
   readonly requests: number;
   readonly windowSeconds: number;
 }
 
 /**
- * One operation of the HTTP API. The table of routes is the one source of the service's handlers, the agent's
- * client and the OpenAPI document.
+ * One operation of the HTTP API. The route table is the only source of the service's handlers, the agent's client and
+ * the OpenAPI document.
  */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path with `{name}` parameters, as spec.md writes it. */
   readonly path: string;
-  /** Other paths that answer the same: addresses that existing clients know. */
+  /** Other paths of the same operation, which existing clients use. */
   readonly aliases?: readonly string[];
   readonly operationId: string;
   readonly summary: string;
@@ -30,56 +30,54 @@ export interface Route {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   /**
-   * Fields of the body that clients of comparable systems send: they are taken and of no effect, where any
-   * other unknown field is refused. Paths, with `*` for an index.
+   * Fields of the body that clients of comparable systems send: they are accepted without effect, whereas other unknown
+   * fields are refused. Paths, with `*` for an index.
    */
   readonly ignoredFields?: readonly string[];
-  /** Content type of the body where it is a text of another kind than JSON. */
+  /** Content type of a text body other than JSON. */
   readonly bodyContentType?: string;
-  /**
-   * What the OpenAPI document shows as body where `body` is looser, because it is validated after merging.
-   */
+  /** Body in the OpenAPI document, if `body` is looser because the result of merging is validated. */
   readonly documentedBody?: z.ZodType;
-  /** Success status and the label spec.md gives it. */
+  /** Success status and its label in spec.md. */
   readonly success: { readonly statusCode: 200 | 201 | 202 | 204; readonly label: string };
-  /** Another success that it may answer with, in the same form or without a body: the handler sets it. */
+  /** Another success status, with the same body or without one: the handler sets it. */
   readonly otherSuccess?: Route['success'] & { readonly isEmpty?: true };
-  /** The request may come without a body; the handler then gets none. */
+  /** Whether the body may be absent; the handler then gets none. */
   readonly isBodyOptional?: true;
-  /** Whatever body comes is of no interest: it is read and forgotten, of any kind. */
+  /** Whether a body of any kind is read and discarded. */
   readonly isBodyIgnored?: true;
-  /** It runs checks and changes nothing else: keys that may run but not write may call it. */
+  /** Whether it only runs checks and changes nothing else: keys that may run but not write may call it. */
   readonly isRun?: true;
-  /** Statuses of errors that routes like it do not answer: those the OpenAPI document names besides. */
+  /** Additional error statuses in the OpenAPI document, beyond those of similar routes. */
   readonly otherErrors?: readonly number[];
-  /** The body of the answer; absent for 204. */
+  /** Body of the response; absent for 204. */
   readonly response?: z.ZodType;
-  /** What the OpenAPI document shows as answer where `response` is looser, because older builds stored it. */
+  /** Response in the OpenAPI document, if `response` is looser because older builds stored it. */
   readonly documentedResponse?: z.ZodType;
-  /** Content type of the answer where it is a text of another kind than JSON; `response` is a string then. */
+  /** Content type of a text response other than JSON; `response` is a string then. */
   readonly responseContentType?: string;
-  /** How often one caller may call it, where that differs from the service's general limit. */
+  /** Rate limit of a caller, if it differs from the service's general limit. */
   readonly rateLimit?: RateLimit;
   /**
-   * The parameter of the path that the limit counts by instead of the caller's address, where many callers share
-   * one: a token, a page. What is not found counts by the address.
+   * The path parameter by which the limit counts in place of the caller's address, if many callers share an address: a
+   * token, a page. Unknown values count by address.
    */
   readonly limitedBy?: string;
-  /** Largest body accepted, in bytes; the service's default when absent. */
+  /** Maximum size of the body, in bytes; the service's default when absent. */
   readonly bodyLimitBytes?: number;
-  /** Keys that may only read may call it although its method is not GET. */
+  /** Whether read-only keys may call it although its method is not GET. */
   readonly isReadOnly?: true;
-  /** Only admins of the account may call it, also to read. */
+  /** Whether only admins of the account may call it, even to read. */
   readonly isAdmin?: true;
-  /** It changes only what is the caller's own, whatever their role. */
+  /** Whether it changes only data of the caller, so that any role may call it. */
   readonly isOwn?: true;
-  /** The last parameter of the path is the rest of it, slashes included. */
+  /** Whether the last path parameter contains the rest of the path, slashes included. */
   readonly hasPathTail?: true;
-  /** The body is bytes that the handler streams by itself, under its own limit. */
+  /** Whether the body is bytes that the handler itself streams, under its own limit. */
   readonly isBodyRaw?: true;
-  /** The answer is bytes that the handler sends by itself. */
+  /** Whether the response is bytes that the handler itself sends. */
   readonly isResponseRaw?: true;
-  /** The handler works on the connection itself, so it is there over HTTP only: not for pages, deployments or tools. */
+  /** Whether the handler uses the connection itself, so that only HTTP can call it: not pages, deployments or tools. */
   readonly isOnConnection?: true;
 }
 
@@ -88,7 +86,7 @@ export function defineRoute<const R extends Route>(route: R): R {
   return route;
 }
 
-/** A route as a table declares it. */
+/** A route as declared in a table. */
 type Declared = Omit<Route, 'operationId' | 'tag' | 'credential' | 'success'> &
   Partial<Pick<Route, 'tag' | 'credential' | 'success'>>;
 
@@ -99,8 +97,8 @@ type Completed<R extends Declared, Name, C extends Credential> = R & {
 } & (R extends { readonly credential: Credential } ? unknown : { readonly credential: C });
 
 /**
- * Declares routes by their operationId. A route that says nothing else has this tag and credential, and succeeds with
- * 200, or with 204 where it has no response.
+ * Declares routes by their operationId. By default, a route has this tag and credential, and succeeds with 200, or with
+ * 204 if it has no response.
  */
 export function defineRoutes<
   const C extends Credential,
@@ -117,12 +115,12 @@ export function defineRoutes<
   return Object.fromEntries(completed);
 }
 
-/** Every path at which a route answers. */
+/** Returns every path of a route. */
 export function pathsOf({ path, aliases = [] }: Pick<Route, 'path' | 'aliases'>): string[] {
   return [path, ...aliases];
 }
 
-/** Routes that answer under other versions of the API, too: `/v2/checks` as `/v1/checks`. */
+/** Adds paths of other API versions to routes: `/v2/checks` as `/v1/checks`. */
 export function alsoIn<const Routes extends Readonly<Record<string, Route>>>(
   versions: readonly string[],
   routes: Routes,
@@ -139,7 +137,7 @@ export const created = { statusCode: 201, label: 'Created' } as const;
 export const accepted = { statusCode: 202, label: 'Accepted' } as const;
 export const noContent = { statusCode: 204, label: 'No Content' } as const;
 
-/** The body of every error answer. */
+/** The body of every error response. */
 export const ErrorBody = z
   .object({
     statusCode: z.int(),

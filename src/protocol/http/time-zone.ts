@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Names as the time zone database has them: no offsets, which know nothing of daylight saving. */
+/** Names of the time zone database: no offsets, which ignore daylight saving. */
 const zoneName = /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/;
 
 /** Whether a text names a time zone that this build knows: `Europe/Berlin`, `UTC`. */
@@ -10,7 +10,7 @@ export function isTimeZone(name: string): boolean {
     new Intl.DateTimeFormat('en', { timeZone: name });
     return true;
   } catch {
-    // It says nothing but that the name is not known.
+    // The error only says that the name is unknown.
     return false;
   }
 }

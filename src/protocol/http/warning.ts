@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Why something that was accepted has no effect as things are, or not all of the effect that it seems to have. */
+/** Why something that was accepted currently has no effect, or less than it seems to have. */
 export const Warning = z
   .object({
     code: z

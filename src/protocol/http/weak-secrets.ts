@@ -5,8 +5,8 @@ import type { Warning } from './warning.ts';
 type Definition = Readonly<Record<string, unknown>>;
 
 /**
- * Which hidden values of a definition agents do not remove from results and logs, or not everywhere: by name and
- * field, never by value.
+ * Returns the hidden values of a definition that agents cannot remove from results and logs, or not everywhere: by name
+ * and field, never by value.
  */
 export function weakSecrets(masked: readonly MaskedValue[], definition: Definition): Warning[] {
   return maskedEntries(masked, definition).flatMap(({ field, name, value }) =>
@@ -14,7 +14,7 @@ export function weakSecrets(masked: readonly MaskedValue[], definition: Definiti
   );
 }
 
-/** The same of one value. An empty one hides nothing. */
+/** Does the same for one value. An empty one hides nothing. */
 export function weakSecret(secret: {
   readonly field: string;
   readonly name: string;

@@ -3,7 +3,7 @@ import { AgentIdentity } from '../agent/agent.ts';
 import { EpochMs, Paging } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
 
-/** What can be wrong with the location an agent runs in. */
+/** Parts of an agent's location that can be unhealthy. */
 export const unhealthyKinds = [
   'resolver',
   'network',
@@ -15,7 +15,7 @@ export const unhealthyKinds = [
 ] as const;
 export type UnhealthyKind = (typeof unhealthyKinds)[number];
 
-/** Agents that are newer than the service may know of others. */
+/** Agents that are newer than the service may report others. */
 const kind = z
   .string()
   .regex(/^[a-z-]{1,32}$/, 'must be lower-case letters and dashes')
@@ -23,10 +23,7 @@ const kind = z
 const evidence = z.string().max(1000).describe('Findings of the agent about itself');
 const affectedRuns = z.int().min(0).describe('Runs that ended as errors of the location for this reason');
 
-/**
- * A time in which an agent found its location unhealthy. Reported again, with the same id, when something
- * changes.
- */
+/** A period in which an agent found its location unhealthy. Reported again, with the same id, after a change. */
 export const ReportedLocationEvent = z
   .object({
     eventId: z.uuid(),
@@ -39,7 +36,7 @@ export const ReportedLocationEvent = z
   .meta({ id: 'ReportedLocationEvent' });
 export type ReportedLocationEvent = z.output<typeof ReportedLocationEvent>;
 
-/** The same as the API shows it. */
+/** A location event as the API shows it. */
 export const LocationEvent = z
   .object({
     id: z.string(),

@@ -2,10 +2,7 @@ import { z } from 'zod';
 import { Timestamp } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
 
-/**
- * How the queue of a private location was, minute by minute: parallel arrays (spec.md "Private location
- * metrics").
- */
+/** The queue of a private location, minute by minute: parallel arrays (spec.md "Private location metrics"). */
 export const PrivateLocationMetrics = z
   .object({
     timestamps: z.array(z.iso.datetime()),

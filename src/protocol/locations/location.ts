@@ -17,7 +17,7 @@ const text = { response: z.string(), responseContentType: 'text/plain; charset=u
 const all = z.array(z.string());
 const byRegion = z.record(z.string(), z.array(z.string()));
 
-/** The addresses that check runs come from, as the operator configured them. */
+/** The addresses from which check runs connect, as the operator configured them. */
 export const staticIpRoutes = defineRoutes('Static IPs', 'account', {
   listStaticIps: {
     ...route,

@@ -3,7 +3,7 @@ import { ManagedFields } from '../http/managed-fields.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
 
-/** A slug that cannot be mistaken for a data-center region (check model 4.5). */
+/** A slug that cannot be confused with a data-center region (check model 4.5). */
 const slugPattern =
   /^((?!((us(-gov)?|ap|ca|cn|eu|sa|af|me)-(central|(north|south)?(east|west)?)-\d+))[a-zA-Z0-9-]{1,30})$/;
 
@@ -18,7 +18,7 @@ const LocationKey = z.object({
 });
 export type LocationKey = z.output<typeof LocationKey>;
 
-/** A private location with its keys and the agents that were seen lately (spec.md "Private location"). */
+/** A private location with its keys and its recently seen agents (spec.md "Private location"). */
 export const PrivateLocation = z
   .object({
     id: z.string(),

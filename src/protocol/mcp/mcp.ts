@@ -5,7 +5,7 @@ import { accepted, defineRoutes } from '../http/route.ts';
 const jsonrpc = z.literal('2.0');
 const id = z.union([z.string().max(200), z.int()]);
 
-/** A message of JSON-RPC 2.0. What else it must hold says the Model Context Protocol, by method. */
+/** A JSON-RPC 2.0 message. The Model Context Protocol defines the content of each method. */
 const RpcMessage = z
   .union([
     z.object({
@@ -14,30 +14,30 @@ const RpcMessage = z
       method: z.string().max(200),
       params: z.looseObject({}).optional(),
     }),
-    // Clients may answer what nobody asked them; nothing waits for it.
+    // Clients may send responses without a request; they are ignored.
     z.object({ jsonrpc, id, result: z.looseObject({}) }),
     z.object({ jsonrpc, id, error: z.looseObject({ code: z.int(), message: z.string().max(10_000) }) }),
   ])
   .meta({ id: 'RpcMessage' });
 
-/** The Model Context Protocol: operations of this API as tools of programs that work with a language model. */
+/** The Model Context Protocol: operations of this API as tools of programs that use a language model. */
 export const mcpRoutes = defineRoutes('Model Context Protocol', 'account', {
   callMcp: {
     method: 'POST',
     path: '/mcp',
     summary:
       'Operations of this API as tools for language models: one message of the Model Context Protocol (streamable HTTP, no sessions)',
-    // A tool that writes is called as the operation that it is.
+    // A writing tool is authorized as the operation that it calls.
     isReadOnly: true,
     isOnConnection: true,
     otherErrors: [404],
-    // What a tool asks counts as the operation that it calls; this holds the messages around it.
+    // A tool call counts as the operation that it calls; this limits all messages.
     rateLimit: { requests: 600, windowSeconds: 60 },
     query: z.object({
       write: QueryBoolean.default(false).describe('Offer the tools that change something or run checks, too'),
     }),
     body: RpcMessage,
-    // Notifications get no answer.
+    // Notifications get no response.
     otherSuccess: { ...accepted, isEmpty: true },
     response: z.looseObject({ jsonrpc }).meta({ id: 'RpcAnswer' }),
   },

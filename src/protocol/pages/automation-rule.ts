@@ -44,7 +44,7 @@ export const AutomationRulePatch = patchOf({
   ...fields,
 }).meta({ id: 'AutomationRulePatch' });
 
-/** By which failing checks open incidents on a status page. */
+/** Which failing checks open incidents on a status page. */
 export const AutomationRule = z
   .object({
     id: z.string(),

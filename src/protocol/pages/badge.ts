@@ -19,9 +19,7 @@ const badgeRoute = {
   responseContentType: 'image/svg+xml; charset=utf-8',
 } as const;
 
-/**
- * Pictures of a state, for other people's pages. Without a key only of what a public dashboard shows anyway.
- */
+/** Images of a state, for other websites. Without a key they show only data of public dashboards. */
 export const badgeRoutes = defineRoutes('Badges', 'optional', {
   getCheckBadge: {
     ...badgeRoute,

@@ -31,7 +31,7 @@ export const DashboardIncidentUpdate = z
   .meta({ id: 'DashboardIncidentUpdate' });
 export type DashboardIncidentUpdate = z.output<typeof DashboardIncidentUpdate>;
 
-/** An incident that a dashboard shows: the older kind, without services. */
+/** An incident on a dashboard: the older kind, without services. */
 export const DashboardIncident = z
   .object({
     id: z.string(),

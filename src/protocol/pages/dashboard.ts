@@ -12,7 +12,7 @@ import {
   WebUrl,
 } from './page-fields.ts';
 
-/** How a dashboard looks and which checks it shows (spec.md "Dashboard"). */
+/** Appearance of a dashboard and selection of its checks (spec.md "Dashboard"). */
 const options = {
   logo: WebUrl.nullable().describe('URL of an image').default(null),
   favicon: WebUrl.nullable().describe('URL of an image').default(null),
@@ -44,7 +44,7 @@ const options = {
   showP99: z.boolean().default(true),
 };
 
-/** The part of a dashboard that is stored as it is written. */
+/** The part of a dashboard that is stored unchanged. */
 export const DashboardOptions = z.object({
   ...options,
   header: z.string().max(1000).nullable().describe('Text at the top').default(null),
@@ -95,7 +95,7 @@ export const Dashboard = z
   })
   .meta({ id: 'Dashboard' });
 export type Dashboard = z.output<typeof Dashboard>;
-/** Reading dashboards may cost more than other things: its limit is its own (check model 4.3). */
+/** Reading dashboards may be expensive, so it has a limit of its own (check model 4.3). */
 const rateLimit = { requests: 10, windowSeconds: 20 };
 const params = z.object({
   dashboardId: z.string().regex(/^[0-9a-f-]{1,36}$/, 'must be the dashboardId of a dashboard'),

@@ -33,7 +33,7 @@ const StatusPageVisibility = z
   })
   .meta({ id: 'StatusPageVisibility' });
 
-/** A maintenance window as it is written (check model 2.7). */
+/** A maintenance window in requests (check model 2.7). */
 const WindowFields = z.object({
   name: z.string().min(1).max(200),
   description: z.string().max(2000).nullable().default(null),
@@ -108,7 +108,7 @@ export const maintenanceWindowApi = defineResourceApi({
   key: NumericId,
   shown: MaintenanceWindow,
   input: MaintenanceWindowInput,
-  // Loose, because what counts is the window that results from merging.
+  // Loose, because the window after merging is validated.
   patch: z.looseObject({}),
   documentedPatch: WindowFields.partial().meta({
     id: 'MaintenanceWindowPatch',

@@ -8,7 +8,7 @@ export const MaintenanceStatus = z
   .describe('VERIFYING: the work is done and watched; CANCELLED: it does not take place, or was broken off');
 export type MaintenanceStatus = z.output<typeof MaintenanceStatus>;
 
-/** The dates of one occurrence, where they change. */
+/** New dates of one occurrence. */
 const MaintenanceDates = z
   .object({ startsAt: MaintenanceInstant.optional(), endsAt: MaintenanceInstant.optional() })
   .refine(({ startsAt, endsAt }) => startsAt !== undefined || endsAt !== undefined, {
@@ -16,7 +16,7 @@ const MaintenanceDates = z
     message: 'or endsAt is required',
   });
 
-/** An update about an occurrence, as it is written. */
+/** An update about an occurrence, in requests. */
 export const MaintenanceUpdateInput = z
   .object({
     description: z.string().min(1).max(5000),

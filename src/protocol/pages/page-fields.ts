@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 
-/** The subdomain under the service's own domain that a page is shown at; the same in upper and lower case. */
+/** A page's subdomain of the service's own domain; case-insensitive. */
 export const PageUrl = z
   .string()
   .regex(
@@ -12,8 +12,8 @@ export const PageUrl = z
 const hostName = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
 /**
- * A host name in the one form that names are stored and compared in: lower case, international names as Punycode, no
- * dot at the end. undefined for what is no host name.
+ * Normalizes a host name for storage and comparison: lower case, international names as Punycode, no trailing dot.
+ * undefined if it is not a host name.
  */
 export function customDomainOf(text: string): string | undefined {
   if (!/^[^\s/?#@:%\\]+$/.test(text)) return undefined;
@@ -21,7 +21,7 @@ export function customDomainOf(text: string): string | undefined {
   return host.length <= 253 && hostName.test(host) ? host : undefined;
 }
 
-/** A host name of the account's own that a page is shown at; "" is none, as clients that know no null send it. */
+/** A page's host name in a domain of the account; "" means no such host name, for clients that cannot send null. */
 export const CustomDomain = z
   .string()
   .max(254)
@@ -30,7 +30,7 @@ export const CustomDomain = z
     'must be a host name such as status.example.com',
   );
 
-/** Whether a page answers at its custom domain, and what is to be done for it. */
+/** Whether a page is served at its custom domain, and the required action. */
 export const customDomainStatuses = ['PENDING', 'PROVEN', 'LOST'] as const;
 
 export const CustomDomainState = z
@@ -60,10 +60,10 @@ export const CustomDomainState = z
   .meta({ id: 'CustomDomainState' });
 export type CustomDomainState = z.output<typeof CustomDomainState>;
 
-/** Each check of a domain sends questions to name servers of others. */
+/** Each check of a domain queries name servers of third parties. */
 export const domainCheckLimit = { requests: 10, windowSeconds: 60 };
 
-/** An address that pages show or link to: never `javascript:` and the like. */
+/** A URL that pages show or link to: never `javascript:` and the like. */
 export const WebUrl = z
   .string()
   .max(2048)
@@ -84,7 +84,7 @@ type PatchShape<Shape extends z.ZodRawShape> = {
   [Key in keyof Shape]: z.ZodOptional<Extract<Bare<Shape[Key]>, z.core.SomeType>>;
 };
 
-/** The fields of an object as a partial update names them: none required, none with a default. */
+/** Schema of a partial update of an object: no field is required, and none has a default. */
 export function patchOf<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<PatchShape<Shape>> {
   const fields = Object.entries(shape).map(([name, field]) => {
     const inner = field instanceof z.ZodDefault ? field.unwrap() : field;

@@ -4,7 +4,7 @@ import { DashboardInput } from './dashboard.ts';
 import { DashboardData, StatusPageData } from './public-page.ts';
 import { StatusPageInput } from './status-page.ts';
 
-/** It reads as much as the page itself would. */
+/** A preview reads as much as the page itself. */
 const rateLimit = { requests: 60, windowSeconds: 60 };
 const route = {
   credential: 'account',
@@ -14,7 +14,7 @@ const route = {
   success: successful,
 } as const;
 
-/** What pages would show if they were saved so. */
+/** Previews of pages before they are saved. */
 export const previewRoutes = defineRoutes('Status pages', 'account', {
   previewStatusPage: {
     ...route,

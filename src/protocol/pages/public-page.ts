@@ -11,7 +11,7 @@ import { Maintenance, MaintenanceUpdate } from './maintenance.ts';
 import { StatusPageOptions } from './status-page.ts';
 import { ComponentImpact, componentImpacts, componentTypes } from './status-page-component.ts';
 
-/** What a page says of a run. */
+/** State of a run on a page. */
 const RunVerdict = z
   .enum(['passing', 'degraded', 'failing', 'unknown'])
   .describe('unknown: it ended by a fault of the monitoring itself');
@@ -46,7 +46,7 @@ const DashboardCheck = z.object({
     .describe('The newest 20 final runs of the last 24 hours, newest first'),
 });
 
-/** Everything a dashboard shows. */
+/** All data of a dashboard. */
 export const DashboardData = z
   .object({
     dashboard: DashboardOptions.omit({ tags: true, useTagsAndOperator: true }),
@@ -70,10 +70,7 @@ export const DashboardData = z
   .meta({ id: 'DashboardData' });
 export type DashboardData = z.output<typeof DashboardData>;
 
-/**
- * What a status page says of a service: the worst severity of its open incidents and of maintenance that goes
- * on.
- */
+/** State of a service on a status page: the worst severity of its open incidents and current maintenance. */
 export const ServiceState = z.enum(['OPERATIONAL', 'MINOR', 'MEDIUM', 'MAJOR', 'CRITICAL']);
 export type ServiceState = z.output<typeof ServiceState>;
 
@@ -98,7 +95,7 @@ const measuredNow = Measurement.nullable()
     'Whether the checks that open its incidents are measured now: FULL: all, PARTIAL: some, NONE: no check; null if no check opens its incidents. Pages and badges call it operational only if FULL',
   );
 
-/** What a status page says of a component: the worst of its open incidents, and of what is in it. */
+/** State of a component on a status page: the worst impact of its open incidents and of its parts. */
 export const ComponentState = z.enum(['OPERATIONAL', ...componentImpacts]);
 export type ComponentState = z.output<typeof ComponentState>;
 
@@ -132,7 +129,7 @@ const ShownComponent = z
   })
   .meta({ id: 'ShownComponent' });
 
-/** Everything a status page shows. */
+/** All data of a status page. */
 export const StatusPageData = z
   .object({
     page: z.object({
@@ -204,14 +201,14 @@ export type StatusPageData = z.output<typeof StatusPageData>;
 const rateLimit = { requests: 60, windowSeconds: 60 };
 /** It reads the results of a week. */
 const dashboardLimit = { requests: 10, windowSeconds: 20 };
-/** Each may send a mail to somebody else. */
+/** Each may send a mail to a third party. */
 const subscribeLimit = { requests: 5, windowSeconds: 600 };
 const pageKey = {
   key: z.string().max(512).optional().describe('Key of a private page, for screens on walls'),
 };
 const params = z.object({ address: z.string().min(1).max(253) });
 
-/** What anybody may read. */
+/** Operations without a key. */
 export const publicPageRoutes = defineRoutes('Public pages', 'none', {
   getDashboardData: {
     rateLimit: dashboardLimit,

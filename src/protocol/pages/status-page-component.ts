@@ -5,7 +5,7 @@ import { created, defineRoutes } from '../http/route.ts';
 
 export const componentTypes = ['SERVICE', 'GROUP'] as const;
 
-/** How an incident leaves a component, from the mildest. */
+/** Impact of an incident on a component, from the mildest. */
 export const componentImpacts = [
   'UNDER_MAINTENANCE',
   'DEGRADED_PERFORMANCE',

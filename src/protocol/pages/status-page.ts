@@ -16,7 +16,7 @@ import { ThemeColors } from './theme-colors.ts';
 
 const stamps = { created_at: z.iso.datetime(), updated_at: z.iso.datetime().nullable() };
 
-/** What status pages show and incidents are about (spec.md, cards of a status page). */
+/** A service that status pages show and incidents affect (spec.md, cards of a status page). */
 export const Service = z
   .object({ id: z.string(), name: z.string(), accountId: z.string(), ...stamps, ...ManagedFields })
   .meta({ id: 'Service' });
@@ -44,7 +44,7 @@ const options = {
   allowIndexing: z.boolean().describe('Whether search engines may list the page').default(true),
 };
 
-/** The part of a status page that is stored as it is written. */
+/** The part of a status page that is stored unchanged. */
 export const StatusPageOptions = z.object(options);
 export type StatusPageOptions = z.output<typeof StatusPageOptions>;
 
@@ -52,10 +52,10 @@ const Version = z
   .union([z.literal(2), z.literal(3)])
   .describe('2: a page of cards with services; 3: one of components. It stays what it was made as');
 
-/** What is wrong with a page that components or rules are to be on. */
+/** Error if components or rules name a page of cards. */
 export const pageOfCards = 'names a page of cards: it has to be one made with "version": 3';
 
-/** What is wrong with cards of a page of components. */
+/** Error if a component page has cards. */
 export const noCards = 'must be left out or empty with version 3: such a page has components';
 
 const fields = {
@@ -88,7 +88,7 @@ const fields = {
     .optional()
     .describe('All cards of the page, in order: required with version 2, and none with version 3'),
 };
-/** The fields of a page, apart from what they say together. */
+/** The fields of a page, without the rules between them. */
 export const StatusPageFields = z.object(fields);
 export const StatusPageInput = StatusPageFields.superRefine(({ version, cards }, context) => {
   const issue = (message: string) => context.addIssue({ code: 'custom', path: ['cards'], message });

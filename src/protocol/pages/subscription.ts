@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { created, defineRoutes } from '../http/route.ts';
 
-/** Who hears of the incidents of a status page. */
+/** A subscriber to the incidents of a status page. */
 export const Subscription = z
   .object({
     id: z.string(),

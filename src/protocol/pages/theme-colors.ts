@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a page without colours of its own looks like: what is not chosen stays so. */
+/** Default colours of a page. */
 export const plainColours = {
   light: {
     bodyBackgroundColor: '#F6F6F3',
@@ -45,7 +45,7 @@ function theme(colours: Readonly<Record<ColourName, string>>) {
   return z.object(shape).prefault({});
 }
 
-/** Colours of a page; those that are not named are as they are without any. */
+/** Colours of a page; others keep their defaults. */
 export const ThemeColors = z
   .object({ light: theme(plainColours.light), dark: theme(plainColours.dark) })
   .meta({ id: 'ThemeColors' });

@@ -11,65 +11,71 @@ export interface KindRoutes {
   readonly list: Route;
   readonly create: Route;
   readonly get: Route;
-  /** Absent for what is made and deleted, never changed. */
+  /** Absent for resources that are created and deleted, never changed. */
   readonly update?: Route;
   readonly delete: Route;
 }
 
 /**
- * Where one definition names others. The API has their ids there; files have the names of the files, so that
- * they mean the same in every account.
+ * A reference from one definition to others. The API contains ids there; files contain file names, which have the same
+ * meaning in every account.
  */
 export interface Reference {
-  /** The field in a file. Dots lead into objects, `*` stands for each item of a list. */
+  /** The field in a file. Dots separate nested keys, `*` stands for each item of a list. */
   readonly file: string;
-  /** The field of the API: the same but for its last name. */
+  /** The field in the API: it differs only in its last part. */
   readonly api: string;
-  /** The folder of the kind that it names. */
+  /** The folder of the referenced kind. */
   readonly to: string;
-  /** For lists whose items are objects of the API: the key of the id. Files have the name alone. */
+  /** For lists whose items are objects in the API: the key of the id. Files contain only the name. */
   readonly item?: string;
 }
 
 interface Written {
-  /** The schema of the API for fields such as these; undefined where the field that decides on it is wrong. */
+  /** The API's schema for such fields; undefined if the deciding field is invalid. */
   readonly schema: (fields: Fields) => z.ZodType | undefined;
   /** The same with hidden values as "", and the names of all fields. */
   readonly shown: (
     fields: Fields,
   ) => { readonly schema: z.ZodType; readonly keys: readonly string[] } | undefined;
-  /** The field that decides on all others, where there is one. */
+  /** The field that decides on the schema, if there is one. */
   readonly decidedBy?: string;
-  /** What answers of the API never show. */
+  /** Values that API responses never show. */
   readonly masked: (fields: Fields) => readonly MaskedValue[];
-  /** What the API shows and files should not have: exports leave it out, as values that have to be given. */
+  /** Paths of values that the API shows but files should not contain: exports replace them with required variables. */
   readonly confidential: (fields: Fields) => readonly (readonly string[])[];
   readonly references: readonly Reference[];
-  /** Operations that answer with such resources, besides `list`, `get` and `update`. */
+  /** Operations that return such resources, besides `list`, `get` and `update`. */
   readonly shownBy?: readonly Route[];
-  /** Imports offer it only where a filter names its type: other programs that import everything do not know it. */
+  /**
+   * Whether imports offer it only if a filter names its type: other programs import everything and do not know this
+   * kind.
+   */
   readonly isImportedByName?: boolean;
   /**
-   * What left the code goes before anything is written, lowest first: what replaces it may have the same address, or
-   * the same key. Absent: it goes at the end, when nothing names it.
+   * Resources removed from the code are deleted before anything is written, lowest number first: their replacements may
+   * have the same URL or key. Absent: deleted at the end, when nothing refers to them.
    */
   readonly deletedFirst?: number;
 }
 
-/** One kind of resources that can be kept as code: everything that the command line and the service must know of it. */
+/**
+ * One kind of resources that can be kept as code: everything that the command line and the service need to know about
+ * it.
+ */
 export interface Kind<Type extends string = string, Folder extends string = string> extends Written {
-  /** What deployments call it. */
+  /** Its name in deployments. */
   readonly type: Type;
   /** The folder of its files in a project. */
   readonly folder: Folder;
   readonly routes: KindRoutes;
-  /** The parameter of its paths. */
+  /** The parameter in its paths. */
   readonly key: string;
-  /** Whether the database numbers them. */
+  /** Whether the database assigns numbers as ids. */
   readonly isNumbered: boolean;
 }
 
-/** A kind by its operations: what is not said of it follows from the body that creates one. */
+/** Defines a kind by its operations: the defaults are derived from the body of the creating operation. */
 export function defineKind<const Type extends string, const Folder extends string>(
   declared: { readonly type: Type; readonly folder: Folder; readonly routes: KindRoutes } & Partial<Written>,
 ): Kind<Type, Folder> {
@@ -92,7 +98,7 @@ type Hyphenated<Words extends string> = Words extends `${infer First} ${infer Re
   ? `${First}-${Hyphenated<Rest>}`
   : Words;
 
-/** The kind of a plain account resource: its type and its folder are its noun in singular and plural. */
+/** Defines the kind of a plain account resource: its type and its folder are its noun in singular and plural. */
 export function resourceKind<const Api extends ResourceApi>(
   { noun, plural, routes }: Api,
   declared: Partial<Written> = {},
@@ -112,7 +118,7 @@ type NamedRoutes<Noun extends string> = Readonly<
   Record<`list${Noun}s` | `create${Noun}` | `get${Noun}` | `update${Noun}` | `delete${Noun}`, Route>
 >;
 
-/** The operations of a noun among those of its file. */
+/** Selects the operations of a noun from those of its file. */
 export function routesOf<Noun extends string>(noun: Noun, routes: NamedRoutes<Noun>): KindRoutes {
   return {
     list: routes[`list${noun}s`],
@@ -128,12 +134,12 @@ export function keysOf(schema: z.ZodType): string[] {
   return Object.keys(schema.shape);
 }
 
-/** The id by which projects know a resource, as answers show it. */
+/** Returns the id that projects use for a resource, from a response. */
 export function idOf({ key }: Kind, answer: Fields): string | number {
   return (answer[key] ?? answer['id']) as string | number;
 }
 
-/** What people call a resource, from what its answers show: texts, the best first. */
+/** Returns the names of a resource for people, from a response; the best first. */
 export function titlesOf(view: Fields): string[] {
   const config = (view['config'] ?? {}) as Fields;
   const fields = [view['name'], view['title'], view['header'], view['key'], view['host']];

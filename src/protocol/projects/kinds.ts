@@ -65,7 +65,7 @@ const alertChannel = defineKind({
     return { schema, keys: keysOf(schema) };
   },
   masked: ({ type }) => findChannelKind(String(type))?.masked ?? [],
-  // Posting to it takes the address alone.
+  // The URL alone suffices to post to the channel.
   confidential: ({ type, config }) =>
     type === 'SLACK' || hasPassword(config, 'url') ? [['config', 'url']] : [],
 });
@@ -81,7 +81,7 @@ const clientCertificate = resourceKind(clientCertificateApi, {
     schema: ClientCertificateInput.partial({ key: true }),
     keys: keysOf(ClientCertificateInput),
   }),
-  // Answers have neither.
+  // Responses contain neither.
   confidential: ({ hasPassphrase }) => [['key'], ...(hasPassphrase === true ? [['passphrase']] : [])],
 });
 
@@ -183,8 +183,8 @@ const slo = resourceKind(sloApi, {
 });
 
 /**
- * Every kind of resources that can be kept as code, in an order in which what others name comes first. Deployments,
- * plans, exports, imports and what answers say of projects follow from this list.
+ * Every kind of resources that can be kept as code; referenced kinds come first. Deployments, plans, exports, imports
+ * and the project fields of responses are derived from this list.
  */
 const all = [
   privateLocation,
@@ -203,9 +203,9 @@ const all = [
   slo,
 ] as const satisfies readonly Kind[];
 
-/** What deployments call the kinds. */
+/** Names of the kinds in deployments. */
 export type KindName = (typeof all)[number]['type'];
-/** The folders of a project: what is in one is of one kind. */
+/** The folders of a project: each contains one kind. */
 export type Folder = (typeof all)[number]['folder'];
 
 export const kinds: readonly Kind<KindName, Folder>[] = all;
@@ -216,7 +216,7 @@ const byFolder: ReadonlyMap<string, Kind<KindName, Folder>> = new Map(
   kinds.map((kind) => [kind.folder, kind]),
 );
 
-/** The kind of what is in a folder. */
+/** Returns the kind of the resources in a folder. */
 export function kindIn(folder: string): Kind<KindName, Folder> {
   const kind = byFolder.get(folder);
   if (!kind) throw new Error(`no kind has the folder ${folder}`);
@@ -228,7 +228,7 @@ function checkSchema({ checkType }: Fields): z.ZodType | undefined {
   return type && definitionSchema(type).safeExtend({ checkType: z.literal(type.name) });
 }
 
-/** Whether an address has a user's password in it. */
+/** Whether a URL contains a password. */
 function hasPassword(container: unknown, key: string): boolean {
   const value = typeof container === 'object' && container !== null ? (container as Fields)[key] : undefined;
   return typeof value === 'string' && /^[a-z][\w+.-]*:\/\/[^/?#@\s]*:[^/?#@\s]+@/i.test(value);

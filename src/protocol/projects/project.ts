@@ -3,14 +3,14 @@ import { QueryBoolean } from '../http/query.ts';
 import { accepted, created, defineRoutes, successful } from '../http/route.ts';
 import { type KindName, kinds } from './kinds.ts';
 
-/** Parts of other resources, which have no files of their own: who is alerted, and where checks run. */
+/** Parts of other resources, which have no files of their own: alert subscriptions and locations. */
 export const partTypes = [
   'alert-channel-subscription',
   'private-location-check-assignment',
   'private-location-group-assignment',
 ] as const;
 
-/** What a project can hold. */
+/** Types of resources in a project. */
 export type ProjectResourceType = KindName | (typeof partTypes)[number];
 export const projectResourceTypes: readonly ProjectResourceType[] = [
   ...kinds.map(({ type }) => type),
@@ -21,7 +21,7 @@ export const ProjectResourceType = z.enum(projectResourceTypes);
 const maxResources = 5_000;
 const maxFiles = 5_000;
 
-/** A name that code gives to a project, or to a resource of it. */
+/** A name that code gives to a project or to one of its resources. */
 export const LogicalId = z
   .string()
   .min(1)
@@ -42,7 +42,7 @@ export const ProjectInput = z
   .meta({ id: 'ProjectInput' });
 export type ProjectInput = z.output<typeof ProjectInput>;
 
-/** Paths and contents are judged again where a check takes a file. */
+/** The check that uses a file validates its path and content again. */
 const SharedFile = z.object({
   path: z
     .string()

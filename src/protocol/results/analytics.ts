@@ -5,7 +5,7 @@ import { Paging, Timestamp } from '../http/query.ts';
 import { defineRoute } from '../http/route.ts';
 import { Coverage } from '../runs/coverage.ts';
 
-/** How many values become one; the endings of metric names (spec.md, Analytics parameters). */
+/** Aggregations of values; the suffixes of metric names (spec.md, Analytics parameters). */
 export const aggregations = [
   'avg',
   'max',
@@ -42,11 +42,11 @@ export interface NamedMetric {
   readonly name: string;
   readonly aggregation: Aggregation | null;
   readonly isPerItem: boolean;
-  /** Its key in overviews of many checks; null where they leave it out. */
+  /** Its key in overviews of many checks; null if they omit it. */
   readonly overviewKey: string | null;
 }
 
-/** Every metric that can be asked of a type, in the order of the documentation. */
+/** Returns every metric of a type, in the order of the documentation. */
 export function metricsOf(type: Pick<CheckType, 'analytics'>): NamedMetric[] {
   const { metrics } = type.analytics;
   const named = (aggregation: Aggregation | null) =>
@@ -82,13 +82,13 @@ export function metricsOf(type: Pick<CheckType, 'analytics'>): NamedMetric[] {
   ];
 }
 
-/** What the results of a type can be grouped by. */
+/** Returns the fields by which results of a type can be grouped. */
 export function groupingsOf(type: Pick<CheckType, 'analytics'>): [string, ...string[]] {
   const { dimension } = type.analytics;
   return ['runLocation', ...(dimension ? [dimension.name] : [])];
 }
 
-/** Words in a list: separated by commas, or the parameter repeated. */
+/** A list of words: separated by commas, or as a repeated parameter. */
 function listOf(words: readonly string[]) {
   const known = new Set(words);
   return z
@@ -99,7 +99,7 @@ function listOf(words: readonly string[]) {
     });
 }
 
-/** The words of a list, each once. */
+/** Returns the distinct words of a list. */
 export function wordsIn(value: string | readonly string[]): string[] {
   const words = [value].flat().flatMap((text) => text.split(','));
   return [...new Set(words.map((word) => word.trim()).filter((word) => word !== ''))];
@@ -112,7 +112,7 @@ const MetricView = z.object({
   aggregation: z.enum(aggregations).optional().describe('Absent for the values of each result'),
 });
 
-/** What the results of one check amount to over a window of time (spec.md, "Analytics response"). */
+/** Aggregated results of one check over a window of time (spec.md, "Analytics response"). */
 export const AnalyticsAnswer = z
   .object({
     checkId: z.string(),
@@ -151,7 +151,7 @@ const analyticsRoute = {
   success: { statusCode: 200, label: 'Success' },
 } as const;
 
-/** Questions that may need a million numbers (check model 4.3). */
+/** A query may read a million numbers (check model 4.3). */
 const rateLimit = { requests: 30, windowSeconds: 60 };
 
 /** The query of one type's route. */
@@ -174,7 +174,7 @@ export function analyticsQuery(type: Pick<CheckType, 'analytics'>) {
       .describe('Minutes of one row; without it the window is one row'),
     groupBy: z.enum(groupingsOf(type)).optional(),
   };
-  // For events both are undefined: the schema does not have them.
+  // For events both are undefined: their schema lacks these fields.
   return (states ? whole : whole.extend(parts)) as ReturnType<typeof whole.extend<typeof parts>>;
 }
 
@@ -194,7 +194,7 @@ export function typedAnalyticsRoute(type: Pick<CheckType, 'analytics' | 'title'>
     summary: `Metrics of the results of a check: ${type.title}`,
     params: z.object({ id: z.uuid() }),
     query: analyticsQuery(type),
-    // There are few events, and they are counted in a moment.
+    // Events are few and quick to count.
     ...(type.analytics.states ? {} : { rateLimit }),
     response: AnalyticsAnswer,
   });
@@ -206,7 +206,7 @@ const Overview = z
   .describe('null: no data; absent: the type has no such metric')
   .meta({ id: 'AnalyticsOverview' });
 
-/** The operations that hold for every type. */
+/** The operations for all types. */
 export const analyticsRoutes = {
   listAnalyticsMetrics: defineRoute({
     ...analyticsRoute,

@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { defineRoutes, successful } from '../http/route.ts';
 
 /**
- * Artifacts: the files a run leaves behind as evidence. A result names its artifacts with size and SHA-256;
- * once the result is accepted, the agent sends the bytes of each, and the service shows an artifact when it
- * holds all of them.
+ * Artifacts: the files a run leaves behind as evidence. A result names its artifacts with size and SHA-256; once the
+ * service has accepted the result, the agent sends the bytes of each, and the service shows an artifact when it has all
+ * of them.
  */
 
 /**
- * The largest artifact, in bytes: the 150 MB of spec.md. Like the other sizes of that document (128 KB, 256
- * KB) they are counted in powers of two, so that a file of 150 MB in either reading is accepted.
+ * Maximum size of an artifact, in bytes: the 150 MB of spec.md. Like the other sizes of that document (128 KB, 256 KB)
+ * it is a power of two, so that a file of 150 MB in either reading is accepted.
  */
 export const maxArtifactBytes = 150 * 2 ** 20;
 
@@ -18,18 +18,18 @@ export const maxArtifactBytes = 150 * 2 ** 20;
 export const maxArtifactsPerRun = 200;
 const maxArtifactEntries = 256;
 
-/** How long after its result an artifact is waited for; one that did not come by then is lost. */
+/** How long after its result an artifact may arrive, in milliseconds; a later one is lost. */
 export const artifactWindowMs = 3_600_000;
 
 export const maxArtifactNameLength = 255;
 
-/** Letters, digits, `.`, `_` and `-`, with folders apart by `/`; no part is empty or made of dots alone. */
+/** Letters, digits, `.`, `_` and `-`, with `/` between folders; no part is empty or consists only of dots. */
 export const artifactNamePattern = /^(?!\.+(?:\/|$))[\w.-]+(?:\/(?!\.+(?:\/|$))[\w.-]+)*$/;
 
 export const artifactContentType =
   /^[a-z0-9!#$&^_.+-]{1,64}\/[a-z0-9!#$&^_.+-]{1,64}(?:; ?charset=[a-z0-9-]{1,32})?$/i;
 
-/** What was done to an artifact before it was sent: words and counts, never values. */
+/** Changes to an artifact before it was sent: words and counts, never values. */
 const ScrubReport = z.record(z.string().max(64), z.union([z.number(), z.boolean(), z.string().max(200)]));
 
 /** An artifact as a result names it. */
@@ -114,7 +114,7 @@ const typeOfFolder: ReadonlyMap<string, AssetType> = new Map([
   [artifactFolders.snapshot, 'screenshot'],
 ]);
 
-/** What kind of evidence an artifact is, for people who look for one (check model 3.9). */
+/** Returns the kind of evidence, by which people look for an artifact (check model 3.9). */
 export function assetTypeOf(name: string, contentType: string): AssetType {
   const [folder = '', ...rest] = name.split('/');
   const given = rest.length > 0 ? typeOfFolder.get(folder) : undefined;

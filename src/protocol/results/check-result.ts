@@ -10,12 +10,15 @@ const DateTime = z.iso.datetime();
 
 const typesByDetailKey = Map.groupBy(checkTypes, ({ detailKey }) => detailKey);
 
-/** Where details stand in a result, by the types of checks; null for other types, and for those that an older service does not know. */
+/**
+ * Fields for details in a result, by the types of checks; null for other types, and for those that an older service
+ * does not know.
+ */
 const detailFields = Object.fromEntries(
   [...typesByDetailKey.keys()].map((key) => [key, z.unknown().nullable().default(null)]),
 );
 
-/** The same in a result without a detail. */
+/** The same fields in a result without a detail. */
 export const noDetails: Readonly<Record<DetailKey, null>> = Object.fromEntries(
   [...typesByDetailKey.keys()].map((key) => [key, null]),
 );
@@ -94,15 +97,15 @@ export const CheckResult = z
   .meta({ id: 'CheckResult' });
 export type CheckResult = z.output<typeof CheckResult> & Readonly<Record<DetailKey, unknown>>;
 
-/** The detail of a result; null without one. */
+/** Returns the detail of a result; null without one. */
 export function detailOf(result: CheckResult): unknown {
   const key = findCheckType(result.checkType)?.detailKey ?? 'apiCheckResult';
   return result[key] ?? null;
 }
 
 /**
- * What people read of a detail; undefined without one, and for a detail of another build that does not fit the type
- * of this one.
+ * Summarizes a detail for people; undefined without one, and for a detail of another build that does not fit this
+ * build's schema.
  */
 export function summaryOf(checkType: string, detail: unknown): DetailSummary | undefined {
   const type = findCheckType(checkType);
@@ -110,12 +113,12 @@ export function summaryOf(checkType: string, detail: unknown): DetailSummary | u
   return parsed?.success ? type?.summary(parsed.data) : undefined;
 }
 
-/** The same of a result. */
+/** Does the same for a result. */
 export function summaryOfResult(result: CheckResult): DetailSummary | undefined {
   return summaryOf(result.checkType, detailOf(result));
 }
 
-/** A check result with the details that the types of this build give it. */
+/** A check result with the details of the types of this build. */
 export const DocumentedCheckResult = z
   .object({
     ...CheckResult.shape,
@@ -140,10 +143,10 @@ export const CheckResultQuery = z.object({
 });
 export type CheckResultQuery = z.output<typeof CheckResultQuery>;
 
-/** The same filters with a cursor in the place of pages. */
+/** The same filters with a cursor in place of page numbers. */
 const CheckResultCursorQuery = CheckResultQuery.omit({ page: true }).extend({ nextId: CursorPaging.nextId });
 
-/** A client that reads the results of all monitors of a team asks once for each. */
+/** A client that reads the results of all monitors of a team sends one request for each. */
 const rateLimit = { requests: 100, windowSeconds: 10 };
 
 export const checkResultRoutes = defineRoutes('Check results', 'account', {

@@ -46,7 +46,7 @@ export const TestSessionErrorGroup = z
   .meta({ id: 'TestSessionErrorGroup' });
 export type TestSessionErrorGroup = z.output<typeof TestSessionErrorGroup>;
 
-/** Of a list without pages. */
+/** Limit of a list without pages. */
 export const maxListed = 1000;
 
 const ListQuery = z.object({
@@ -54,7 +54,7 @@ const ListQuery = z.object({
   includeArchived: QueryBoolean.default(false).describe('Archived groups too'),
 });
 
-/** Without a limit all that there are: spec.md knows no pages here. */
+/** Without a limit, all entries: spec.md has no pages here. */
 const WholeListQuery = ListQuery.extend({
   limit: z.coerce
     .number()

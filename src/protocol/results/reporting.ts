@@ -5,7 +5,7 @@ import { defineRoutes, successful } from '../http/route.ts';
 import { TimeZone } from '../http/time-zone.ts';
 import { Coverage } from '../runs/coverage.ts';
 
-/** Windows that reports know by name; the spelling of the first one is theirs (check model 4.2). */
+/** Named windows of reports; the first one has the original spelling (check model 4.2). */
 export const reportRanges = [
   'last24Hrs',
   'last7Days',
@@ -18,7 +18,7 @@ export const reportRanges = [
 
 const milliseconds = z.number().nullable().describe('Milliseconds; null without measurements');
 
-/** How often a check succeeded in a window, and how fast it was. */
+/** Success rate and response times of a check in a window. */
 export const Aggregate = z
   .object({
     successRatio: z.number().nullable().describe('Percent of the runs that did not fail; null without runs'),

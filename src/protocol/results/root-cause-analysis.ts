@@ -34,7 +34,7 @@ const ModelCause = z.object({
 });
 export type ModelCause = z.output<typeof ModelCause>;
 
-/** What a model adds where rules leave a cause open. */
+/** Findings of a model if rules leave a cause open. */
 export const ModelFindings = z.object({
   provider: z.string().describe('Protocol of the model'),
   model: z.string(),
@@ -56,7 +56,7 @@ export const ModelFindings = z.object({
 });
 export type ModelFindings = z.output<typeof ModelFindings>;
 
-/** What was found out about the cause of an error (check model 3.8; `certainty` and `verdict` are ours). */
+/** Analysis of the cause of an error (check model 3.8; `certainty` and `verdict` are ours). */
 export const RootCauseAnalysis = z
   .object({
     id: z.string(),

@@ -5,14 +5,14 @@ import { defineResourceApi } from '../http/resource.ts';
 import { defineRoutes } from '../http/route.ts';
 import { Coverage } from '../runs/coverage.ts';
 
-/** What a service level objective is about: exactly one of these. */
+/** Subject of a service level objective: exactly one of these. */
 const subjects = {
   checkId: z.uuid().nullable().default(null).describe('One check'),
   groupId: z.int().min(1).nullable().default(null).describe('The checks of a group'),
   tags: z.array(z.string().min(1).max(255)).max(100).default([]).describe('Checks with any of these tags'),
 };
 
-/** When to notify the channels that the budget burns too fast. */
+/** When to notify the channels that the error budget burns too fast. */
 const BurnAlert = z
   .object({
     enabled: z.boolean().default(true),
@@ -73,7 +73,7 @@ export const sloApi = defineResourceApi({
   key: NumericId,
   shown: Slo,
   input: SloInput,
-  // Loose, because what counts is the objective that results from merging.
+  // Loose, because the objective after merging is validated.
   patch: z.looseObject({}),
   mergedFields: ['burnAlert'],
   documentedPatch: SloFields.partial().meta({
@@ -84,7 +84,7 @@ export const sloApi = defineResourceApi({
 
 const percentOrNull = z.number().nullable();
 
-/** How an objective stands, from what was measured and from what was not. */
+/** State of an objective, from measured and unmeasured slots. */
 export const SloStatus = z
   .object({
     sloId: z.int(),

@@ -2,12 +2,12 @@ import { percentText, type Share, shareOf } from '@picket/lib/figures/share.ts';
 import { z } from 'zod';
 import { pausedReason, type SlotCounts } from './slot.ts';
 
-/** Slots by what became of them. */
+/** Number of slots by outcome. */
 const Count = z.record(z.string(), z.int().min(1));
 
 /**
- * How much of what was due was measured: the one notion of it, wherever an availability is shown. All counts
- * but `due` are parts that add up to `due`, in every window. Slots belong to a window by when they were due.
+ * Share of due slots that were measured: the only definition, used with every availability. All counts but `due` add up
+ * to `due`, in every window. Slots belong to the window of their due time.
  */
 export const Coverage = z
   .object({
@@ -29,10 +29,10 @@ export const Coverage = z
   .meta({ id: 'Coverage' });
 export type Coverage = z.output<typeof Coverage>;
 
-/** What became of a slot, as one word. */
+/** Outcome of a slot, as one word. */
 export type SlotOutcome = 'evaluated' | 'error' | 'open' | `missed:${string}` | `cancelled:${string}`;
 
-/** What a ledger record and its final result say of a slot. */
+/** Derives the outcome of a slot from its ledger record and its final result. */
 export function outcomeOf(slot: {
   readonly state: 'queued' | 'leased' | 'final' | 'missed' | 'cancelled';
   readonly reason: string | null;
@@ -49,7 +49,7 @@ export function outcomeOf(slot: {
   }
 }
 
-/** The coverage that counted outcomes amount to; an outcome may come several times. */
+/** Returns the coverage of counted outcomes; an outcome may occur several times. */
 export function coverageOf(counts: Iterable<readonly [SlotOutcome, number]>): Coverage {
   let [due, evaluated, errors, maintenance, open] = [0, 0, 0, 0, 0];
   const missed: Record<string, number> = {};
@@ -74,7 +74,7 @@ export function coverageOf(counts: Iterable<readonly [SlotOutcome, number]>): Co
 
 export const noCoverage: Coverage = coverageOf([]);
 
-/** The coverage of several checks, locations or times together. */
+/** Adds the coverage of several checks, locations or times. */
 export function addedCoverage(parts: Iterable<Coverage>): Coverage {
   return coverageOf([...parts].flatMap(countsOf));
 }
@@ -92,7 +92,7 @@ function countsOf(part: Coverage): (readonly [SlotOutcome, number])[] {
   ];
 }
 
-/** The same counts as the operations of slots show them. */
+/** Converts the counts to the form of the slot operations. */
 export function slotCountsOf(coverage: Coverage): SlotCounts {
   const { maintenance } = coverage;
   return {
@@ -104,7 +104,7 @@ export function slotCountsOf(coverage: Coverage): SlotCounts {
   };
 }
 
-/** How much of a bar is known: what is NONE is grey, never green. */
+/** Whether a bar was measured: NONE is shown grey, never green. */
 export const Measurement = z
   .enum(['FULL', 'PARTIAL', 'NONE'])
   .describe('FULL: all slots were evaluated; PARTIAL: some were; NONE: no slot was evaluated');
@@ -116,20 +116,20 @@ export interface DayCoverage {
   readonly coverage: Coverage;
 }
 
-/** Slots that are still open change nothing: they are not due for an answer yet. */
+/** Ignores open slots: they are not yet due for a result. */
 export function measurementOf({ percent, evaluated }: Coverage): Measurement {
   if (evaluated === 0) return 'NONE';
   return percent === 100 ? 'FULL' : 'PARTIAL';
 }
 
-/** The same as `percent`, as a share: evaluated slots of those due, without those still open. */
+/** The value of `percent` as a share: evaluated slots among the due ones, without open slots. */
 export function measuredShare({ evaluated, due, open }: Coverage): Share | null {
   return shareOf(evaluated, due - open);
 }
 
 export const notMeasured = 'not measured';
 
-/** What is to be said next to an availability; null at full coverage. */
+/** Returns the note next to an availability; null at full coverage. */
 export function coverageText(coverage: Coverage): string | null {
   const part = measuredShare(coverage);
   if (measurementOf(coverage) === 'NONE') return notMeasured;

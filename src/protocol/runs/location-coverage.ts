@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineRoutes } from '../http/route.ts';
 import { Coverage, Measurement } from './coverage.ts';
 
-/** How much of what was due at a location was measured, in all and day by day. */
+/** Share of a location's due slots that were measured, in total and by day. */
 export const LocationCoverage = z
   .object({
     coverage: Coverage,

@@ -5,7 +5,7 @@ import { defineRoutes } from '../http/route.ts';
 
 export const slotStates = ['QUEUED', 'LEASED', 'FINAL', 'MISSED', 'CANCELLED'] as const;
 
-/** Why a slot ended without a measurement, and what to do about it. */
+/** Why a slot ended without a measurement, and the remedy. */
 export const slotReasons = {
   'no-agent': 'No agent of the location polled for work. Start one, or check its log.',
   'over-capacity':
@@ -22,7 +22,7 @@ export const slotReasons = {
   'location-deleted': 'The private location was deleted.',
 } as const;
 export type SlotReason = keyof typeof slotReasons;
-/** The reason of slots that nobody meant to measure. */
+/** The reason of slots that were deliberately not measured. */
 export const pausedReason = 'paused-by-maintenance' satisfies SlotReason;
 const reasonNames = Object.keys(slotReasons) as [SlotReason, ...SlotReason[]];
 
@@ -30,7 +30,7 @@ const SlotState = z
   .enum(slotStates)
   .describe('FINAL: measured. MISSED, CANCELLED: never measured. QUEUED, LEASED: in progress');
 
-/** One due time of a check at one location, and what became of it. */
+/** One due time of a check at one location, and its outcome. */
 export const Slot = z
   .object({
     id: z.string(),
@@ -60,7 +60,7 @@ export const Slot = z
   .meta({ id: 'Slot' });
 export type Slot = z.output<typeof Slot>;
 
-/** Slots by what became of them; all but `due` add up to `due`. */
+/** Number of slots by outcome; all but `due` add up to `due`. */
 export const SlotCounts = z
   .object({
     due: z.int(),

@@ -5,7 +5,7 @@ import { alsoIn, created, defineRoutes } from '../http/route.ts';
 const DateTime = z.iso.datetime();
 const maxIds = 1000;
 
-/** Which checks to run (check model 4.8). */
+/** Selection of checks to run (check model 4.8). */
 export const SessionTargetFields = {
   matchTags: z
     .array(z.array(z.string().min(1)).max(100))

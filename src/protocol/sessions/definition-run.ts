@@ -10,7 +10,7 @@ import { CompletionQuery } from './check-session.ts';
 const maxJobs = 500;
 const maxFiles = 1_000;
 
-/** What a client calls the runs it starts, so that it can follow them before there are any. */
+/** A client's id for the runs it starts, so that it can follow them before they exist. */
 export const SuiteId = z
   .string()
   .regex(/^[0-9a-zA-Z-]{1,64}$/)
@@ -33,7 +33,7 @@ export type RunLocation = z.output<typeof RunLocation>;
 
 const label1000 = z.string().max(1000).nullish();
 
-/** The commit that what is run was taken from. */
+/** The commit of the definitions that are run. */
 export const RepoInfo = z
   .looseObject({
     repoUrl: label1000,
@@ -45,7 +45,7 @@ export const RepoInfo = z
   })
   .nullish();
 
-/** What a definition that is to be run says besides what a check says. */
+/** Fields of a definition to run, in addition to those of a check. */
 const JobFields = {
   logicalId: z.string().min(1).max(255).describe('Any name of your own, by which the answer names its run'),
   group: CheckGroupInput.nullish().describe(

@@ -6,7 +6,7 @@ import { accepted, defineRoutes } from '../http/route.ts';
 import { RepoInfo, RunLocation, SuiteId } from './definition-run.ts';
 
 /**
- * What command lines of the field need besides the operations on test sessions: they start one under a name of
+ * Operations for existing command lines, in addition to those on test sessions: they start a session under a name of
  * their own, follow it over MQTT, and fetch the log and the data of each result.
  */
 
@@ -31,7 +31,7 @@ const FollowedTrigger = z
   .meta({ id: 'FollowedTrigger' });
 export type FollowedTrigger = z.output<typeof FollowedTrigger>;
 const ResultParams = z.object({ id: z.uuid(), resultId: z.uuid() });
-/** The region is part of what results name; the key alone says which file it is. */
+/** The region is part of the names in results; the key alone identifies the file. */
 const FileParams = z.object({ region: z.string().max(64), key: z.uuid() });
 const links = z.array(z.string());
 

@@ -9,7 +9,7 @@ import { CancelSession, CompletionQuery, SessionTargetFields } from './check-ses
 const DateTime = z.iso.datetime();
 const label = z.string().max(1000);
 
-/** Where what is tested comes from (check model 4.8). */
+/** Origin of the tested code (check model 4.8). */
 export const Metadata = z.object({
   environment: label.nullish(),
   repoUrl: label.nullish(),
@@ -46,7 +46,7 @@ export const TestSessionTrigger = z
   .meta({ id: 'TestSessionTrigger' });
 export type TestSessionTrigger = z.output<typeof TestSessionTrigger>;
 
-/** What starts sessions of which nothing else is known. */
+/** Provider of sessions whose origin is unknown. */
 export const unknownProvider = 'TRIGGER';
 
 const testSessionStatusNames = ['RUNNING', 'PASSED', 'FAILED', 'CANCELLED'] as const;

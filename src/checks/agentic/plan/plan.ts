@@ -3,7 +3,7 @@ import { PlanStep } from './step.ts';
 
 export const maxPlanSteps = 60;
 
-/** What a model found once, and what runs without it from then on. */
+/** Steps that a model found once; later runs replay them without it. */
 export const AgenticPlan = z
   .object({
     prompt: z.string().max(10_000).describe('Prompt of the plan; a different prompt needs a new plan'),
@@ -13,17 +13,17 @@ export const AgenticPlan = z
   .meta({ id: 'AgenticPlan' });
 export type AgenticPlan = z.output<typeof AgenticPlan>;
 
-/** Steps that a plan gained and lost, in their order. */
+/** A step that a plan kept, gained or lost. */
 export interface PlanChange {
   readonly kind: 'kept' | 'removed' | 'added';
   readonly step: PlanStep;
 }
 
-/** What has become of the steps of a plan, as a comparison of texts shows lines. */
+/** Compares the steps of two plans as a diff compares lines. */
 export function planChanges(before: readonly PlanStep[], after: readonly PlanStep[]): PlanChange[] {
   const same = (left: PlanStep | undefined, right: PlanStep | undefined) =>
     JSON.stringify(left) === JSON.stringify(right);
-  // Length of the longest common rest, by the places where both begin.
+  // Length of the longest common subsequence of the remaining steps, by the start index in each plan.
   const common = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0));
   const at = (row: number, column: number) => common[row]?.[column] ?? 0;
   for (let row = before.length - 1; row >= 0; row -= 1) {
@@ -54,7 +54,7 @@ export function planChanges(before: readonly PlanStep[], after: readonly PlanSte
   return changes;
 }
 
-/** A step, or any other call of a tool, in words, as pages and logs show it. */
+/** Describes a step, or any other tool call, in words, as pages and logs show it. */
 export function stepInWords({
   tool,
   input,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const shortText = z.string().min(1).max(500);
 
-/** What a step acts on or looks at: one element of the page, by exactly one of five ways. */
+/** Element of the page that a step acts on or inspects, located in exactly one of five ways. */
 export const Target = z
   .strictObject({
     role: z.string().min(1).max(50).optional().describe('Role in the accessibility tree, such as button'),
@@ -34,7 +34,7 @@ export const subjects = [
   'response_status',
   'response_body',
 ] as const;
-/** Subjects that are about an element. */
+/** Subjects that refer to an element. */
 export const targetedSubjects: readonly string[] = ['text', 'value', 'count', 'visible'];
 export const comparisons = [
   'EQUALS',
@@ -47,7 +47,7 @@ export const comparisons = [
 
 const act = { target: Target };
 
-/** The input of each tool that makes a step of a plan. Texts may hold `{{NAME}}`. */
+/** Input of each tool that makes a step of a plan. Texts may hold `{{NAME}}`. */
 export const stepInputs = {
   open: z.strictObject({ url: z.string().min(1).max(4096) }),
   click: z.strictObject({
@@ -103,7 +103,7 @@ export type StepTool = keyof typeof stepInputs;
 const step = <Tool extends StepTool>(tool: Tool) =>
   z.object({ tool: z.literal(tool), input: stepInputs[tool] });
 
-/** One step of a plan: a tool and what it is given. */
+/** One step of a plan: a tool and its input. */
 export const PlanStep = z.discriminatedUnion('tool', [
   step('open'),
   step('click'),
@@ -121,7 +121,7 @@ export const PlanStep = z.discriminatedUnion('tool', [
 export type PlanStep = z.output<typeof PlanStep>;
 export type AssertStep = Extract<PlanStep, { tool: 'assert' }>;
 
-/** Steps that verify; no one may leave one out. */
+/** Whether a step verifies something; healing must not drop such steps. */
 export function isVerifying({ tool }: PlanStep): boolean {
   return tool === 'assert' || tool === 'judge';
 }

@@ -122,8 +122,8 @@ const WholeRetryStrategy = z.object({
 });
 
 /**
- * How failed runs are repeated; null means no retries. Written, `type` may be left out and is then FIXED, and
- * `onlyOn` may be a single word. Stored and answered it is whole: every field that counts has a value,
+ * How failed runs are repeated; null means no retries. In requests, `type` may be omitted and is then FIXED, and
+ * `onlyOn` may be a single word. Stored and returned strategies are complete: every relevant field has a value, and
  * `onlyOn` is a list.
  */
 export const RetryStrategy = z
@@ -158,7 +158,7 @@ export const EnvironmentVariable = z
   .meta({ id: 'EnvironmentVariable' });
 export type EnvironmentVariable = z.infer<typeof EnvironmentVariable>;
 
-/** A value that is stored and never used to run anything (spec.md shows it for every check kind). */
+/** Stored, but never used to run anything (spec.md shows it for every check kind). */
 const snippetId = z.int().nullable().default(null);
 
 /** Fields every check has, with their defaults and bounds (spec.md, "Check (common fields)"). */
@@ -219,7 +219,7 @@ export const CommonFields = z.object({
 });
 export type CommonFields = z.output<typeof CommonFields>;
 
-/** The common fields whose values answers never show. */
+/** The common fields whose values API responses never show. */
 export const maskedInCommon: readonly MaskedValue[] = [
   { path: ['environmentVariables'], flags: ['secret', 'locked'] },
 ];

@@ -1,6 +1,6 @@
 import type { FormLayout } from './form-layout.ts';
 
-/** What checks that judge by limits of time call those. */
+/** Fields of checks that judge response times. */
 export const limitsForm: FormLayout = {
   shouldFail: {
     label: 'Expect failure',
@@ -10,7 +10,7 @@ export const limitsForm: FormLayout = {
   maxResponseTime: { label: 'Fails over', hint: 'Milliseconds; empty: only the timeout applies.' },
 };
 
-/** Assertions, as all types have them. */
+/** Assertions, as all types show them. */
 export const assertionsForm: FormLayout = {
   'request.assertions': { label: 'Assertions', hint: 'All must be true.' },
   'request.assertions.*.source': { label: 'Of' },
@@ -145,7 +145,7 @@ export const commonForm: FormLayout = {
   },
   groupOrder: { label: 'Order in the group', hint: 'A number; smaller numbers come first.' },
   scriptPath: { isHidden: true },
-  // Files belong to projects: the API changes them, and forms leave them as they are.
+  // Files belong to projects: the API changes them, forms leave them unchanged.
   setupScriptPath: { isHidden: true },
   setupScriptDependencies: { isHidden: true },
   tearDownScriptPath: { isHidden: true },

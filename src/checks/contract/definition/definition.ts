@@ -5,13 +5,13 @@ import { offsetProblem } from '../frequency.ts';
 import type { MaskedValue } from '../masking.ts';
 import { CommonFields, maskedInCommon } from './common-fields.ts';
 
-/** A whole check of some type as it is written and stored: the common fields and the type's own. */
+/** A complete check of some type as written and stored: the common fields and the type's own. */
 export type CheckDefinition = CommonFields & Record<string, unknown>;
 
 /**
- * The schema of a whole check of one type: common fields, the type's own fields and the rules between fields
- * (spec.md: `frequencyOffset` rules; check model 1.1, 2.1). Unknown keys are dropped. Serves POST as it is
- * and PUT after merging the body into the stored definition.
+ * Returns the schema of a complete check of one type: common fields, the type's own fields and the rules between fields
+ * (spec.md: `frequencyOffset` rules; check model 1.1, 2.1). Unknown keys are dropped. POST uses it directly, PUT after
+ * merging the body into the stored definition.
  */
 export function definitionSchema(type: CheckType) {
   return z
@@ -29,8 +29,7 @@ export function definitionSchema(type: CheckType) {
       if (common.retryStrategy?.onlyOn !== undefined && !type.hasNetworkErrors) {
         issue(['retryStrategy', 'onlyOn'], `is not allowed for checks of type ${type.name}`);
       }
-      // Rules between the type's own fields do not come along with its shape; they need fields that are valid
-      // alone.
+      // The spec's shape lacks the rules between the type's own fields; they need valid fields.
       const own = areFieldsValid ? type.spec.safeParse(definition) : undefined;
       const broken = own?.success ? type.definitionProblems?.(own.data) : own?.error.issues;
       for (const { path, message } of broken ?? []) {
@@ -43,14 +42,14 @@ export function definitionSchema(type: CheckType) {
     });
 }
 
-/** What answers do not show of checks of a type. */
+/** Values of checks of a type that API responses do not show. */
 export function maskedValues(type: CheckType | undefined): readonly MaskedValue[] {
   return [...maskedInCommon, ...(type?.masked ?? [])];
 }
 
 /**
- * A stored definition as this build writes them: fields that are newer than the check have their defaults, in
- * nested objects too. A field whose value this build does not accept stays as it is.
+ * Completes a stored definition to the current format: fields that were added after the check was stored get their
+ * defaults, in nested objects too. A field with a value that this build rejects stays unchanged.
  */
 export function completeDefinition(
   type: CheckType | undefined,
@@ -64,13 +63,12 @@ export function completeDefinition(
   return completed;
 }
 
-/** The keys of a check's definition that are merged one level deep. */
+/** Keys of a check's definition that are merged one level deep. */
 export const mergedInChecks = ['request', 'heartbeat', 'alertSettings'] as const;
 
 /**
- * A partial body merged into a stored definition: a key that is present replaces the stored value, absent
- * keys keep theirs. The merged keys are merged one level deep, so that changing one of their settings does
- * not need all the others.
+ * Merges a partial body into a stored definition: present keys replace stored values, absent keys keep them. The merged
+ * keys are merged one level deep, so that a change of one setting need not repeat the others.
  */
 export function mergeDefinition(
   stored: Readonly<Record<string, unknown>>,
@@ -82,14 +80,13 @@ export function mergeDefinition(
     const [before, changes] = [stored[key], patch[key]];
     if (isRecord(before) && isRecord(changes)) merged[key] = { ...before, ...changes };
   }
-  // An offset belongs to its frequency: with a new frequency and no new offset, a fitting one is chosen
-  // again.
+  // An offset depends on its frequency: for a new frequency without a new offset, a valid offset is chosen again.
   const isFrequencyChanged = patch.frequency !== undefined && patch.frequency !== stored.frequency;
   if (isFrequencyChanged && patch.frequencyOffset === undefined) delete merged.frequencyOffset;
   return merged;
 }
 
-/** The part of a definition that its runner needs. */
+/** Returns the part of a definition that its runner needs. */
 export function runnableSpec(
   type: CheckType,
   definition: Readonly<Record<string, unknown>>,
@@ -97,7 +94,7 @@ export function runnableSpec(
   return Object.fromEntries(Object.keys(type.spec.shape).map((key) => [key, definition[key]]));
 }
 
-/** The name of a type in ids of schemas and operations: `UrlMonitor` of "URL monitor". */
+/** Name of a type in ids of schemas and operations: `UrlMonitor` for "URL monitor". */
 export function pascalName({ title }: Pick<CheckType, 'title'>): string {
   const words = title.split(/[^A-Za-z]+/);
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()).join('');

@@ -1,21 +1,21 @@
-/** How a form shows one field: what its schema does not say. */
+/** How a form shows one field, beyond its schema. */
 export interface FieldLayout {
   readonly label?: string;
   readonly hint?: string;
-  /** Lines of a text that has several. */
+  /** Height of a multi-line text, in lines. */
   readonly lines?: number;
-  /** It is a program, or a text that is read by one. */
+  /** Whether the text is code or is parsed by a program. */
   readonly isCode?: boolean;
-  /** A part that is folded until somebody opens it. */
+  /** Whether the section is collapsed initially. */
   readonly isFolded?: boolean;
-  /** Not in the form: it stays as it is. */
+  /** Whether the form omits the field and leaves its value unchanged. */
   readonly isHidden?: boolean;
-  /** What choices are called, by their values. */
+  /** Labels of the choices, by value. */
   readonly words?: Readonly<Record<string, string>>;
 }
 
 /**
- * How a form shows the fields of a type, by their paths (`*` for the number of a row), in the order in which they
- * are shown; fields that are not named come after those, as their schema has them. A type needs no layout.
+ * How a form shows the fields of a type, by their paths (`*` for the index of a row), in display order; other fields
+ * follow, in the order of their schema. A type needs no layout.
  */
 export type FormLayout = Readonly<Record<string, FieldLayout>>;
