@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** A file that pages load. Its name holds a hash of its content, so that browsers may keep it for ever. */
+/** A file that pages load. Its name contains a hash of its content, so that browsers may cache it forever. */
 export interface Asset {
   readonly path: string;
   readonly contentType: string;
   readonly content: Buffer;
-  /** Compressed when first asked for: a process that shows no pages has no use for it. */
+  /** Compressed on the first request: a process that shows no pages never needs it. */
   readonly compressed: (encoding: Encoding) => Promise<Buffer>;
 }
 
@@ -81,7 +81,7 @@ const compress = {
     promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
 };
 
-/** Serves the files to everybody: they hold nothing of anybody. */
+/** Serves the files to everyone: they contain no private data. */
 export function serveAssets(app: FastifyInstance, assets: Assets): void {
   const byPath = new Map(Object.values(assets).map((asset) => [asset.path, asset]));
   app.get('/assets/*', async (request, reply) => {
@@ -89,7 +89,7 @@ export function serveAssets(app: FastifyInstance, assets: Assets): void {
     if (!asset) return reply.callNotFound();
     return sendAsset(asset, request, reply);
   });
-  // Browsers and monitors ask for it by themselves.
+  // Browsers and monitors request it on their own.
   app.get('/favicon.ico', async (request, reply) => sendAsset(assets.icon, request, reply));
 }
 

@@ -50,25 +50,25 @@ export interface ConsoleDeps extends Mailing {
   readonly logger: Logger;
   /** The handler of every operation of the API, by operationId. */
   readonly handlers: ReadonlyMap<string, AnyHandler>;
-  /** Another host name of the service, at which files of runs open. */
+  /** A separate host name of the service that serves files of runs. */
   readonly artifactsUrl?: string | undefined;
   readonly metrics: ServiceMetrics;
   readonly domainProof: DomainProof;
   readonly singleSignOn?: SingleSignOn | undefined;
-  /** Whether subscribers of status pages can be mailed. */
+  /** Whether the service can mail subscribers of status pages. */
   readonly hasMailer?: boolean;
-  /** After this time a session ends, however much it is used; 30 days when absent. */
+  /** Maximum lifetime of a session, regardless of use; 30 days if absent. */
   readonly sessionMaxMs?: number | undefined;
-  /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
+  /** Request limit per caller and minute; 0 or absent: no rate limits. */
   readonly requestsPerMinute?: number;
 }
 
 const formBytes = 2 * 1024 * 1024;
 
 /**
- * The pages for browsers. A request of a page passes, in this order: who is it (the session of the cookie, or
- * the way to the login), may they (the page's role), for forms was it our page that sent it (where browsers
- * say so, and the CSRF token), then the page's handler. What goes wrong on the way is a page as well.
+ * Adds the pages for browsers. A request passes in this order: authentication (the session of the cookie, or a redirect
+ * to the login), authorization (the page's role), for forms the origin (if the browser reports it, and the CSRF token),
+ * then the page's handler. Errors in between are also shown as a page.
  */
 export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promise<void> {
   const assets = readAssets();
@@ -89,7 +89,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
   app.addHook('preClose', async () => feed.close());
   const copies = new PublicCopies(deps.artifactStore);
   const takesMails = takesSubscriptions({ ...deps, hasPages: true });
-  // Also where the API has no limits: passwords are chosen by people, and mails are sent.
+  // These apply even if the API has no limits: passwords are guessable, and mails are sent.
   const sharedLimits = new SharedLimits(deps.store, clock);
   const publicDeps = { ...deps, assets, limits, sharedLimits, takesSubscriptions: takesMails };
   const source = new StatusPageSource({ ...publicDeps, copies });
@@ -157,7 +157,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       );
       addPublicPages(open, { ...publicDeps, source, hosts });
     });
-    // What is left: the API says so in its own words, browsers get a page.
+    // All other paths: the API responds in its own format, browsers get a page.
     scope.get('/*', async (request, reply) => {
       if (!wantsPage(request)) return reply.callNotFound();
       const viewer = await replies.viewerOf(request);
@@ -167,7 +167,7 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
   });
 }
 
-/** What answering takes in addition to what the service is made of. */
+/** Further dependencies of page handlers. */
 interface PageParts extends ConsoleDeps {
   readonly assets: Assets;
   readonly limits: RateLimits | undefined;
@@ -192,7 +192,7 @@ function answerWith(
       throw notAllowed('The form belongs to another session. Reload the page and submit it again.');
     }
     const call = callOf(request, reply, { viewer, form, deps });
-    // Asked before the page is made: what changes meanwhile is news.
+    // Read before the page is made: a later change counts as news.
     const version = page.method === 'POST' ? 0 : await feed.versionOf(viewer.accountId);
     const answered = await askedBy({ key: viewer.accountId }, () => page.handler(call));
     return answer(page, answered, { replies, answering, version, transfers: deps.transfers });
@@ -216,7 +216,7 @@ function callOf(
       logger,
       caller,
       request,
-      // A page reads with many operations; what it changes counts as it does in the API.
+      // A page reads with many operations, which are free; its changes count as in the API.
       spend: (route) => {
         if (route.method === 'GET') return;
         limits?.spend(route, { caller: { kind: 'account', account: caller }, ip: request.ip }, reply);
@@ -254,7 +254,7 @@ function answer(
   return replies.send(view, answering, version);
 }
 
-/** The pages of the navigation that a role may see. */
+/** Returns the navigation entries that a role may see. */
 function navigationFor(role: KeyRole): { path: string; word: string }[] {
   return pages.flatMap(({ path, navigation, role: least }) =>
     navigation === undefined || ranks[role] < ranks[least] ? [] : [{ path, word: navigation }],

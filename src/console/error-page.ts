@@ -1,7 +1,7 @@
 import { AppError } from '@picket/lib/errors.ts';
 import { type Html, html } from './html.ts';
 
-/** What a page says when there is nothing else to show: what is so, and what to do. */
+/** Content of an error page: the problem and the remedy. */
 export function errorMain(error: AppError, requestId: string): Html {
   const { title, advice } = wordsOf(error);
   return html`<div class="error-page"><p class="error-status">${error.statusCode}</p><h1>${title}</h1>
@@ -57,7 +57,7 @@ function wordsOf({ code, statusCode }: AppError): { title: string; advice: strin
   return { title: 'This is not possible', advice: 'Go back and correct the problem above.' };
 }
 
-/** A refusal of pages that the API does not have. */
+/** Creates a refusal that only pages have, not the API. */
 export function notAllowed(message: string): AppError {
   return new AppError('READ_ONLY_KEY', message);
 }

@@ -4,7 +4,7 @@ import { isElsewhere } from './artifacts/origin.ts';
 import { addConsole } from './console.ts';
 import { buildConcurrencyGate } from './public/concurrency-gate.ts';
 
-/** The pages for browsers: a client of the other features' operations, which keeps nothing of its own. */
+/** The pages for browsers: a client of the other features' operations, without storage of its own. */
 export const webConsole: Feature = {
   name: 'console',
   waitingServer: async ({ config, artifactStore, clock, logger }) =>

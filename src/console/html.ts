@@ -1,26 +1,26 @@
 import { html as honoHtml, raw } from 'hono/html';
 
-/** Markup that is safe to send: made by `html`, with every text in it escaped. */
+/** Safe markup: created by `html`, which escapes every text in it. */
 export type Html = ReturnType<typeof raw>;
 
-/** What may stand in a template: texts are escaped, markup is not, absent values leave nothing. */
+/** Values allowed in a template: texts are escaped, markup is not, absent values produce nothing. */
 export type Content = string | number | Html | false | null | undefined | readonly Content[];
 
-/** A template of markup. All that people, targets and scripts wrote comes into pages through here. */
+/** Creates markup from a template. All texts of users, targets and scripts enter pages through this function. */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Html {
-  // It is a promise only when a value is one, which the type above rules out.
+  // It is a promise only if a value is one, which the type above rules out.
   return honoHtml(strings, ...values) as Html;
 }
 
-/** Nothing, where markup is expected. */
+/** Empty markup. */
 export const nothing: Html = raw('');
 
-/** The path of a link, with its parameters encoded. */
+/** Creates the path of a link, with its parameters encoded. */
 export function path(strings: TemplateStringsArray, ...parameters: readonly (string | number)[]): string {
   return String.raw({ raw: strings }, ...parameters.map((one) => encodeURIComponent(one)));
 }
 
-/** A path with a query; parameters without a value are left out. */
+/** Adds a query to a path; omits parameters without a value. */
 export function withQuery(
   base: string,
   query: Readonly<Record<string, string | number | undefined>>,

@@ -12,18 +12,18 @@ export interface Frame {
   readonly main: Html;
   readonly assets: Assets;
   readonly theme: Theme;
-  /** The path that is shown, for the navigation and to come back to. */
+  /** The current path, for the navigation and redirects back. */
   readonly path: string;
-  /** Nobody is logged in when absent. */
+  /** Absent without a login. */
   readonly viewer?: Viewer;
   readonly navigation?: readonly { readonly path: string; readonly word: string }[];
-  /** What is wrong with the service itself. */
+  /** Problem of the service itself. */
   readonly trouble?: string;
-  /** Where news of it come from; absent for a page that does not change by itself. */
+  /** Source of live events; absent for a static page. */
   readonly live?: string;
 }
 
-/** A whole document. */
+/** Renders a whole document. */
 export function layout(frame: Frame): string {
   const { title, main, assets, theme, viewer } = frame;
   return `<!doctype html>${html`<html lang="en" data-theme="${theme}">
@@ -47,7 +47,7 @@ ${footer(frame)}
 </html>`}`;
 }
 
-/** On narrow screens the navigation opens over the page, which needs no script; on others it stands there. */
+/** On narrow screens the navigation opens over the page, which needs no script; on others it is always visible. */
 function header({ viewer, navigation = [], path }: Frame): Html {
   return html`<header class="top">
 <a class="brand" href="/">${mark()}<span>Picket</span></a>
@@ -85,13 +85,13 @@ function footer({ theme, path }: Frame): Html {
 </footer>`;
 }
 
-/** The fence: what the bars of a check look like when all is well. */
+/** The logo, a fence: like the bars of a check that passes. */
 function mark(): Html {
   const pickets = [0, 7, 14, 21].map((x) => html`<path d="M${x} 6l2.5-4 2.5 4v17h-5z"/>`);
   return html`<svg class="mark" viewBox="0 0 26 24" width="26" height="24" aria-hidden="true">${pickets}<path d="M0 14h26v2.5H0z"/></svg>`;
 }
 
-/** A page's heading, with what stands in its line. */
+/** Heading of a page, with optional content in the same line. */
 export function heading(title: Content, inLine: Content = ''): Html {
   return html`<div class="heading"><h1>${title}</h1>${inLine}</div>`;
 }

@@ -10,17 +10,17 @@ import type { FileLinks } from './artifacts/links.ts';
 import type { Assets } from './assets.ts';
 import type { Html } from './html.ts';
 
-/** A request of a page, by somebody who may see it. */
+/** A request of an authorized viewer for a page. */
 export interface PageCall {
   readonly viewer: Viewer;
   /** Parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The fields of the form that was sent; empty for GET. */
+  /** The fields of the sent form; empty for GET. */
   readonly form: URLSearchParams;
   /** Calls operations of the API as the viewer: their account, their role, the same validation. */
   readonly api: Operations;
-  /** Addresses under which files of runs open. */
+  /** Creates addresses that open files of runs. */
   readonly links: FileLinks;
   readonly store: Store;
   readonly artifactStore: ArtifactStore;
@@ -31,42 +31,42 @@ export interface PageCall {
   readonly reply: FastifyReply;
 }
 
-/** What a page shows between header and footer. */
+/** Content of a page between header and footer. */
 export interface View {
-  /** In place of the title of the registry. */
+  /** Replaces the title in the registry. */
   readonly title?: string;
   readonly main: Html;
-  /** 200 when absent; 422 for a form that is shown again with what is wrong in it. */
+  /** 200 by default; 422 for a form shown again with its problems. */
   readonly statusCode?: number;
-  /** The page changes by itself when results come in. */
+  /** The page refreshes when results arrive. */
   readonly isLive?: boolean;
-  /** Then it follows one check only. */
+  /** If set, it follows one check only. */
   readonly liveCheckId?: string;
-  /** The version of the account's statuses that it shows, where it is older than the request. */
+  /** The version of the account's statuses that it shows, if older than the request. */
   readonly version?: number;
 }
 
-/** What a handler answers: a view, another place to go to, a file of an operation, or nothing because it answered by itself. */
+/** Response of a handler: a view, a redirect, a file of an operation, or nothing because it has responded itself. */
 export type PageAnswer = View | { readonly goTo: string } | { readonly file: Answer } | 'answered';
 
 /**
- * A page: one line in registry.ts. What the role of the viewer does not allow is refused before the handler
- * is called, and so is a form without its CSRF token.
+ * A page: one line in registry.ts. Requests that the viewer's role does not allow, and forms without a CSRF token, are
+ * refused before the handler is called.
  */
 export interface Page {
-  /** POST for what a form of a page does. */
+  /** POST for forms. */
   readonly method?: 'GET' | 'POST';
-  /** With `:name` for parameters, `*` at the end for the rest. */
+  /** With `:name` for parameters, and `*` for the rest at the end. */
   readonly path: string;
   readonly title: string;
-  /** The least role that may see it. */
+  /** The lowest role that may see it. */
   readonly role: KeyRole;
-  /** The word in the navigation; pages without one are reached from others. */
+  /** The word in the navigation; other pages link to pages without one. */
   readonly navigation?: string;
   readonly handler: (call: PageCall) => Promise<PageAnswer>;
 }
 
-/** What the forms of an area do, by the end of its path; each changes something. */
+/** Defines the form handlers of an area, by path suffix; each changes something. */
 export function posts(
   base: string,
   all: Readonly<Record<string, readonly [title: string, handler: Page['handler']]>>,

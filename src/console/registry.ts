@@ -17,7 +17,7 @@ import { sessionPages } from './sessions/page.ts';
 import { settingsPages } from './settings/page.ts';
 import { statusPagePages } from './status-pages/page.ts';
 
-/** Every page, in the order of the navigation. Adding one is its folder and its line here. */
+/** Every page, in the order of the navigation. To add one, add its folder and its line here. */
 export const pages: readonly Page[] = [
   ...overviewPages,
   ...checkPages,

@@ -18,7 +18,7 @@ import { themeOf } from './theme.ts';
 
 const gzipped = promisify(gzip);
 
-/** A request that is being answered, and by whom it was made if they are logged in. */
+/** A request in progress, with its viewer if logged in. */
 export interface Answering {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -34,7 +34,7 @@ export interface RepliesDeps {
   readonly navigationFor: (role: KeyRole) => readonly { readonly path: string; readonly word: string }[];
 }
 
-/** Answers of pages: who asks, and documents with the headers that all of them have. */
+/** Responses of pages: viewers, and documents with their common headers. */
 export class Replies {
   readonly #deps: RepliesDeps;
 
@@ -42,7 +42,7 @@ export class Replies {
     this.#deps = deps;
   }
 
-  /** The session of a request's cookie, with the token itself; null when nobody is logged in. */
+  /** Returns the session of a request's cookie, with its token; null without a login. */
   async sessionOf(request: FastifyRequest): Promise<{ viewer: Viewer; token: string } | null> {
     const token = cookieOf(request, sessionCookieName(isSecure(request, this.#deps.publicUrl)));
     if (token === undefined) return null;
@@ -55,11 +55,11 @@ export class Replies {
     return (await this.sessionOf(request))?.viewer ?? null;
   }
 
-  /** Sends somebody to log in, and back afterwards. */
+  /** Redirects to the login, and back afterwards. */
   toLogin(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const next = request.method === 'GET' && request.url !== '/' ? request.url : undefined;
     const login = withQuery('/login', { next });
-    // A part of a page would be replaced by the login.
+    // A partial update would be replaced by the login page.
     if (request.headers['hx-request'] !== undefined) {
       return reply.code(401).header('hx-redirect', login).send();
     }
@@ -69,7 +69,7 @@ export class Replies {
   /**
    * Sends a document.
    *
-   * @param version of the account's statuses that a live page was made of.
+   * @param version of the account's statuses that a live page shows.
    */
   async send(view: View, { request, reply, viewer }: Answering, version = 0): Promise<FastifyReply> {
     const { title = '', main, statusCode = 200, isLive = false, liveCheckId: check } = view;
@@ -90,7 +90,7 @@ export class Replies {
     return reply.header('content-encoding', 'gzip').send(await gzipped(document, { level: 4 }));
   }
 
-  /** Sends what went wrong as a page. */
+  /** Sends an error as a page. */
   async sendError(thrown: Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const error = reportError(thrown, request);
     // Without the database the viewer is unknown: the page then has no navigation.
@@ -104,12 +104,12 @@ export class Replies {
   }
 }
 
-/** Where a reader is: after a form, on the page that it stood on. */
+/** Returns the path that the reader sees: after a form, the page with the form. */
 function shownPath({ method, url, headers }: FastifyRequest): string {
   return method === 'GET' ? url : ownPath(URL.parse(headers.referer ?? '')?.pathname ?? null);
 }
 
-/** The path of a request, without its query. */
+/** Returns the path of a request, without its query. */
 export function pathOf(request: FastifyRequest): string {
   return request.url.split('?')[0] ?? '';
 }

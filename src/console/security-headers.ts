@@ -1,6 +1,6 @@
 /**
- * What browsers are held to on every page. Scripts and styles come from files of this service and nowhere
- * else, none stands in a page: what a target or a script wrote is text, even where escaping were forgotten.
+ * Security headers of every page. Scripts and styles load only from files of this service, and none are inline: text of
+ * a target or a script stays text even if its escaping were forgotten.
  */
 export const pageHeaders = {
   'content-security-policy': [
@@ -16,7 +16,7 @@ export const pageHeaders = {
   ].join('; '),
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  // Not "no-referrer": forms would then say nothing of where they come from.
+  // Not "no-referrer": forms would then not report their origin.
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',

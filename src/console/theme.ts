@@ -5,13 +5,13 @@ import { cookieOf, isSecure, setCookie } from './requests/cookie.ts';
 
 const name = 'picket-theme';
 
-/** The colours that a browser asked for; without a choice those of its system. */
+/** Returns the theme that a browser has chosen; by default that of its system. */
 export function themeOf(request: FastifyRequest): Theme {
   const chosen = cookieOf(request, name);
   return themes.find((theme) => theme === chosen) ?? 'auto';
 }
 
-/** The switch in the footer: a cookie, so that pages come in their colours and no script sets them later. */
+/** The theme switch in the footer: a cookie, so that pages arrive in their colours without a later change by script. */
 export function addTheme(app: FastifyInstance, publicUrl: string | undefined): void {
   app.post('/theme', async (request, reply) => {
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();

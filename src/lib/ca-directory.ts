@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { errorCodeOf, toError } from './errors.ts';
 
-/** A certificate of an authority that is to be trusted. */
+/** A certificate of an authority to trust. */
 export interface CaCertificate {
-  /** One PEM block with a line end behind it. */
+  /** One PEM block with a trailing line end. */
   readonly pem: string;
   /** The subject on one line, such as `O=Example, CN=Example Root`. */
   readonly subject: string;
@@ -14,13 +14,13 @@ export interface CaCertificate {
   readonly fingerprint: string;
 }
 
-/** What is wrong with a file, and in words for the operator. `file`: all of it, or what is in it. */
+/** A problem with a file, in words for the operator. `file`: the file as a whole or its contents. */
 export interface CaProblem {
   readonly kind: 'file' | 'private-key' | 'no-authority' | 'expired';
   readonly text: string;
 }
 
-/** A file of the folder: what it gave, and what is wrong with it. */
+/** A file of the folder with its certificates and problems. */
 export interface CaFile {
   readonly name: string;
   readonly certificates: readonly CaCertificate[];
@@ -29,11 +29,11 @@ export interface CaFile {
 
 export interface CaDirectory {
   readonly path: string;
-  /** In the order of their names. */
+  /** Sorted by name. */
   readonly files: readonly CaFile[];
-  /** What all files gave, each certificate once. */
+  /** The certificates of all files, each once. */
   readonly certificates: readonly CaCertificate[];
-  /** Why the folder itself could not be read. */
+  /** Reason why the folder itself could not be read. */
   readonly problem: string | undefined;
 }
 
@@ -43,13 +43,13 @@ const block = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]*-----END \1-
 const begin = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/g;
 
 /**
- * Reads a folder of PEM files. Never fails: what cannot be used is reported, and the rest counts. Names that
- * begin with a dot are passed over (Kubernetes keeps the files of a volume behind such).
+ * Reads a folder of PEM files. Never fails: it reports unusable content and uses the rest. It skips names that begin
+ * with a dot (Kubernetes keeps the files of a volume behind such names).
  *
- * Certificates out of their validity are taken anyway, and reported: whether they are valid is decided when
- * they are used, by a clock that may be right by then. Those that belong to no authority are not taken.
+ * Certificates outside their validity are included and reported: each use decides whether they are valid, by a clock
+ * that may be right by then. Certificates that belong to no authority are left out.
  *
- * @param now for what has expired.
+ * @param now decides which certificates have expired.
  */
 export async function readCaDirectory(path: string, now = new Date()): Promise<CaDirectory> {
   let names: string[];
@@ -127,7 +127,7 @@ function readCertificate(
 
 function whatItIs(bytes: Buffer): string {
   if (bytes.length === 0) return 'is empty';
-  // A sequence in DER, of two bytes of length.
+  // A DER sequence whose length takes two bytes.
   if (bytes[0] === 0x30 && bytes[1] === 0x82) {
     return 'is DER, not PEM; convert it: openssl x509 -inform der -in FILE -out FILE.pem';
   }
@@ -139,9 +139,8 @@ function dayOf(date: Date): string {
 }
 
 /**
- * Has this thread trust more authorities, in addition to those it trusts already (Node's own and
- * NODE_EXTRA_CA_CERTS), for every TLS connection that names no authorities of its own. Threads do not inherit
- * it.
+ * Makes this thread trust more authorities, in addition to those it trusts already (Node's own and
+ * NODE_EXTRA_CA_CERTS), for every TLS connection that names no authorities of its own. Threads do not inherit this.
  *
  * @param certificates PEM texts.
  */

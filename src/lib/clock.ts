@@ -1,24 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Where time comes from. Durations use `monotonicMs`, dates use `wallMs`; nothing else reads a clock. */
+/** Source of time. Durations use `monotonicMs`, dates use `wallMs`; no other code reads a clock. */
 export interface Clock {
   /** Milliseconds since the epoch. May jump when the host's clock is set. */
   wallMs(): number;
   /** Milliseconds since some fixed instant of this process, the same in all its threads. Never jumps. */
   monotonicMs(): number;
-  /**
-   * Resolves after `ms`, or at once when `signal` aborts: the caller looks at the signal, nothing is thrown.
-   */
+  /** Resolves after `ms`, or at once when `signal` aborts. Throws nothing: the caller checks the signal. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Calls back when the clock was set to another time, where that is noticed: sleeps until a date are over then.
+   * Calls back when the clock was set to another time, if that is detected: sleeps until a date end then.
    *
-   * @returns what ends it.
+   * @returns a function that removes the listener.
    */
   onSet?(listener: () => void): () => void;
 }
 
-/** Callers that hear when a clock was set. */
+/** Listeners to notify when a clock is set. */
 export class ClockListeners {
   readonly #listeners = new Set<() => void>();
 
@@ -34,8 +32,7 @@ export class ClockListeners {
 
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
-  // Not performance.now(): that counts from the start of each thread, so threads could not compare their
-  // readings.
+  // Not performance.now(): its zero is the start of each thread, so threads could not compare their readings.
   monotonicMs: () => {
     const [seconds, nanoseconds] = process.hrtime();
     return seconds * 1e3 + nanoseconds / 1e6;
@@ -50,7 +47,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits for a promise, or for some time if that is over sooner. What it rejects with is thrown. */
+/** Waits for a promise, but no longer than `ms`. Throws its rejection. */
 export async function waitAtMost(
   clock: Pick<Clock, 'sleep'>,
   awaited: Promise<unknown>,
@@ -65,8 +62,8 @@ export async function waitAtMost(
 }
 
 /**
- * Full-jitter exponential back-off: a random delay between 0 and min(cap, base * 2^attempt) milliseconds.
- * Jitter over the whole range keeps many clients that failed together from coming back together.
+ * Full-jitter exponential back-off: a random delay between 0 and min(cap, base * 2^attempt) milliseconds. Jitter over
+ * the whole range keeps clients that failed together from retrying together.
  *
  * @param attempt 0 for the first retry.
  */

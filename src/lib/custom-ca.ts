@@ -2,10 +2,10 @@ import { type CaDirectory, readCaDirectory, trustAlso } from './ca-directory.ts'
 import type { Logger } from './log.ts';
 
 /**
- * Reads CA_CERTS_DIR and has this thread trust what is in it, in addition to the usual certificates. What
- * cannot be used is logged, file by file, and stops nobody.
+ * Reads CA_CERTS_DIR and makes this thread trust its certificates, in addition to the usual ones. Unusable files are
+ * logged one by one and do not stop the process.
  *
- * @returns the certificates as PEM texts, for everything else that is to trust them.
+ * @returns the certificates as PEM texts, for every other component that needs to trust them.
  */
 export async function trustCustomCa(directory: string | undefined, log: Logger): Promise<readonly string[]> {
   if (directory === undefined) return [];

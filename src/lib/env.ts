@@ -6,12 +6,12 @@ import { AppError, toError } from './errors.ts';
 import { isAboutMissingValue, isZodsOwn } from './json/foreign-texts.ts';
 
 /**
- * Reads configuration from environment variables with one schema. A field of the schema is a variable of the
- * same name; `.meta({ description, secret })` documents it and, for secrets, allows `NAME_FILE` with the path
- * of a file that holds the value. An empty variable counts as absent. Every problem is listed at once.
+ * Reads configuration from environment variables with one schema. A field of the schema is a variable of the same name;
+ * `.meta({ description, secret })` documents it and, for secrets, allows `NAME_FILE` with the path of a file that holds
+ * the value. An empty variable counts as absent.
  *
- * @throws AppError CONFIG_INVALID naming each bad variable and what it allows; its attribute `problems` is a
- *   list of lines that begin with the variable and a colon.
+ * @throws AppError CONFIG_INVALID that lists every bad variable and its allowed values; its attribute `problems` is a
+ * list of lines that begin with the variable and a colon.
  */
 export function readEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
@@ -54,9 +54,9 @@ export function readEnvironment<Schema extends z.ZodObject>(
   return parsed.data;
 }
 
-/** What a value has to be, in words. The value itself is not said: it may be a secret. */
+/** Describes an issue in words. Omits the value, which may be a secret. */
 function sentenceOf(issue: z.core.$ZodIssue): string {
-  // What a schema says itself is a sentence already.
+  // Our schemas' own messages are sentences already.
   if (!isZodsOwn(issue.message)) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
@@ -79,7 +79,7 @@ function sizeWords(origin: string, bound: string, size: number): string {
   return origin === 'string' ? `have ${bound} ${size} characters` : `be ${bound} ${size}`;
 }
 
-/** Documentation of one variable, as docs/reference/config.md and `--help` show it. */
+/** Documentation of one variable, as shown in docs/reference/config.md and `--help`. */
 export interface VariableDoc {
   readonly name: string;
   readonly description: string;
@@ -87,7 +87,7 @@ export interface VariableDoc {
   readonly isSecret: boolean;
 }
 
-/** The documentation that a schema's fields carry in their metadata. */
+/** Returns the documentation in the metadata of a schema's fields. */
 export function describeEnvironment(schema: z.ZodObject): VariableDoc[] {
   return Object.entries(schema.shape).map(([name, field]) => {
     const zodField = field as z.ZodType;
@@ -107,12 +107,12 @@ function isSecret(field: z.ZodType): boolean {
   return field.meta()?.secret === true;
 }
 
-/** Node keeps compiled modules in a folder of its version below the one that NODE_COMPILE_CACHE names. */
+/** Node keeps compiled modules in a version-specific folder within the folder that NODE_COMPILE_CACHE names. */
 const ownFolder = getCompileCacheDir();
 
 /**
- * What threads and processes of ours that must not have our environment are given instead: only where Node keeps compiled modules, if
- * it keeps them. Without it each of them compiles anew what another one has compiled. Nothing that runs untrusted code has it.
+ * Environment for our own threads and processes that must not inherit ours: only the location of Node's compile cache,
+ * if there is one, so that they need not compile modules again. Code that runs untrusted input does not get it.
  */
 export const ownThreadEnvironment: Readonly<Record<string, string>> =
   ownFolder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(ownFolder) };

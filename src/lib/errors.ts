@@ -1,7 +1,7 @@
 /**
- * The catalogue of errors a user can meet at the API or the command line. Every thrown error that leaves a
- * process is one of these; `docs/reference/errors.md` is generated from this list. Failures of checks are
- * values, not errors: see `src/checks/contract/failure.ts`.
+ * Catalogue of the errors that users see at the API or the command line. Every thrown error that leaves a process is
+ * one of these; `docs/reference/errors.md` is generated from this list. Failures of checks are values, not errors: see
+ * `src/checks/contract/failure.ts`.
  */
 
 interface ErrorEntry {
@@ -9,15 +9,15 @@ interface ErrorEntry {
   readonly statusCode: number;
   /** The HTTP phrase, as the `error` field of the body shows it. */
   readonly phrase: string;
-  /** When it happens, for people who read docs/reference/errors.md. */
+  /** When the error occurs, for readers of docs/reference/errors.md. */
   readonly meaning: string;
-  /** What the reader can do about it. */
+  /** How the reader can fix it. */
   readonly fix: string;
   /** True when the same request may succeed later without a change. */
   readonly isRetryable: boolean;
-  /** Whether the body carries its name as `code`, as existing clients look for it. */
+  /** Whether the body carries the name as `code`, which existing clients read. */
   readonly isNamedInBody?: true;
-  /** What clients of the field know the error by: the `errorCode` of the body. */
+  /** Name of the error for clients of comparable services: the `errorCode` of the body. */
   readonly errorCode?: string;
 }
 
@@ -269,20 +269,18 @@ export const errorCatalogue = {
 export type ErrorCode = keyof typeof errorCatalogue;
 
 export interface ErrorDetails {
-  /** Where the bad fields were and which they are; `keys` are dotted paths such as `request.url`. */
+  /** Source and names of the bad fields; `keys` are dotted paths such as `request.url`. */
   readonly validation?: {
     readonly source: 'payload' | 'query' | 'params' | 'headers';
     readonly keys: readonly string[];
-    /** What is wrong with each field, for forms; absent where only the message says it. Not part of answers. */
+    /** Problem of each field, for forms; absent if only the message describes it. Not part of responses. */
     readonly problems?: readonly { readonly key: string; readonly message: string }[];
   };
   readonly attributes?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
-/**
- * An error of the catalogue. Its message is written for the user who meets it: what, where, how to fix it.
- */
+/** An error of the catalogue. Its message is written for the affected user: what failed, where, and how to fix it. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly statusCode: number;
@@ -306,23 +304,23 @@ export class AppError extends Error {
   }
 }
 
-/** Whether the database failed, not the request: the same request succeeds once the database is back. */
+/** Whether the database failed rather than the request: the same request succeeds once the database is back. */
 export function isStoreFailure(error: unknown): boolean {
   return error instanceof AppError && ['STORE_UNAVAILABLE', 'STORAGE_FULL'].includes(error.code);
 }
 
-/** Whether clients look for an error by its name, as `code` of the body. */
+/** Whether clients identify an error by its name, as `code` of the body. */
 export function isNamedInBody(code: ErrorCode): boolean {
   const entry: ErrorEntry = errorCatalogue[code];
   return entry.isNamedInBody ?? false;
 }
 
-/** Whatever was thrown, as an Error. */
+/** Converts any thrown value to an Error. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** The `code` of a system or library error (`ECONNREFUSED`, `UND_ERR_ABORTED`, …), if it has one. */
+/** Returns the `code` of a system or library error (`ECONNREFUSED`, `UND_ERR_ABORTED`, …), if present. */
 export function errorCodeOf(thrown: unknown): string | undefined {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return undefined;
   return typeof thrown.code === 'string' ? thrown.code : undefined;

@@ -1,4 +1,4 @@
-/** A text as the inside of an element or of a quoted attribute of HTML. */
+/** Escapes a text for the inside of an HTML element or quoted attribute. */
 export function html(text: string): string {
   const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
   return text.replaceAll(/[&<>"]/g, (character) => entities[character] ?? character);

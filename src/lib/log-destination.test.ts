@@ -21,7 +21,7 @@ describe('standard output', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  /** A pipe that is full and that nobody reads. */
+  /** A full pipe without a reader. */
   function fullPipe(): { readonly reader: number; readonly writer: number } {
     const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
     const writer = openSync(pipe, constants.O_WRONLY);

@@ -2,24 +2,21 @@ import { fstatSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { pino } from 'pino';
 
-/** Where log lines go. Writing never waits and never throws. */
+/** Destination of log lines. Writing never blocks and never throws. */
 export interface LogDestination {
   write(line: string): void;
-  /** Waits until what was written has left, for `graceMs` at most, and gives up what has not. */
+  /** Waits up to `graceMs` until all lines are written, and drops the rest. */
   close(graceMs: number): Promise<void>;
 }
 
-/**
- * Lines that may wait for a reader that does not read, in bytes. What comes on top is dropped and counted.
- */
+/** Backlog for a reader that does not read, in bytes. Further lines are dropped and counted. */
 const maxWaitingBytes = 1024 * 1024;
 
 /**
- * The process's standard output as a destination. A reader that stops reading must never stop the process,
- * neither while it runs nor when it ends. Hence pipes and sockets are written without blocking; a blocking
- * write would sit in one of libuv's threads, and the process could not even exit until it is over. Files and
- * terminals take the ordinary way. To be opened once, by a process that writes nothing else to its standard
- * output; closing it closes that.
+ * The process's standard output as a destination. A reader that stops reading must never stop the process, neither
+ * while it runs nor when it ends. Hence pipes and sockets are written without blocking; a blocking write would occupy
+ * one of libuv's threads, and the process could not exit before it returns. Files and terminals use the ordinary
+ * stream. Open it once, in a process that writes nothing else to standard output; closing it closes standard output.
  */
 export function standardOutput(): LogDestination {
   const stats = fstatSync(1);
@@ -32,7 +29,7 @@ class PipeDestination implements LogDestination {
 
   constructor(fd: number) {
     this.#socket = new Socket({ fd, readable: false, writable: true });
-    // The reader has gone. There is nowhere left to report it.
+    // The reader is gone, and no destination is left for a report.
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.on('drain', () => this.#reportDropped());
     this.#socket.unref();
@@ -73,7 +70,7 @@ class FileDestination implements LogDestination {
 
   constructor(fd: number) {
     this.#stream = pino.destination({ dest: fd, sync: false, minLength: 0, maxLength: maxWaitingBytes });
-    // A full disk, say. Logging is lost then; nothing else shall be.
+    // For example, a full disk: only log lines are lost.
     this.#stream.on('error', () => undefined);
   }
 

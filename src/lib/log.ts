@@ -6,8 +6,8 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 's
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * Keys whose values are never written, wherever a caller puts them. The rule of the house is stronger: nobody
- * logs a check's specification, its variables or a key; this list catches the mistake.
+ * Keys whose values are never written, wherever a caller puts them. The stronger house rule is that no code logs a
+ * check's specification, its variables or a key; this list catches mistakes.
  */
 const neverLogged = [
   'authorization',
@@ -20,8 +20,8 @@ const neverLogged = [
 ];
 
 /**
- * The root logger of a process: JSON lines on stdout, times in ISO 8601, levels as words. A process that must go on and end
- * whatever happens to its stdout gives `standardOutput()` of log-destination.ts and closes it at the end.
+ * Root logger of a process: JSON lines on stdout, times in ISO 8601, levels as words. A process that must keep running
+ * and exit whatever happens to its stdout passes `standardOutput()` of log-destination.ts and closes it at the end.
  */
 export function createLogger(name: string, level: LogLevel, destination?: DestinationStream): Logger {
   return pino(

@@ -1,14 +1,11 @@
-/** A map that keeps entries up to a capacity in all; the least recently used one goes first. */
+/** A map with a total capacity; it evicts the least recently used entries first. */
 export class LruMap<Key, Value> {
   readonly #capacity: number;
   readonly #sizeOf: (value: Value, key: Key) => number;
   readonly #entries = new Map<Key, { readonly value: Value; readonly size: number }>();
   #size = 0;
 
-  /**
-   * @param sizeOf what an entry takes of the capacity; 1 when absent, so that the capacity is a number of
-   * entries.
-   */
+  /** @param sizeOf returns the size of an entry; 1 by default, so that the capacity is a number of entries. */
   constructor(capacity: number, sizeOf: (value: Value, key: Key) => number = () => 1) {
     this.#capacity = capacity;
     this.#sizeOf = sizeOf;
@@ -22,10 +19,7 @@ export class LruMap<Key, Value> {
     return entry.value;
   }
 
-  /**
-   * Keeps an entry, and drops the oldest ones that no longer fit; one larger than the capacity is not kept
-   * either.
-   */
+  /** Stores an entry and evicts the oldest ones that no longer fit, including an entry larger than the capacity. */
   set(key: Key, value: Value): void {
     this.#remove(key);
     const entry = { value, size: this.#sizeOf(value, key) };
@@ -37,10 +31,7 @@ export class LruMap<Key, Value> {
     }
   }
 
-  /**
-   * The value of a key, made and kept when it is not there. What `make` throws is passed on and nothing is
-   * kept.
-   */
+  /** Returns the value of a key; makes and stores it if absent. Stores nothing if `make` throws. */
   getOrMake(key: Key, make: () => Value): Value {
     const known = this.get(key);
     if (known !== undefined) return known;
@@ -53,7 +44,7 @@ export class LruMap<Key, Value> {
     this.#remove(key);
   }
 
-  /** Every value; reading them is no use of their entries. */
+  /** Yields every value without counting as use of its entry. */
   *values(): Generator<Value> {
     for (const { value } of this.#entries.values()) yield value;
   }

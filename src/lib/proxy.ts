@@ -10,8 +10,8 @@ export interface ProxySettings {
 }
 
 /**
- * The proxy on the way to an address, or undefined: HTTPS_PROXY for an https one (HTTP_PROXY where that is not
- * set), HTTP_PROXY for an http one, none where NO_PROXY names its host.
+ * Returns the proxy for an address: HTTPS_PROXY for https (HTTP_PROXY if that is not set), HTTP_PROXY for http,
+ * undefined if NO_PROXY names its host.
  */
 export function proxyUrlOf(address: string, { http, https, except }: ProxySettings): URL | undefined {
   const url = new URL(address);
@@ -20,7 +20,7 @@ export function proxyUrlOf(address: string, { http, https, except }: ProxySettin
   return new URL(proxy);
 }
 
-/** Most programs read the proxy settings in lower case too; upper case wins here when both are set. */
+/** Most programs also read the proxy settings in lower case; upper case wins here when both are set. */
 export function withLowerCaseProxies(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string | undefined>> {
@@ -32,9 +32,8 @@ export function withLowerCaseProxies(
 }
 
 /**
- * Whether a list like NO_PROXY names the host of a URL: its name or address, `.example.com` or
- * `*.example.com` for what lies below, a network such as `10.0.0.0/8`, or `*` for everything; each with a
- * port behind a colon if only that is meant.
+ * Whether a list like NO_PROXY names the host of a URL: its name or address, `.example.com` or `*.example.com` for
+ * subdomains, a network such as `10.0.0.0/8`, or `*` for everything; each with an optional port after a colon.
  */
 export function isExcepted(url: URL, list: string): boolean {
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/(?<=.)\.$/, '');

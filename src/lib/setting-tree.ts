@@ -1,20 +1,17 @@
 import type { z } from 'zod';
 
-/** One setting: the variable it is read from, and how. */
+/** One setting: its variable and its schema. */
 export interface Setting<Schema extends z.ZodType = z.ZodType> {
   readonly variable: string;
   readonly schema: Schema;
 }
 
-/**
- * Settings by name, as the program's parts know them; one statement of each gives its variable, type, default
- * and description.
- */
+/** Settings by the names that the program uses; each declares its variable, type, default and description once. */
 export interface SettingTree {
   readonly [name: string]: Setting | SettingTree;
 }
 
-/** What a tree comes to once it is read. */
+/** Values of a tree once it is read. */
 export type Values<Tree> =
   Tree extends Setting<infer Schema>
     ? z.output<Schema>
@@ -32,7 +29,7 @@ function isSetting(node: Setting | SettingTree): node is Setting {
   return typeof node.variable === 'string';
 }
 
-/** The variables of a tree, for one schema of all of them. */
+/** Returns the variables of a tree, for one schema of all of them. */
 export function shapeOf(tree: SettingTree): Record<string, z.ZodType> {
   return Object.assign(
     {},
@@ -42,7 +39,7 @@ export function shapeOf(tree: SettingTree): Record<string, z.ZodType> {
   );
 }
 
-/** The values of a tree, of the variables that `readEnvironment` has read. */
+/** Returns the values of a tree from the variables that `readEnvironment` has read. */
 export function valuesOf<Tree extends SettingTree>(
   tree: Tree,
   variables: Readonly<Record<string, unknown>>,

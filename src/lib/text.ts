@@ -1,21 +1,19 @@
-/**
- * Stands where a part of a text is missing. Who looks for secrets knows by it that one may be there in part.
- */
+/** Marks a missing part of a text. The search for secrets treats it as a place where one may be cut off. */
 const mark = '…';
 
-/** The beginning of a text, marked where its end is missing; at most `maxLength` characters. */
+/** Returns the beginning of a text, at most `maxLength` characters, with a mark if its end is missing. */
 export function beginningOf(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}${mark}` : text;
 }
 
-/** The end of a text, marked where its beginning is missing; at most `maxLength` characters. */
+/** Returns the end of a text, at most `maxLength` characters, with a mark if its beginning is missing. */
 export function endingOf(text: string, maxLength: number): string {
   return text.length > maxLength ? `${mark}${text.slice(1 - maxLength)}` : text;
 }
 
 /**
- * Whether a text fits a pattern in which `*` stands for any characters, or none. Matches piece by piece
- * instead of by a regular expression, which a pattern of many stars would make slow.
+ * Whether a text fits a pattern in which `*` matches any characters, or none. Compares piece by piece, since a regular
+ * expression would be slow for a pattern of many stars.
  */
 export function matchesGlob(text: string, pattern: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
@@ -35,8 +33,8 @@ export function matchesGlob(text: string, pattern: string): boolean {
 }
 
 /**
- * An address with `***` for the password before its host. A password may hold an `@` as it is, as URL parsers take it:
- * the last one before the path is the one before the host.
+ * Returns an address with `***` for the password before its host. A password may contain a literal `@`, as URL parsers
+ * accept it: the last one before the path precedes the host.
  */
 export function withoutPassword(address: string): string {
   return address.replace(/^(\w[\w+.-]*:\/\/[^\s/?#:@]*):[^\s/?#]*@/, '$1:***@');

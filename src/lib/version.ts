@@ -7,19 +7,19 @@ interface Package {
 
 let found: Package | undefined;
 
-/** The version of this program, from its package.json. */
+/** Returns the version of this program from its package.json. */
 export function packageVersion(): string {
   found ??= find();
   return found.version;
 }
 
-/** Where this package lies, with a slash at its end. */
+/** Returns the folder of this package, with a trailing slash. */
 export function packageFolder(): URL {
   found ??= find();
   return found.folder;
 }
 
-/** Looks upwards for the package `picket`, so that it is found from the sources and from a build in another folder. */
+/** Searches upwards for the package `picket`, so that both the sources and a build in another folder find it. */
 function find(): Package {
   const start = new URL('./', import.meta.url);
   for (let folder = start; ; folder = new URL('../', folder)) {

@@ -13,7 +13,7 @@ const rowsPerPage = 50;
 const filterNames = ['resource', 'operation', 'outcome', 'actorId', 'from', 'to'] as const;
 type Filters = { readonly [Name in (typeof filterNames)[number]]?: string };
 
-/** Who changed what, from where and when. */
+/** Shows the audit log: changes with their actor, address, time and outcome. */
 export async function showAudit(call: PageCall): Promise<View> {
   const { api, viewer, query } = call;
   const filters = filtersOf(query);
@@ -54,7 +54,7 @@ ${table({
   return { title: 'Audit log', main };
 }
 
-/** Only filters that can be: a link that somebody mistyped shows the rest. */
+/** Keeps valid filters only: a mistyped link shows the rest. */
 function filtersOf(query: URLSearchParams): Filters {
   const given = filterNames.flatMap((name) => {
     const value = query.get(name)?.trim() ?? '';
@@ -92,7 +92,7 @@ ${actorId === undefined ? '' : html`<input type="hidden" name="actorId" value="$
 <button class="button" type="submit">Show</button></div></form>`;
 }
 
-/** Where a resource has its page. */
+/** Paths of the pages of resources. */
 const placesOf: Readonly<Record<string, (id: string) => string>> = {
   checks: (id) => path`/checks/${id}`,
   'private-locations': (id) => path`/locations/${id}`,

@@ -17,11 +17,11 @@ interface KeysState {
   readonly problems?: Problems;
   readonly name?: string;
   readonly role?: string;
-  /** A key that was just made. */
+  /** A key that was just created. */
   readonly made?: { readonly name: string; readonly rawKey: string };
 }
 
-/** The API keys of the account, for its admins. */
+/** Shows the API keys of the account to its admins. */
 export async function showKeys(call: PageCall, state: KeysState = {}): Promise<View> {
   const { api, viewer, query, clock } = call;
   const page = Math.min(1_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));

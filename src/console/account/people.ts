@@ -15,14 +15,14 @@ type Person = Member | Invite;
 
 interface PeopleState {
   readonly problems?: Problems;
-  /** What the form of an invitation held. */
+  /** Values of the invitation form. */
   readonly email?: string;
   readonly role?: string;
-  /** A link that was just made. */
+  /** An invitation link that was just created. */
   readonly invited?: { readonly email: string; readonly link: string | null };
 }
 
-/** Members and invitations, and for admins what changes them. */
+/** Shows members and invitations, with forms for admins. */
 export async function showPeople(call: PageCall, state: PeopleState = {}): Promise<View> {
   const { api, viewer } = call;
   const { members } = await api.call(memberRoutes.listOwnMembers, {});

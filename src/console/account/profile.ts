@@ -20,7 +20,7 @@ interface ProfileState {
   readonly newError?: string | undefined;
 }
 
-/** Who is logged in, their sessions, and for members their name, password and accounts. */
+/** Shows the logged-in viewer, their sessions, and for members their name, password and accounts. */
 export async function showProfile(call: PageCall, state: ProfileState = {}): Promise<View> {
   const { viewer, api, clock } = call;
   const person = await personOf(call);
@@ -157,13 +157,13 @@ export async function endOtherSessions(call: PageCall): Promise<PageAnswer> {
   return { goTo: '/account/profile' };
 }
 
-/** Goes on in another account that the person is a member of. */
+/** Switches to another account that the person is a member of. */
 export async function switchAccount(call: PageCall): Promise<PageAnswer> {
   const { store, viewer, form } = call;
   const person = await personOf(call);
   const accounts = person ? await store.members.accountsOf(person.id) : [];
   const session = await store.logins.findById(viewer.sessionId, call.clock.wallMs());
-  // Where groups alone let somebody in, a session that a password began does not lead.
+  // A session begun with a password does not lead to an account that admits members through groups only.
   const wanted =
     session && accounts.find((one) => one.id === form.get('accountId') && roleIn(session, one) !== null);
   if (person && wanted) {

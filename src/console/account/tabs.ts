@@ -9,7 +9,7 @@ const parts = {
   '/account/profile': 'You',
 } as const;
 
-/** The pages of the account, beneath their heading. */
+/** Tabs of the account pages, below their heading. */
 export function accountTabs(shown: keyof typeof parts, { role }: Viewer): Html {
   const visible = Object.entries(parts).filter(([path]) => path !== '/account/keys' || role === 'ADMIN');
   return html`<ul class="tabs" aria-label="Pages of the account">${visible.map(
@@ -29,7 +29,7 @@ export const roleChoices = Object.entries(roleWords)
   .map(([value, word]) => ({ value, word }))
   .toReversed();
 
-/** The first word of what a role is called. */
+/** Returns the short name of a role. */
 export function roleName(role: keyof typeof roleWords): string {
   return roleWords[role].split(':')[0] ?? role;
 }

@@ -6,7 +6,7 @@ import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
 import { accountTabs } from './tabs.ts';
 
-/** What the account has stored, and how long it is kept. */
+/** Shows the stored data of the account and its retention. */
 export async function showUsage({ api, viewer }: PageCall): Promise<View> {
   const account = await api.call(accountRoutes.getOwnAccount, {});
   const usage = await api.call(accountRoutes.getUsage, {});

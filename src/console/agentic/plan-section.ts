@@ -11,7 +11,7 @@ import { changedSteps, stepList } from './steps.ts';
 
 const shownVersions = 10;
 
-/** What forms about the plan of a check do. */
+/** Forms about the plan of a check. */
 export const planPages: readonly Page[] = posts('/checks/:checkId/plans', {
   '/forget': ['Forget the steps', forgetPlans],
   '/restore': ['Restore older steps', restorePlan],
@@ -35,7 +35,7 @@ async function restorePlan({ api, params, form }: PageCall): Promise<PageAnswer>
   return { goTo: path`/checks/${checkId}` };
 }
 
-/** The steps that runs of a check repeat, and what has become of them from version to version. */
+/** Shows the steps that runs of a check repeat, and their changes from version to version. */
 export async function planSection(call: PageCall, checkId: string, type: CheckType): Promise<Content> {
   if (!type.planOf) return '';
   const plans = await call.api.call(checkPlanRoutes.listCheckPlans, { params: { checkId } });
@@ -59,7 +59,7 @@ function newestPart(plan: CheckPlan, checkId: string): Html {
   return html`<p>Version ${plan.version}, ${plan.reason}${model} ${when(plan, checkId)}.</p>${steps}`;
 }
 
-/** What a version changed of the one before it. */
+/** Shows the changes of a version against the previous one. */
 function versionPart(plan: CheckPlan, before: CheckPlan | undefined, checkId: string): Html | '' {
   const [now, then] = [plan, before].map((one) => AgenticPlan.safeParse(one?.content).data);
   if (!now || !then) return '';
@@ -70,7 +70,7 @@ function when({ created_at, checkResultId }: CheckPlan, checkId: string): Html {
   return html`<a href="${path`/checks/${checkId}/runs/${checkResultId}`}">${instant(created_at)}</a>`;
 }
 
-/** Only for what runs would use: the steps of another prompt are looked for anew. */
+/** Offered only for steps that runs would use: after a change of the prompt they find new ones. */
 function restoreForm(
   { api, viewer }: PageCall,
   checkId: string,

@@ -6,12 +6,12 @@ import { type Html, html } from '../html.ts';
 
 const maxShownLength = 400;
 
-/** The steps of a plan, one line each. */
+/** Lists the steps of a plan, one line each. */
 export function stepList(steps: readonly PlanStep[]): Html {
   return html`<ol>${steps.map((step) => html`<li>${words(step)}</li>`)}</ol>`;
 }
 
-/** What has become of the steps of an earlier version. */
+/** Lists the changes to the steps of an earlier version. */
 export function changedSteps(before: readonly PlanStep[], after: readonly PlanStep[]): Html {
   return html`<ul>${planChanges(before, after).map(changeLine)}</ul>`;
 }

@@ -4,7 +4,7 @@ import { table } from '../elements/table.ts';
 import { type Content, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
-/** Objectives whose error budget burns too fast; empty without any. */
+/** Shows objectives whose error budget burns too fast; empty if there are no such objectives. */
 export async function burningSection({ api }: PageCall, now: number): Promise<Content> {
   const burns = await api.call(sloRoutes.listSloBurns, { query: { limit: 100 } });
   if (burns.length === 0) return '';

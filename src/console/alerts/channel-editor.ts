@@ -50,7 +50,7 @@ const quietWords: Words = {
 const flagForm = new Form(ChannelFlags, flagWords);
 const quietForm = new Form(QuietFields, quietWords, 'quietHours.');
 
-/** The config of a type: its secrets are never shown again. */
+/** Form of a type's config, whose secrets are never shown again. */
 function configForm(kind: Channel): Form {
   const secrets = kind.masked.filter(({ flags }) => flags === undefined);
   const words = {
@@ -82,7 +82,7 @@ function bodyOf(kind: Channel<ChannelType>, form: URLSearchParams, stored?: Aler
   };
 }
 
-/** What the inputs hold for a channel, or for a new one. */
+/** Returns the input values of a stored or new channel. */
 function valuesOf(kind: Channel | undefined, channel?: AlertChannel): URLSearchParams {
   const config = kind && configForm(kind);
   return new URLSearchParams(
@@ -96,13 +96,13 @@ function valuesOf(kind: Channel | undefined, channel?: AlertChannel): URLSearchP
   );
 }
 
-/** None where neither time is given. */
+/** Returns null if neither time is given. */
 function quietHoursOf(form: URLSearchParams): Record<string, unknown> | null {
   const { from = '', until = '', ...rest } = quietForm.object(form);
   return from === '' && until === '' ? null : { from, until, ...rest };
 }
 
-/** First the type is chosen, then comes its form. */
+/** Shows the choice of a type, then the form of the chosen type. */
 export function newChannel(
   { query, form, viewer }: PageCall,
   refused?: { readonly values: URLSearchParams; readonly problems: Problems },

@@ -1,10 +1,10 @@
 import { findChannelKind } from '@picket/channels/index.ts';
 import type { Warning } from '@picket/protocol/http/warning.ts';
 
-/** What tells a channel from the others of its type: the first of these that its config has. */
+/** Config fields that identify a channel among those of its type; the first one present is used. */
 const names = ['name', 'address', 'serviceName', 'channel', 'number', 'topic', 'chatId', 'slackChannels'];
 
-/** A channel as people call it. */
+/** Returns the display name of a channel. */
 export function channelName(channel: {
   readonly id: number;
   readonly type: string;
@@ -16,7 +16,7 @@ export function channelName(channel: {
   return `${title}: ${String(given ?? hostOf(config['url']) ?? `no. ${id}`)}`;
 }
 
-/** What is the matter with a channel, where pages have another way out than the API. */
+/** Describes a warning of a channel, with the remedy that pages offer in place of the API's. */
 export function warningWords({ code, message }: Warning): string {
   return code === 'NO_SUBSCRIBER'
     ? 'No check or group is subscribed to this channel, so it gets no notifications. Add subscriptions on its page.'

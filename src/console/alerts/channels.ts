@@ -16,7 +16,7 @@ const { bulkSubscribeAlertChannel, createAlertChannel, deleteAlertChannel, listA
 const { testAlertChannel, updateAlertChannelSubscriptions } = alertChannelRoutes;
 const rowsPerPage = 50;
 
-/** Whom alerts go to, and what keeps them from getting there. */
+/** Shows the alert channels and their problems. */
 export async function listChannels(
   call: PageCall,
   done: { readonly said?: string; readonly isWell?: boolean; readonly problems?: Problems } = {},
@@ -117,7 +117,7 @@ export async function deleteChannel(call: PageCall): Promise<PageAnswer> {
   return { goTo: '/alerts/channels' };
 }
 
-/** What the forms of subscriptions send: `all`, a `tag`, or one check or group, and whether it is on. */
+/** Handles the subscription forms: `all`, a `tag`, or one check or group, and whether it is active. */
 export async function subscribe(call: PageCall): Promise<PageAnswer> {
   const { api, form } = call;
   const { id = '' } = call.params;

@@ -3,7 +3,7 @@ import { attempt, type Problems } from '../forms/problems.ts';
 import type { PageAnswer, PageCall } from '../page.ts';
 import { showOpen } from './open.ts';
 
-/** What the forms of open alerts do; each goes back to what is open then. */
+/** Handlers of the forms on open alerts; each shows the remaining open alerts afterwards. */
 
 export function acknowledge(call: PageCall): Promise<PageAnswer> {
   const { id = '' } = call.params;

@@ -7,13 +7,13 @@ import type { PageCall } from '../page.ts';
 
 const shownAtMost = 100;
 
-/** Open alerts with one cause. */
+/** Open alerts that share one cause. */
 export interface Joined<Alert extends OpenAlert> {
   readonly cause: AlertCause;
   readonly alerts: readonly Alert[];
 }
 
-/** Open alerts by their cause, as far as several have the same one, and the others. */
+/** Groups open alerts by a cause that several of them share; the others stay single. */
 export async function byCause<Alert extends OpenAlert>(
   { api }: PageCall,
   open: readonly Alert[],
@@ -32,7 +32,7 @@ export async function byCause<Alert extends OpenAlert>(
   return { joined, alone: open.filter(({ checkId }) => !known.has(checkId)) };
 }
 
-/** One cause as one line, which opens to its checks. */
+/** Shows one cause as one line that expands to its checks. */
 export function joinedSection<Alert extends OpenAlert>(
   { cause, alerts }: Joined<Alert>,
   now: number,

@@ -11,7 +11,7 @@ import { alertTabs } from './tabs.ts';
 
 const rowsPerPage = 50;
 const dayMs = 86_400_000;
-/** How far back the days go that can be chosen. */
+/** Number of past days to choose from. */
 const shownDays = 7;
 
 const statusWords = {
@@ -22,7 +22,7 @@ const statusWords = {
   QUIET: ['missed', 'Quiet hours'],
 } as const satisfies Readonly<Record<string, readonly [State, string]>>;
 
-/** Every notification with the answer that its receiver gave. */
+/** Shows every notification with the response of its receiver. */
 export async function showLog(call: PageCall): Promise<View> {
   const { api, query, clock } = call;
   const day = Math.min(shownDays, Math.max(0, Number.parseInt(query.get('day') ?? '0', 10) || 0));
@@ -81,7 +81,7 @@ ${table({
   return { main };
 }
 
-/** `ALERT_FAILURE_REMAIN` as people say it. */
+/** Formats `ALERT_FAILURE_REMAIN` for people. */
 export function alertWords(alertType: string): string {
   const words = alertType
     .replace(/^ALERT_/, '')

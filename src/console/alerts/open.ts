@@ -25,7 +25,7 @@ const states: Readonly<Record<OpenAlert['state'], State>> = {
 };
 
 interface OpenRow extends OpenAlert {
-  /** What the last run that did not pass said, and where it is. */
+  /** Failure message and link of the last run that did not pass. */
   readonly cause: {
     readonly sentence: string;
     readonly whatFailed: string | null;
@@ -33,7 +33,7 @@ interface OpenRow extends OpenAlert {
   } | null;
 }
 
-/** What is wrong now, since when, and who looks after it: one cause is one line, however many checks fail by it. */
+/** Shows open problems, their start and their owner: one line per cause, however many checks fail because of it. */
 export async function showOpen(call: PageCall, refused?: Problems): Promise<View> {
   const { api, store, clock } = call;
   const now = clock.wallMs();
@@ -63,7 +63,7 @@ ${await burningSection(call, now)}
 <section><h2>Silences</h2>${silenceTable(call, silences, now)}
 ${api.allows(alertHandlingRoutes.createSilence) ? silenceForm(call.viewer, await store.overviews.choices(call.viewer.accountId), refused) : ''}</section>
 <section><h2>Log</h2>${actionTable(actions, now)}</section>`;
-  // Forms stand in it: it is not replaced under the hands of those who fill them in.
+  // The page contains forms: it is not refreshed while a user fills them in.
   return { main, ...(refused ? { statusCode: refused.statusCode } : {}) };
 }
 

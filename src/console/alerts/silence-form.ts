@@ -11,14 +11,14 @@ const lengths = [
   { value: '10080', word: '1 week' },
 ] as const;
 
-/** Acknowledging, with what one wants to say about it. */
+/** Form to acknowledge an alert with a comment. */
 export function acknowledgeForm(viewer: Viewer, to: string, about: string): Html {
   return html`<details class="confirm"><summary class="button" aria-label="Acknowledge: ${about}">Acknowledge…</summary><form class="confirm-box calm" method="post" action="${to}">${csrfField(viewer)}
 <p>Stops reminders and escalation until the check recovers.</p>${comment()}
 <button class="button primary" type="submit">Acknowledge</button></form></details>`;
 }
 
-/** Silencing one check. */
+/** Form to silence one check. */
 export function silenceOfForm(viewer: Viewer, checkId: string, about: string): Html {
   return html`<details class="confirm"><summary class="button" aria-label="Silence: ${about}">Silence…</summary><form class="confirm-box calm" method="post" action="/alerts/silences">${csrfField(viewer)}<input type="hidden" name="checkId" value="${checkId}">
 <label>For <select name="minutes">${lengths.map(({ value, word }) => html`<option value="${value}">${word}</option>`)}</select></label>${comment()}
@@ -29,7 +29,7 @@ function comment(): Html {
   return html`<label>Reason (visible to others) <input name="comment" maxlength="1000"></label>`;
 }
 
-/** Silencing all checks with a tag, or a location. */
+/** Form to silence all checks with a tag, or a location. */
 export function silenceForm(
   viewer: Viewer,
   choices: { readonly tags: readonly string[]; readonly locations: readonly string[] },

@@ -7,11 +7,11 @@ import { actionButton } from '../forms/action.ts';
 import { type Html, html, path } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
-/** Checks that can be chosen from; of more, tags choose. */
+/** Maximum number of checks in the selection; for more, use tags. */
 const mostChoices = 500;
 const mostRows = 200;
 
-/** What a channel is notified of, and the forms that change it. */
+/** Shows the subscriptions of a channel, with the forms that change them. */
 export async function subscriptionsSection(call: PageCall, channel: AlertChannel): Promise<Html> {
   const { store, viewer, clock } = call;
   const { accountId } = viewer;

@@ -6,7 +6,7 @@ const parts = {
   '/alerts/channels': 'Channels',
 } as const;
 
-/** The pages of alerts, beneath their heading. */
+/** Tabs of the alert pages, below their heading. */
 export function alertTabs(shown: keyof typeof parts): Html {
   return html`<ul class="tabs" aria-label="Pages of alerts">${Object.entries(parts).map(
     ([path, word]) =>

@@ -4,7 +4,7 @@ import { table } from '../elements/table.ts';
 import { type Content, html, path } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
-/** Checks that are not measured at one of their locations; nothing where all are. */
+/** Shows checks that are not measured at one of their locations; empty if all are. */
 export async function unmeasuredSection({ api, store }: PageCall, now: number): Promise<Content> {
   const gaps = await api.call(monitoringGapRoutes.listMonitoringGaps, { query: { limit: 100 } });
   if (gaps.length === 0) return '';

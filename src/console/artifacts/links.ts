@@ -3,7 +3,7 @@ import type { Clock } from '@picket/lib/clock.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import { path } from '../html.ts';
 
-/** How long a file stays open: a day of work, and nothing that is kept for longer opens anything. */
+/** How long a link opens a file: a day of work; an older link opens nothing. */
 const lastsMs = 12 * 3_600_000;
 
 export interface RunOfFiles {
@@ -11,7 +11,7 @@ export interface RunOfFiles {
   readonly resultId: string;
 }
 
-/** What stands in the address of an opened file. */
+/** Parameters in the address of an opened file. */
 export interface OpenedFile extends RunOfFiles {
   readonly sessionId: string;
   /** `until.signature` */
@@ -19,11 +19,10 @@ export interface OpenedFile extends RunOfFiles {
 }
 
 /**
- * Addresses under which the files of one run open without a cookie: what a script or a target wrote is shown
- * where it has none (ADR 29). An address holds the session that it was made for, its end, and a signature of
- * both and the run; it opens the files of that run only, while the session lasts, and for twelve hours at
- * most. The signature is made with the hash that the database keeps of the session's token, which no browser
- * knows.
+ * Addresses that open the files of one run without a cookie: files written by a script or a target are shown where
+ * cookies are absent (ADR 29). An address contains its session, its expiry, and a signature of both and the run; it
+ * opens the files of that run only, while the session lasts, and for twelve hours at most. The signature uses the
+ * stored hash of the session's token, which no browser knows.
  */
 export class FileLinks {
   readonly #store: Store;
@@ -34,7 +33,7 @@ export class FileLinks {
   constructor(options: {
     readonly store: Store;
     readonly clock: Clock;
-    /** The origin of its own that files open at; that of the pages when absent. */
+    /** The separate origin of files; the origin of the pages if absent. */
     readonly artifactsUrl: string | undefined;
     readonly hasTraceViewer: boolean;
   }) {
@@ -45,7 +44,7 @@ export class FileLinks {
     this.#hasTraceViewer = hasTraceViewer;
   }
 
-  /** Makes the addresses of a run's files by their names. */
+  /** Returns a function that creates the addresses of a run's files from their names. */
   async of(
     { sessionId }: { readonly sessionId: string },
     run: RunOfFiles,
@@ -58,13 +57,13 @@ export class FileLinks {
     return (name) => folder + name.split('/').map(encodeURIComponent).join('/');
   }
 
-  /** The address of the trace viewer with a trace, by the address of that; null where it cannot run. */
+  /** Returns the address of the trace viewer for a trace; null if the viewer is unavailable. */
   traceViewer(traceHref: string): string | null {
     if (!this.#hasTraceViewer || this.#base === '') return null;
     return `${this.#base}/trace-viewer/index.html?${new URLSearchParams({ trace: traceHref })}`;
   }
 
-  /** Whose files an address opens; null where it is made up, or its time or its session is over. */
+  /** Returns the account of an address; null if it is forged, or its time or session has ended. */
   async accountOf({ sessionId, pass, ...run }: OpenedFile): Promise<string | null> {
     const now = this.#clock.wallMs();
     const [until = '', given = ''] = pass.split('.');
@@ -76,7 +75,7 @@ export class FileLinks {
   }
 }
 
-/** The path that all files of a run lie under, so that those of a report find each other. */
+/** Returns the common path of a run's files, so that the files of a report find each other. */
 export function folderOf({ sessionId, pass, checkId, resultId }: OpenedFile): string {
   return path`/artifacts/${sessionId}/${pass}/${checkId}/${resultId}/`;
 }

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 
 /**
- * Keeps the address of files apart from that of the pages: only files and the trace viewer are served there,
- * so that nothing of the pages or the API has the origin that traces are shown at.
+ * Separates the origin of files from that of the pages: it serves only files and the trace viewer, so that neither the
+ * pages nor the API share an origin with displayed traces.
  */
 export function isElsewhere(artifactsUrl: string): (request: FastifyRequest) => string | undefined {
   const { host } = new URL(artifactsUrl);

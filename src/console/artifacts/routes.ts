@@ -19,14 +19,14 @@ export interface FilePagesDeps {
   readonly artifactStore: ArtifactStore;
   readonly links: FileLinks;
   readonly transfers: RawTransfers;
-  /** Where files open, apart from the pages; without it there is no trace viewer. */
+  /** Separate origin of files; without it there is no trace viewer. */
   readonly artifactsUrl?: string | undefined;
   readonly viewer: TraceViewerFiles | undefined;
 }
 
 /**
- * Reports keep settings in the browser's storage, which a sandbox refuses with an error that leaves them
- * blank: they get one that lasts as long as their page.
+ * Reports store settings in the browser's storage, which a sandbox refuses with an error that leaves them blank: this
+ * replaces it with a storage for the lifetime of the page.
  */
 const storage = Buffer.from(
   `<!doctype html><script>for (const name of ['localStorage', 'sessionStorage']) {
@@ -37,7 +37,7 @@ Object.defineProperty(window, name, { value: Object.create(own) }); }</script>
 `,
 );
 
-/** Files of runs where nothing of the pages is in their reach, and the trace viewer next to them. */
+/** Serves files of runs isolated from the pages, along with the trace viewer. */
 export function addFilePages(app: FastifyInstance, deps: FilePagesDeps): void {
   app.setErrorHandler((thrown: Error, _request, reply) => {
     const [status, said] =
@@ -48,7 +48,7 @@ export function addFilePages(app: FastifyInstance, deps: FilePagesDeps): void {
     '/artifacts/:sessionId/:pass/:checkId/:resultId/*',
     async (request, reply) => {
       const { params } = request;
-      // A worker would stay, and answer for other files of its folder.
+      // A worker would persist and respond for other files of its folder.
       if (request.headers['service-worker'] !== undefined) {
         throw new AppError('BAD_LINK', 'A file of a run cannot be a service worker.');
       }
@@ -89,8 +89,8 @@ function send(row: ArtifactRow, sending: Sending): Promise<void> {
 }
 
 /**
- * What holds a file: it may run scripts, as a report must, but as a stranger to every origin (no cookie, no
- * storage, no other page), and loads nothing but the files of its own run.
+ * Sandboxes a file: it may run scripts, as a report must, but without access to any origin (no cookie, no storage, no
+ * other page), and loads only the files of its own run.
  */
 function headersOf(row: ArtifactRow, request: FastifyRequest): Record<string, string> {
   const own = `${request.protocol}://${request.host}${folderOf(request.params as OpenedFile)}`;
@@ -113,7 +113,7 @@ function headersOf(row: ArtifactRow, request: FastifyRequest): Record<string, st
       "frame-ancestors 'none'",
     ].join('; '),
     'referrer-policy': 'no-referrer',
-    // Its parts are asked for by a stranger, which is what the sandbox makes of it. The address is the key.
+    // The sandbox requests the parts of a report from an opaque origin. The address is the credential.
     'access-control-allow-origin': '*',
     'cross-origin-resource-policy': 'cross-origin',
     'cache-control': 'private, no-cache',

@@ -19,12 +19,12 @@ const types: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 };
 
-/** Where each of its files is, by the name that it has for the viewer. */
+/** Locations of the files, by their names in the viewer. */
 export type TraceViewerFiles = ReadonlyMap<string, string>;
 
 /**
- * Serves Playwright's trace viewer as it came with Playwright. It needs an origin, for its service worker,
- * and what it shows comes from traces: it runs at the address of files only, never at that of the pages.
+ * Serves Playwright's trace viewer unchanged. It needs an origin for its service worker, and displays content of
+ * traces: it runs on the origin of files only, never on that of the pages.
  */
 export function addTraceViewer(app: FastifyInstance, files: TraceViewerFiles, { host }: URL): void {
   app.get<{ Params: { '*': string } }>('/trace-viewer/*', async (request, reply) => {
@@ -45,7 +45,7 @@ export function addTraceViewer(app: FastifyInstance, files: TraceViewerFiles, { 
   });
 }
 
-/** The viewer loads its own files and what comes from the trace, and sends nothing anywhere. */
+/** The viewer loads its own files and the contents of the trace, and sends no data to other hosts. */
 function policyOf(document: string): string {
   const inline = [...document.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(
     ([, script = '']) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`,
@@ -68,9 +68,9 @@ function policyOf(document: string): string {
 }
 
 /**
- * The files of the newest viewer that is installed: one shows traces of its own version and older ones.
+ * Returns the files of the newest installed viewer: it shows traces of its own version and older ones.
  *
- * @returns undefined where no Playwright is installed.
+ * @returns undefined if Playwright is not installed.
  */
 export function findTraceViewer(): TraceViewerFiles | undefined {
   const [newest] = installedPlaywrights().sort((left, right) => (gt(left.version, right.version) ? -1 : 1));
@@ -78,7 +78,7 @@ export function findTraceViewer(): TraceViewerFiles | undefined {
   return new Map(globSync('**/*.*', { cwd: newest.folder }).map((name) => [name, join(newest.folder, name)]));
 }
 
-/** Playwright comes with the runtimes of scripts; where sources run, also with what they are tested with. */
+/** Playwright is installed with the script runtimes; next to sources, also as a test dependency. */
 function installedPlaywrights(): { version: string; folder: string }[] {
   const runtimes = fileURLToPath(new URL('runtimes', packageFolder()));
   const manifests = globSync('*/node_modules/playwright-core/package.json', { cwd: runtimes }).map((name) =>
@@ -88,7 +88,7 @@ function installedPlaywrights(): { version: string; folder: string }[] {
   try {
     manifests.push(resolve('playwright-core/package.json'));
   } catch {
-    // Images have the runtimes only.
+    // Images contain the runtimes only.
   }
   return manifests.flatMap((manifest) => {
     const folder = join(dirname(manifest), 'lib/vite/traceViewer');

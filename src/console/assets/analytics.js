@@ -1,4 +1,4 @@
-// What Google Analytics expects of a page that it counts the readers of.
+// Initialization that Google Analytics expects on a page.
 {
   const { tag } = document.currentScript.dataset;
   globalThis.dataLayer = globalThis.dataLayer || [];

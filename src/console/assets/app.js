@@ -1,5 +1,4 @@
-// What pages do beyond what they show without scripts: times of the reader's zone, filters without a button,
-// and pages that follow what happens.
+// Enhancements of pages that also work without scripts: local times, filters without a button, and live updates.
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const formats = {
@@ -13,10 +12,10 @@
     today: new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }),
   };
 
-  /** Charts that are listened to: pages that follow what happens keep their elements. */
+  /** Charts with listeners: live pages keep their elements. */
   const brushed = new WeakSet();
 
-  /** Times in the reader's zone; UTC stays at hand in the tooltip. */
+  /** Shows times in the reader's zone, and UTC in the tooltip. */
   function showTimes(root) {
     for (const element of root.querySelectorAll('time[datetime]:not([data-ago], [data-day])')) {
       const at = new Date(element.dateTime);
@@ -28,8 +27,8 @@
   }
 
   /**
-   * Lets a stretch of a chart be chosen, by pointer or by keys, and shows it. What is chosen is a share of the
-   * plot, 0 to 1; the sheet drawn over it is the chart's own.
+   * Makes a range of a chart selectable by pointer or keys, and shows it. The selection is a share of the plot, 0 to 1;
+   * the chart itself provides the overlay.
    */
   function brush(chart) {
     brushed.add(chart);
@@ -69,7 +68,7 @@
       isDown = false;
       show();
     });
-    // A click at the end of a drag would follow the column below it.
+    // A click at the end of a drag would follow the link of the column below it.
     svg.addEventListener('click', (event) => Math.abs(end - start) >= 0.005 && event.preventDefault(), true);
     chart.addEventListener('keydown', (event) => {
       const step = { ArrowLeft: -0.02, ArrowRight: 0.02 }[event.key];
@@ -84,10 +83,10 @@
     });
   }
 
-  /** How many lines a place for scripts has is shown beside it; both move together. */
+  /** Shows line numbers next to a script field; both scroll together. */
   const numbered = new WeakMap();
   function numberLines(area) {
-    // A page that was changed in place may keep the area without what stood around it.
+    // A page updated in place may keep the area without its surroundings.
     numbered.get(area)?.abort();
     const over = new AbortController();
     numbered.set(area, over);
@@ -110,7 +109,7 @@
     area.addEventListener('input', count, { signal });
     area.addEventListener('scroll', count, { signal });
     count();
-    // Tab indents; after Escape it goes on to the next field, as it does everywhere else.
+    // Tab indents; after Escape it moves to the next field, as elsewhere.
     let leaves = false;
     const setLeaves = (value) => {
       leaves = value;
@@ -126,7 +125,7 @@
     area.addEventListener('keydown', onKey, { signal });
   }
 
-  /** Two spaces more or less at each line of what is chosen; with nothing chosen, two spaces at the caret. */
+  /** Indents or unindents each selected line by two spaces; without a selection, inserts two spaces at the caret. */
   function indent(area, isLess) {
     const { selectionStart: from, selectionEnd: to, value } = area;
     const insert = (text) => document.execCommand('insertText', false, text);
@@ -140,7 +139,7 @@
     area.setSelectionRange(from === to ? start + changed.length : start, start + changed.length);
   }
 
-  /** Puts the present state of this page in the place of what is shown; focus and open details stay. */
+  /** Replaces the content of the page by its current state; focus and open details stay. */
   function refresh(news) {
     const target = document.querySelector('#main');
     if (!target || target.querySelector('dialog[open]')) return;
@@ -148,7 +147,7 @@
     htmx.ajax('GET', location.href, { target: '#main', select: '#main', swap: 'outerMorph', headers });
   }
 
-  /** Listens while the page can be seen: hidden ones would only take a connection. */
+  /** Listens while the page is visible: a hidden one would only occupy a connection. */
   function follow(url) {
     let source;
     const start = () => {
@@ -169,7 +168,7 @@
     start();
   }
 
-  /** Sends what a form holds into its preview, a moment after the last change. */
+  /** Sends the form to its preview shortly after the last change. */
   let timer;
   function preview() {
     clearTimeout(timer);
@@ -182,7 +181,7 @@
     if (event.target.form?.querySelector('[formtarget="preview"]')) preview();
   });
 
-  /** After each state of the page. */
+  /** Runs after each update of the page. */
   function arrange() {
     showTimes(document);
     for (const chart of document.querySelectorAll('[data-brush]')) {

@@ -8,13 +8,13 @@ import type { Range } from './range.ts';
 
 const mostGroups = 100;
 
-/** An error, and how many runs of the range failed by it. */
+/** An error with its number of failed runs in the range. */
 interface ErrorInRange {
   readonly group: ErrorGroup;
   readonly runs: number;
 }
 
-/** The errors of a check that ended runs of a range, those of most runs first. */
+/** Returns the errors that ended runs of a check in a range, by descending number of runs. */
 export async function errorsIn(
   { api, store }: PageCall,
   checkId: string,

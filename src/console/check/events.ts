@@ -9,7 +9,7 @@ import { type Content, html, path } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import type { Range } from './range.ts';
 
-/** More signs on the axis of a chart say nothing any more. */
+/** Limit of signs on the axis of a chart, beyond which it becomes unreadable. */
 const mostEvents = 200;
 const shownAlerts = 20;
 
@@ -18,7 +18,7 @@ export interface Events {
   readonly section: Content;
 }
 
-/** Alerts of a check, incidents that it opened, and those that people opened for its service, in a range. */
+/** Returns alerts of a check, incidents that it opened, and manual incidents of its service, in a range. */
 export async function eventsIn(
   { store, viewer }: PageCall,
   { id: checkId, definition }: Pick<Check, 'id' | 'definition'>,
@@ -54,7 +54,7 @@ export async function eventsIn(
   return { marks, section: alertSection(alerts) };
 }
 
-/** The service whose incidents its failures open. */
+/** Returns the service whose incidents the failures of a check open. */
 function serviceOf({ triggerIncident }: Check['definition']): string | undefined {
   if (typeof triggerIncident !== 'object' || triggerIncident === null) return undefined;
   return 'serviceId' in triggerIncident ? String(triggerIncident.serviceId).toLowerCase() : undefined;
@@ -89,7 +89,7 @@ function alertSection(alerts: readonly AlertRow[]): Content {
   );
 }
 
-/** `ALERT_DEGRADED_RECOVERY` as people say it. */
+/** Formats `ALERT_DEGRADED_RECOVERY` for people. */
 function alertWords(type: string): string {
   const words = type
     .replace(/^ALERT_/, '')

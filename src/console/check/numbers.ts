@@ -14,7 +14,7 @@ import { type Range, rangeQuery } from './range.ts';
 const buckets = 72;
 const minuteMs = 60_000;
 
-/** Phases that follow each other and add up to the response time, as types call them. */
+/** Consecutive phases that add up to the response time, by their names in check types. */
 const stacked: Readonly<Record<string, readonly [name: string, kind: Phase['kind']]>> = {
   wait: ['Waiting for a connection', 'wait'],
   dns: ['Name (DNS)', 'dns'],
@@ -28,7 +28,7 @@ const stacked: Readonly<Record<string, readonly [name: string, kind: Phase['kind
 
 type Row = Readonly<Record<string, number | string | null>>;
 
-/** The figures of a check over a range, with their trend over time and by place. */
+/** Shows the figures of a check over a range, with their trend over time and by location. */
 export async function numberSections(
   call: PageCall,
   {
@@ -40,7 +40,7 @@ export async function numberSections(
     readonly checkId: string;
     readonly type: CheckType;
     readonly range: Range;
-    /** Asked for at the same time. */
+    /** Queried concurrently. */
     readonly marks: Promise<readonly ChartMark[]>;
   },
 ): Promise<{ summary: Html; sections: Content[] }> {
@@ -170,7 +170,7 @@ function markLegend(marks: readonly ChartMark[]): Content {
   );
 }
 
-/** How much of what was due is known, and what came in the way. */
+/** Describes the measured share of the due slots, and reasons for the rest. */
 function coverageWords(coverage: Coverage): string {
   const { due, open, missed, errors, maintenance } = coverage;
   const measured = measuredShare(coverage);

@@ -24,7 +24,7 @@ import { type Range, rangeNames, rangeOf, ranges } from './range.ts';
 import { retryWords } from './retries.ts';
 import { slotSection, slotsIn } from './slots.ts';
 
-/** As many as a row of the overview has. */
+/** The same number as in a row of the overview. */
 const recentSlots = 30;
 
 export const checkPages: readonly Page[] = [
@@ -76,7 +76,7 @@ ${slotSection(slots)}${numbers.sections}${errorSection(groups, now)}${events.sec
   return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
 }
 
-/** Why the newest run that did not pass did not, as the overview says it. */
+/** Shows why the newest run that did not pass failed, in the words of the overview. */
 async function whyNotWell({ store, clock }: PageCall, checkId: string, state: State): Promise<Content> {
   if (state !== 'failed' && state !== 'error') return '';
   const slots =
@@ -85,7 +85,7 @@ async function whyNotWell({ store, clock }: PageCall, checkId: string, state: St
   return bad ? html`<p class="cause">${runCause(factsOf(bad))}</p>` : '';
 }
 
-/** The other locations make the state of the check. */
+/** The other locations determine the state of the check. */
 function notMeasuredNotice(standing: StandingCheck | undefined): Content {
   if (!standing || standing.state === 'not-measured' || standing.notMeasuredAt.length === 0) return '';
   return html`<p class="notice">Not measured at ${visible(shortened(standing.notMeasuredAt.join(', '), 200))}.</p>`;
@@ -96,7 +96,7 @@ function editLink({ api }: PageCall, checkId: string): Content {
   return html`<a class="button" href="${path`/checks/${checkId}/edit`}">Edit</a>`;
 }
 
-/** Milliseconds from one slot to the next; 0 for checks that come by themselves. */
+/** Returns the milliseconds from one slot to the next; 0 for checks without a schedule. */
 function intervalMs(check: Readonly<Record<string, unknown>>): number {
   const { frequency, frequencyOffset } = check;
   if (typeof frequency !== 'number') return 0;
@@ -111,12 +111,12 @@ function rangeLinks(checkId: string, range: Range): Html {
 <details class="own-range"><summary>Other range</summary><form method="get" action="${path`/checks/${checkId}`}">${rangeField('from', 'From (UTC)', range.from)}${rangeField('to', 'To (UTC)', range.to)}<button class="button" type="submit">Show</button></form></details></nav>`;
 }
 
-/** The value holds its seconds and its zone: what is sent is read as it is. */
+/** The value includes seconds and zone: the sent text is parsed unchanged. */
 function rangeField(name: string, label: string, at: number): Html {
   return textField({ name, label, value: `${new Date(at).toISOString().slice(0, 19)}Z` });
 }
 
-/** How far a run is that somebody asked for. */
+/** Shows the progress of an on-demand run. */
 async function sessionNotice({ api }: PageCall, checkId: string, id: string | null): Promise<Content> {
   if (id === null) return '';
   const session = await api.call(checkSessionRoutes.getCheckSession, { params: { id } });

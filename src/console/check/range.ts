@@ -2,7 +2,7 @@ import { parseTimestamp } from '@picket/protocol/http/query.ts';
 
 const hourMs = 3_600_000;
 
-/** The ranges to choose from. */
+/** The selectable ranges. */
 export const ranges = {
   '1h': { word: '1 hour', ms: hourMs },
   '6h': { word: '6 hours', ms: 6 * hourMs },
@@ -13,20 +13,20 @@ export const ranges = {
 export type RangeName = keyof typeof ranges;
 export const rangeNames = Object.keys(ranges) as RangeName[];
 
-/** What is looked at: a named range up to now, or one that was chosen by hand. */
+/** The selected period: a named range up to now, or a custom one. */
 export interface Range {
   readonly name: RangeName | null;
   readonly from: number;
   readonly to: number;
 }
 
-/** About as many bars as fit on a screen. */
+/** Number of bars that approximately fit on a screen. */
 const wantedBars = 400;
 
 /**
- * The range of a request. Without one it is the longest that shows each run of the check on one screen.
+ * Returns the range of a request; by default the longest that shows each run of the check on one screen.
  *
- * @param slotMs milliseconds between two slots of the check, all its places taken together.
+ * @param slotMs milliseconds between two slots of the check, all its locations taken together.
  */
 export function rangeOf(query: URLSearchParams, slotMs: number, now: number): Range {
   const [from, to] = [parseTimestamp(query.get('from') ?? ''), parseTimestamp(query.get('to') ?? '')];
@@ -37,7 +37,7 @@ export function rangeOf(query: URLSearchParams, slotMs: number, now: number): Ra
   return { name, from: now - ranges[name].ms, to: now + 1 };
 }
 
-/** The query that asks for the same range again. */
+/** Returns the query that selects the same range again. */
 export function rangeQuery({ name, from, to }: Range): Record<string, string> {
   if (name !== null) return { range: name };
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };

@@ -6,7 +6,7 @@ import { retryRules } from '@picket/service/runs/retries.ts';
 import { counted, duration } from '../elements/format.ts';
 import type { PageCall } from '../page.ts';
 
-/** What really happens after a failed attempt: the strategy of the check or its group, or the one retry of `doubleCheck`. */
+/** Describes the effective retries: by the strategy of the check or its group, or the one retry of `doubleCheck`. */
 export async function retryWords({ store }: PageCall, check: Check, type: CheckType): Promise<string> {
   const [effective] = await withGroups(store, [check]);
   const { retryStrategy, doubleCheck, runParallel } = effective?.definition ?? check.definition;

@@ -10,11 +10,11 @@ import type { PageCall } from '../page.ts';
 import type { Range } from './range.ts';
 
 const pageLimit = 1_000;
-/** More bars are no picture any more, and slow to load. */
+/** More bars would be unreadable and slow to load. */
 const mostSlots = 2_000;
 const barsPerLine = 150;
 
-/** The slots of a check in a range, newest first, as many as can be shown. */
+/** Returns the slots of a check in a range, newest first, up to the display limit. */
 export async function slotsIn(
   { api, store }: PageCall,
   checkId: string,
@@ -40,7 +40,7 @@ export async function slotsIn(
   return { slots, areMore };
 }
 
-/** Every slot of the range as one bar, one strip for each place. */
+/** Shows every slot of the range as one bar, with one strip per location. */
 export function slotSection({ slots, areMore }: { slots: readonly SlotFacts[]; areMore: boolean }): Content {
   if (slots.length === 0)
     return section('Every run', html`<p class="empty">No runs were due in this range.</p>`, 'runs');
@@ -61,7 +61,7 @@ export function slotSection({ slots, areMore }: { slots: readonly SlotFacts[]; a
   );
 }
 
-/** Lines of bars, oldest first, each with the time it begins at. */
+/** Splits bars into lines, oldest first, each with its start time. */
 function lines(slots: readonly SlotFacts[]): Html[] {
   const list: Html[] = [];
   for (let start = 0; start < slots.length; start += barsPerLine) {

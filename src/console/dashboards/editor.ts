@@ -60,11 +60,11 @@ export interface DashboardForm {
   readonly values?: URLSearchParams;
   readonly problems?: Problems;
   readonly isSaved?: boolean;
-  /** A key that was made just now: in this answer and nowhere else. */
+  /** A key that was just created: shown in this response only. */
   readonly newKey?: string;
 }
 
-/** The form of a dashboard, new or stored, with the dashboard as it would be. */
+/** Shows the form of a new or stored dashboard, with a preview. */
 export async function dashboardEditor(call: PageCall, shown: DashboardForm = {}): Promise<View> {
   const { api, viewer, params, reply } = call;
   const { id } = params;
@@ -122,7 +122,7 @@ export async function saveDashboard(call: PageCall): Promise<PageAnswer> {
       : api.call(updateDashboard, { params: { dashboardId: id }, body }),
   );
   if (problems) return dashboardEditor(call, { values: form, problems });
-  // A key that was there before is masked, and no news.
+  // An existing key is masked and not shown.
   const newKey = before?.isPrivate ? undefined : done.keys[0]?.rawKey;
   if (newKey !== undefined) {
     return dashboardEditor({ ...call, params: { id: done.dashboardId } }, { isSaved: true, newKey });

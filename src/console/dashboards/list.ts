@@ -11,7 +11,7 @@ import type { PageCall, View } from '../page.ts';
 const { createDashboard, listDashboards: listRoute } = dashboardRoutes;
 const rowsPerPage = 50;
 
-/** All dashboards: where each is, which checks it shows, and who may see it. */
+/** Lists all dashboards with their address, checks and visibility. */
 export async function listDashboards({ api, query }: PageCall): Promise<View> {
   const page = Math.min(100_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));
   const { entries: dashboards, total } = await api.list(listRoute, { query: { limit: rowsPerPage, page } });

@@ -5,7 +5,7 @@ import { dashboardDocument } from '../public/dashboards/files.ts';
 import { sendPreview } from '../public/previewed.ts';
 import { bodyOf } from './editor.ts';
 
-/** The first page of the dashboard as the form would make it; nothing is saved. */
+/** Shows the first page of the dashboard with the form's values, without saving. */
 export async function previewDashboard(call: PageCall): Promise<PageAnswer> {
   const { api, form, assets } = call;
   const { done: data, problems } = await attempt(() =>

@@ -10,8 +10,8 @@ interface Subscription {
 }
 
 /**
- * Two things are easier for people than as the API has them: periods below a minute are a frequency of 0 with an
- * offset, and subscriptions are objects. A form shows one list of periods, and boxes for channels.
+ * Forms simplify two fields of the API: periods below a minute are a frequency of 0 with an offset, and subscriptions
+ * are objects. A form shows one list of periods, and checkboxes for channels.
  */
 export function withFormFields(fields: readonly Field[]): Field[] {
   return fields.map((field): Field => {
@@ -28,7 +28,7 @@ function periods(options: readonly Scalar[]): Scalar[] {
   return options.flatMap((option) => (option === 0 ? subMinutePeriodsSeconds.map(subMinute) : [option]));
 }
 
-/** What periods are called. */
+/** Names of periods. */
 export const periodWords: Readonly<Record<string, string>> = {
   ...Object.fromEntries(subMinutePeriodsSeconds.map((one) => [subMinute(one), `every ${one} seconds`])),
   ...Object.fromEntries(
@@ -45,7 +45,7 @@ export const periodWords: Readonly<Record<string, string>> = {
   ),
 };
 
-/** A definition as the form has it. */
+/** Converts a definition to form fields. */
 export function asShown(definition: Entry): Entry {
   const { frequency, frequencyOffset, alertChannelSubscriptions } = definition;
   return {
@@ -57,12 +57,12 @@ export function asShown(definition: Entry): Entry {
   };
 }
 
-/** And back. */
+/** Converts form fields to a definition. */
 export function asWritten(shown: Entry, stored: Entry = {}): Record<string, unknown> {
   const written: Record<string, unknown> = { ...shown };
   const period = /^0\/(\d+)$/.exec(String(shown['frequency']));
   if (period) Object.assign(written, { frequency: 0, frequencyOffset: Number(period[1]) });
-  // An offset belongs to its frequency: the service chooses a fitting one.
+  // An offset belongs to its frequency: the service chooses a suitable one.
   else if (shown['frequency'] !== stored['frequency']) delete written['frequencyOffset'];
   if (Array.isArray(shown['alertChannelSubscriptions'])) {
     const before = (stored['alertChannelSubscriptions'] ?? []) as Subscription[];
@@ -79,7 +79,7 @@ export function asWritten(shown: Entry, stored: Entry = {}): Record<string, unkn
   return written;
 }
 
-/** Channels that are switched off for the check stay so until their box is ticked. */
+/** Channels disabled for the check stay disabled until their box is ticked. */
 function subscriptionsOf(ids: readonly number[], before: readonly Subscription[]): readonly Subscription[] {
   if (isDeepStrictEqual(ids.toSorted(byNumber), activeIds(before).sort(byNumber))) return before;
   const off = before.filter(({ alertChannelId, activated }) => !activated && !ids.includes(alertChannelId));

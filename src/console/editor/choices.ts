@@ -8,13 +8,13 @@ import { visible } from '../elements/text.ts';
 import { healthBadge } from '../locations/health.ts';
 import type { PageCall } from '../page.ts';
 
-/** Of longer lists, what is not shown can be written over the API. */
+/** Longer lists are truncated; the API accepts the entries that are not shown. */
 const pageLimit = 100;
 const wordLength = 80;
 
 export type Choices = ReadonlyMap<string, readonly Choice[]>;
 
-/** What checks and groups of the account can name, by the patterns of the fields that name it. */
+/** Returns the resources that checks and groups may reference, by the patterns of the referencing fields. */
 export async function choicesOf(call: PageCall): Promise<Choices> {
   const { api, store, viewer } = call;
   const page = { query: { limit: pageLimit } };
@@ -43,7 +43,7 @@ export async function choicesOf(call: PageCall): Promise<Choices> {
   ]);
 }
 
-/** Private locations, each with its health: where nothing can be measured, people see it before they save. */
+/** Returns private locations with their health: users see before saving where nothing can be measured. */
 export async function locationChoices({ api, clock }: PageCall): Promise<Choice[]> {
   const locations = await api.call(privateLocationRoutes.listPrivateLocations, { query: {} });
   return locations.map((location) => ({

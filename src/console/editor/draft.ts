@@ -7,24 +7,24 @@ import { asShown, asWritten } from './adapters.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** What somebody is about to save: as the API has it, and as the inputs of the form do. */
+/** An unsaved definition, in the form of the API and as form inputs. */
 export interface Draft {
   readonly definition: Record<string, unknown>;
   readonly values: URLSearchParams;
 }
 
-/** The form of a definition. */
+/** Creates the draft of a definition. */
 export function draftOf(fields: readonly Field[], definition: Entry): Draft {
   return { definition: { ...definition }, values: valuesOf(fields, asShown(definition)) };
 }
 
-/** What a form says. Rows are numbered anew, as the API will number them in what it says about them. */
+/** Creates a draft from a form. Renumbers rows as the API will in its messages. */
 export function typedDraft(fields: readonly Field[], form: URLSearchParams, stored?: Entry): Draft {
   const shown = objectOf(fields, form, stored && asShown(stored));
   return { definition: asWritten(shown, stored), values: valuesOf(fields, shown) };
 }
 
-/** The fields of a draft that are not as they are stored. */
+/** Returns the fields of a draft that differ from the stored ones. */
 export function changesOf(draft: Draft, stored: Entry): Record<string, unknown> {
   const changed = Object.entries(draft.definition).filter(
     ([key, value]) => !isDeepStrictEqual(value, stored[key]),
@@ -32,7 +32,7 @@ export function changesOf(draft: Draft, stored: Entry): Record<string, unknown> 
   return Object.fromEntries(changed);
 }
 
-/** A form with one row more, or one less; the form as it is where that is not what was asked for. */
+/** Adds or removes a row of a form as the action requests; any other action changes nothing. */
 export function withRows(values: URLSearchParams, action: string): URLSearchParams {
   const [verb, name = '', number] = action.split(' ');
   const prefix = `${name}.`;
@@ -57,7 +57,7 @@ export function withRows(values: URLSearchParams, action: string): URLSearchPara
   );
 }
 
-/** The inputs whose stored values are not shown: left empty, those stay. */
+/** Returns the inputs whose stored values are hidden: left empty, they keep their values. */
 export function hiddenInputs(masked: readonly MaskedValue[], definition: Entry, stored: Entry): Set<string> {
   const names = masked.flatMap(({ path, flags }) => {
     const name = path.join('.');
@@ -73,8 +73,8 @@ export function hiddenInputs(masked: readonly MaskedValue[], definition: Entry, 
 }
 
 /**
- * Values that would be lost: they were hidden under another name or another flag, or in the check that this one
- * was copied from, and nobody typed them again.
+ * Returns the values that would be lost: they were hidden under another name or flag, or in the copied check, and must
+ * be entered again.
  */
 export function lostSecrets(
   masked: readonly MaskedValue[],

@@ -37,7 +37,7 @@ export async function editCheck(call: PageCall): Promise<View> {
   return editForm(call, check, { draft: draftOf(checkPlan(typeOf(check)).fields, check) });
 }
 
-/** Saves what was changed; nothing else is written. */
+/** Saves only the changed fields. */
 export async function saveCheck(call: PageCall): Promise<PageAnswer> {
   const { api, form } = call;
   const { checkId = '' } = call.params;
@@ -60,7 +60,7 @@ export async function saveCheck(call: PageCall): Promise<PageAnswer> {
     api.call(updateCheck, { params: { id: checkId }, query: { unchangedSince: base }, body: changes }),
   );
   if (!problems) return { goTo: path`/checks/${checkId}` };
-  // The form is then of what is stored now: who saves again has seen it.
+  // The form now refers to the current version: a user who saves again has seen it.
   const now = (await ifThere(storedCheck(call, checkId))) ?? check;
   const said = versionOf(now) === base ? undefined : overtaken(call, now, changesOf(draft, now));
   return editForm(call, now, { draft, problems, said, tried });
@@ -128,7 +128,7 @@ async function editForm(
   return { title: `Edit: ${name}`, main, ...(problems ? { statusCode: problems.statusCode } : {}) };
 }
 
-/** What can be done with a check besides changing it. */
+/** Other actions on a check. */
 function otherActions({ viewer }: PageCall, check: Entry, here: string): Html {
   const isOn = check['activated'] === true;
   return html`<div class="row-actions"><a class="button" href="${withQuery('/checks/new', { from: String(check['id']) })}">Duplicate</a>${actionButton(
@@ -147,7 +147,7 @@ function otherActions({ viewer }: PageCall, check: Entry, here: string): Html {
   })}</div>`;
 }
 
-/** What is about one field stands there. */
+/** Warnings about one field are shown at that field. */
 function warningsOf(check: Entry): Html {
   const warnings = (check['warnings'] ?? []) as readonly Warning[];
   return html`${warnings.map(({ message, field }) => (field === undefined ? html`<p class="notice">${message}</p>` : ''))}`;

@@ -10,16 +10,16 @@ import type { FormPlan } from './sections.ts';
 import type { Entry } from './stored.ts';
 import { startTry } from './tryout.ts';
 
-/** A form after one of its buttons that save nothing. */
+/** A form after a button that saves nothing. */
 export interface ChangedForm {
   readonly draft: Draft;
   readonly problems?: Problems | undefined;
   readonly said?: Content;
-  /** The session of the last try. */
+  /** The session of the last test run. */
   readonly tried?: string | undefined;
 }
 
-/** Does what a button of the form asks for; undefined for the one that saves. */
+/** Applies a button of the form; undefined for the one that saves. */
 export async function changeForm(
   call: PageCall,
   type: CheckType,
@@ -38,7 +38,7 @@ export async function changeForm(
   return { draft: { ...draft, values: withRows(draft.values, action) }, tried };
 }
 
-/** The draft with the request of a curl command; assertions and everything else stay. */
+/** Replaces the request of a draft by that of a curl command; keeps assertions and all other fields. */
 function withCurl(draft: Draft, plan: FormPlan, text: string): ChangedForm {
   const { request, notes, problem } = parseCurl(text);
   if (!request) {
@@ -54,7 +54,7 @@ function withCurl(draft: Draft, plan: FormPlan, text: string): ChangedForm {
   return { draft: draftOf(plan.fields, definition), said };
 }
 
-/** Whether a type has all that a curl command says. */
+/** Whether a type has all fields that a curl command may set. */
 export function takesCurl(type: CheckType): boolean {
   const { request } = type.spec.shape;
   return (
@@ -63,12 +63,12 @@ export function takesCurl(type: CheckType): boolean {
   );
 }
 
-/** The type that a curl command makes a check of. */
+/** Returns the check type to create from a curl command. */
 export function curlType(): CheckType | undefined {
   return checkTypes.find(takesCurl);
 }
 
-/** Where a command is pasted. */
+/** The input for a pasted command. */
 export function curlBox(
   form: Entry | URLSearchParams,
   problems: Problems | undefined,

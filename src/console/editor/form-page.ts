@@ -13,20 +13,20 @@ export interface ShownForm {
   readonly values: URLSearchParams;
   readonly choices: Choices;
   readonly hidden?: ReadonlySet<string>;
-  /** What is to be said of hidden values, by the names of their fields. */
+  /** Notes on hidden values, by field name. */
   readonly notes?: ReadonlyMap<string, string>;
   readonly problems?: Problems | undefined;
-  /** What the form must say besides its fields. */
+  /** Additional hidden inputs of the form. */
   readonly fields?: Content;
   readonly saveWord: string;
   readonly cancelTo: string;
-  /** Above the sections. */
+  /** Content above the sections. */
   readonly atTop?: Content;
-  /** Next to them: what is tried, and what came of it. */
+  /** Content next to the sections: the test run and its result. */
   readonly aside?: Content;
 }
 
-/** A form in sections. Its first button saves, as the key Enter does; others change the form and save nothing. */
+/** Shows a form in sections. Its first button saves, also on Enter; others change the form without saving. */
 export function formPage(call: PageCall, form: ShownForm): Html {
   const { plan, problems, to } = form;
   const view: FormView = {
@@ -49,7 +49,7 @@ function withChoices(layout: FormPlan['layout'], choices: Choices): Words {
   return { ...layout, ...Object.fromEntries(chosen) };
 }
 
-/** With scripts, what changes only the form does not load a page anew: what was typed, focus and place stay. */
+/** With scripts, changes to the form alone do not reload the page: inputs, focus and scroll position stay. */
 export function partialAttributes(to: string): Html {
   return html` hx-post="${to}" hx-target="#main" hx-select="#main" hx-swap="outerMorph"`;
 }
@@ -65,7 +65,7 @@ function isWrong(name: string, problems: Problems | undefined): boolean {
   return [...(problems?.fields.keys() ?? [])].some((key) => key === name || key.startsWith(`${name}.`));
 }
 
-/** Everything that is wrong, with links to where it is. */
+/** Lists all problems with links to their fields. */
 function problemSummary(problems: Problems | undefined, { layout }: FormPlan): Html | '' {
   if (!problems) return '';
   const ofForm: Readonly<Record<string, string>> = { $tryAt: 'Test run', $curl: 'Command' };

@@ -25,7 +25,7 @@ const rowsPerPage = 50;
 
 const plan: FormPlan = groupPlan();
 
-/** What a group sets for all of its checks. */
+/** Form of the settings that a group applies to all of its checks. */
 function groupPlan(): FormPlan {
   const layout = {
     ...commonForm,

@@ -22,7 +22,7 @@ import { chooseType } from './type-choice.ts';
 const { createCheck } = checkRoutes;
 const here = '/checks/new';
 
-/** First the type is chosen, then comes its form; or the form of a copy. */
+/** Shows the choice of a type, then its form; or the form of a copy. */
 export async function newCheck(call: PageCall): Promise<View> {
   const { query } = call;
   const from = query.get('from');
@@ -32,7 +32,7 @@ export async function newCheck(call: PageCall): Promise<View> {
   return newForm(call, type, { draft: await firstDraft(call, type) });
 }
 
-/** What a new check begins with. */
+/** Returns the initial draft of a new check. */
 async function firstDraft(call: PageCall, type: CheckType): Promise<Draft> {
   const initial = initialOf({ ...CommonFields.shape, ...type.spec.shape });
   const choices = await choicesOf(call);
@@ -40,7 +40,7 @@ async function firstDraft(call: PageCall, type: CheckType): Promise<Draft> {
   const definition = {
     ...initial,
     name: '',
-    // Where there is no choice, it is made.
+    // A single available location is preselected.
     ...(location && others.length === 0 && !type.pings ? { privateLocations: [location.value] } : {}),
     alertChannelSubscriptions: (choices.get('alertChannelSubscriptions') ?? []).map(({ value }) => ({
       alertChannelId: Number(value),
@@ -58,7 +58,7 @@ async function copyOf(call: PageCall, id: string): Promise<View> {
   const definition = {
     ...rest,
     name,
-    // The offset is the period where the frequency is 0; else it spreads checks, and is chosen anew.
+    // With a frequency of 0 the offset is the period; otherwise it spreads checks, and is chosen anew.
     ...(check['frequency'] === 0 ? { frequencyOffset } : {}),
     ...(type.pings?.addressed(type.spec.parse(check), { token: null, url: null }) ?? {}),
   };
@@ -66,13 +66,13 @@ async function copyOf(call: PageCall, id: string): Promise<View> {
   return newForm(call, type, { draft: draftOf(checkPlan(type).fields, definition), said }, id);
 }
 
-/** Makes what the form says; or the form changes, and nothing is made. */
+/** Creates the check of the form; other buttons only change the form. */
 export async function saveNewCheck(call: PageCall): Promise<PageAnswer> {
   const { api, form } = call;
   const type = findCheckType(form.get('$type') ?? '');
   if (!type) return chooseType(call);
   const plan = checkPlan(type);
-  // Where only a command was pasted, there was no form yet.
+  // A pasted command is submitted before the form exists.
   const draft = form.has('name') ? typedDraft(plan.fields, form) : await firstDraft(call, type);
   const copyOf = form.get('$copyOf') ?? undefined;
   const changed = await changeForm(call, type, { plan, draft });
@@ -90,7 +90,7 @@ export async function saveNewCheck(call: PageCall): Promise<PageAnswer> {
   return { goTo: path`/checks/${done.id}` };
 }
 
-/** What keeps a new check from being of any use, together with all that its schema says. */
+/** Returns problems that would make a new check useless, together with those of its schema. */
 async function ownProblems(
   { store, viewer }: PageCall,
   type: CheckType,
@@ -128,7 +128,7 @@ async function ownProblems(
   };
 }
 
-/** The form of something that is not stored yet. */
+/** Shows the form of an unsaved check. */
 export async function newForm(
   call: PageCall,
   type: CheckType,

@@ -10,11 +10,11 @@ import { periodWords, withFormFields } from './adapters.ts';
 export interface Section {
   readonly title: string;
   readonly fields: readonly Field[];
-  /** Folded until somebody opens it, or something in it is wrong. */
+  /** Folded until a user opens it, or one of its fields has a problem. */
   readonly isFolded?: boolean;
 }
 
-/** A form: what is read of it, and how it is shown. */
+/** A form: its fields and their layout. */
 export interface FormPlan {
   readonly fields: readonly Field[];
   readonly sections: readonly Section[];
@@ -49,7 +49,7 @@ const scripts = [
 ];
 const limit = /^shouldFail$|Threshold$|ResponseTime$/;
 
-/** The form of a check of a type: of its schema, in the order of its layout, without what has no effect on it. */
+/** Returns the form of a check type: the fields of its schema in layout order, without those that have no effect. */
 export function checkPlan(type: CheckType): FormPlan {
   const layout: FormLayout = {
     ...commonForm,
@@ -63,7 +63,7 @@ export function checkPlan(type: CheckType): FormPlan {
   return { fields, layout, sections: sectionsOf(fields, { title: 'Check', ofType: type.title, own }) };
 }
 
-/** The headings under which fields stand: those that every check has, and the others where they belong. */
+/** Groups fields under headings: those common to all checks, and those of the type. */
 export function sectionsOf(
   fields: readonly Field[],
   names: {
@@ -96,7 +96,7 @@ export function sectionsOf(
   ].filter((section) => section.fields.length > 0);
 }
 
-/** Fields of which a type makes no use are not offered. */
+/** Hides the fields that a type does not use. */
 function withoutEffect(type: CheckType): FormLayout {
   const hidden = [
     ...(type.pings ? [...schedule, ...scripts] : []),
@@ -106,7 +106,7 @@ function withoutEffect(type: CheckType): FormLayout {
   return Object.fromEntries(hidden.map((path) => [path, { isHidden: true }]));
 }
 
-/** A field with its own fields in the order of the layout; what the layout hides stays as it is. */
+/** Sorts the inner fields of a field by the layout; hidden ones keep their values. */
 export function arranged(field: Field, layout: FormLayout): Field {
   if (layout[field.pattern]?.isHidden) return { ...field, kind: 'fixed' } as Field;
   if (!('fields' in field)) return field;

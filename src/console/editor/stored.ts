@@ -8,7 +8,7 @@ import { visible } from '../elements/text.ts';
 import { type Html, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
-/** A check, a group or a part of one as the API shows it. */
+/** A check, a group or a part of one as shown by the API. */
 export type Entry = Readonly<Record<string, unknown>>;
 
 /** @throws AppError NOT_FOUND. */
@@ -23,18 +23,18 @@ export function typeOf(check: Entry): CheckType {
   return type;
 }
 
-/** What is to be said of fields of something, by their names. */
+/** Returns the warnings about fields, by field name. */
 export function notesOf(stored: Entry): ReadonlyMap<string, string> {
   const warnings = (stored['warnings'] ?? []) as readonly Warning[];
   return new Map(warnings.flatMap(({ field, message }) => (field === undefined ? [] : [[field, message]])));
 }
 
-/** Which version of something a form is of. */
+/** Returns the version that a form is based on. */
 export function versionOf(stored: Entry): string {
   return String(stored['updated_at'] ?? stored['created_at']);
 }
 
-/** What was looked for; undefined when it is not there any more. */
+/** Awaits a lookup; undefined if the object no longer exists. */
 export async function ifThere<T>(looking: Promise<T>): Promise<T | undefined> {
   try {
     return await looking;
@@ -44,7 +44,7 @@ export async function ifThere<T>(looking: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** What is stored now where it is not what was typed. */
+/** Shows the stored values that differ from the entered ones. */
 export function overtaken({ clock }: PageCall, stored: Entry, changes: Entry): Html {
   const rows = Object.keys(changes).map((key) => {
     const text = JSON.stringify(stored[key]) ?? 'nothing';
@@ -53,7 +53,7 @@ export function overtaken({ clock }: PageCall, stored: Entry, changes: Entry): H
   return html`<p>Another user changed this ${changedAt(stored, clock.wallMs())} after you opened it. Your input is kept below but is not saved. Saving again overwrites these stored values:</p><ul>${rows}</ul>`;
 }
 
-/** When something was changed for the last time. */
+/** Shows the time of the last change. */
 export function changedAt(stored: Entry, now: number): Html {
   return ago(Date.parse(versionOf(stored)), now);
 }

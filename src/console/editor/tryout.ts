@@ -18,13 +18,13 @@ const { runDefinitions } = definitionRunRoutes;
 const logicalId = 'tried';
 const jobPrefix = 'checkRunJobs.0.';
 
-/** Where a draft can be tried, and the button that does; nothing for types that no agent runs. */
+/** Location and button for a test run of a draft; empty for types that no agent runs. */
 export function tryFields(
   call: PageCall,
   type: CheckType,
   shown: {
     readonly locations: readonly Choice[];
-    /** A location that the draft names. */
+    /** A location of the draft. */
     readonly chosen?: string | undefined;
     readonly values: URLSearchParams;
     readonly problems?: Problems | undefined;
@@ -38,7 +38,7 @@ export function tryFields(
   const field = selectField({
     name: '$tryAt',
     label: 'Location',
-    // Most want to know of a place where it will run.
+    // Test runs usually target a location where the check will run.
     value: shown.values.get('$tryAt') ?? shown.chosen ?? shown.locations[0]?.value,
     choices: shown.locations,
     error: shown.problems?.fields.get('$tryAt'),
@@ -47,7 +47,7 @@ export function tryFields(
   return html`<fieldset class="group try-fields" id="try-fields"><legend>Test run</legend>${field}<button class="button" type="submit" name="$do" value="try" formnovalidate${shown.partial}>Test run</button></fieldset>`;
 }
 
-/** Runs a draft that is not saved; the id of its session, or why it cannot be run. */
+/** Runs an unsaved draft and returns its session id, or the problems. */
 export async function startTry(
   { api, form }: PageCall,
   type: CheckType,
@@ -62,7 +62,7 @@ export async function startTry(
         checkRunJobs: [
           {
             ...draft.definition,
-            // Nobody has to name what is only tried.
+            // A test run needs no name.
             name,
             checkType: type.name,
             logicalId,
@@ -75,7 +75,7 @@ export async function startTry(
   return done ? { sessionId: done.testSessionId } : { problems: problems && inForm(problems) };
 }
 
-/** Problems by the names that the form has for its fields. */
+/** Maps problems to the field names of the form. */
 function inForm({ fields, ...rest }: Problems): Problems {
   const named = [...fields].map(([key, said]): [string, string] => {
     if (key.startsWith('runLocation')) return ['$tryAt', said];
@@ -84,7 +84,7 @@ function inForm({ fields, ...rest }: Problems): Problems {
   return { ...rest, fields: new Map(named) };
 }
 
-/** What came of trying a draft, next to its form. It asks for itself until there is a result. */
+/** Shows the result of a test run next to its form. Refreshes itself until there is a result. */
 export async function tryPanel({ api }: PageCall, sessionId: string): Promise<Html> {
   const session = await api.call(testSessionRoutes.getTestSession, { params: { id: sessionId } });
   const here = path`/tries/${sessionId}`;
@@ -130,7 +130,7 @@ ${facts([
 <p><a href="${path`/sessions/tests/${sessionId}/results/${resultId}`}">Details of this run</a></p>${sections}${log}`;
 }
 
-/** The same as a page of its own, for browsers without scripts. */
+/** The same as a separate page, for browsers without scripts. */
 export async function showTry(call: PageCall): Promise<View> {
   const { id = '' } = call.params;
   return { main: html`${heading('Test run')}${await tryPanel(call, id)}` };

@@ -5,7 +5,7 @@ import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
 import { curlBox, curlType } from './form-actions.ts';
 
-/** What can be checked. */
+/** Shows the check types to choose from. */
 export function chooseType({ viewer, form }: PageCall): View {
   const type = curlType();
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>${heading('New check')}

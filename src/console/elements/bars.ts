@@ -3,10 +3,10 @@ import type { State } from './state.ts';
 
 export interface Bar {
   readonly state: State;
-  /** What a pointer on it shows. */
+  /** Tooltip text. */
   readonly title: string;
   readonly href: string | null;
-  /** A run that somebody asked for: it has a mark, since no figure counts it. */
+  /** An on-demand run: marked, because no figure includes it. */
   readonly isOnDemand?: boolean;
 }
 
@@ -23,11 +23,11 @@ const barHeight = 28;
 const barWidth = 6;
 
 /**
- * Runs as bars, oldest first: their height tells them apart where colour does not. A slot that was never
- * measured is a low grey one, never a green one. People who use the keyboard get at each run by the links
- * around it: the bars are not among the stops of the Tab key.
+ * Draws runs as bars, oldest first; their heights distinguish them without colour. A slot that was never measured is a
+ * low grey bar, never a green one. The bars are not tab stops: keyboard users reach each run through the links around
+ * the chart.
  *
- * @param options.slots how many bars there is room for: fewer stand at the right, unless `isFromLeft`.
+ * @param options.slots number of available places: fewer bars are aligned right, unless `isFromLeft`.
  */
 export function bars(
   label: string,
@@ -44,7 +44,7 @@ export function bars(
 
 function linked(bar: Bar, x: number): Html {
   const height = heights[bar.state];
-  // The whole height takes the click.
+  // The whole height is clickable.
   const shapes = html`<title>${bar.title}</title><path class="hit" d="M${x} 0h${barWidth}v${barHeight}h-${barWidth}z"/><rect class="bar-${bar.state}" x="${x + 1}" y="${barHeight - height}" width="${barWidth - 2}" height="${height}" rx="1"/>${bar.isOnDemand ? html`<path class="bar-asked" d="M${x + 1} 0h${barWidth - 2}l${1 - barWidth / 2} 4z"/>` : ''}`;
   return bar.href === null ? html`<g>${shapes}</g>` : html`<a href="${bar.href}" tabindex="-1">${shapes}</a>`;
 }

@@ -1,7 +1,7 @@
 import type { Viewer } from '@picket/service/logins/sessions.ts';
 import { type Content, type Html, html } from '../html.ts';
 
-/** What every form that writes must hold. */
+/** Required field of every form that writes. */
 export function csrfField({ csrfToken }: Pick<Viewer, 'csrfToken'>): Html {
   return html`<input type="hidden" name="csrf" value="${csrfToken}">`;
 }
@@ -12,13 +12,13 @@ export interface FieldOptions {
   readonly value?: string | undefined;
   readonly type?: 'text' | 'search' | 'password' | 'number' | 'url' | 'email' | 'color' | 'datetime-local';
   readonly hint?: Content;
-  /** What is wrong with the value. */
+  /** Error message about the value. */
   readonly error?: string | undefined;
   readonly isRequired?: boolean;
   readonly autocomplete?: string;
-  /** What browsers suggest while somebody writes. */
+  /** Suggestions of the browser during input. */
   readonly suggestions?: readonly string[];
-  /** Where a page has several forms with fields of one name. */
+  /** Distinguishes fields of the same name in several forms of a page. */
   readonly id?: string;
 }
 
@@ -28,7 +28,7 @@ function idOf({ id, name }: Pick<FieldOptions, 'id' | 'name'>): string {
 
 type Noted = Pick<FieldOptions, 'hint' | 'error'>;
 
-/** A labelled input with its hint and its error, which screen readers read with it. */
+/** A labelled input; screen readers read its hint and error along with it. */
 export function textField(options: FieldOptions): Html {
   const { name, label, value = '', type = 'text' } = options;
   const id = idOf(options);
@@ -40,7 +40,7 @@ export function textField(options: FieldOptions): Html {
   }${described(id, options)}>${suggestions(id, options)}${notes(id, options)}</div>`;
 }
 
-/** Browsers refuse numbers with a fraction, and times with seconds, where nothing says that they may be. */
+/** Without a step, browsers refuse fractions in numbers and seconds in times. */
 function stepOf(type: FieldOptions['type'], value: string): Html | '' {
   if (type === 'number') return html` step="any"`;
   return type === 'datetime-local' && value.length > 16 ? html` step="1"` : '';
@@ -55,7 +55,7 @@ function suggestions(id: string, { suggestions: list }: Pick<FieldOptions, 'sugg
 export function textArea(
   options: Omit<FieldOptions, 'type'> & {
     readonly rows?: number;
-    /** Has numbered lines, and Tab indents. */
+    /** Shows line numbers, and Tab indents. */
     readonly isCode?: boolean;
   },
 ): Html {
@@ -66,11 +66,11 @@ export function textArea(
 ${value}</textarea>${notes(id, options)}</div>`;
 }
 
-/** Something that can be chosen. */
+/** An option of a choice. */
 export interface Choice {
   readonly value: string;
   readonly word: string;
-  /** How it stands, after its word: only boxes have place for it. */
+  /** Note after its word; shown by checkboxes only. */
   readonly note?: Content;
 }
 
@@ -104,17 +104,17 @@ export function checkbox(
 
 const mostUnfolded = 12;
 
-/** Any of several, each with a box. */
+/** A choice of any number, with checkboxes. */
 export function boxes(
   options: Omit<FieldOptions, 'type' | 'value'> & {
     readonly choices: readonly Choice[];
     readonly chosen: readonly string[];
-    /** A long list of which none is chosen is out of the way. */
+    /** Folds a long list without a selected option. */
     readonly isFoldable?: boolean;
   },
 ): Html {
   const { name, label, chosen, choices } = options;
-  // What is chosen stays, though it may not be among those that are offered.
+  // Selected values stay even if they are no longer offered.
   const others = chosen.filter((value) => !choices.some((one) => one.value === value));
   const all = [...choices, ...others.map((value) => ({ value, word: value, note: 'no longer offered' }))];
   const id = idOf(options);

@@ -6,7 +6,7 @@ import { visible } from './text.ts';
 
 type Managed = z.output<z.ZodObject<typeof ManagedFields>>;
 
-/** Says of what is kept as code that this is not the place to change it. */
+/** States that an object is managed as code and should be changed there. */
 export function managedNotice({ project, logicalId }: Managed): Content {
   if (!project) return '';
   return html`<p class="soft">Managed by the project <a href="/settings/projects">${visible(shortened(project.name, 80))}</a> as <code>${logicalId}</code>. Changes here are overwritten by its next deployment.</p>`;

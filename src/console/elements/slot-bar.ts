@@ -5,7 +5,7 @@ import type { Bar } from './bars.ts';
 import { countText, duration, shortened, utc } from './format.ts';
 import type { State } from './state.ts';
 
-/** What is known of a slot, from the database or from the API. */
+/** Facts of a slot, from the database or the API. */
 export interface SlotFacts {
   readonly id: string;
   readonly checkId: string;
@@ -20,7 +20,7 @@ export interface SlotFacts {
   readonly message: string | null;
   readonly code: string | null;
   readonly owner: string | null;
-  /** Somebody asked for it: it is no part of the schedule, nor of any availability. */
+  /** Whether it was run on demand: not part of the schedule, nor of any availability. */
   readonly isOnDemand: boolean;
 }
 
@@ -36,14 +36,14 @@ export function slotState({ verdict, isOnItsWay }: Pick<SlotFacts, 'verdict' | '
   return isOnItsWay ? 'waiting' : 'missed';
 }
 
-/** Where a slot is explained: its run, or why there was none; null while it is in progress. */
+/** Returns the link that explains a slot: its run, or why it has no run; null while it is in progress. */
 export function slotHref(slot: SlotFacts): string | null {
   if (slot.resultId !== null) return path`/checks/${slot.checkId}/runs/${slot.resultId}`;
   if (slot.isOnItsWay) return null;
   return withQuery(path`/checks/${slot.checkId}/slots/${slot.id}`, { at: slot.at });
 }
 
-/** Why a slot was not measured, in words. */
+/** Describes why a slot was not measured. */
 export function reasonWords(reason: string | null): string {
   const known: Readonly<Record<string, string>> = slotReasons;
   return reason === null ? 'The reason is unknown.' : (known[reason as SlotReason] ?? reason);

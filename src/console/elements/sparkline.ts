@@ -1,6 +1,6 @@
 import { type Html, html } from '../html.ts';
 
-/** A curve without axes; what was not measured is a gap in it. */
+/** A curve without axes, with gaps for missing values. */
 export function sparkline(
   label: string,
   values: readonly (number | null)[],

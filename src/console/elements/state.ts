@@ -1,6 +1,6 @@
 import { type Html, html } from '../html.ts';
 
-/** How things stand; what no run has measured is neither well nor bad. */
+/** States of checks; an unmeasured one is neither good nor bad. */
 export const states = {
   passed: { word: 'Passing', sign: '✓' },
   degraded: { word: 'Degraded', sign: '~' },
@@ -12,7 +12,7 @@ export const states = {
 } as const;
 export type State = keyof typeof states;
 
-/** A state in words with its sign: colour is never the only one. */
+/** Shows a state in words with a sign: colour is never the only indication. */
 export function stateBadge(state: State, word: string = states[state].word): Html {
   return html`<span class="state state-${state}"><span class="sign" aria-hidden="true">${states[state].sign}</span>${word}</span>`;
 }

@@ -3,13 +3,13 @@ import { type Content, type Html, html } from '../html.ts';
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => Content;
-  /** Numbers stand at the right, so that their digits do. */
+  /** Right-aligned, so that digits line up. */
   readonly isNumber?: boolean;
-  /** Left out where the screen is narrow. */
+  /** Hidden on narrow screens. */
   readonly isMinor?: boolean;
 }
 
-/** A table; `empty` is shown in its place when there are no rows. */
+/** A table; without rows, `empty` is shown instead. */
 export function table<Row>(options: {
   readonly caption: string;
   readonly rows: readonly Row[];
@@ -29,7 +29,7 @@ export function table<Row>(options: {
   )}</tbody></table></div>`;
 }
 
-/** Names with their values; entries without a value are left out. */
+/** Lists names with their values; omits entries without a value. */
 export function facts(entries: readonly (readonly [name: string, value: Content])[]): Html {
   const isGiven = (value: Content) =>
     value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
@@ -37,7 +37,7 @@ export function facts(entries: readonly (readonly [name: string, value: Content]
   return html`<dl class="facts">${given.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** Links to the pages of a list that is shown in parts. */
+/** Links to the pages of a paged list. */
 export function pager(options: {
   readonly page: number;
   readonly pages: number;

@@ -1,6 +1,6 @@
 import { type Html, html } from '../html.ts';
 
-/** The pages of one area, beneath their heading. */
+/** Tabs of one area, below their heading. */
 export function tabs(
   label: string,
   parts: readonly { readonly path: string; readonly title: string }[],
@@ -20,7 +20,7 @@ const statusParts = [
   { path: '/pages/services', title: 'Services' },
 ];
 
-/** The pages of what customers see. */
+/** Tabs of the customer-facing pages. */
 export function statusTabs(shown: string): Html {
   return tabs('Customer view', statusParts, shown);
 }

@@ -1,16 +1,16 @@
 import { type Content, type Html, html } from '../html.ts';
 
-/** What a page shows of a long text; the API has all of it. */
+/** Maximum length of a text on a page; the API returns all of it. */
 const shownLetters = 64 * 1024;
 
 /**
- * Characters that would change how the text around them is read: controls, and those that turn the direction
- * of writing. They are shown as what they are.
+ * Characters that would change how the surrounding text is read: controls, and marks that change the writing direction.
+ * They are shown as symbols or code points.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
-/** A text of a target or a script, with what cannot be seen in it made visible. */
+/** Makes invisible characters in a text of a target or a script visible. */
 export function visible(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(hidden, (letter) => {
     const code = letter.charCodeAt(0);
@@ -20,7 +20,7 @@ export function visible(text: string): string {
   });
 }
 
-/** A text as it is, line by line. */
+/** Shows a text unchanged, line by line. */
 export function block(label: string, text: string): Html {
   const isCut = text.length > shownLetters;
   return html`<pre tabindex="0" role="region" aria-label="${label}">${visible(isCut ? text.slice(0, shownLetters) : text)}</pre>${
@@ -30,7 +30,7 @@ export function block(label: string, text: string): Html {
   }`;
 }
 
-/** Headers of a request or a response. */
+/** Lists the headers of a request or a response. */
 export function headerList(headers: Readonly<Record<string, string>>): Html | '' {
   const entries = Object.entries(headers);
   if (entries.length === 0) return '';
@@ -39,13 +39,13 @@ export function headerList(headers: Readonly<Record<string, string>>): Html | ''
   )}</dl>`;
 }
 
-/** A value of any shape, as people read it. */
+/** Formats a value of any shape for people. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return '–';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A part of a page with its heading. */
+/** A section of a page with its heading. */
 export function section(title: string, content: Content, id?: string): Html {
   return html`<section${id ? html` id="${id}"` : ''}><h2>${title}</h2>${content}</section>`;
 }

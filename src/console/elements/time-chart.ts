@@ -8,23 +8,23 @@ export interface ChartPart {
   readonly ms: number;
 }
 
-/** What was measured in a stretch of time. */
+/** The measurements of a time interval. */
 export interface ChartBucket {
   readonly from: number;
   readonly to: number;
-  /** Stacked, from the bottom; empty where nothing was measured. */
+  /** Stacked from the bottom; empty without measurements. */
   readonly parts: readonly ChartPart[];
   /** Drawn over the stack, one point of each line; in the order of `lines`. */
   readonly linesMs: readonly (number | null)[];
-  /** A closer look at it; null where there is none. */
+  /** Link to a closer view, if there is one. */
   readonly href: string | null;
 }
 
-/** Something that happened, on the axis of the chart. */
+/** An event on the axis of the chart. */
 export interface ChartMark {
   readonly kind: 'alert' | 'recovery' | 'incident';
   readonly from: number;
-  /** Of what lasts; the same as `from` for an instant. */
+  /** End of a lasting event; the same as `from` for an instant. */
   readonly to: number;
   readonly title: string;
   readonly href: string | null;
@@ -35,10 +35,10 @@ export interface TimeChart {
   readonly from: number;
   readonly to: number;
   readonly buckets: readonly ChartBucket[];
-  /** The names of the lines, which are classes of style: `p50`, `p95`, `p99`. */
+  /** Names of the lines, which are CSS classes: `p50`, `p95`, `p99`. */
   readonly lines: readonly string[];
   readonly marks: readonly ChartMark[];
-  /** Where a stretch that is chosen on the chart is shown, with `from` and `to`; absent: none can be. */
+  /** Link for a selected range, completed by `from` and `to`; absent: selection is disabled. */
   readonly zoomHref?: string;
 }
 
@@ -46,15 +46,15 @@ const [width, height, left, bottom] = [1100, 200, 62, 8];
 const marksHeight = 16;
 
 /**
- * Response time over a range: stacked phases, lines, and what happened meanwhile. Where nothing was measured
- * there is nothing. Where the plot is wider than the screen its axis stays in view. With scripts a stretch of it can
- * be chosen, by pointer or by arrow keys (app.js).
+ * Chart of response times over a range: stacked phases, lines, and events. Intervals without measurements stay empty.
+ * If the plot is wider than the screen, its axis stays in view. Scripts make a range selectable by pointer or arrow
+ * keys (app.js).
  */
 export function timeChart(chart: TimeChart): Html {
   const { label, from, to, buckets, lines, marks } = chart;
   const sums = buckets.map(({ parts }) => parts.reduce((sum, { ms }) => sum + ms, 0));
   const most = Math.max(...sums, ...buckets.flatMap(({ linesMs }) => linesMs.map((ms) => ms ?? 0)), 0);
-  // An axis of nothing but 0 says less than these words.
+  // An axis with only 0 would say less than this text.
   if (most === 0) return html`<p class="empty">No response times in this range.</p>`;
   const highest = niceCeiling(most);
   const plot = { width: width - left, height: height - bottom - 6 };
@@ -101,7 +101,7 @@ function column(
     : html`<a href="${bucket.href}" tabindex="-1">${shapes}</a>`;
 }
 
-/** An instant as a sign below the columns, what lasts as a bar. */
+/** Draws an instant as a sign below the columns, a lasting event as a bar. */
 function mark({ kind, from, to, title, href }: ChartMark, at: (instant: number) => number): Html {
   const [x, end] = [at(from), at(to)];
   const top = height + 2;
@@ -134,12 +134,12 @@ function linePath(
   return path;
 }
 
-/** A value of the axis, exactly: ticks are halves of round numbers, and two of them never read alike. */
+/** Formats an axis value exactly: ticks are halves of round numbers, so no two labels are equal. */
 export function tickText(ms: number): string {
   return ms > 0 && ms < 10 ? `${Number(ms.toPrecision(3))} ms` : duration(ms);
 }
 
-/** The next of 1, 2, 5, 10, … */
+/** Returns the next of 1, 2, 5, 10, … */
 function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 5, 10].find((factor) => factor * power >= value) ?? 10) * power;

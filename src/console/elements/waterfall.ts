@@ -7,15 +7,15 @@ export interface Phase {
   readonly kind: 'wait' | 'dns' | 'proxy' | 'tcp' | 'tls' | 'first-byte' | 'download' | 'agent' | 'other';
   readonly startMs: number;
   readonly lengthMs: number;
-  /** Stands apart: no part of the total. */
+  /** Shown apart: not part of the total. */
   readonly isApart?: boolean;
 }
 
 const rowHeight = 26;
-/** Lengths stand next to the names: on narrow screens the bars go on behind the edge, the figures do not. */
+/** Durations are next to the names: on narrow screens the bars are cut off, the figures are not. */
 const [labelX, lengthX, barsX, barsWidth, width] = [0, 224, 238, 430, 690];
 
-/** Phases one below the other on a common axis, each with its length. */
+/** Draws phases one below the other on a common axis, each with its duration. */
 export function waterfall(label: string, phases: readonly Phase[]): Html {
   const end = Math.max(...phases.map(({ startMs, lengthMs }) => startMs + lengthMs), 0.001);
   const scale = barsWidth / end;

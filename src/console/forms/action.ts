@@ -4,19 +4,19 @@ import { type Content, type Html, html } from '../html.ts';
 import type { Problems } from './problems.ts';
 
 export interface Action {
-  /** Where it is sent. */
+  /** Target of the form. */
   readonly to: string;
   readonly word: string;
   readonly viewer: Viewer;
   readonly isDanger?: boolean;
   readonly isPrimary?: boolean;
-  /** What it is about, for those who hear the button without what stands around it. */
+  /** Subject of the button, for screen-reader users who hear it without its context. */
   readonly about?: string;
   /** Fields besides the token. */
   readonly fields?: Content;
 }
 
-/** A button that does something at once. */
+/** A button that acts immediately. */
 export function actionButton({ to, word, viewer, isDanger, isPrimary, about, fields = '' }: Action): Html {
   const kind = isDanger ? ' danger' : isPrimary ? ' primary' : '';
   return html`<form class="action" method="post" action="${to}">${csrfField(viewer)}${fields}<button class="button${kind}" type="submit"${
@@ -24,7 +24,7 @@ export function actionButton({ to, word, viewer, isDanger, isPrimary, about, fie
   }>${word}</button></form>`;
 }
 
-/** A button that asks first: what it does is said where it is confirmed. */
+/** A button that asks for confirmation and describes its effect there. */
 export function confirmed(
   action: Action & { readonly question: Content; readonly confirmWord: string },
 ): Html {
@@ -34,7 +34,7 @@ export function confirmed(
   }>${word}</summary><div class="confirm-box"><p>${question}</p>${actionButton({ ...action, word: confirmWord, isDanger: true })}</div></details>`;
 }
 
-/** What came of something, or why it was refused, above everything else. */
+/** A message about success or refusal at the top of a page. */
 export function notice(message: Content, kind: 'done' | 'refused' = 'done'): Html {
   return html`<div class="notice notice-${kind}" role="${kind === 'done' ? 'status' : 'alert'}">${message}</div>`;
 }

@@ -3,46 +3,46 @@ import { z } from 'zod';
 type Schema = z.core.$ZodType;
 export type Scalar = string | number | boolean;
 
-/** How a value is shown and read. */
+/** How a value is shown and parsed. */
 type Kind =
   | { readonly kind: 'text' | 'number' | 'switch' }
-  /** One of several; nothing chosen is null, or absent where the schema has no null. */
+  /** One of several; no selection is null, or absent if the schema has no null. */
   | { readonly kind: 'choice'; readonly options: readonly Scalar[] }
   /** Any of several. */
   | { readonly kind: 'set'; readonly options: readonly string[] }
-  /** Texts, or numbers, of any number, one in a line. */
+  /** Any number of texts or numbers, one per line. */
   | { readonly kind: 'list'; readonly isOfNumbers?: boolean }
-  /** Objects of any number. */
+  /** Any number of objects. */
   | { readonly kind: 'rows'; readonly fields: readonly Field[] }
   | { readonly kind: 'part'; readonly fields: readonly Field[] }
-  /** An object, or one of some words (null is the empty one) in its place. */
+  /** An object, or one of several words in its place (null is the empty word). */
   | { readonly kind: 'variant'; readonly fields: readonly Field[]; readonly words: readonly string[] }
-  /** There is nothing to choose: it stays as it is. */
+  /** Has no alternatives: stays unchanged. */
   | { readonly kind: 'fixed' }
-  /** What has no form: its JSON. */
+  /** Values without a form: shown as JSON. */
   | { readonly kind: 'json' };
 
-/** One value of an object, as its schema describes it. */
+/** One value of an object, as described by its schema. */
 export type Field = Kind & {
   readonly key: string;
-  /** The path of its name, with `*` for the number of a row: what layouts call it. */
+  /** The path of its name, with `*` for row numbers: the key in layouts. */
   readonly pattern: string;
   readonly isNullable: boolean;
-  /** It may be absent, and is then not there. */
+  /** May be absent, without a replacement. */
   readonly isOptional: boolean;
-  /** It may be absent, and is then something else. */
+  /** May be absent, and is then replaced by a default. */
   readonly hasDefault: boolean;
-  /** Left empty it is absent, where it has a default. */
+  /** If left empty it is absent, given that it has a default. */
   readonly isDefaultWhenEmpty?: boolean;
   readonly description: string | undefined;
-  /** What it is when nobody says anything. */
+  /** Value without input. */
   readonly initial: unknown;
 };
 
-/** The word by which a variant says that its object is there. */
+/** The word of a variant for a present object. */
 export const objectWord = 'object';
 
-/** The fields of a schema, in its order. */
+/** Returns the fields of a schema, in its order. */
 export function fieldsOf(shape: Readonly<Record<string, Schema>>, prefix = ''): Field[] {
   return Object.entries(shape).map(([key, schema]) => fieldOf(key, schema, `${prefix}${key}`));
 }
@@ -51,12 +51,12 @@ function fieldOf(key: string, schema: Schema, pattern: string): Field {
   const { inner, ...rest } = unwrapped(schema);
   const initial = z.safeParse(schema, undefined).data;
   const kind = kindOf(inner, pattern, rest.isNullable);
-  // Null has a meaning of its own only where it is not written for one of the two.
+  // A boolean with a boolean default is a switch, even if it may be null.
   const isSwitch = inner instanceof z.ZodBoolean && typeof initial === 'boolean';
   return { ...(isSwitch ? { kind: 'switch' } : kind), ...rest, key, pattern, initial };
 }
 
-/** A schema without what stands around it, and what that says. */
+/** Unwraps a schema and collects the properties of its wrappers. */
 function unwrapped(schema: Schema) {
   let inner = schema;
   let [isNullable, isOptional, hasDefault] = [false, false, false];
@@ -66,7 +66,7 @@ function unwrapped(schema: Schema) {
     if (inner instanceof z.ZodNullable) isNullable = true;
     else if (inner instanceof z.ZodOptional) isOptional = true;
     else if (inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault) hasDefault = true;
-    // What is written into a codec, not what comes out of it.
+    // The input of a codec, not its output.
     else if (inner instanceof z.ZodPipe) {
       inner = inner.in;
       continue;
@@ -111,7 +111,7 @@ function listKind(element: Schema, pattern: string): Kind {
   return { kind: 'json' };
 }
 
-/** Words alone are a choice; words and one object are a variant. A list of the same words says nothing new. */
+/** Words alone are a choice; words and one object are a variant. A list of the same words adds nothing. */
 function unionKind(branches: readonly Schema[], pattern: string, isNullable: boolean): Kind {
   const inners = branches.map((branch) => unwrapped(branch).inner);
   const words = inners.flatMap((inner) => (inner instanceof z.ZodLiteral ? literalsOf(inner) : []));
@@ -136,7 +136,7 @@ function isListOfWords(schema: Schema, words: readonly Scalar[]): boolean {
   return element instanceof z.ZodLiteral && literalsOf(element).every((word) => words.includes(word));
 }
 
-/** The value that something new begins with: the defaults of its fields, as far as they have some. */
+/** Returns the initial value of a new object: the defaults of its fields, as far as defined. */
 export function initialOf(shape: Readonly<Record<string, Schema>>): Record<string, unknown> {
   const entries = Object.entries(shape).flatMap(([key, schema]): [string, unknown][] => {
     const parsed = z.safeParse(schema, undefined);

@@ -17,7 +17,7 @@ describe.each([
     const made = form.object(form.defaults());
     for (const [key, field] of Object.entries(schema.shape)) {
       const { success, data } = z.safeParse(field as z.ZodType, undefined);
-      // An empty text and none are one to a form.
+      // To a form, an empty text equals a missing one.
       if (success) expect([key, z.parse(field as z.ZodType, made[key]) ?? '']).toEqual([key, data ?? '']);
     }
   });

@@ -6,16 +6,16 @@ import { objectOf, valuesOf } from './values.ts';
 import { fieldViews, type Words } from './view.ts';
 
 interface FormState {
-  /** What the inputs hold: what is stored, or what was sent and refused. */
+  /** Input values: the stored ones, or those that were sent and refused. */
   readonly values: URLSearchParams;
   readonly problems?: Problems | undefined;
-  /** Whether there is something stored that secrets left empty keep. */
+  /** Whether a stored value exists that an empty secret field keeps. */
   readonly isStored?: boolean;
 }
 
 /**
- * The form of a whole object: its fields one below the other, as its schema and some words have them. What is left
- * empty has its default, and what the words hide is not part of the object.
+ * The form of a whole object: its fields one below the other, described by its schema and additional words. An empty
+ * field has its default; hidden fields are not part of the object.
  */
 export class Form {
   readonly #shape: z.ZodObject['shape'];
@@ -23,7 +23,7 @@ export class Form {
   readonly #words: Words;
   readonly #prefix: string;
 
-  /** @param prefix stands before the name of every input. */
+  /** @param prefix precedes the name of every input. */
   constructor({ shape }: z.ZodObject, words: Words, prefix = '') {
     this.#shape = shape;
     this.#fields = shownOf(fieldsOf(shape, prefix), words);
@@ -31,24 +31,24 @@ export class Form {
     this.#prefix = prefix;
   }
 
-  /** What the inputs hold for something new. */
+  /** Returns the input values of a new object. */
   defaults(): URLSearchParams {
     return this.values(initialOf(this.#shape));
   }
 
-  /** What the inputs hold for an object. */
+  /** Returns the input values of an object. */
   values(object: unknown): URLSearchParams {
     return valuesOf(this.#fields, object, this.#prefix);
   }
 
-  /** The object that was sent. @param stored what secrets and lists left empty are compared with. */
+  /** Parses the object that was sent. @param stored basis for empty secrets and unchanged lists. */
   object(sent: URLSearchParams, stored?: object): Record<string, unknown> {
     const secrets = this.#fields.filter(({ pattern }) => this.#words[pattern]?.isSecret);
     const before = stored && { ...Object.fromEntries(secrets.map(({ key }) => [key, ''])), ...stored };
     return objectOf(this.#fields, sent, before, this.#prefix);
   }
 
-  /** Whether something is wrong with one of its fields. */
+  /** Whether one of its fields has a problem. */
   hasProblem(problems: Problems | undefined): boolean {
     const names = this.#fields.map(({ pattern }) => pattern);
     return [...(problems?.fields.keys() ?? [])].some((key) => names.includes(key.split('.')[0] ?? ''));

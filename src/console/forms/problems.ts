@@ -1,15 +1,15 @@
 import { AppError, type ErrorCode } from '@picket/lib/errors.ts';
 
-/** What an operation had against what a form said. */
+/** Problems of a form, as reported by an operation. */
 export interface Problems {
   readonly statusCode: number;
-  /** What is wrong with a field, by its dotted path. */
+  /** Problems of fields, by dotted path. */
   readonly fields: ReadonlyMap<string, string>;
-  /** What belongs to no field; empty when every problem has one. */
+  /** The remaining message; empty if every problem belongs to a field. */
   readonly message: string;
 }
 
-/** Errors that people can do something about in the form itself; all others are a page of their own. */
+/** Errors that users can correct in the form itself; all others have a separate page. */
 const correctable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'VALIDATION_FAILED',
   'CONFLICT',
@@ -18,7 +18,7 @@ const correctable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'PAYLOAD_TOO_LARGE',
 ]);
 
-/** Does what a form asked for: what came of it, or why it was refused. */
+/** Runs the work of a form and returns its result, or the reasons for its refusal. */
 export async function attempt<Done>(
   work: () => Promise<Done>,
 ): Promise<
@@ -32,7 +32,7 @@ export async function attempt<Done>(
   }
 }
 
-/** The problems that an error names: those of fields by their paths, and the whole message where it says more. */
+/** Extracts the problems of an error: those of fields by their paths, and the whole message if it says more. */
 export function problemsOf({ message, statusCode, validation }: AppError): Problems {
   const { keys = [], problems = [] } = validation ?? {};
   const fields = new Map(
@@ -41,7 +41,7 @@ export function problemsOf({ message, statusCode, validation }: AppError): Probl
     ),
   );
   const isAllTold = fields.size > 0 && keys.every((key) => fields.has(key));
-  // A form that is shown again is a 422, unless the refusal says more.
+  // A redisplayed form has status 422, unless the refusal has a more specific one.
   return {
     statusCode: statusCode === 400 ? 422 : statusCode,
     fields,

@@ -4,10 +4,10 @@ import { type Field, objectWord } from './field.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** More rows are no form any more. */
+/** More rows are unusable as a form. */
 const mostRows = 500;
 
-/** What the fields of a form hold when it shows an object, by the names of its inputs. */
+/** Returns the input values for an object, by input name. */
 export function valuesOf(
   fields: readonly Field[],
   object: unknown,
@@ -41,7 +41,7 @@ function put(field: Field, value: unknown, name: string, values: URLSearchParams
       return;
     case 'variant':
       values.set(name, isRecord(value) ? objectWord : scalarText(value));
-      // Somebody who chooses it begins with its defaults.
+      // A user who selects the object starts with its defaults.
       valuesOf(field.fields, isRecord(value) ? value : initialOf(field.fields), `${name}.`, values);
       return;
     case 'json':
@@ -59,10 +59,10 @@ function initialOf(fields: readonly Field[]): Entry {
 }
 
 /**
- * The object that a form describes. What is no value of its field is kept as it was typed, for the schema to
- * refuse. A part of which nothing was touched is the stored one, to the letter.
+ * Builds the object of a form. Invalid values are kept as typed, for the schema to refuse. An untouched part equals the
+ * stored one.
  *
- * @param stored what the form was made of; undefined for something new.
+ * @param stored the basis of the form; undefined for a new object.
  */
 export function objectOf(
   fields: readonly Field[],
@@ -108,12 +108,12 @@ function read(field: Field, form: URLSearchParams, stored: unknown, name: string
       return text.trim() === '' ? nothingOf(field) : parsed(text);
     default:
       if (text !== '') return text;
-      // Where nothing has a meaning of its own it is said; else an empty text is a text.
+      // An empty input is sent as null or omitted if that is meaningful; otherwise it is an empty text.
       return mayBeAbsent(field) || (field.isNullable && field.hasDefault) ? nothingOf(field) : '';
   }
 }
 
-/** Where there has to be something, nothing is refused by the schema: left out, what is stored would stay. */
+/** A required field gets null, which the schema refuses: if omitted, the stored value would stay. */
 function nothingOf(field: Field): null | undefined {
   return mayBeAbsent(field) && !field.isNullable ? undefined : null;
 }
@@ -130,7 +130,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return text; // What is no JSON is refused as what it is: a text.
+    return text; // The schema refuses invalid JSON as a text.
   }
 }
 
@@ -142,7 +142,7 @@ function rowsOf(fields: readonly Field[], form: URLSearchParams, stored: unknown
   );
 }
 
-/** Rows of which nothing was filled in are none; one with a choice in it says something by that. */
+/** Rows without any input are ignored; a choice in a row always counts as input. */
 function isEmptyRow(fields: readonly Field[], form: URLSearchParams, prefix: string): boolean {
   return (
     !fields.some(({ kind }) => kind === 'choice') &&
@@ -150,7 +150,7 @@ function isEmptyRow(fields: readonly Field[], form: URLSearchParams, prefix: str
   );
 }
 
-/** Rows up to the last one that a form names. */
+/** Returns the number of rows up to the last one in a form. */
 export function rowCount(name: string, form: URLSearchParams): number {
   const start = `${name}.`;
   let count = 0;
@@ -162,7 +162,7 @@ export function rowCount(name: string, form: URLSearchParams): number {
   return count;
 }
 
-/** Whether the inputs of a field hold what they were shown with. */
+/** Whether the inputs of a field are unchanged since they were shown. */
 function isUntouched(field: Field, form: URLSearchParams, stored: unknown, name: string): boolean {
   if (stored === undefined) return false;
   const shown = new URLSearchParams();
@@ -179,7 +179,7 @@ function isSame(field: Field, shown: URLSearchParams, form: URLSearchParams, nam
       return true;
     case 'set':
     case 'list':
-      // Boxes are sent in the order in which they stand in the form.
+      // Checkboxes are sent in the order of the form.
       return isDeepStrictEqual(linesOf(form, name).sort(), linesOf(shown, name).sort());
     case 'part':
       return areSame(field.fields, `${name}.`);
@@ -194,7 +194,7 @@ function isSame(field: Field, shown: URLSearchParams, form: URLSearchParams, nam
   }
 }
 
-/** The items of a list: of a text with one in each line, or of boxes. */
+/** Returns the items of a list: lines of a text, or checkboxes. */
 export function linesOf(form: URLSearchParams, name: string): string[] {
   return form.getAll(name).flatMap((text) =>
     plain(text)
@@ -203,7 +203,7 @@ export function linesOf(form: URLSearchParams, name: string): string[] {
   );
 }
 
-/** A text as browsers send it: they write every end of a line as CR and LF. */
+/** Normalizes line ends, which browsers send as CR and LF. */
 function plain(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n');
 }

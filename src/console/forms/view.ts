@@ -13,50 +13,50 @@ import { type Field, objectWord } from './field.ts';
 import type { Problems } from './problems.ts';
 import { linesOf, rowCount } from './values.ts';
 
-/** What is code and has this many lines is a script: its lines are counted. */
+/** Code fields with this many lines show line numbers. */
 const codeLines = 8;
-/** Empty rows at the end of a list to which no button adds one. */
+/** Number of empty rows at the end of a list without an add button. */
 const spareRows = 2;
 
-/** What pages say of a field, in addition to layouts of check types. */
+/** Labels and options of a field, in addition to the layouts of check types. */
 interface FieldWords extends Omit<FieldLayout, 'hint'> {
   readonly hint?: Content;
-  /** What there is to choose where the schema cannot know it, or calls it otherwise. */
+  /** Options if the schema cannot know them, or names them differently. */
   readonly choices?: readonly Choice[];
-  /** The kind of input of a text, where browsers have a better one. */
+  /** Input type of a text for which browsers have a special one. */
   readonly type?: FieldOptions['type'];
   readonly suggestions?: readonly string[];
-  /** What the box says that an object, which may be absent, is there. */
+  /** Label of the checkbox for an optional object. */
   readonly boxLabel?: string;
   /** Its value is never shown again. */
   readonly isSecret?: boolean;
 }
 
-/** By the patterns of fields. */
+/** Words by field pattern. */
 export type Words = Readonly<Record<string, FieldWords>>;
 
 export interface FormView {
   readonly layout: Words;
   readonly values: URLSearchParams;
   readonly problems?: Problems | undefined;
-  /** Names of inputs whose stored value is not shown: left empty, it stays. */
+  /** Names of inputs whose stored value is hidden: left empty, it stays. */
   readonly hidden: ReadonlySet<string>;
-  /** What is to be said of their stored values. */
+  /** Notes on their stored values. */
   readonly notes?: ReadonlyMap<string, string> | undefined;
-  /** Whether what is shown need not be filled in: a row that may stay empty, an object that may be absent. */
+  /** Whether the fields are conditional: in a row that may stay empty, or an object that may be absent. */
   readonly isConditional?: boolean;
-  /** The form is long: it stands in sections, and its boxes have no hints. */
+  /** A long form: split into sections, without hints at checkboxes. */
   readonly isLong?: boolean;
-  /** Attributes of the buttons that change the form itself; without them lists end with empty rows. */
+  /** Attributes of the buttons that change only the form; without them lists end with empty rows. */
   readonly partial?: Html;
 }
 
-/** Fields one below the other, each with its value and what is wrong with it. */
+/** Shows fields one below the other, each with its value and its problem. */
 export function fieldViews(fields: readonly Field[], view: FormView, prefix = ''): Html {
   return html`${fields.map((field) => fieldView(field, `${prefix}${field.key}`, view))}`;
 }
 
-/** The fields of sections stand below the parts they are in: their names are their patterns. */
+/** Shows the fields of sections outside their parts: their names are their patterns. */
 export function sectionView(fields: readonly Field[], view: FormView): Html {
   return html`${fields.map((field) => fieldView(field, field.pattern, view))}`;
 }
@@ -126,7 +126,7 @@ function isRequired(field: Field, name: string, view: FormView): boolean {
 
 function text(field: Field, common: Common, own: FieldWords, view: FormView): Html {
   const { value = '', name } = common;
-  // A line break would be lost in an input of one line.
+  // A single-line input would lose line breaks.
   if (own.lines || value.includes('\n')) {
     const isCode = own.isCode === true && (own.lines ?? 0) >= codeLines;
     const area = textArea({ ...common, rows: own.lines ?? 3, isCode });
@@ -147,7 +147,7 @@ function text(field: Field, common: Common, own: FieldWords, view: FormView): Ht
 function rows(field: Field & { kind: 'rows' }, { name, label, hint, error }: Common, view: FormView): Html {
   const { partial } = view;
   const hasChoice = field.fields.some(({ kind }) => kind === 'choice');
-  // Without scripts a row more costs a round trip: pairs have an empty one at hand.
+  // Without scripts an additional row costs a round trip: lists of pairs have an empty one ready.
   const count = rowCount(name, view.values) + (partial ? (hasChoice ? 0 : 1) : spareRows);
   const id = `field-${name.replaceAll(/\W/g, '-')}`;
   const row = (index: number) => {
@@ -172,7 +172,7 @@ function emptyRows({ fields }: Field & { kind: 'rows' }): string {
   return `Empty rows are ignored.${hasLock ? ' Locked values are never shown again.' : ''}`;
 }
 
-/** An object, with a box where it may be absent. */
+/** An object, with a checkbox if it may be absent. */
 function part(
   field: Field & { kind: 'part' | 'variant' },
   { name, label, hint, error, value }: Common,
@@ -192,7 +192,7 @@ function folded(field: Field & { kind: 'part' }, { name, label }: Common, view: 
   return html`<details class="part-folded"${isOpen ? html` open` : ''}><summary>${label}</summary>${fieldViews(field.fields, view, `${name}.`)}</details>`;
 }
 
-/** Whether there is such a thing, and below it what it is. */
+/** A choice whether the object is present, followed by its fields. */
 function variant(field: Field & { kind: 'variant' }, common: Common, view: FormView): Html {
   const own = view.layout[field.pattern] ?? {};
   const wordOf = (value: string) => own.words?.[value] ?? (value === '' ? 'none' : humanized(value));
@@ -237,17 +237,17 @@ function errorOf(error: string | undefined): Html | '' {
   return error === undefined ? '' : html`<p class="error">${error}</p>`;
 }
 
-/** What is wrong with an item of a list. */
+/** Returns the problem of an item of a list. */
 function errorBelow(name: string, { problems }: FormView): string | undefined {
   return [...(problems?.fields ?? [])].find(([key]) => key.startsWith(`${name}.`))?.[1];
 }
 
-/** `STATUS_CODE` as people say it. */
+/** Formats `STATUS_CODE` for people. */
 function humanized(value: string): string {
   return /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(value) ? value.toLowerCase().replaceAll('_', ' ') : value;
 }
 
-/** `followRedirects` and `created_at` as people write them. */
+/** Formats `followRedirects` and `created_at` for people. */
 export function labelOf(key: string): string {
   const words = key
     .replaceAll('_', ' ')

@@ -5,7 +5,7 @@ import { type Content, html, withQuery } from '../html.ts';
 
 export const outcomeWords = { DONE: 'done', REFUSED: 'refused', UNKNOWN: 'outcome unknown' } as const;
 
-/** More than this stands folded. */
+/** Longer entries are folded. */
 const longestOpen = 400;
 
 const kindWords = {
@@ -16,7 +16,7 @@ const kindWords = {
   NOBODY: 'not logged in',
 } as const;
 
-/** Who it was, with a link to all that they changed. */
+/** Shows the actor, with a link to all of their changes. */
 export function who({ kind, id, name }: AuditEntry['actor'], address: string | null): Content {
   const shown = visible(shortened(name, 80));
   const notes = [kindWords[kind], address === null ? '' : `from ${address}`].filter(Boolean).join(', ');
@@ -25,7 +25,7 @@ export function who({ kind, id, name }: AuditEntry['actor'], address: string | n
 
 const abbreviations = new Set(['api', 'url', 'dns', 'tcp', 'icmp', 'slo']);
 
-/** `updateApiCheck`, and `updateAPIcheck` of older versions, as people say it. */
+/** Formats `updateApiCheck`, and `updateAPIcheck` of older versions, for people. */
 export function what({ operation, outcome }: AuditEntry): Content {
   const words = operation
     .split(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[a-z])/)
@@ -35,7 +35,7 @@ export function what({ operation, outcome }: AuditEntry): Content {
   return html`${words}${outcome === 'DONE' ? '' : html`<br><span class="small">${outcomeWords[outcome]}</span>`}`;
 }
 
-/** Each field that changed, before and after. */
+/** Shows each changed field, before and after. */
 export function changes({ before, after, secrets }: AuditEntry): Content {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
   if (names.length === 0 && secrets.length === 0) return '';

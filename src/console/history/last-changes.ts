@@ -7,7 +7,7 @@ import { changes, what, who } from './entry.ts';
 
 const shownChanges = 5;
 
-/** The last changes of something, newest first, as far as the viewer may see them. */
+/** Returns the last changes of a resource, newest first, as far as the viewer may see them. */
 export async function lastChangesOf({ api }: PageCall, resource: string): Promise<AuditEntry[]> {
   const { entries } = await api.call(auditLogRoutes.listAuditLog, {
     query: { resource, limit: shownChanges },
@@ -15,12 +15,12 @@ export async function lastChangesOf({ api }: PageCall, resource: string): Promis
   return entries;
 }
 
-/** By whom it was changed last; nothing where the audit log does not say any more. */
+/** Names the author of the last change; empty if the audit log no longer has it. */
 export function lastAuthor([last]: readonly AuditEntry[]): Content {
   return last === undefined ? '' : html` by ${visible(shortened(last.actor.name, 80))}`;
 }
 
-/** What was changed since, by whom and how, folded; the way to the rest. */
+/** Lists recent changes with their authors, folded, and a link to the rest. */
 export function changeList(resource: string, entries: readonly AuditEntry[], now: number): Html | '' {
   if (entries.length === 0) return '';
   return html`<details class="last-changes"><summary>Recent changes</summary><ol>${entries.map(

@@ -13,7 +13,7 @@ import type { PageCall } from '../page.ts';
 import { impactWord } from '../public/components/component-view.ts';
 
 const prefix = 'impact.';
-/** A form with more choices than this helps nobody; the API takes all. */
+/** A form with more choices would be unusable; the API accepts all. */
 const mostShown = 300;
 
 const impactChoices = [
@@ -21,10 +21,10 @@ const impactChoices = [
   ...componentImpacts.map((value) => ({ value, word: impactWord(value) })),
 ];
 
-/** A component, and in how many groups it is. */
+/** A component and its nesting depth. */
 export type OrderedComponent = StatusPageComponent & { readonly level: number };
 
-/** Components of a page, each before what is in it; what is in a group that is not among them stands by itself. */
+/** Sorts components of a page, groups before their members; a component whose group is missing is top-level. */
 export function inOrder(components: readonly StatusPageComponent[]): OrderedComponent[] {
   const ordered = components.toSorted(
     (one, other) => one.displayOrder - other.displayOrder || one.created_at.localeCompare(other.created_at),
@@ -38,7 +38,7 @@ export function inOrder(components: readonly StatusPageComponent[]): OrderedComp
   return from(null, 0);
 }
 
-/** How an incident leaves each component of the account's pages. */
+/** Fields for the impact of an incident on each component of the account's pages. */
 export async function componentFields(
   { api, store, viewer }: PageCall,
   values: URLSearchParams,
@@ -73,7 +73,7 @@ ${wrong === undefined ? '' : html`<p class="error">${wrong}</p>`}${[
   )}</details>`;
 }
 
-/** How a component is while an incident is open. */
+/** Field for the impact on a component while an incident is open. */
 export function impactField({ id, name, level }: OrderedComponent, values: URLSearchParams): Html {
   return selectField({
     name: `${prefix}${id}`,
@@ -83,7 +83,7 @@ export function impactField({ id, name, level }: OrderedComponent, values: URLSe
   });
 }
 
-/** The components that a form says something of. */
+/** Returns the affected components of a form. */
 export function impactsOf(form: URLSearchParams): { componentId: string; impact: ComponentImpact }[] {
   return [...form].flatMap(([name, impact]) =>
     name.startsWith(prefix) && impact !== ''
@@ -92,7 +92,7 @@ export function impactsOf(form: URLSearchParams): { componentId: string; impact:
   );
 }
 
-/** The same as fields of a form. */
+/** Returns the same as form fields. */
 export function impactFields(
   components: readonly { readonly id: string; readonly impact: string }[],
 ): [string, string][] {

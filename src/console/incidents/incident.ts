@@ -18,14 +18,14 @@ const { createIncidentUpdate, deleteIncident, deleteIncidentUpdate, getIncident,
 
 interface Refused {
   readonly problems: Problems;
-  /** Which of its forms was refused, with what stood in it. */
+  /** The refused form; its values follow. */
   readonly form: 'update' | 'change' | 'none';
   readonly values: URLSearchParams;
 }
 
 const incidentIdOf = ({ params }: PageCall) => ({ incidentId: params['id'] ?? '' });
 
-/** One incident: its timeline, the form of the next update, and which pages show it. */
+/** Shows one incident: its timeline, the form of the next update, and the pages that show it. */
 export async function showIncident(call: PageCall, refused?: Refused): Promise<View> {
   const { api, store, viewer } = call;
   const incident = await api.call(getIncident, { params: incidentIdOf(call) });

@@ -11,7 +11,7 @@ import { incidentBadge } from './words.ts';
 const { createIncident, listIncidents: listRoute } = incidentRoutes;
 const rowsPerPage = 30;
 
-/** Incidents, newest first: what was wrong, for how long, with which services. */
+/** Lists incidents, newest first, with their duration and services. */
 export async function listIncidents({ api, query }: PageCall): Promise<View> {
   const nextId = query.get('after')?.slice(0, 100) || undefined;
   const incidents = await api.call(listRoute, {

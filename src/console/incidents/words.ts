@@ -24,7 +24,7 @@ export function statusWord(status: Incident['lastUpdateStatus']): string {
   return statusWords[status];
 }
 
-/** How an incident stands: over, or how bad it is. */
+/** Shows the state of an incident: resolved, or its severity. */
 export function incidentBadge({
   lastUpdateStatus,
   severity,

@@ -32,7 +32,7 @@ function open() {
   return new LiveFeed({ store, clock: systemClock, logger: createLogger('test', 'silent') });
 }
 
-/** An open page; says how often it was notified. */
+/** An open page; the returned function counts its notifications. */
 function page(feed: LiveFeed, checkId: string | null): () => number {
   let notified = 0;
   const raw = Object.assign(new EventEmitter(), {

@@ -5,31 +5,31 @@ import type { HandlerDeps } from '@picket/platform/feature/handler.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import type { FastifyReply } from 'fastify';
 
-/** How often the database is asked whether anything changed, for all readers of an account together. */
+/** Interval of polling the database for changes, for all readers of an account together. */
 const lookMs = 2_000;
-/** A page that changes all the time is read by nobody, and 200 readers must not slow the service. */
+/** Minimum pause between notifications: constant changes are unreadable, and 200 readers must not slow the service. */
 const restMs = 5_000;
-/** What does not happen is news as well: a page looks again after this time, whatever came in. */
+/** Missing events are also news: a page refreshes after this time even without a change. */
 const longestRestMs = 60_000;
-/** A line that keeps proxies from ending a connection on which nothing happens. */
+/** Interval of keep-alive lines, so that proxies do not close an idle connection. */
 const keepAliveMs = 20_000;
-/** Then browsers connect anew, and are asked again who they are. */
+/** Browsers then reconnect, and are authenticated again. */
 const longestMs = 10 * 60_000;
-/** What turns by time alone is looked for as often, for all readers of an account together. */
+/** Polling interval for changes by time alone, for all readers of an account together. */
 const turnKeptMs = lookMs;
-/** Looking for the version of an account reads all of its statuses: pages that are opened share one look. */
+/** Reading the version of an account scans all of its statuses: pages opened at about the same time share it. */
 const versionKeptMs = 500;
 const keptVersions = 1_000;
 
-/** In it a page that asks for itself again says of which version it was notified. */
+/** Request header in which a refreshing page reports the version of its notification. */
 export const newsHeader = 'x-picket-news';
 
-/** What an open page follows. */
+/** Subscription of an open page. */
 export interface Followed {
   readonly accountId: string;
   /** One check of the account; null: all of them. */
   readonly checkId: string | null;
-  /** The version of the statuses that the page was made of: what changed since then is news. */
+  /** Version of the statuses that the page shows: later changes are news. */
   readonly seen: number;
 }
 
@@ -37,14 +37,14 @@ interface Reader extends Followed {
   readonly reply: FastifyReply;
   readonly since: number;
   seen: number;
-  /** When the page was notified, or was opened. */
+  /** When the page was notified or opened. */
   notifiedAt: number;
   lastSent: number;
 }
 
 /**
- * Tells open pages, by server-sent events, that there is something new. An event says nothing of what is new:
- * the page asks for itself again, as its reader may see it. The page of a check hears of that check only.
+ * Notifies open pages of changes by server-sent events. An event has no details: the page requests itself again with
+ * its reader's permissions. The page of a check is notified of that check only.
  */
 export class LiveFeed {
   readonly #store: Store;
@@ -63,7 +63,7 @@ export class LiveFeed {
     this.#logger = logger;
   }
 
-  /** The version of the statuses of an account, at most half a second old. */
+  /** Returns the version of an account's statuses, at most half a second old. */
   async versionOf(accountId: string): Promise<number> {
     const now = performance.now();
     const known = this.#versions.get(accountId);
@@ -76,7 +76,7 @@ export class LiveFeed {
     return version;
   }
 
-  /** When a state of an account turned last by time alone: no event reports a run that did not happen. */
+  /** Returns the last state change of an account by time alone, since no event reports a run that did not happen. */
   async #turnOf(accountId: string): Promise<number> {
     const at = performance.now();
     const known = this.#turns.get(accountId);
@@ -87,14 +87,14 @@ export class LiveFeed {
     return turn;
   }
 
-  /** Keeps the connection of a request open and reports what happens. */
+  /** Keeps the connection of a request open and sends events to it. */
   add(followed: Followed, reply: FastifyReply): void {
     reply.hijack();
     reply.raw.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
-      // Proxies that collect answers before they pass them on would hold events back.
+      // Buffering proxies would hold events back.
       'x-accel-buffering': 'no',
     });
     reply.raw.write('retry: 5000\n\n');
@@ -106,7 +106,7 @@ export class LiveFeed {
     this.#timer ??= setInterval(() => void this.#look(), lookMs).unref();
   }
 
-  /** Ends all connections, so that a service that closes need not wait for them. */
+  /** Ends all connections, so that a closing service need not wait for them. */
   close(): void {
     clearInterval(this.#timer);
     for (const { reply } of this.#readers) reply.raw.end();

@@ -2,7 +2,7 @@ import { packageVersion } from '@picket/lib/version.ts';
 import type { FastifyRequest } from 'fastify';
 import { type Html, html } from '../html.ts';
 
-/** What to type where an agent shall run; the key is in it. */
+/** Shows the commands that start an agent; they contain the key. */
 export function startCommands(request: FastifyRequest, rawKey: string): Html {
   const url = addressOf(request);
   const docker = (image: string, more: readonly string[]) =>
@@ -33,7 +33,7 @@ function command(label: string, text: string): Html {
   return html`<pre class="command selectable" tabindex="0" role="region" aria-label="${label}">${text}</pre>`;
 }
 
-/** Where the browser reached the service: agents on the same network do as well. */
+/** Address at which the browser reached the service: agents on the same network reach it too. */
 function addressOf({ protocol, host }: FastifyRequest): string {
   const url = URL.parse(`${protocol}://${host}`);
   return url && /^[\w.:[\]-]+$/.test(url.host) ? url.origin : 'https://picket.example.com';

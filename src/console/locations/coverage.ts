@@ -12,8 +12,8 @@ const barWidth = 10;
 const barHeight = 32;
 
 /**
- * How much of what was due at a location was measured, day by day: the grey part of a bar was not. The days on
- * which something is missing are a table too, with what it was missing for.
+ * Shows the measured share of the due slots of a location by day: the grey part of a bar was not measured. Days with
+ * missing slots are also listed in a table, with the reasons.
  */
 export function coverageSection({ days, coverage }: LocationCoverage, createdAt: string): Html {
   if (coverage.due === 0) return html``;

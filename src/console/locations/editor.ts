@@ -64,7 +64,7 @@ ${changeForm.view({ values, problems })}
 
 export async function saveChanges(call: PageCall): Promise<PageAnswer> {
   const { id = '' } = call.params;
-  // A name that was emptied is refused, not left as it was.
+  // An emptied name is refused rather than ignored.
   const body = {
     ...changeForm.object(call.form),
     name: call.form.get('name') ?? '',

@@ -10,10 +10,10 @@ const words = {
   'never-seen': { state: 'waiting', word: 'No agent yet' },
 } as const satisfies Record<PrivateLocation['health']['state'], { state: State; word: string }>;
 
-/** An idle agent calls every 25 seconds: a longer silence is worth a word before it means that the agent is gone. */
+/** An idle agent calls every 25 seconds: a longer silence is shown before the agent counts as gone. */
 const quietMs = 30_000;
 
-/** The health of a location as a badge, with since when, or with a silence that begins. */
+/** Shows the health of a location, with its start or the time since the last call. */
 export function healthBadge({ health, lastSeen }: Known, now: number): Html {
   const { state, word } = words[health.state];
   const silentMs = lastSeen === null ? 0 : now - Date.parse(lastSeen);
@@ -28,7 +28,7 @@ export function healthBadge({ health, lastSeen }: Known, now: number): Html {
 
 type Known = Pick<PrivateLocation, 'health' | 'lastSeen'>;
 
-/** What can be wrong with a location, in words. */
+/** Describes a problem of a location. */
 export function kindWords(kind: string): string {
   const known: Readonly<Record<string, string>> = {
     resolver: 'The resolver does not respond',

@@ -7,10 +7,10 @@ import { type Html, html, path } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import { startCommands } from './commands.ts';
 
-/** The keys that agents of a location call with. */
+/** The keys of a location's agents. */
 export const keysSection = { once, table: tableOfKeys };
 
-/** A key that was just made: the only time that it is shown. */
+/** Shows a key that was just created; it is shown only once. */
 function once(request: FastifyRequest, rawKey: string): Html {
   return html`<div class="key-once" role="status"><h2>The new key of this location</h2>
 <p>Copy it now. It is not shown again, because Picket does not store it.</p>

@@ -6,7 +6,7 @@ import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
 import { healthBadge } from './health.ts';
 
-/** All private locations of the account: which of them measure. */
+/** Lists all private locations of the account with their health. */
 export async function listLocations({ api, store, viewer, clock }: PageCall): Promise<View> {
   const now = clock.wallMs();
   const locations = await api.call(privateLocationRoutes.listPrivateLocations, {

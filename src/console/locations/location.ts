@@ -28,7 +28,7 @@ import { slotsSection } from './slots.ts';
 const shownEvents = 25;
 const dayMs = 86_400_000;
 
-/** A location: who runs there, whether it is well, what was missed, and its keys. */
+/** Shows a location: its agents, health, missed slots and keys. */
 export async function showLocation(
   call: PageCall,
   done: { readonly problems?: Problems; readonly newKey?: string } = {},
@@ -93,7 +93,7 @@ ${keysSection.table(call, location, now)}`;
     title: location.name,
     main,
     ...(problems ? { statusCode: problems.statusCode } : {}),
-    // What is shown once must not be replaced by what is new.
+    // A key shown once must not be replaced by a refresh.
     isLive: call.request.method === 'GET',
   };
 }
@@ -142,7 +142,7 @@ function agentTable({ api, clock }: PageCall, location: PrivateLocation, agents:
   });
 }
 
-/** Check types of an agent, how it does them, and what it cannot do and why. */
+/** Shows the check types of an agent with their backends, and unavailable ones with the reason. */
 function abilities(agent: AgentRow): Html {
   const { backends, unavailable, runtimes } = agentCapabilities(agent);
   const titleOf = (type: string) => findCheckType(type)?.title ?? shortened(type, 40);

@@ -55,7 +55,7 @@ async function remove(call: PageCall): Promise<PageAnswer> {
   return problems ? showLocation(call, { problems }) : { goTo: '/locations' };
 }
 
-/** The key is in this answer and nowhere else: who loads it again makes another one. */
+/** The key is in this response only: a reload creates another one. */
 async function addKey(call: PageCall): Promise<PageAnswer> {
   const { id = '' } = call.params;
   const { done, problems } = await attempt(() =>

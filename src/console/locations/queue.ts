@@ -14,11 +14,11 @@ const laneWords: Readonly<Record<(typeof lanes)[number], string>> = {
 };
 
 const minuteMs = 60_000;
-/** 20 minutes make a point, so that a day has 72 of them. */
+/** A point covers 20 minutes, so that a day has 72 of them. */
 const bucketMs = 20 * minuteMs;
 export const chartMs = 86_400_000;
 
-/** What waits for the agents of a location, by lane, and how that was in the past day. */
+/** Shows the backlog of a location by lane, and its course over the past day. */
 export function queueSection(
   queues: readonly QueueState[],
   {
@@ -41,7 +41,7 @@ export function queueSection(
   ])}${minutes.length < 2 ? '' : queueChart(minutes, events, now)}</section>`;
 }
 
-/** How long the run had waited that waited longest, and when agents found the location unhealthy. */
+/** Chart of the longest wait of a run, with the times at which agents found the location unhealthy. */
 function queueChart(
   minutes: readonly LocationMinuteRow[],
   events: readonly LocationEvent[],

@@ -12,7 +12,7 @@ interface ReasonRow {
   readonly week: number;
 }
 
-/** How many of the runs that were due were carried out, and why the others were not. Whether they measured anything is another question. */
+/** Shows the share of due runs that were executed, whether or not they succeeded, and the reasons for the rest. */
 export function slotsSection(day: SlotCounts, week: SlotCounts): Html {
   const rows = [
     ...rowsOf('missed', day.missed, week.missed),

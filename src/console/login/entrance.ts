@@ -25,24 +25,24 @@ export interface EntranceDeps extends Mailing {
   readonly sessions: Sessions;
   readonly replies: Replies;
   readonly limits: SharedLimits;
-  /** What the provider of single sign-on is called; absent where there is none. */
+  /** Name of the single sign-on provider, if one is configured. */
   readonly singleSignOn?: string | undefined;
 }
 
 /** Attempts of one address: a person mistypes a few times, a guesser needs many. */
 const ofAddress = { operationId: 'login', rateLimit: { requests: 10, windowSeconds: 60 } };
-/** Attempts for one mail address from one address. */
+/** Attempts for one mail address from one network address. */
 const ofNameHere = { operationId: 'login-name-here', rateLimit: { requests: 20, windowSeconds: 900 } };
-/** Attempts for one mail address, from all addresses together that it was never logged in from. */
+/** Attempts for one mail address from all unfamiliar network addresses together. */
 const ofName = { operationId: 'login-name', rateLimit: { requests: 60, windowSeconds: 900 } };
-/** Mails with links for a new password to one mail address. */
+/** Mails with password links to one mail address. */
 const ofResets = { operationId: 'login-resets', rateLimit: { requests: 3, windowSeconds: 3_600 } };
-/** How far back it is known where somebody logged in from. */
+/** Number of audit entries per account that are searched for familiar addresses. */
 const rememberedDeeds = 200;
 
 export type LoginMethod = 'key' | 'link' | 'password' | 'single sign-on' | 'invitation' | 'reset';
 
-/** What all ways to log in have in common: limits, the session's cookie, what is recorded of them. */
+/** Shared parts of all login methods: limits, the session cookie, and audit records. */
 export class Entrance {
   readonly deps: EntranceDeps;
 
@@ -51,7 +51,7 @@ export class Entrance {
   }
 
   /**
-   * Takes one attempt.
+   * Charges one attempt.
    *
    * @throws AppError RATE_LIMITED
    */
@@ -60,8 +60,8 @@ export class Entrance {
   }
 
   /**
-   * Takes one attempt for a mail address. Attempts of strangers must not shut its owner out: they share a limit
-   * of their own, and an address that the person has logged in from has another.
+   * Charges one attempt for a mail address. Attempts of strangers must not lock its owner out: strangers share a
+   * separate limit, which does not apply to addresses that the person has logged in from.
    *
    * @throws AppError RATE_LIMITED
    */
@@ -73,7 +73,7 @@ export class Entrance {
     if (!(await this.#hasComeFrom(email, request.ip))) await limits.spendOf(ofName, name, reply);
   }
 
-  /** Whether one more mail with a link may go to a mail address: others can ask for it, too. */
+  /** Whether another password mail may be sent to a mail address: strangers can request it, too. */
   async mayMailReset(email: string, reply: FastifyReply): Promise<boolean> {
     try {
       await this.deps.limits.spendOf(ofResets, `name ${email.slice(0, 254)}`, reply);
@@ -96,16 +96,16 @@ export class Entrance {
   }
 
   /**
-   * The form that somebody sent from a page of ours who is not logged in.
+   * Returns the form of a visitor who is not logged in.
    *
-   * @throws AppError when it was sent from elsewhere.
+   * @throws AppError when it was sent from another site.
    */
   formOf(request: FastifyRequest): URLSearchParams {
     if (!isFromOwnPage(request)) throw notAllowed('Logins are accepted only from the pages of this service.');
     return request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
   }
 
-  /** Begins a session in the browser that asks; one that it had before ends. */
+  /** Begins a session in the requesting browser; ends its previous one. */
   async begin(
     session: NewSession,
     way: LoginMethod,
@@ -127,7 +127,7 @@ export class Entrance {
     });
   }
 
-  /** Notes that somebody set their password by a link: from there they may log in. */
+  /** Records a password reset by a link: its address becomes familiar for logins. */
   async recordReset(person: PersonRow, request: FastifyRequest): Promise<void> {
     const { store, clock } = this.deps;
     for (const { id: accountId } of await store.members.accountsOf(person.id)) {
@@ -142,7 +142,7 @@ export class Entrance {
     }
   }
 
-  /** Notes a login that was refused: in every account of whom it was tried for, where that is somebody. */
+  /** Records a refused login in every account of the person, if the person exists. */
   async refuse(
     way: LoginMethod,
     request: FastifyRequest,
@@ -156,7 +156,7 @@ export class Entrance {
     const accountIds = accounts.length === 0 ? [null] : accounts.map(({ id }) => id);
     for (const accountId of accountIds) {
       await record(store, clock, {
-        // Somebody may have typed the password into the field of the address.
+        // The address field may contain a mistyped password.
         actor: {
           kind: 'NOBODY',
           id: null,
@@ -171,7 +171,7 @@ export class Entrance {
     }
   }
 
-  /** The login page. */
+  /** Returns the login page. */
   async page(view: Omit<LoginView, 'hasPasswords' | 'singleSignOn'>, statusCode = 200): Promise<View> {
     const { store, singleSignOn } = this.deps;
     const hasPasswords = await store.members.hasPasswords();

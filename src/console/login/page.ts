@@ -4,21 +4,21 @@ import { textField } from '../elements/form.ts';
 import { notice } from '../forms/action.ts';
 import { type Content, type Html, html, withQuery } from '../html.ts';
 
-/** What a login page offers, and what became of the last try. */
+/** Options of a login page, and the outcome of the last attempt. */
 export interface LoginView {
   readonly next: string;
-  /** Whether anybody here has a password. */
+  /** Whether any member has a password. */
   readonly hasPasswords: boolean;
-  /** What the provider of single sign-on is called; absent where there is none. */
+  /** Name of the single sign-on provider, if one is configured. */
   readonly singleSignOn?: string | undefined;
   readonly keyError?: string;
   readonly passwordError?: string;
   readonly email?: string;
-  /** What went wrong elsewhere, or what was done. */
+  /** Problem on another page, or a completed action. */
   readonly said?: { readonly message: Content; readonly kind: 'done' | 'refused' };
 }
 
-/** The login: by single sign-on, by mail address and password, by a key; what there is of them. */
+/** Shows the available login methods: single sign-on, mail address and password, or a key. */
 export function loginMain(view: LoginView): Html {
   const { next, hasPasswords, singleSignOn, said, keyError } = view;
   const others = hasPasswords || singleSignOn !== undefined;
@@ -80,14 +80,14 @@ export interface SetPasswordView {
   readonly action: string;
   readonly email: string;
   readonly word: string;
-  /** A new password, or the one they have. */
+  /** Whether to set a new password, or ask for the existing one. */
   readonly isNew: boolean;
-  /** Shown when the name may be given. */
+  /** Initial value of the name; the field is hidden if absent. */
   readonly name?: string;
   readonly error?: string | undefined;
 }
 
-/** Where somebody chooses a password, or shows the one they have. */
+/** Page to choose a password, or to enter the existing one. */
 export function setPasswordMain(view: SetPasswordView): Html {
   const { title, lead, action, email, word, isNew, name, error } = view;
   return html`<div class="login"><h1>${title}</h1><p>${lead}</p>
@@ -106,15 +106,15 @@ ${textField({
 <button class="button primary" type="submit">${word}</button></form></div>`;
 }
 
-/** An invitation that somebody whom single sign-on has let in may take. */
+/** An invitation for a person whom single sign-on has authenticated. */
 export interface Offer {
   readonly invitation: InvitationRow;
   readonly accountName: string;
-  /** Takes it, once. */
+  /** Accepts it, once. */
   readonly token: string;
 }
 
-/** Where somebody takes or leaves what they are invited to; `next` leads on without it. */
+/** Page to accept invitations; `next` continues without them. */
 export function offeredMain(offers: readonly Offer[], next: string | null): Html {
   return html`<div class="login"><h1>You are invited</h1>${offers.map(
     ({ invitation, accountName, token }) =>
@@ -123,7 +123,7 @@ export function offeredMain(offers: readonly Offer[], next: string | null): Html
   )}<p class="hint">Join only accounts of people you know. Their admins can see your actions.</p><p><a href="${next ?? '/login'}">${next === null ? 'Back to the login' : 'Not now'}</a></p></div>`;
 }
 
-/** Where somebody asks for a link that sets their password. */
+/** Page to request a link that sets a password. */
 export function forgottenMain({ canMail }: { readonly canMail: boolean }): Html {
   return html`<div class="login"><h1>A new password</h1>${
     canMail

@@ -26,8 +26,8 @@ const staleInvitation = 'This invitation was already used, was revoked, or is ol
 const staleReset = 'This link was already used, or is older than an hour.';
 
 /**
- * Logging in as a member with a password, taking an invitation, and choosing a new password by mail. Whether
- * an address is a member's shows neither in words nor in the time it takes, until somebody knows the password.
+ * Login with a password, acceptance of invitations, and password resets by mail. Neither texts nor response times
+ * reveal whether an address belongs to a member, unless the visitor knows the password.
  */
 export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void {
   const { deps } = entrance;
@@ -73,7 +73,7 @@ export function addPasswordLogin(app: FastifyInstance, entrance: Entrance): void
     const form = entrance.formOf(request);
     const email = (form.get('email') ?? '').trim().toLowerCase();
     await entrance.spend(request, reply);
-    // The answer does not wait for it: the time it takes would tell who is a member. What was mailed stays good.
+    // The response does not wait for the mail: its duration would reveal members. Links mailed before stay valid.
     if (canMail(deps) && (await entrance.mayMailReset(email, reply))) void mailReset(email, request);
     for (const name of ['limit', 'remaining', 'reset']) reply.removeHeader(`x-ratelimit-${name}`);
     reply.removeHeader('retry-after');

@@ -4,17 +4,16 @@ import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import type { Claims, SingleSignOn } from '@picket/service/members/single-sign-on.ts';
 import * as oidc from 'openid-client';
 
-/** A login that the provider's answer does not allow, in words for the person. */
+/** A login that the provider's response does not allow; the message is for the person. */
 export class LoginRefused extends Error {}
 
 const knownForMs = 60 * 60_000;
 const timeoutSeconds = 10;
 
 /**
- * The provider of single sign-on: the authorization code flow of OpenID Connect with PKCE, state and nonce.
- * All three follow by a keyed hash from one random secret that only the browser keeps, in a cookie, so that an
- * answer is good only in the browser that asked, and no state is kept here. The provider is looked up at the
- * first login, and again after an hour.
+ * The provider of single sign-on: the authorization code flow of OpenID Connect with PKCE, state and nonce. All three
+ * are keyed hashes of one random secret that only the browser keeps, in a cookie, so a response is valid only in the
+ * requesting browser, and the service keeps no state. The provider is discovered at the first login, then hourly.
  */
 export class Provider {
   readonly settings: SingleSignOn;
@@ -29,9 +28,9 @@ export class Provider {
   }
 
   /**
-   * Where the browser goes to log in, and the secret that it has to bring back.
+   * Returns the login address for the browser, and the secret that it must return.
    *
-   * @throws LoginRefused when the provider cannot be asked.
+   * @throws LoginRefused when the provider cannot be reached.
    */
   async begin(): Promise<{ url: string; secret: string }> {
     const configuration = await this.#configuration();
@@ -48,9 +47,9 @@ export class Provider {
   }
 
   /**
-   * Who it is that comes back, by the word of the provider.
+   * Returns the provider's claims about the returning person.
    *
-   * @param query of the address they came back to.
+   * @param query of the callback address.
    * @throws LoginRefused
    */
   async finish(query: string, secret: string): Promise<Claims> {
@@ -72,7 +71,7 @@ export class Provider {
       });
       const claims = tokens.claims();
       if (!claims) throw new LoginRefused(`${name} sent no identity.`);
-      // Many providers name groups only where they are asked for the rest.
+      // Many providers return groups only from the userinfo endpoint.
       const isWhole =
         claims[emailClaim] !== undefined && (roles.length === 0 || claims[groupsClaim] !== undefined);
       if (isWhole || !configuration.serverMetadata().userinfo_endpoint) return claims;
@@ -121,7 +120,7 @@ function part(secret: string, name: 'state' | 'nonce' | 'verifier'): string {
   return createHmac('sha256', secret).update(name).digest('base64url');
 }
 
-/** The message of an error, with what a provider or the network said beneath it. */
+/** Returns the message of an error, with the details from the provider or the network. */
 function reasonOf(error: Error): string {
   const { cause } = error;
   const said = 'error_description' in error && typeof error.error_description === 'string';

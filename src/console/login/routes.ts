@@ -7,7 +7,7 @@ import { isFromOwnPage, isFromThisMachine, ownPath } from '../requests/addresses
 import { isSecure, sessionCookieName, setCookie } from '../requests/cookie.ts';
 import { type Entrance, originOf } from './entrance.ts';
 
-/** Logging in by an API key or by a link, and out again. */
+/** Login with an API key or a link, and logout. */
 export function addLogin(app: FastifyInstance, entrance: Entrance): void {
   const { sessions, replies, publicUrl } = entrance.deps;
 
@@ -31,7 +31,7 @@ export function addLogin(app: FastifyInstance, entrance: Entrance): void {
     return reply.redirect(next, 303);
   });
 
-  // For programs on this machine that show a person the way in, such as npm start.
+  // For programs on this machine that open a login for a person, such as npm start.
   app.post('/login/links', async (request, reply) => {
     if (!isFromThisMachine(request))
       throw notAllowed('Login links can be created only on the host of the service.');
@@ -57,7 +57,7 @@ export function addLogin(app: FastifyInstance, entrance: Entrance): void {
         return replies.send(await entrance.page({ next: '/', keyError }, 422), { request, reply });
       }
       await entrance.begin(session, 'link', { request, reply });
-      // The answer to a redirect takes its place in the history: the token is in no address that is kept.
+      // A redirect replaces the entry in the browser's history, so no stored address contains the token.
       return reply.redirect('/', 303);
     },
   );

@@ -9,10 +9,10 @@ import { type Offer, offeredMain } from './page.ts';
 import { LoginRefused, type Provider } from './provider.ts';
 
 const cookieName = 'picket-sso';
-/** How long somebody may take at the provider. */
+/** Time limit for the login at the provider. */
 const patienceSeconds = 600;
 
-/** Logging in by a provider of OpenID Connect. */
+/** Login with an OpenID Connect provider. */
 export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provider: Provider): void {
   const { deps } = entrance;
   const { sessions, replies, publicUrl } = deps;
@@ -94,7 +94,7 @@ export function addSingleSignOn(app: FastifyInstance, entrance: Entrance, provid
     return all;
   }
 
-  /** Logs that an account has lost its last admin, so that its operator learns of it. */
+  /** Logs that an account has lost its last admin, as a notice to the operator. */
   async function warnOfAccounts(changes: readonly RoleChange[]): Promise<void> {
     for (const { accountId, before, after } of changes) {
       if (before !== 'ADMIN' || after === 'ADMIN') continue;

@@ -92,7 +92,7 @@ async function wordsFor({ api, store, viewer }: PageCall): Promise<Words> {
   };
 }
 
-/** What the form says, as the API takes it: dates are on the clocks of the window's zone. */
+/** Converts the form to an API body: dates are in the time zone of the window. */
 function bodyOf(form: Form, sent: URLSearchParams): Body {
   const body = form.object(sent);
   const zone = sent.get('timezone') ?? 'UTC';
@@ -118,7 +118,7 @@ function valuesFrom(form: Form, window: Window): URLSearchParams {
   return values;
 }
 
-/** The next full hour: something to begin with. */
+/** Starts at the next full hour by default. */
 function newValues(form: Form, now: number): URLSearchParams {
   const values = form.defaults();
   const hourMs = 3_600_000;
@@ -131,7 +131,7 @@ function newValues(form: Form, now: number): URLSearchParams {
 export interface WindowForm {
   readonly values?: URLSearchParams;
   readonly problems?: Problems;
-  /** Whether to say what it would do. */
+  /** Whether to show a preview of the effects. */
   readonly isPreviewed?: boolean;
 }
 
@@ -156,7 +156,7 @@ ${isPreviewed ? await effectPreview(call, bodyOf(form, values)) : emptyPreview()
   return { title, main, ...(problems ? { statusCode: problems.statusCode } : {}) };
 }
 
-/** The form again, with what it would do: nothing is saved. */
+/** Shows the form again with a preview of the effects, without saving. */
 export function previewWindow(call: PageCall): Promise<View> {
   const id = /^\d{1,15}$/.exec(call.form.get('id') ?? '')?.[0];
   const params: PageCall['params'] = id === undefined ? {} : { id };

@@ -12,7 +12,7 @@ import { bothTimes, ruleWords } from './times.ts';
 
 const rowsPerPage = 50;
 
-/** All maintenance windows: when each is next, and what it does. */
+/** Lists all maintenance windows with their next occurrence and their effects. */
 export async function listWindows({ api, store, viewer, clock, query }: PageCall): Promise<View> {
   const now = clock.wallMs();
   const page = Math.min(100_000, Math.max(1, Number.parseInt(query.get('page') ?? '1', 10) || 1));
@@ -63,7 +63,7 @@ ${table({
   return { main };
 }
 
-/** What a window does, in words. */
+/** Describes the effects of a window. */
 export function effectWords(definition: WindowDefinition): Content {
   const { pauseAllChecks, tags, silenceAllAlerts, silenceAlertsTags, statusPageVisibility } = definition;
   const named = (list: readonly string[]) =>

@@ -9,7 +9,7 @@ import { bothTimes } from './times.ts';
 const occurrencesShown = 3;
 const checksShown = 20;
 
-/** What a window would do if it were saved as it is in the form: when, and to which checks. */
+/** Previews the effects of a window with the form's values: its times, and the affected checks. */
 export async function effectPreview(call: PageCall, body: Readonly<Record<string, unknown>>): Promise<Html> {
   const parsed = MaintenanceWindowInput.safeParse(body);
   if (!parsed.success) {
@@ -19,7 +19,7 @@ export async function effectPreview(call: PageCall, body: Readonly<Record<string
   return panel(await effects(call, parsed.data));
 }
 
-/** The place of a preview before there is anything to preview. */
+/** The empty preview. */
 export function emptyPreview(): Html {
   return panel(html`<p class="soft">Preview of the effects of the window.</p>`);
 }

@@ -7,25 +7,25 @@ import { type Html, html } from '../html.ts';
 
 const localPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/;
 
-/** What the clocks of a zone show at an instant, as date fields of browsers have it. */
+/** Formats an instant in a zone for date fields of browsers. */
 export function localText(iso: string, zone: string): string {
   const local = localTime(Date.parse(iso), isTimeZone(zone) ? zone : 'UTC');
   return local.toString({ smallestUnit: local.second === 0 ? 'minute' : 'second' });
 }
 
-/** The instant of a local time of a zone; a text that is no local time stays as it is, for the schema. */
+/** Converts a local time of a zone to an instant; any other text stays unchanged, for the schema. */
 export function instantText(local: string, zone: string): string {
   if (!localPattern.test(local)) return local;
   try {
     const time = Temporal.PlainDateTime.from(local, { overflow: 'reject' });
     return new Date(instantOfLocal(time, isTimeZone(zone) ? zone : 'UTC')).toISOString();
   } catch {
-    // The 31st of a month that has none: the schema says that it is no date.
+    // Such as the 31st of a short month: the schema refuses it as a date.
     return local;
   }
 }
 
-/** A time on the clocks of a zone, with the zone's name. */
+/** Formats a time in a zone, with the zone's name. */
 export function inZone(epochMs: number, zone: string): string {
   const known = isTimeZone(zone) ? zone : 'UTC';
   const words = new Intl.DateTimeFormat('en-GB', {
@@ -41,14 +41,14 @@ export function inZone(epochMs: number, zone: string): string {
   return `${words} ${known}`;
 }
 
-/** A time in the window's zone, and beneath it in the reader's. */
+/** Shows a time in the window's zone, and below it in the reader's. */
 export function bothTimes(epochMs: number, zone: string): Html {
   return html`${inZone(epochMs, zone)}<br><span class="small soft">${instant(epochMs)}</span>`;
 }
 
 const units = { DAY: 'day', WEEK: 'week', MONTH: 'month' } as const;
 
-/** How a window recurs, in words. */
+/** Describes how a window recurs. */
 export function ruleWords({
   repeatInterval,
   repeatUnit,

@@ -23,7 +23,7 @@ type One = z.output<typeof Maintenance>;
 
 const { createMaintenanceUpdate, deleteMaintenance, listMaintenances, updateMaintenance } = maintenanceRoutes;
 const occurrencesShown = 5;
-/** Those that are over stay at hand for a day: an update may still be due. */
+/** Past occurrences stay listed for a day: an update may still be due. */
 const pastMs = 86_400_000;
 
 const stateOf: Readonly<Record<One['status'], readonly [State, string]>> = {
@@ -34,12 +34,12 @@ const stateOf: Readonly<Record<One['status'], readonly [State, string]>> = {
   CANCELLED: ['missed', 'Cancelled'],
 };
 
-/** A window of the account, by the path. */
+/** Returns the account's window that the path names. */
 async function windowOf({ api, params }: PageCall): Promise<Window> {
   return api.callAny<Window>(maintenanceWindowApi.routes.get, { params: { id: params['id'] } });
 }
 
-/** One window: its next occurrences, the updates about them, and what can be changed of each. */
+/** Shows one window: its next occurrences, their updates, and the possible changes. */
 export async function showWindow(call: PageCall, problems?: Problems): Promise<View> {
   const { api, viewer, clock } = call;
   const window = await windowOf(call);
@@ -135,7 +135,7 @@ ${textField({ name: 'endsAt', id: `ends-${id}`, label: 'Ends', type: 'datetime-l
 <button class="button primary" type="submit">Move occurrence</button></form></details>`;
 }
 
-/** What a form of an occurrence does; then the window again. */
+/** Runs the work of an occurrence's form, then shows the window again. */
 async function done(call: PageCall, work: () => Promise<unknown>): Promise<PageAnswer> {
   const { problems } = await attempt(work);
   return problems

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-/** A store whose look at every check takes so long. */
+/** A store whose scan of all checks takes this long. */
 function storeOf(): Store {
   return {
     audit: { lastWrite: async () => written },
@@ -51,7 +51,7 @@ it('looks once for all readers of the same time, for twenty times as long as loo
   expect(answers).toEqual(answers.map(() => ({ passed: 1, made: 1 })));
   vi.advanceTimersByTime(900);
   expect(await ask(store)).toBe(answers[0]);
-  // Another filter is made anew, of the same look.
+  // Another filter is computed anew, from the same scan.
   expect(await ask(store, 'others')).not.toBe(answers[0]);
   expect(looks).toBe(1);
   vi.advanceTimersByTime(60);

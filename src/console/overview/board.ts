@@ -3,40 +3,40 @@ import type { Store } from '@picket/platform/store/store.ts';
 import type { OverviewState } from '@picket/service/overviews/states.ts';
 import type { OverviewChoices } from '@picket/service/overviews/store.ts';
 
-/** Looking at every check takes at most this share of the time, however many readers there are. */
+/** Maximum share of time for scans of all checks, regardless of the number of readers. */
 const shareOfTime = 0.05;
 const longestKeptMs = 2_000;
 const unfinishedMs = 500;
 const keptAccounts = 200;
 const keptAnswers = 50;
-/** Choices follow writes; this bounds what a write that was missed costs. */
+/** Choices follow writes; this limits the effect of a missed write. */
 const choicesKeptMs = 60_000;
 
-/** How the checks of an account stood at one instant, for all who look at them at about that time. */
+/** State of an account's checks at one instant, shared by all readers around that time. */
 export interface Board {
-  /** The version of the account's statuses that it shows. */
+  /** Version of the account's statuses. */
   readonly version: number;
   readonly counts: ReadonlyMap<OverviewState, number>;
   readonly choices: OverviewChoices;
-  /** What was made of it, by what was asked for. */
+  /** Derived answers, by request. */
   readonly answers: LruMap<string, Promise<unknown>>;
 }
 
 interface CachedBoard {
   readonly board: Promise<Board>;
-  /** The last write of the account when it was begun. */
+  /** Last write of the account at the start of the scan. */
   readonly written: string;
   readonly begunMs: number;
-  /** How long it took; infinite while it is being made. */
+  /** Duration of the scan; infinite while it runs. */
   tookMs: number;
 }
 
-/** Whose overview is asked for. */
+/** The requested overview. */
 export interface BoardRequest {
   readonly store: Store;
   readonly accountId: string;
   readonly now: number;
-  /** The version of the statuses that the reader was notified of; 0 for one who just comes. */
+  /** Version of the statuses that the reader was notified of; 0 for a first request. */
   readonly atLeast: number;
 }
 
@@ -50,10 +50,9 @@ const choicesOf = new WeakMap<Store, LruMap<string, KeptChoices>>();
 const boards = new WeakMap<Store, LruMap<string, CachedBoard>>();
 
 /**
- * What all readers of an overview share. It looks at every check of the account, so it is kept for twenty
- * times as long as that took, at most two seconds: with few checks everybody reads the present state, with
- * 10,000 of them 200 readers cost little more than one. After a write of the account it is made anew, whichever
- * process it came to.
+ * Returns the state that all readers of an overview share. It scans all checks of the account, so it is cached for
+ * twenty times the duration of the scan, at most two seconds: with few checks all readers get the present state, with
+ * 10,000 of them 200 readers cost little more than one. A write of the account through any process rebuilds it.
  */
 async function boardOf({ store, accountId, now, atLeast }: BoardRequest): Promise<Board> {
   const known = boards.get(store) ?? new LruMap<string, CachedBoard>(keptAccounts);
@@ -62,7 +61,7 @@ async function boardOf({ store, accountId, now, atLeast }: BoardRequest): Promis
   const found = known.get(accountId);
   if (found && found.written === written && isFresh(found)) {
     const board = await found.board;
-    // A page that was notified of news is not answered with what was before them.
+    // A page that was notified of a change must not get an older state.
     if (board.version >= atLeast) return board;
     const newer = known.get(accountId);
     if (newer && newer !== found) return newer.board;
@@ -78,7 +77,7 @@ async function boardOf({ store, accountId, now, atLeast }: BoardRequest): Promis
   try {
     const board = await kept.board;
     kept.tookMs = performance.now() - begunMs;
-    // What nobody may be shown any more takes no memory.
+    // Frees the memory of an expired board.
     setTimeout(() => known.get(accountId) === kept && known.delete(accountId), longestKeptMs).unref();
     return board;
   } catch (thrown) {
@@ -91,7 +90,7 @@ function isFresh({ begunMs, tookMs }: CachedBoard): boolean {
   return performance.now() - begunMs < Math.min(longestKeptMs, tookMs / shareOfTime);
 }
 
-/** The tags, groups and places of an account, which nothing but its writes changes: results do not. */
+/** Returns the tags, groups and locations of an account, which only writes change, not results. */
 function knownChoices(store: Store, accountId: string, written: string): Promise<OverviewChoices> {
   const known = choicesOf.get(store) ?? new LruMap<string, KeptChoices>(keptAccounts);
   choicesOf.set(store, known);
@@ -107,7 +106,7 @@ async function readBoard(
   { store, accountId, now }: Omit<BoardRequest, 'atLeast'>,
   written: string,
 ): Promise<Board> {
-  // Asked before the rest: what changes meanwhile is news.
+  // Read before the rest: a later change counts as news.
   const version = Math.max(
     await store.statuses.lastChange(accountId),
     await store.states.lastTurn(accountId, now),
@@ -120,9 +119,9 @@ async function readBoard(
 }
 
 /**
- * Makes something of the board of an account, once for all who ask for the same while it is kept.
+ * Derives an answer from the board of an account, once for all equal requests while the board is cached.
  *
- * @param make says also whether others may have it, which is so unless something was missing in it.
+ * @param make also returns whether the answer may be shared, that is, whether it is complete.
  */
 export async function shared<T>(
   looked: BoardRequest,
@@ -133,7 +132,7 @@ export async function shared<T>(
   const known = board.answers.get(key) as Promise<T> | undefined;
   if (known) return known;
   const making = make(board).then(({ answer, isWhole }) => {
-    // Everybody who waits for the rest asks again soon: then there may be more of it.
+    // All waiting readers refresh soon: more of the answer may be available then.
     if (!isWhole) setTimeout(() => board.answers.delete(key), unfinishedMs).unref();
     return answer;
   });

@@ -5,11 +5,11 @@ import { analyticsRoutes } from '@picket/protocol/results/analytics.ts';
 import { measuredShare } from '@picket/protocol/runs/coverage.ts';
 import type { PageCall } from '../page.ts';
 
-/** What a check amounted to over a window. */
+/** Figures of a check over a window. */
 export interface Figures {
-  /** Share of runs that passed, of those that were measured; null without any. */
+  /** Passed share of the measured runs; null without any. */
   readonly availability: Share | null;
-  /** Share of slots that were measured, of those that were due; null when none was. */
+  /** Measured share of the due slots; null without any. */
   readonly coverage: Share | null;
   readonly p95Ms: number | null;
 }
@@ -19,31 +19,31 @@ export interface CheckFigures {
   readonly week: Figures;
 }
 
-/** Figures are asked for anew after this time, and when a check has a newer slot than they know. */
+/** Figures are refreshed after this time, and when a check has a newer slot. */
 const keptMs = 60_000;
-/** A page does not wait longer for figures that nobody has asked for yet: they come with its next state. */
+/** Maximum wait of a page for missing figures: they appear in its next state. */
 const longestWaitMs = 60;
 
-/** Asked for in portions: the pages of single checks ask the same thread, and need not wait for all of them. */
+/** Batch size: pages of single checks query the same thread, and need not wait for all batches. */
 const portion = 10;
 
 interface Kept {
-  /** When they were asked for. */
+  /** When they were requested. */
   readonly at: number;
-  /** The newest slot that had ended then: bars that know another one are not shown with these figures. */
+  /** The newest slot that had ended then: figures are hidden next to bars with a newer one. */
   readonly newestSlot: string;
-  /** null until the first answer. */
+  /** null until the first response. */
   readonly figures: CheckFigures | null;
 }
 
 const kept = new LruMap<string, Kept>(20_000);
 
 /**
- * The figures of the checks of a page, from the operations of the API: those of the last minute, older ones
- * while new ones are asked for, and none where none came in time. Figures and bars are of one moment: of a check with
- * a newer slot, the old figures are not shown.
+ * Returns the figures of the checks of a page, from operations of the API: those of the last minute, older ones during
+ * a refresh, and none if they are late. Figures and bars belong to the same moment: for a check with a newer slot, old
+ * figures are hidden.
  *
- * @param newest the newest slot of each check that has ended, by the check.
+ * @param newest the newest ended slot of each check.
  */
 export async function figuresOf(
   call: PageCall,
@@ -98,7 +98,7 @@ async function ask(
     for (const id of some) {
       const figures = { day: day.get(id) ?? none, week: week.get(id) ?? none };
       const key = `${call.viewer.accountId} ${id}`;
-      // Another reader may have asked meanwhile, with newer bars.
+      // Another reader may have requested it meanwhile, with newer bars.
       if ((kept.get(key)?.at ?? 0) <= now) kept.set(key, { at: now, newestSlot: newestOf(id), figures });
     }
   }

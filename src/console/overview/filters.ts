@@ -4,7 +4,7 @@ import type { OverviewChoices, OverviewFilter } from '@picket/service/overviews/
 import { states } from '../elements/state.ts';
 import { type Html, html, withQuery } from '../html.ts';
 
-/** Search and filters. They stand in the address, so that a view can be kept and shared. */
+/** Search and filters. They are part of the address, so that a view can be bookmarked and shared. */
 export function filters(
   filter: OverviewFilter,
   choices: OverviewChoices,

@@ -5,7 +5,7 @@ import { visible } from '../elements/text.ts';
 import { type Html, html } from '../html.ts';
 import { checkRow, type ShownCheck } from './row.ts';
 
-/** Groups of which all is well stand folded: what stands open is what wants to be seen. */
+/** Groups without problems are folded: open ones deserve attention. */
 export function groupedRows(
   shown: readonly ShownCheck[],
   counts: ReadonlyMap<number | null, ReadonlyMap<OverviewState, number>>,
@@ -21,7 +21,7 @@ export function groupedRows(
   })}`;
 }
 
-/** `12 checks: 2 failing, 10 passing`. */
+/** Formats `12 checks: 2 failing, 10 passing`. */
 function spoken(counts: ReadonlyMap<OverviewState, number>): string {
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const parts = overviewStates.flatMap((state) => {

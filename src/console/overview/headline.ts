@@ -3,7 +3,7 @@ import { counted, countText, duration, shortened } from '../elements/format.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import type { ShownCheck } from './row.ts';
 
-/** The first line: is anything wrong, since when, and whose fault is it. */
+/** Summarizes the problems: their number, their start, and whether targets or the monitoring cause them. */
 export function headline(
   counts: ReadonlyMap<OverviewState, number>,
   shown: readonly ShownCheck[],
@@ -17,7 +17,7 @@ export function headline(
   const passed = of('passed');
   const state =
     failed > 0 ? 'failed' : unsure + unmeasured > 0 ? 'error' : degraded > 0 ? 'degraded' : 'passed';
-  // What has not run yet is not called well, as on dashboards.
+  // Checks that have not run yet are not called passing, as on dashboards.
   const isUnknown = state === 'passed' && (passed === 0 || of('waiting') > 0);
   const rest: Content[] = [];
   if (failed > 0 && unsure > 0)
@@ -60,7 +60,7 @@ function sentence(
   }
 }
 
-/** The failure that lasts for longest, by name. */
+/** Names the longest-lasting failure. */
 function longest(shown: readonly ShownCheck[], now: number): Html | '' {
   const [first] = shown
     .flatMap(({ row, since }) => (row.state === 'failed' && since !== null ? [{ row, since }] : []))

@@ -51,7 +51,7 @@ async function overviewOf(
   });
   const byGroup = isByGroup ? await store.overviews.groupCounts(accountId, filter, now) : undefined;
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  // Each count looks at every check: it is asked for only where nothing that is known says it.
+  // Each count scans all checks: it is queried only if it does not follow from known values.
   const known = isFiltered ? (page === 1 && rows.length < rowsPerPage ? rows.length : undefined) : all;
   const total = known ?? (await store.overviews.total(accountId, filter, now));
   const ids = rows.map(({ id }) => id);
@@ -95,7 +95,7 @@ ${
   return { answer: { main, isLive: true, version }, isWhole };
 }
 
-/** The newest slot of the schedule of each check that has ended. */
+/** Returns the newest ended scheduled slot of each check. */
 function newestSlots(slots: ReadonlyMap<string, readonly RecentSlot[]>): Map<string, string> {
   return new Map(
     [...slots].flatMap(([id, own]) => {
@@ -107,7 +107,7 @@ function newestSlots(slots: ReadonlyMap<string, readonly RecentSlot[]>): Map<str
   );
 }
 
-/** Figures did not come in time: the page asks for itself once more. */
+/** Marks missing figures: the page requests itself again. */
 const unfinished = html`<p data-unfinished hidden></p>`;
 
 function emptyAccount(mayWrite: boolean) {

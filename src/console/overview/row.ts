@@ -20,11 +20,11 @@ export interface ShownCheck {
   /** Oldest first. */
   readonly slots: readonly RecentSlot[];
   readonly figures: CheckFigures | undefined;
-  /** Why it does not run as things are. */
+  /** Reasons why the check cannot run as configured. */
   readonly warnings: readonly string[];
 }
 
-/** One check in the overview. */
+/** Shows one check in the overview. */
 export function checkRow(check: ShownCheck, now: number): Html {
   const { row, typeTitle, groupName, figures } = check;
   const slots = check.slots.map(factsOf);
@@ -49,7 +49,7 @@ ${sparkline(
 </li>`;
 }
 
-/** Why it is not well, in words, and the way to the run that says it. */
+/** Shows the cause of a problem, with a link to the run. */
 function cause(
   { row, since: began, warnings }: ShownCheck,
   slots: readonly SlotFacts[],
@@ -74,7 +74,7 @@ function cause(
   return html`<p class="cause">${runCause(shown)}${since}</p>`;
 }
 
-/** Why a run did not pass, what failed, and the way to it. */
+/** Shows why a run did not pass and what failed, with a link to it. */
 export function runCause(slot: SlotFacts): Html {
   const href = slotHref(slot) ?? '#';
   if (slot.verdict === 'DEGRADED')
@@ -109,7 +109,7 @@ function spoken(slots: readonly SlotFacts[]): string {
   return slots.length === 0 ? 'No runs yet' : `Last ${counted(slots.length, 'run')}: ${parts.join(', ')}`;
 }
 
-/** What is known of a slot, as the database has it. */
+/** Returns the facts of a slot from its database row. */
 export function factsOf(slot: RecentSlot): SlotFacts {
   return {
     id: slot.id,

@@ -1,7 +1,7 @@
 import { isOpen, parseState } from '@picket/service/alerts/stored-state.ts';
 import type { OverviewRow } from '@picket/service/overviews/store.ts';
 
-/** When a check last stopped passing; null while it passes. */
+/** Returns when a check last stopped passing; null while it passes. */
 export function sinceOf({ alertState }: Pick<OverviewRow, 'alertState'>): number | null {
   if (alertState === null) return null;
   const stored = parseState({ state: alertState });

@@ -2,7 +2,7 @@ import type { StatusPageOptions } from '@picket/protocol/pages/status-page.ts';
 
 type Themes = NonNullable<StatusPageOptions['themeColors']>;
 
-/** The colours that a page's owner chose, as a style sheet. They are hexadecimal numbers, checked as input. */
+/** Returns the colours of a page's owner as a style sheet. They are hexadecimal numbers, validated on input. */
 export function coloursOf({ light, dark }: Themes): string {
   const both = (name: keyof Themes['light']) => `light-dark(${light[name]}, ${dark[name]})`;
   return `:root {

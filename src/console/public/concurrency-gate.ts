@@ -22,10 +22,7 @@ export interface ConcurrencyGateDeps {
   readonly trustedProxies: readonly string[];
 }
 
-/**
- * What a service answers that was started and waits for its database: status pages from their copies, and
- * 503 to everything else.
- */
+/** Builds the server of a service that waits for its database: status pages from their copies, and 503 otherwise. */
 export async function buildConcurrencyGate(deps: ConcurrencyGateDeps): Promise<FastifyInstance> {
   const { logger, artifactStore, clock, publicUrl, artifactsUrl, trustedProxies } = deps;
   const app = Fastify({
@@ -59,7 +56,7 @@ export async function buildConcurrencyGate(deps: ConcurrencyGateDeps): Promise<F
   await app.register(async (open) => {
     markPages(open);
     serveAssets(open, assets);
-    // At a host name of its own, the page is at the root.
+    // On a custom domain, the page is at the root.
     open.get('/', async (_request, reply) => reply.callNotFound());
     addStatusPages(open, { assets, source });
   });

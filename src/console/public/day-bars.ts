@@ -3,18 +3,18 @@ import { type Coverage, coverageText, type Measurement } from '@picket/protocol/
 import { counted, duration } from '../elements/format.ts';
 import { type Html, html } from '../html.ts';
 
-/** A day of something that a page shows. */
+/** A day of a component or service on a page. */
 export interface Day {
   /** YYYY-MM-DD, UTC. */
   readonly date: string;
-  /** How long an incident went on that day; 0 where there was none or pages know of none. */
+  /** Duration of incidents on that day; 0 without known incidents. */
   readonly incidentSeconds: number;
-  /** null where nothing measures it: people announce its incidents. */
+  /** null if it is not measured and incidents are reported manually. */
   readonly measurement: Measurement | null;
   readonly coverage: Coverage | null;
 }
 
-/** What is known of something, day by day, and since when. */
+/** Known days, and when they begin. */
 export interface Watched {
   readonly days: readonly Day[];
   readonly uptimeSince: string | null;
@@ -35,7 +35,7 @@ const barHeight = 32;
 const lowHeight = 9;
 const announcedHeight = 3;
 
-/** @param since when it was first measured, or made; null where nothing is known of it yet. */
+/** @param since when it was first measured or created; null if nothing is known yet. */
 function kindOf({ date, incidentSeconds, measurement, coverage }: Day, since: string | null): Kind {
   if (incidentSeconds > 0) return 'incident';
   const isBefore = since === null || date < utcDay(since);
@@ -46,8 +46,8 @@ function kindOf({ date, incidentSeconds, measurement, coverage }: Day, since: st
 }
 
 /**
- * Days as bars, oldest first. A day that was not measured is a low grey bar; of one that was measured in part
- * the grey part stands on top of the green one. Signs other than colour: height, and the words on each bar.
+ * Draws days as bars, oldest first. A day without measurements is a low grey bar; a partly measured one has a grey part
+ * on top of the green one. Height and text also distinguish the bars, not only colour.
  */
 export function dayBars(label: string, { days, uptimeSince }: Watched): Html {
   const width = days.length * barWidth;
@@ -88,7 +88,7 @@ function spoken(label: string, days: readonly Day[], since: string | null): stri
   return `${label}. ${parts.join('; ')}.`;
 }
 
-/** What the bars of a page mean; only kinds that stand on it. */
+/** Legend of the bars on a page, limited to the kinds shown. */
 export function dayLegend(all: readonly Watched[]): Html | '' {
   const kinds = new Set(all.flatMap(({ days, uptimeSince }) => days.map((day) => kindOf(day, uptimeSince))));
   const shown = (Object.keys(words) as Kind[]).filter((kind) => kinds.has(kind));

@@ -5,10 +5,10 @@ import { pageHeaders } from '../security-headers.ts';
 
 export interface PublicFrame {
   readonly title: string;
-  /** The name in the header, with its image and what it links to. */
+  /** The name in the header, with its image and its link. */
   readonly name: string | null;
   readonly logo?: string | null;
-  /** In its place where the page is dark. */
+  /** Replaces it in dark mode. */
   readonly logoDark?: string | null;
   readonly link?: string | null;
   readonly favicon?: string | null;
@@ -18,13 +18,13 @@ export interface PublicFrame {
   readonly styles?: readonly string[];
   readonly feeds?: readonly { readonly type: string; readonly title: string; readonly path: string }[];
   readonly isWide?: boolean;
-  /** Rules in the document itself, with the nonce that its headers allow. */
+  /** Inline rules, with the nonce that the headers allow. */
   readonly style?: { readonly nonce: string; readonly css: string };
-  /** Without scripts, for places where none may run. */
+  /** Without scripts, for contexts that forbid them. */
   readonly isStill?: boolean;
-  /** Whether search engines may list it. */
+  /** Whether search engines may index it. */
   readonly isListed?: boolean;
-  /** By which Google counts its readers. */
+  /** Google Analytics tag for counting readers. */
   readonly analyticsTag?: string | null;
   readonly main: Content;
   readonly footer: Content;
@@ -37,7 +37,7 @@ const analyticsReceivers = [
   'https://*.googletagmanager.com',
 ];
 
-/** A whole document for anybody: no navigation, no account, nothing of who reads it. */
+/** Renders a whole public document: without navigation, account, or reader data. */
 export function publicDocument(assets: Assets, frame: PublicFrame): string {
   const { title, main, theme, styles = [], feeds = [], favicon, description } = frame;
   return `<!doctype html>${html`<html lang="en" data-theme="${theme}">
@@ -89,8 +89,8 @@ function header({ name, logo: light, logoDark, link, theme }: PublicFrame): Html
 }
 
 /**
- * What browsers are held to: files of this service, and the images that the page's owner named. Nothing of
- * what a page shows can bring in anything else; of Google Analytics, what its owner chose.
+ * Returns the headers of a public page. They allow files of this service and the images of the page's owner, and Google
+ * Analytics if the owner chose it. Content of the page cannot load anything else.
  */
 export function publicHeaders(
   images: readonly (string | null | undefined)[],
@@ -108,7 +108,7 @@ export function publicHeaders(
   return { ...pageHeaders, 'content-security-policy': policy };
 }
 
-/** A document where there is no page to show. */
+/** Renders a document for the case that there is no page to show. */
 export function publicNotice(
   assets: Assets,
   options: {

@@ -9,8 +9,8 @@ type Incident = StatusPageData['incidents'][number];
 
 const shownIncidents = 50;
 
-/** Letters that XML has no way to write. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Characters that XML cannot represent. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const unwritable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 const xmlText = (text: string) => visible(text).replaceAll(unwritable, '\ufffd');
 
@@ -30,7 +30,7 @@ function entryOf(incident: Incident) {
   };
 }
 
-/** The incidents of a page as an Atom feed (RFC 4287); an update of one makes its entry new again. */
+/** Renders the incidents of a page as an Atom feed (RFC 4287); an update of an incident makes its entry new again. */
 export function atomFeed(data: StatusPageData, pageUrl: string, feedUrl: string): string {
   const entries = data.incidents.slice(0, shownIncidents).map(entryOf);
   const updated =
@@ -59,7 +59,7 @@ ${entries.map(
 )}</feed>`}\n`;
 }
 
-/** The same as RSS 2.0, for readers that know nothing else. */
+/** Renders the same as RSS 2.0, for readers without Atom support. */
 export function rssFeed(data: StatusPageData, pageUrl: string, feedUrl: string): string {
   const entries = data.incidents.slice(0, shownIncidents).map(entryOf);
   const title = xmlText(data.page.name);
@@ -80,7 +80,7 @@ ${entries.map(
 )}</channel></rss>`}\n`;
 }
 
-/** The same as a JSON Feed 1.1. */
+/** Renders the same as a JSON Feed 1.1. */
 export function jsonFeed(data: StatusPageData, pageUrl: string, feedUrl: string): string {
   return JSON.stringify({
     version: 'https://jsonfeed.org/version/1.1',

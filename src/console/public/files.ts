@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const [gzipped, gunzipped] = [promisify(gzip), promisify(gunzip)];
 
-/** A file for everybody, made once and sent many times. */
+/** A public file, rendered once and sent many times. */
 export interface PublicFile {
   readonly contentType: string;
   readonly content: Buffer;
@@ -16,10 +16,10 @@ export async function publicFile(contentType: string, text: string): Promise<Pub
   return { contentType, content: await gzipped(text, { level: 6 }), etag: etagOf(text) };
 }
 
-/** What is old already is not to be older in caches. */
+/** Caches must not make an outdated file even older. */
 export const staleFreshness = 'public, max-age=5';
 
-/** Sends a file, or that the reader has it already. */
+/** Sends a file, or 304 if the reader's copy is current. */
 export async function sendFile(
   { contentType, content, etag }: PublicFile,
   request: FastifyRequest,

@@ -9,14 +9,14 @@ export interface ShownUpdate {
   readonly at: string;
 }
 
-/** An incident, or a maintenance, with its updates. */
+/** An incident or a maintenance, with its updates. */
 export interface Notice {
   readonly id: string;
   readonly name: string;
   readonly state: State;
   /** The state in words. */
   readonly word: string;
-  /** When it is or was, and for how long. */
+  /** Time and duration. */
   readonly when: Content;
   readonly services: readonly string[];
   readonly description?: string | null;
@@ -24,7 +24,7 @@ export interface Notice {
   readonly updates: readonly ShownUpdate[];
 }
 
-/** A status as people say it: "IN_PROGRESS" is "In progress". */
+/** Formats a status for people: "IN_PROGRESS" is "In progress". */
 export function statusWord(status: string): string {
   const words = status.toLowerCase().replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -49,14 +49,14 @@ ${
 }`;
 }
 
-/** One that matters now, with all its updates. */
+/** Shows a current incident with all its updates. */
 export function openNotice(notice: Notice): Html {
   return html`<article class="notice-card notice-${notice.state}" id="${notice.id}"><h3>${visible(notice.name)}</h3>
 <p class="notice-line">${stateBadge(notice.state, notice.word)}<span class="small soft">${notice.when}</span></p>
 ${body(notice)}</article>`;
 }
 
-/** One that is over: a line, and the rest behind it. */
+/** Shows a past incident as a line that expands to its details. */
 export function pastNotice(notice: Notice): Html {
   return html`<details class="past" id="${notice.id}"><summary>${visible(notice.name)} <span class="small soft">${notice.word} · ${notice.when}</span></summary>
 <div>${body(notice)}</div></details>`;

@@ -5,10 +5,10 @@ import { html } from '../html.ts';
 import { cookieOf, isSecure, setCookie } from '../requests/cookie.ts';
 import { publicNotice } from './document.ts';
 
-/** The key that somebody opens a private page with. */
+/** The key of a request for a private page. */
 export interface GivenKey {
   readonly key: string | undefined;
-  /** Links of the page have to hold it too; a key in a cookie needs none. */
+  /** Whether links of the page must contain it; a key in a cookie needs none. */
   readonly isKeyInAddress: boolean;
 }
 
@@ -17,25 +17,25 @@ interface PrivatePage {
   readonly address: string;
 }
 
-/** What a key may look like; the value of a cookie holds nothing else. */
+/** Format of a key; safe as a cookie value. */
 const keyText = /^[\w-]{1,512}$/;
 const cookieDays = 30;
 const cookieName = ({ noun, address }: PrivatePage) =>
   `picket-${noun === 'dashboard' ? 'dashboard' : 'status'}-${address}`;
 
-/** The key in the address, or else the one of the cookie. */
+/** Returns the key in the address, else the one in the cookie. */
 export function givenKey(request: FastifyRequest, page: PrivatePage): GivenKey {
   const inAddress = new URL(request.url, 'http://own.invalid').searchParams.get('key')?.slice(0, 512);
   return { key: inAddress ?? cookieOf(request, cookieName(page)), isKeyInAddress: inAddress !== undefined };
 }
 
-/** The key that was typed into the form; undefined for what is none. */
+/** Returns the key typed into the form; undefined if it is malformed. */
 export function typedKey({ body }: FastifyRequest): string | undefined {
   const key = body instanceof URLSearchParams ? (body.get('key') ?? '').trim() : '';
   return keyText.test(key) ? key : undefined;
 }
 
-/** Keeps a key that opened a page, and leads to the page. */
+/** Stores a valid key in a cookie, and redirects to the page. */
 export function keepKey(
   page: PrivatePage & { readonly key: string; readonly goTo: string },
   request: FastifyRequest,
@@ -47,7 +47,7 @@ export function keepKey(
   return reply.header('cache-control', 'private, no-store').redirect(page.goTo, 303);
 }
 
-/** What somebody without the key sees of a private page. */
+/** Shows the key form of a private page. */
 export function askForKey(
   reply: FastifyReply,
   assets: Assets,

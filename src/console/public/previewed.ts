@@ -5,9 +5,9 @@ import type { PageAnswer, PageCall } from '../page.ts';
 import { publicHeaders, publicNotice } from './document.ts';
 
 /**
- * Sends a page as a form would make it into the place of the preview, or what keeps it from being a page.
+ * Sends the page of a form's values to the preview frame, or the problems that prevent it.
  *
- * @param document of the page, with its rules under the nonce.
+ * @param document of the page, with its style under the nonce.
  */
 export function sendPreview(
   { reply, assets }: Pick<PageCall, 'reply' | 'assets'>,

@@ -11,31 +11,31 @@ export interface PublicPagesDeps {
   readonly clock: Clock;
   readonly handlers: ReadonlyMap<string, AnyHandler>;
   readonly publicUrl?: string | undefined;
-  /** Whether people may subscribe to status pages by themselves. */
+  /** Whether readers may subscribe to status pages themselves. */
   readonly takesSubscriptions: boolean;
-  /** Of what has to be made; absent: there are none. */
+  /** Limits on pages to be rendered; absent: no limits. */
   readonly limits: RateLimits | undefined;
 }
 
 export type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 
-/** What a page may be called; anything else is no page, and is not asked for in the database. */
+/** Format of page addresses; others are not looked up in the database. */
 const address = /^[a-z0-9][a-z0-9.-]{0,252}$/;
 
-/** @throws AppError NOT_FOUND for what cannot be the address of a page. */
+/** @throws AppError NOT_FOUND for a malformed page address. */
 export function knownAddress(named: string, noun: string): string {
   const known = named.toLowerCase();
   if (!address.test(known)) throw new AppError('NOT_FOUND', `This address has no ${noun}.`);
   return known;
 }
 
-/** Whether readers are better served with what was so before: the database is away, or they are too many. */
+/** Whether an outdated page is better than the error: the database is unavailable, or there are too many requests. */
 export function isBetterOld(thrown: unknown): boolean {
   const error = asStoreError(toError(thrown));
   return !(error instanceof AppError) || error.statusCode >= 500 || error.code === 'RATE_LIMITED';
 }
 
-/** What a route of public pages answers, without HTTP in between. */
+/** Calls the handler of a public route without HTTP. */
 export async function callPublic(
   handlers: ReadonlyMap<string, AnyHandler>,
   operationId: string,

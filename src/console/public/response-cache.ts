@@ -1,17 +1,17 @@
 import { type Clock, waitAtMost } from '@picket/lib/clock.ts';
 import { LruMap } from '@picket/lib/lru.ts';
 
-/** How long an answer is given again without asking the database. */
+/** How long a response is reused without a query of the database. */
 const freshMs = 10_000;
-/** How long a reader waits for a new answer where there is an old one. */
+/** How long a reader waits for a new response before getting an old one. */
 const patienceMs = 2_000;
-/** After a failure the old answer is given for so long before another try. */
+/** Pause after a failure, with the old response, before another attempt. */
 const pauseMs = 5_000;
 const keptBytes = 64 * 1024 * 1024;
 
 export interface CachedResponse<T> {
   readonly value: T;
-  /** The present one could not be made: this is what was so before. */
+  /** The current response could not be made: this is an earlier one. */
   readonly isStale: boolean;
 }
 
@@ -23,15 +23,15 @@ interface Entry<T> {
 }
 
 /**
- * What is made of the database for everybody, so that a crowd costs no more than one reader and the last
- * answer is there when the database is not. An answer is fresh for ten seconds. Then one reader's request
- * makes the next one, which all who come meanwhile share. When that takes more than two seconds, or
- * fails so that the old answer is better than none (`isBetterOld`), it is given as a stale one, for as long
- * as it takes. Any other failure (there is no such page any more) forgets the old answer and is passed on.
+ * Caches public responses derived from the database, so that a crowd costs no more than one reader and the last
+ * response is available when the database is not. A response is fresh for ten seconds. Then one request makes the next
+ * one, which all concurrent requests share. If that takes more than two seconds, or fails so that the old response is
+ * better than an error (`isBetterOld`), the old one is returned as stale, until a new one is ready. Any other failure
+ * (such as a deleted page) discards the old response and is thrown.
  *
- * Answers are in the memory of the process: it has those that it was asked for since it started. Where it has
- * none and cannot make one, what was kept elsewhere (`recall`) is given as a stale one. What `recall` throws is
- * passed on: the old answer is not for this reader any more.
+ * The cache is in the memory of the process and contains only responses requested since its start. If a response is
+ * neither cached nor can be made, a copy stored elsewhere (`recall`) is returned as stale. Errors of `recall` are
+ * thrown: this reader may no longer see the old response.
  */
 export class ResponseCache<T> {
   readonly #clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
@@ -49,7 +49,7 @@ export class ResponseCache<T> {
     this.#entries = new LruMap(keptBytes, (entry) => (entry ? options.bytesOf(entry.value) : 100));
   }
 
-  /** @throws what `make` throws when there is no old answer to give. */
+  /** @throws the error of `make` if there is no old response. */
   async get(
     key: string,
     make: () => Promise<T>,
@@ -68,7 +68,7 @@ export class ResponseCache<T> {
     return { value: entry.value, isStale: true };
   }
 
-  /** What was kept elsewhere may know that this reader may not see it any more. */
+  /** The copy stored elsewhere may show that this reader has lost access. */
   async #refusing(key: string, recall: () => Promise<T | undefined>): Promise<void> {
     try {
       await recall();
@@ -95,7 +95,7 @@ export class ResponseCache<T> {
     return { value, isStale: true };
   }
 
-  /** What comes of making an answer; undefined when that takes longer than a reader waits. */
+  /** Waits for a new response; undefined if that exceeds the patience of a reader. */
   async #patiently(
     making: Promise<T>,
   ): Promise<{ readonly value: T } | { readonly thrown: unknown } | undefined> {

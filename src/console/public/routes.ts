@@ -18,7 +18,7 @@ import type { StatusPageFiles } from './status-page.ts';
 import type { StatusPageSource } from './status-source.ts';
 import { addSubscribing } from './subscribing/routes.ts';
 
-/** The files of a status page, by what stands behind its address. */
+/** The files of a status page, by path suffix. */
 const files: Readonly<
   Record<string, (known: StatusPageFiles, isStale: boolean) => StatusPageFiles['colours']>
 > = {
@@ -30,9 +30,9 @@ const files: Readonly<
 };
 
 /**
- * The pages for everybody who has their address, and private ones for those who have a key: no session. They are
- * made of what the JSON routes of public pages answer, by the same handlers. Limits count only what has to be
- * made: readers of a page that is there already cost nothing, and there are many of them when something is down.
+ * Pages for everyone who knows their address, and private ones for readers with a key, without sessions. They are
+ * rendered from the responses of the JSON routes of public pages, by the same handlers. Limits count only pages to be
+ * rendered: readers of a cached page cost nothing, and there are many of them during an outage.
  */
 export function addPublicPages(
   app: FastifyInstance,
@@ -40,7 +40,7 @@ export function addPublicPages(
     readonly store: Store;
     readonly source: StatusPageSource;
     readonly hosts: CustomDomainHosts;
-    /** Of what may send a mail. */
+    /** Limits on requests that may send a mail. */
     readonly sharedLimits: SharedLimits;
   },
 ): void {
@@ -50,7 +50,7 @@ export function addPublicPages(
   addSubscribing(app, deps);
 }
 
-/** Status pages at their addresses. */
+/** Adds status pages at their addresses. */
 export function addStatusPages(
   app: FastifyInstance,
   { assets, source }: { readonly assets: Assets; readonly source: StatusPageSource },
@@ -65,7 +65,7 @@ export function addStatusPages(
   }
 }
 
-/** Takes the key of a private status page in a form, which keeps it in a cookie. */
+/** Accepts the key of a private status page in a form, which stores it in a cookie. */
 function addStatusKeys(
   app: FastifyInstance,
   {
@@ -99,12 +99,12 @@ interface Asked {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly address: string;
-  /** What stands behind the address of the page. */
+  /** The path suffix after the page's address. */
   readonly end: string;
   readonly host?: string;
 }
 
-/** Whether a path is one of a status page that answers at the root of a host. */
+/** Whether a path belongs to a status page at the root of a host. */
 export function isStatusFile(end: string): boolean {
   return Object.hasOwn(files, end);
 }
@@ -129,7 +129,7 @@ export async function sendStatusFile(source: StatusPageSource, asked: Asked): Pr
   }
 }
 
-/** Says to anybody what went wrong, as a page. */
+/** Shows an error to a public reader as a page. */
 export function sendPublicError(
   thrown: Error,
   { request, reply, assets }: Pick<Asked, 'request' | 'reply' | 'assets'>,

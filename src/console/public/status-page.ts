@@ -11,10 +11,10 @@ import { type PublicFile, publicFile } from './files.ts';
 import { statusMain } from './status-view.ts';
 import { subscribeForm } from './subscribing/form.ts';
 
-/** A status page as files, with the headers that all of them have. */
+/** Files of a status page, with their common headers. */
 export interface StatusPageFiles {
   readonly page: PublicFile;
-  /** The same page, saying that it is of an earlier time. */
+  /** The same page with a notice that it is out of date. */
   readonly stale: PublicFile;
   readonly atom: PublicFile;
   readonly rss: PublicFile;
@@ -26,9 +26,9 @@ export interface StatusPageFiles {
 
 interface StatusDocument {
   readonly assets: Assets;
-  /** Where the page is, as a path; without one it is a preview, which leads nowhere. */
+  /** Path of the page; absent for a preview, which has no links. */
   readonly own?: string;
-  /** The key that stood in the address, for its links; a key in a cookie needs none. */
+  /** The key in the address, for links of the page; a key in a cookie needs none. */
   readonly key?: string | undefined;
   readonly isStale?: boolean;
   readonly isStill?: boolean;
@@ -45,7 +45,7 @@ const feeds = [
   { type: 'application/feed+json', title: 'Incidents (JSON Feed)', path: '/incidents.json' },
 ];
 
-/** The page as a document. */
+/** Renders the page as a document. */
 export function statusDocument(data: StatusPageData, options: StatusDocument): string {
   const { page } = data;
   const { assets, own, key, isStale = false, isStill = false, style, takesSubscriptions = false } = options;
@@ -81,7 +81,7 @@ export async function statusPageFiles(
     takesSubscriptions,
   }: {
     readonly assets: Assets;
-    /** Where the page is: as a path without a slash at the end, and with its origin. */
+    /** Address of the page: as a path without a trailing slash, and with its origin. */
     readonly own: string;
     readonly absolute: string;
     readonly key: string | undefined;
@@ -121,7 +121,7 @@ function footerLinks(page: StatusPageData['page']) {
   return links.map(([to, word]) => (to ? html`<a href="${to}" rel="noopener nofollow">${word}</a>` : ''));
 }
 
-/** What stands over a page that could not be made anew. */
+/** Notice on a page that could not be refreshed. */
 export function staleNotice(generatedAt: string) {
   return html`<p class="notice" role="status">State as of ${instant(generatedAt)}. The current state is not available at the moment.</p>`;
 }

@@ -12,8 +12,8 @@ import { type StatusPageFiles, sizeOf, statusPageFiles } from './status-page.ts'
 export type StatusPlace = GivenKey & { readonly host?: string | undefined };
 
 /**
- * Status pages as files, each made for all readers of ten seconds: of what the API answers, and when the
- * database does not, of what was shown last, in memory or in the artifact store.
+ * Status pages as files, each shared by all readers for ten seconds: from the API's responses, and when the database is
+ * unavailable, from the last known page in memory or in the artifact store.
  */
 export class StatusPageSource {
   readonly #deps: PublicPagesDeps & { readonly copies: PublicCopies; readonly logger: Logger };
@@ -25,9 +25,9 @@ export class StatusPageSource {
   }
 
   /**
-   * A page by its address.
+   * Returns a page by its address.
    *
-   * @param at with the host name of its own where it answers at one. What a key opened is kept for that key.
+   * @param at includes the custom domain if it is served there. A page opened with a key is cached for that key.
    * @throws AppError NOT_FOUND, BAD_TOKEN, RATE_LIMITED, or STORE_UNAVAILABLE when there is no copy either.
    */
   open(named: string, exchange: Exchange, at: StatusPlace): Promise<CachedResponse<StatusPageFiles>> {

@@ -43,7 +43,7 @@ const severityStates = {
 const isOpen = ({ lastUpdateStatus }: Incident) => lastUpdateStatus !== 'RESOLVED';
 const isRunning = ({ status }: Maintenance) => status === 'IN_PROGRESS' || status === 'VERIFYING';
 
-/** What a status page shows: how things stand in one line, then why, then each service. */
+/** Shows a status page: a summary line, then its reasons, then each service. */
 export function statusMain(data: StatusPageData, more: Content): Html {
   const open = data.incidents.filter(isOpen);
   const past = data.incidents.filter((incident) => !isOpen(incident));
@@ -73,7 +73,7 @@ function part(title: string, list: readonly Html[]): Content {
   return list.length === 0 ? '' : html`<section><h2>${title}</h2>${list}</section>`;
 }
 
-/** How all of it stands. What nobody measures is not called well. */
+/** Summarizes the page. Unmeasured services are not called operational. */
 function headline(
   { state, cards }: StatusPageData,
   open: readonly Incident[],
@@ -123,7 +123,7 @@ ${dayBars(`${visible(name)}, ${days.length} days`, service)}
 <p class="axis small soft"><span>${days.length} days ago</span><span>${availability(service)}</span><span>Today</span></p></li>`;
 }
 
-/** Time without incidents never stands without since when, and how much of it was measured. */
+/** Shows uptime, always along with its start and the measured share. */
 function availability({ uptime, uptimeSince, coverage }: Availability): Content {
   if (uptime === null) return 'not measured yet';
   const up = percent(shareOfPercent(uptime));

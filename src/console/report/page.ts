@@ -12,7 +12,7 @@ import { reportTable } from './table.ts';
 
 const csvFile = 'report.csv';
 
-/** How checks did over days, weeks or months: to read, to print, and as a table. */
+/** Figures of checks over days, weeks or months: to read, to print, and as a table. */
 export const reportPages: readonly Page[] = [
   { path: '/report', title: 'Report', navigation: 'Report', role: 'READ_ONLY', handler: showReport },
   {
@@ -43,7 +43,7 @@ time. "Succeeded" is the share of evaluated runs that did not fail. Slots that w
   return { main };
 }
 
-/** On paper a named range means nothing without its dates. */
+/** On paper a named range needs its dates. */
 function periodOf({ fields: { range, first, last, zone }, query }: ReportChoice, now: number): Html {
   if (query.from !== undefined) {
     return html`<b>${first} to ${last}</b>, whole days in ${zone}`;

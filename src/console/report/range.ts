@@ -13,9 +13,9 @@ export const rangeWords: Readonly<Record<(typeof reportRanges)[number], string>>
   lastMonth: 'Last month',
 };
 
-/** What a report is about, as its form says, and as the API is asked. */
+/** The selected report, as form fields and as an API query. */
 export interface ReportChoice {
-  /** The fields of the form, to show it again and to ask the same of the table. */
+  /** The form's fields, to show it again and to request the same data as a table. */
   readonly fields: {
     readonly range: (typeof reportRanges)[number];
     readonly first: string;
@@ -24,13 +24,12 @@ export interface ReportChoice {
     readonly tag: string;
   };
   readonly query: Readonly<Record<string, string>>;
-  /** What is wrong with a field; then the default counts instead. */
+  /** Problem of a field, in which case the default applies. */
   readonly problem: string | null;
 }
 
 /**
- * What the query of the page asks for: days by the calendar of a zone, both included, or a named range. Last month when
- * nothing is said.
+ * Parses the query of the page: days in the calendar of a zone, both included, or a named range; by default last month.
  */
 export function choiceOf(query: URLSearchParams): ReportChoice {
   const given = (name: string) => (query.get(name) ?? '').trim().slice(0, 255);

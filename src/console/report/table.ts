@@ -13,8 +13,8 @@ interface Row {
 }
 
 /**
- * How the checks of a report did, and below them all together. The columns from the evaluated slots on add up to the
- * slots due, in every row.
+ * Shows the figures of each check in a report, and their total in the last row. In every row, the columns from the
+ * evaluated slots on add up to the due slots.
  */
 export function reportTable(reports: readonly CheckReport[]): Html {
   const rows = reports.map(
@@ -48,7 +48,7 @@ export function reportTable(reports: readonly CheckReport[]): Html {
   });
 }
 
-/** Columns of slots; reasons that none was missed for are left out. */
+/** Returns the columns of slots; omits reasons without missed slots. */
 function slotColumns(total: Coverage): Column<Row>[] {
   const counts = (title: string, read: (coverage: Coverage) => number): Column<Row> => ({
     title,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ownPath } from './addresses.ts';
 
 const origin = 'https://picket.example.com';
-/** As a browser reads a Location header, or a link, of a page of ours. */
+/** Resolves a Location header, or a link on one of our pages, like a browser. */
 const originOf = (location: string) => URL.parse(location, `${origin}/login`)?.origin;
 
 describe('a place to go to afterwards', () => {
@@ -51,7 +51,7 @@ describe('a place to go to afterwards', () => {
       fc.property(texts, (wanted) => {
         const place = ownPath(wanted);
         expect(originOf(place)).toBe(origin);
-        // What is kept in a cookie or a form is judged once more.
+        // A stored path from a cookie or a form is validated again.
         expect(ownPath(place)).toBe(place);
       }),
       { numRuns: 5_000 },

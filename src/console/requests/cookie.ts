@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** The value of a cookie that the browser sent. */
+/** Returns the value of a cookie of the request. */
 export function cookieOf(request: FastifyRequest, name: string): string | undefined {
   for (const part of (request.headers.cookie ?? '').split(';')) {
     const at = part.indexOf('=');
@@ -10,12 +10,12 @@ export function cookieOf(request: FastifyRequest, name: string): string | undefi
 }
 
 export interface CookieOptions {
-  /** Seconds it is kept; 0 removes it. */
+  /** Lifetime in seconds; 0 deletes it. */
   readonly maxAgeSeconds: number;
   readonly isSecure: boolean;
 }
 
-/** Keeps a value, of the letters of Base64, that scripts of pages cannot read. */
+/** Sets a cookie, with Base64 characters only, that page scripts cannot read. */
 export function setCookie(
   reply: FastifyReply,
   name: string,
@@ -29,12 +29,12 @@ export function setCookie(
   );
 }
 
-/** Over TLS browsers take a cookie of this name only from the host itself, not from its neighbours. */
+/** Over TLS, browsers accept a cookie of this name only from the host itself, not from its siblings. */
 export function sessionCookieName(isSecure: boolean): string {
   return isSecure ? '__Host-picket-session' : 'picket-session';
 }
 
-/** Whether the browser came over TLS: directly, by the word of a trusted proxy, or as PUBLIC_URL says. */
+/** Whether the browser uses TLS: directly, as reported by a trusted proxy, or according to PUBLIC_URL. */
 export function isSecure(request: FastifyRequest, publicUrl: string | undefined): boolean {
   return request.protocol === 'https' || publicUrl?.startsWith('https:') === true;
 }

@@ -5,7 +5,7 @@ import { testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import { path } from '../html.ts';
 import { type Page, type PageAnswer, type PageCall, posts } from '../page.ts';
 
-/** What forms on the pages of runs do about root causes: runs of checks, and those of test sessions. */
+/** Forms about root causes on the pages of runs: those of checks, and those of test sessions. */
 export const rootCausePages: readonly Page[] = [
   ...posts('/checks/:checkId/runs/:resultId/root-cause', {
     '': ['Analyse the cause', lookIntoRun],
@@ -17,7 +17,7 @@ export const rootCausePages: readonly Page[] = [
   }),
 ];
 
-/** Keeps what somebody says of an analysis. */
+/** Stores a user's verdict on an analysis. */
 async function judgeAnalysis({ api, params, form }: PageCall): Promise<PageAnswer> {
   await api.call(rootCauseAnalysisRoutes.updateRootCauseAnalysis, {
     params: { id: params.analysisId ?? '' },
@@ -26,7 +26,7 @@ async function judgeAnalysis({ api, params, form }: PageCall): Promise<PageAnswe
   return { goTo: runPage(params) };
 }
 
-/** Has the cause of a run's first error looked for once more. */
+/** Requests a new analysis of a run's first error. */
 async function lookIntoRun({ api, params }: PageCall): Promise<PageAnswer> {
   const { checkId = '', resultId = '' } = params;
   const result = await api.call(checkResultRoutes.getCheckResult, {

@@ -15,10 +15,10 @@ import type { PageCall } from '../page.ts';
 const shownGroups = 3;
 
 /**
- * What was found out about the cause of a run, and what people say of it. One run has one cause: that of its first
- * error; the others are among what it follows from.
+ * Shows the analysis of a run's cause, and the users' verdict on it. A run has one cause: that of its first error; its
+ * other errors are evidence.
  *
- * @param page the path of the run's page, which takes what its forms send.
+ * @param page the path of the run's page, which handles its forms.
  */
 export async function rootCauseSection(
   call: PageCall,
@@ -35,7 +35,7 @@ export async function rootCauseSection(
   return section('Root cause', html`${shown}${again}`, 'root-cause');
 }
 
-/** Of a run whose error was looked into for another run alone, in which something else failed. */
+/** For an error that was analysed only in another run, in which another part failed. */
 function missingPart(other: RootCauseAnalysis | undefined): Html {
   const whatFailed = other?.analysis.whatFailed ?? null;
   return whatFailed === null
@@ -62,7 +62,7 @@ ${facts([
   )}</ul></details>${modelPart(one)}${verdictForm(call, page, one)}`;
 }
 
-/** Kinds of analyses that do not say whose: earlier versions made them. */
+/** Fallback for analyses of earlier versions, which have no `kind`. */
 const kinds: Readonly<Record<RootCauseAnalysis['analysis']['classification'], string>> = {
   CONFIGURATION_ERROR: 'a setting or a definition',
   INFRASTRUCTURE_ERROR: 'network, host or gateway',
@@ -72,7 +72,7 @@ const kinds: Readonly<Record<RootCauseAnalysis['analysis']['classification'], st
   UNKNOWN: 'unknown',
 };
 
-/** What a model adds where rules leave the cause open; where they name one, that is the cause that is shown. */
+/** Shows a model's additions if the rules leave the cause open; a cause named by rules takes precedence. */
 function modelPart({ fromModel, analysis }: RootCauseAnalysis): Content {
   if (!fromModel || analysis.certainty !== 'OPEN') return '';
   const { model, provider, askedAt, causes, droppedCount, problem } = fromModel;

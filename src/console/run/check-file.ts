@@ -8,30 +8,30 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export interface FileSources {
   readonly type: CheckType;
-  /** The check with the settings of its group, as the API shows it: masked values are "". */
+  /** The check with the settings of its group, as shown by the API: masked values are "". */
   readonly check: Fields;
   /** Variables of the account; the value of a hidden one is null. */
   readonly variables: readonly { readonly key: string; readonly value: string | null }[];
-  /** The scripts of the snippets that the check names, by their ids. */
+  /** The scripts of the check's snippets, by id. */
   readonly snippets: ReadonlyMap<number, string>;
 }
 
 export interface CheckFile {
-  /** YAML that `picket run` takes. */
+  /** YAML that `picket run` accepts. */
   readonly text: string;
-  /** Variables whose values the service does not show: to be given with `--env`. */
+  /** Variables with hidden values: to be passed with `--env`. */
   readonly hidden: readonly string[];
-  /** What else has to be filled in, in words. */
+  /** Descriptions of other missing values. */
   readonly notes: readonly string[];
 }
 
-/** Fields of a check, other than its type's own, that bear on a single run. */
+/** Fields of a check, besides those of its type, that affect a single run. */
 const lifecycleKeys = [
   ['setupSnippetId', 'localSetupScript'],
   ['tearDownSnippetId', 'localTearDownScript'],
 ] as const;
 
-/** A check as a file for `picket run`: what bears on its run, without defaults, with the variables it names. */
+/** Converts a check to a file for `picket run`: the fields that affect its run, without defaults, and its variables. */
 export function checkFile({ type, check, variables, snippets }: FileSources): CheckFile {
   const notes: string[] = [];
   const spec = withoutDefaults(
@@ -71,7 +71,7 @@ export function checkFile({ type, check, variables, snippets }: FileSources): Ch
   };
 }
 
-/** The scripts around a run: a snippet that the check names comes before its own script. */
+/** Returns the scripts around a run: a referenced snippet precedes the check's own script. */
 function lifecycle(check: Fields, snippets: ReadonlyMap<number, string>): Record<string, string> {
   return Object.fromEntries(
     lifecycleKeys.flatMap(([snippetKey, scriptKey]) => {

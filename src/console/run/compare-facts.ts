@@ -9,21 +9,21 @@ import { valueWords } from '@picket/checks/summary/parts.ts';
 import { type CheckResult, summaryOfResult } from '@picket/protocol/results/check-result.ts';
 import { bytes, duration } from '../elements/format.ts';
 
-/** Something that two runs can be compared by. */
+/** A fact by which two runs can be compared. */
 export interface Fact {
   readonly group: string;
   readonly name: string;
-  /** As people read it. */
+  /** Formatted for people. */
   readonly value: string;
-  /** For lengths of time: they are never the same, and differ only where they do by much. */
+  /** Value of a duration: durations always vary, and differ only by a large change. */
   readonly ms?: number;
-  /** Differs from run to run by its nature. */
+  /** Differs between any two runs. */
   readonly isVolatile?: boolean;
-  /** One of many lines: shown only where it differs. */
+  /** One of many lines: shown only if it differs. */
   readonly isLine?: boolean;
 }
 
-/** What a run found out, as a list. */
+/** Returns the facts of a run as a list. */
 export function factsOf(result: CheckResult): Fact[] {
   const { responseTime, runLocation, failure } = result;
   const { addresses, phases = [], sections = [] } = summaryOfResult(result) ?? {};
@@ -72,11 +72,11 @@ function sectionFacts({
   ];
 }
 
-/** Headers that no two responses share. */
+/** Headers that differ between any two responses. */
 const volatileHeaders =
   /^(date|age|expires|set-cookie|etag|last-modified|.*request-id|.*trace.*|cf-ray|x-amz-.*)$/i;
 
-/** Rows by their key, by the values of the columns to compare. */
+/** Returns the facts of a table, by row key and compared column. */
 function tableFacts(title: string, { columns, rows }: SummaryTable): Fact[] {
   const key = columns.findIndex(({ role }) => role === 'key');
   return rows.flatMap((row) =>
@@ -88,7 +88,7 @@ function tableFacts(title: string, { columns, rows }: SummaryTable): Fact[] {
   );
 }
 
-/** Of longer texts the beginning is compared. */
+/** For longer texts, only the beginning is compared. */
 const comparedLines = 2_000;
 
 function textFacts({ label, compared }: SummaryText): Fact[] {

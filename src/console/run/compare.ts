@@ -11,7 +11,7 @@ import { type Difference, differencesOf } from './differences.ts';
 import { crumbs, lastPassedBefore, leftOutNotice } from './parts.ts';
 import { verdictOf } from './verdict.ts';
 
-/** What is different from a run that passed: mostly it is the cause, or leads to it. */
+/** Shows the differences to a run that passed: usually they are the cause, or lead to it. */
 export async function comparePage(call: PageCall): Promise<View> {
   const { api, params, query } = call;
   const { checkId = '', resultId = '' } = params;

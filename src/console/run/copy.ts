@@ -8,7 +8,7 @@ import type { PageAnswer, PageCall, View } from '../page.ts';
 import { type CheckFile, checkFile } from './check-file.ts';
 import { crumbs } from './parts.ts';
 
-/** The check as a file, with the command that runs it elsewhere. */
+/** Shows the check as a file, with the command that runs it elsewhere. */
 export async function copyPage(call: PageCall): Promise<View> {
   const { name, file } = await fileOf(call);
   const { checkId = '' } = call.params;
@@ -25,7 +25,7 @@ ${block('check.yaml', file.text)}`;
   return { main };
 }
 
-/** The same as a download. */
+/** Sends the same as a download. */
 export async function copyFile(call: PageCall): Promise<PageAnswer> {
   const { file } = await fileOf(call);
   call.reply

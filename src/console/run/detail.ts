@@ -9,16 +9,16 @@ import { logSection } from './summary/log.ts';
 import type { EarlierPath } from './summary/path.ts';
 import { summarySection } from './summary/section.ts';
 
-/** What a run found out, in the order people ask for it; `log` stands at the end of the page. */
+/** The findings of a run, in the usual order of interest; `log` is at the end of the page. */
 export interface DetailParts {
   readonly sections: readonly Content[];
   readonly log: Content;
 }
 
 /**
- * The detail of a result. One that an older or newer build wrote, and that does not fit its type, is shown as it is.
+ * Shows the detail of a result. A detail of another build that does not match its type is shown unchanged.
  *
- * @param run the summary where it is known already, and what its path to the target is compared with.
+ * @param run the summary if already known, and the earlier path to compare the path with.
  */
 export function detailParts(
   result: CheckResult,
@@ -58,7 +58,7 @@ function timing({ isTimingDoubtful, agentOverheadMs }: CheckResult, parts: reado
   );
 }
 
-/** Phases one after the other; those that took no time are left out. */
+/** Lays out phases one after the other; omits those without duration. */
 function inARow(phases: readonly SummaryPhase[]): Phase[] {
   let startMs = 0;
   return phases.flatMap(({ name, kind, lengthMs }) => {
@@ -69,7 +69,7 @@ function inARow(phases: readonly SummaryPhase[]): Phase[] {
   });
 }
 
-/** What the agent itself took between the phases: shown apart, because it is no part of the response time. */
+/** Adds the agent's own time, shown apart because it is not part of the response time. */
 function withAgentShare(phases: readonly Phase[], overheadMs: number): Phase[] {
   const last = phases.at(-1);
   if (!last || overheadMs <= 0) return [...phases];

@@ -28,7 +28,7 @@ it('takes times for different only where they are by much', () => {
   expect(differing([time(12)], [time(5)])).toEqual([]);
   expect(differing([time(140)], [time(100)])).toEqual([]);
   expect(differing([time(200)], [time(100)])).toEqual([['TLS', '100 ms', '200 ms']]);
-  // A phase that took no time is in no list.
+  // A phase without duration is in no list.
   expect(differing([time(80)], [])).toEqual([['TLS', null, '80 ms']]);
 });
 

@@ -1,22 +1,22 @@
 import type { Fact } from './compare-facts.ts';
 
-/** What one run says of something, and what another did. */
+/** A fact of one run next to that of another. */
 export interface Difference {
   readonly group: string;
   readonly name: string;
-  /** null where a run says nothing of it. */
+  /** null if the run lacks the fact. */
   readonly before: string | null;
   readonly now: string | null;
   readonly isDifferent: boolean;
   readonly isVolatile: boolean;
 }
 
-/** A time differs from another when it is half as long again, and by more than a network's moods. */
+/** Durations differ if one is more than 1.5 times the other, and beyond network jitter. */
 const [ratio, leastMs] = [1.5, 10];
-/** Of a group in which much differs, such as the lines of a body, the beginning is shown. */
+/** For a group with many differences, such as the lines of a body, only the first are shown. */
 const mostOfGroup = 12;
 
-/** Compares two runs, fact by fact, in the order in which the later one tells them. */
+/** Compares two runs, fact by fact, in the order of the later one. */
 export function differencesOf(now: readonly Fact[], before: readonly Fact[]): Difference[] {
   const keyOf = ({ group, name }: Fact) => `${group}\n${name}`;
   const [late, early] = [now, before].map((facts) => new Map(facts.map((fact) => [keyOf(fact), fact])));
@@ -46,7 +46,7 @@ export function differencesOf(now: readonly Fact[], before: readonly Fact[]): Di
 }
 
 function differ(one: Fact | undefined, other: Fact | undefined): boolean {
-  // A phase that took no time is in no list.
+  // A phase without duration is in no list.
   const [late, early] = [one?.ms, other?.ms];
   if (late !== undefined || early !== undefined) {
     const [short, long] = [Math.min(late ?? 0, early ?? 0), Math.max(late ?? 0, early ?? 0)];

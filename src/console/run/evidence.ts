@@ -9,16 +9,16 @@ import type { PageCall } from '../page.ts';
 
 type Artifact = CheckResult['artifacts'][number];
 
-/** How much of a text file is shown in place. */
+/** Maximum inline length of a text file. */
 const shownBytes = 64 * 1024;
 
-/** Where a file of a run is served: its bytes come from a target or a script, and run nothing. */
+/** Returns the address of a file of a run: its content is from a target or a script, and is not executed there. */
 export function fileHref(result: Pick<CheckResult, 'checkId' | 'id'>, name: string): string {
   const inPath = name.split('/').map(encodeURIComponent).join('/');
   return `${path`/checks/${result.checkId}/runs/${result.id}/files/`}${inPath}`;
 }
 
-/** The files of a run: what can be shown is shown, the rest is there to download. */
+/** Shows the files of a run: inline if possible, all others as downloads. */
 export async function evidenceSections(call: PageCall, result: CheckResult): Promise<Content[]> {
   const { artifacts } = result;
   const stored = artifacts.filter(({ state }) => state === 'stored');
@@ -61,7 +61,7 @@ export async function evidenceSections(call: PageCall, result: CheckResult): Pro
   ];
 }
 
-/** The hops to the target; its last line says how far the packets came. */
+/** Shows the hops to the target; the last line summarizes how far the packets got. */
 function routeContent(text: string): Html {
   const summary = text.trimEnd().split('\n').at(-1) ?? '';
   return html`<p>${visible(summary.slice(0, 1).toUpperCase() + summary.slice(1))}.</p>${block('Traceroute', text)}`;
@@ -89,7 +89,7 @@ const stateWords: Readonly<Record<Artifact['state'], string>> = {
   lost: 'lost',
 };
 
-/** The files that open in the browser: reports as pages, traces in Playwright's viewer. */
+/** Links to files that open in the browser: reports as pages, traces in Playwright's viewer. */
 async function openings(
   { links, viewer }: PageCall,
   { checkId, id }: CheckResult,
@@ -145,7 +145,7 @@ function fileTable(
   });
 }
 
-/** The beginning of a stored text file. */
+/** Returns the beginning of a stored text file. */
 async function readText(
   { store, artifactStore }: PageCall,
   result: CheckResult,

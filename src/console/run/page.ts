@@ -55,7 +55,7 @@ async function runPage(call: PageCall): Promise<View> {
   const verdict = verdictOf(result);
   const summary = summaryOfResult(result);
   const check = await call.store.checks.find(call.viewer.accountId, checkId);
-  // Nobody runs what calls in by itself.
+  // Heartbeats are not run by an agent.
   const isRun = check !== undefined && !findCheckType(check.checkType)?.pings;
   const [attempts, lastPassed, evidence, rootCause, earlierPath] = await Promise.all([
     attemptsOf(call, result),
@@ -89,7 +89,7 @@ ${leftOutNotice(result)}${rootCause}${attempts}${sections}${evidence}${log}${lea
   return { title: `${verdict.word}: ${shortened(result.name, 80)}`, main };
 }
 
-/** The tries of the run, when there was more than one. */
+/** Shows the attempts of a run with more than one. */
 async function attemptsOf({ api }: PageCall, result: CheckResult): Promise<Content> {
   if (result.attempts === 0 && result.resultType === 'FINAL') return '';
   const { checkId, sequenceId, scheduledAt } = result;
@@ -150,7 +150,7 @@ async function runFile({ api, params }: PageCall): Promise<PageAnswer> {
   };
 }
 
-/** A slot without a result: why nothing was measured. */
+/** Shows a slot without a result, and why it was not measured. */
 async function slotPage({ api, params, query, store, viewer }: PageCall): Promise<View> {
   const { checkId = '', slotId = '' } = params;
   const at = Number(query.get('at'));

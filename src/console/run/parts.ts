@@ -8,26 +8,26 @@ import type { PageCall } from '../page.ts';
 
 const dayMs = 86_400_000;
 
-/** What stands in the place of a detail that was not kept. */
+/** Notice in place of an omitted detail. */
 export function leftOutNotice({ isDetailLeftOut }: CheckResult): Content {
   if (!isDetailLeftOut) return '';
   return html`<p class="notice">The details of this run were not kept. The service keeps details of failures, of changes and of every nth pass (<code>DETAIL_OF_EVERY_NTH_PASS</code>). The charts of the check include its times.</p>`;
 }
 
-/** The way back from a page of a check. */
+/** Navigation path above a page of a check. */
 export function crumbs(checkId: string, name: string): Html {
   return html`<p class="crumbs"><a href="/">Overview</a> / <a href="${path`/checks/${checkId}`}">${visible(shortened(name, 120))}</a></p>`;
 }
 
-/** The button that runs a check now; nothing for those who may not. */
+/** Button that runs a check now; empty if the viewer's role does not allow it. */
 export function runAgainForm({ api, viewer }: PageCall, checkId: string): Html | '' {
   if (!api.allows(checkSessionRoutes.triggerCheckSessions)) return '';
   return html`<form method="post" action="${path`/checks/${checkId}/run`}">${csrfField(viewer)}<button class="button primary" type="submit">Run now</button></form>`;
 }
 
 /**
- * The last run of a check before another that passed and has a detail to compare with; those of seven days are
- * looked at. Without any, the last that passed.
+ * Returns the last passed run before another one, preferably at the same location; within seven days, the last one with
+ * a stored detail to compare with. If no detail is stored, the last passed run.
  */
 export async function lastPassedBefore(
   { api, store }: PageCall,

@@ -3,14 +3,14 @@ import type { CheckResult } from '@picket/protocol/results/check-result.ts';
 import { duration } from '../elements/format.ts';
 import type { State } from '../elements/state.ts';
 
-/** What a run came to, in one sentence, and what failed. */
+/** The outcome of a run in one sentence, and what failed. */
 export interface Verdict {
   readonly state: State;
   readonly word: string;
   readonly sentence: string;
-  /** null when nothing did. */
+  /** null if nothing failed. */
   readonly whatFailed: string | null;
-  /** The whole of it as the probe put it, or as the catalogue of failures explains it. */
+  /** The full message of the probe, or the explanation in the failure catalogue. */
   readonly detail: string | null;
 }
 

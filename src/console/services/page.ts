@@ -26,7 +26,7 @@ export const servicePages: readonly Page[] = [
   },
 ];
 
-/** What status pages show and incidents are about. */
+/** Shows the services of status pages and incidents. */
 async function showServices(
   { api, viewer }: PageCall,
   refused?: { readonly problems: Problems; readonly name?: string },

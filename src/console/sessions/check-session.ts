@@ -7,7 +7,7 @@ import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { following, resultBadge, statusBadge } from './words.ts';
 
-/** A check that somebody asked to be run now: how far it is, and its results. */
+/** Shows an on-demand run of a check: its progress and its results. */
 export async function showCheckSession({ api, params, viewer }: PageCall): Promise<View> {
   const { id = '' } = params;
   const session = await api.call(checkSessionRoutes.getCheckSession, { params: { id } });

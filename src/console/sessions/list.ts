@@ -19,7 +19,7 @@ interface Started {
   readonly name: string;
 }
 
-/** Test sessions, newest first, and the form that runs checks now. */
+/** Lists test sessions, newest first, and the form that runs checks now. */
 export async function listSessions(
   call: PageCall,
   done: { readonly started?: readonly Started[]; readonly refused?: string } = {},

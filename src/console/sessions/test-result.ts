@@ -10,7 +10,7 @@ import { detailParts } from '../run/detail.ts';
 import { evidenceSections } from '../run/evidence.ts';
 import { verdictOf } from '../run/verdict.ts';
 
-/** A run of a test session: what it came to, and what it found out. */
+/** Shows a run of a test session: its outcome and its findings. */
 export async function showTestResult(call: PageCall): Promise<View> {
   const { id = '', resultId = '' } = call.params;
   const result = await call.api.call(testSessionRoutes.getTestSessionResult, { params: { id, resultId } });

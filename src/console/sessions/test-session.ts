@@ -8,7 +8,7 @@ import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { following, resultBadge, statusBadge } from './words.ts';
 
-/** Where the links lead that command lines print, which name the account. */
+/** Redirects the links that command lines print, which contain the account. */
 export async function linkedTestSession({ params, viewer }: PageCall): Promise<PageAnswer> {
   const { account = '', id = '' } = params;
   if (account !== viewer.accountId) {
@@ -17,7 +17,7 @@ export async function linkedTestSession({ params, viewer }: PageCall): Promise<P
   return { goTo: path`/sessions/tests/${id}` };
 }
 
-/** Checks that somebody tries out: how far they are, and how each went. */
+/** Shows a test session: its progress and its results. */
 export async function showTestSession({ api, params, store, viewer }: PageCall): Promise<View> {
   const { id = '' } = params;
   const session = await api.call(testSessionRoutes.getTestSession, { params: { id } });
@@ -46,7 +46,7 @@ ${facts([
       {
         title: 'Check',
         cell: ({ checkId, name }) =>
-          // What was only tried is no check: all there is of it is its result.
+          // A definition that was only tested is not a check and has no page besides its result.
           checks.has(checkId)
             ? html`<a href="${path`/checks/${checkId}`}">${shortened(name, 120)}</a>`
             : shortened(name, 120),

@@ -21,12 +21,12 @@ export function statusBadge(status: Status): Html {
   return stateBadge(...statuses[status]);
 }
 
-/** Keeps a page up to date while its session lasts: results of test sessions are no change of any check. */
+/** Refreshes a page while its session lasts, since results of test sessions change no check. */
 export function following(here: string): Html {
   return html`<p class="small soft lead" hx-get="${here}" hx-trigger="every 3s" hx-target="#main" hx-select="#main" hx-swap="outerMorph">This page updates automatically. <a href="${here}">Reload</a></p>`;
 }
 
-/** What became of one run of a session. */
+/** Shows the outcome of one run of a session. */
 export function resultBadge(result: {
   readonly resultType: 'FINAL' | 'ATTEMPT' | 'PENDING';
   readonly hasErrors: boolean;

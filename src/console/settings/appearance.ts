@@ -3,32 +3,32 @@ import type { Words } from '../forms/view.ts';
 import type { Content } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
-/** An object of a resource, as the API shows it. */
+/** An object of a resource as shown by the API. */
 export type Shown = Readonly<Record<string, unknown>>;
 
-/** The warnings of an object. @param field only those about this field. */
+/** Returns the warnings of an object. @param field only those about this field. */
 export function messagesOf({ warnings = [] }: Shown, field?: string): string[] {
   return (warnings as readonly Warning[]).flatMap((one) =>
     field === undefined || one.field === field ? [one.message] : [],
   );
 }
 
-/** What the schemas of a resource do not say about it. A resource without any still has its pages. */
+/** Presentation of a resource beyond its schemas. A resource without any also has pages. */
 export interface Appearance {
   readonly title?: string;
-  /** What one of them is called, where the API has another word. */
+  /** The noun for one object, if it differs from the API's. */
   readonly noun?: string;
-  /** What these are for, in a sentence. */
+  /** Purpose of the resource in one sentence. */
   readonly lead?: string;
   readonly words?: Words;
-  /** Words that depend on what the account has. */
+  /** Words that depend on the account's data. */
   readonly wordsFor?: (call: PageCall) => Promise<Words>;
-  /** Fields that the list leaves out. */
+  /** Fields omitted from the list. */
   readonly unlisted?: readonly string[];
-  /** How values of fields are shown, where their type does not say. */
+  /** Formats of field values that their type does not determine. */
   readonly cells?: Readonly<Record<string, (one: Shown, now: number) => Content>>;
-  /** What else is shown of one. */
+  /** Additional content for one object. */
   readonly more?: (call: PageCall, one: Shown) => Promise<Content>;
-  /** It has pages elsewhere. */
+  /** It has separate pages. */
   readonly hasOwnPages?: true;
 }

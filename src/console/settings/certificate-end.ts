@@ -4,10 +4,10 @@ import { stateBadge } from '../elements/state.ts';
 import { type Content, html } from '../html.ts';
 import type { Shown } from './appearance.ts';
 
-/** People need some days to get another one. */
+/** Renewal takes some days. */
 const soonDays = 30;
 
-/** When a certificate ends, and whether somebody has to do something about it. */
+/** Shows when a certificate expires, and whether action is needed. */
 export function certificateEnd({ expiresAt }: Shown, now: number): Content {
   if (typeof expiresAt !== 'string') return undefined;
   const days = daysLeft(Date.parse(expiresAt), now);

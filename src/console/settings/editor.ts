@@ -35,7 +35,7 @@ async function newForm(call: PageCall, table: Table): Promise<Form> {
   return new Form(inputOf(table), await formWords(call, table));
 }
 
-/** The form of a new one. */
+/** Shows the form of a new object. */
 export async function newOne(call: PageCall, table: Table, refused?: Refused): Promise<View> {
   const { path, appearance } = table;
   const form = await newForm(call, table);
@@ -54,7 +54,7 @@ export async function createOne(call: PageCall, table: Table): Promise<PageAnswe
   return problems ? newOne(call, table, { values: call.form, problems }) : { goTo: pathOf(table, done) };
 }
 
-/** One of them: its form for those who may change it, its values for all others. */
+/** Shows one object: its form if the viewer may change it, else its values. */
 export async function showOne(call: PageCall, table: Table, refused?: Refused): Promise<View> {
   const { api, appearance } = table;
   const one = await call.api.callAny<Shown>(api.routes.get, { params: keyOf(call, table) });
@@ -94,7 +94,7 @@ ${form.view({ values, problems, isStored: true })}
 <div class="actions"><button class="button primary" type="submit">Save</button><a class="button" href="${table.path}">Cancel</a></div></form>`;
 }
 
-/** Warnings of an object stand next to the fields that they are about. */
+/** Adds the warnings of an object to the fields that they are about. */
 function withNotes(words: Words, one: Shown): Words {
   return Object.fromEntries(
     Object.entries(words).map(([name, own]) => {
@@ -107,7 +107,7 @@ function withNotes(words: Words, one: Shown): Words {
   );
 }
 
-/** A key that was chosen cannot change. */
+/** A user-defined key cannot change. */
 async function changeWords(call: PageCall, table: Table): Promise<Words> {
   const words = await formWords(call, table);
   return table.api.isKeyChosen ? { ...words, [table.api.keyName]: { isHidden: true } } : words;

@@ -11,7 +11,7 @@ import { listedFields, shownValue, wordsOf } from './values.ts';
 
 const rowsPerPage = 50;
 
-/** All of one resource. */
+/** Lists all objects of one resource. */
 export async function listTable(call: PageCall, table: Table): Promise<View> {
   const { query, clock } = call;
   const { api, path, title, appearance } = table;

@@ -5,7 +5,7 @@ import { showProjects } from './projects.ts';
 import { showRuntimes } from './runtimes.ts';
 import { type Table, tables } from './tables.ts';
 
-/** The tables of the account: each plain resource has its pages by the registry of resources alone. */
+/** Pages of the account's plain resources, derived from the registry of resources alone. */
 export const settingsPages: readonly Page[] = [
   {
     path: '/settings',

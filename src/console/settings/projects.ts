@@ -14,7 +14,7 @@ const states: Readonly<Record<string, State>> = {
   CANCELLED: 'off',
 };
 
-/** What is kept as code, and how its last deployment ended. */
+/** Shows projects managed as code, and the outcome of their last deployment. */
 export async function showProjects({ api, clock }: PageCall): Promise<View> {
   const projects = await api.call(projectRoutes.listProjects, {});
   const now = clock.wallMs();

@@ -18,7 +18,7 @@ const stageStates: Readonly<Partial<Record<RuntimeView['stage'], State>>> = {
   REMOVED: 'failed',
 };
 
-/** What scripts can run with, and at which locations agents have it. */
+/** Shows the script runtimes, and the locations whose agents have them. */
 export async function showRuntimes({ api }: PageCall): Promise<View> {
   const [runtimes, locations] = await Promise.all([
     api.call(runtimeRoutes.listRuntimes, {}),

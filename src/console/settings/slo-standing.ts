@@ -13,11 +13,11 @@ import { type Content, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import type { Shown } from './appearance.ts';
 
-/** Checks that can be chosen from; of more, tags choose. */
+/** Maximum number of checks in the selection; for more, use tags. */
 const mostChoices = 500;
 const mostChannels = 100;
 
-/** What an objective can be about in this account. */
+/** Returns the possible subjects of an objective in this account. */
 export async function sloSubjects({ api, store, viewer, clock }: PageCall): Promise<Words> {
   const { accountId } = viewer;
   const page = { limit: mostChoices, offset: 0 };
@@ -52,7 +52,7 @@ const words: Readonly<Record<string, readonly [State, string]>> = {
   UNKNOWN: ['missed', 'Not measured'],
 };
 
-/** How an objective stands now. */
+/** Shows the current state of an objective. */
 export async function sloStanding({ api }: PageCall, { id }: Shown): Promise<Content> {
   const standing = await api.call(sloRoutes.getSloStatus, { params: { id: id as number } });
   const { state, availability, coverage, errorBudget, burnRates, checkIds } = standing;

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Appearance, Shown } from './appearance.ts';
 import { appearances } from './appearances.ts';
 
-/** A resource of the account with what its pages need. */
+/** A resource of the account with the data for its pages. */
 export interface Table {
   readonly api: ResourceApi;
   /** `/settings/snippets` */
@@ -16,7 +16,7 @@ export interface Table {
   readonly appearance: Appearance;
 }
 
-/** Every plain resource that has no pages of its own. */
+/** Every plain resource without separate pages. */
 export const tables: readonly Table[] = Object.entries(resources).flatMap(([name, { api }]) => {
   const appearance = appearances[name] ?? {};
   if (appearance.hasOwnPages) return [];
@@ -33,17 +33,17 @@ export const tables: readonly Table[] = Object.entries(resources).flatMap(([name
   ];
 });
 
-/** The schema of what is written, field by field. */
+/** Returns the input schema, field by field. */
 export function inputOf({ api }: Table): z.ZodObject {
   return api.input as z.ZodObject;
 }
 
-/** Where one is shown and changed. */
+/** Returns the page of an object. */
 export function pathOf({ api, path }: Table, one: Shown): string {
   return `${path}/${encodeURIComponent(String(one[api.keyName]))}/details`;
 }
 
-/** The field that people know one by. */
+/** Returns the field that identifies an object to users. */
 export function nameField({ api }: Table): string {
   const names = Object.keys(api.shown.shape);
   return ['name', 'title', 'host', api.keyName].find((name) => names.includes(name)) ?? api.keyName;

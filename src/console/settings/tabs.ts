@@ -8,7 +8,7 @@ const parts = [
   { path: '/settings/projects', title: 'Projects' },
 ];
 
-/** The tables of the account, beneath their heading. */
+/** Tabs of the account's resources, below their heading. */
 export function settingsTabs(shown: string): Html {
   return tabs('Tables of the account', parts, shown);
 }

@@ -15,19 +15,19 @@ interface Place {
   readonly href: string;
 }
 
-/** Where a variable is named: in templates and in scripts. */
+/** Shows where a variable is used: in templates and in scripts. */
 export function usesOfVariable(call: PageCall, { key }: Shown): Promise<Content> {
   const pattern = variablePattern(String(key));
   return usesOf(call, (text) => pattern.test(text), true);
 }
 
-/** Where a snippet is what runs before or after. */
+/** Shows where a snippet is used as a setup or teardown script. */
 export function usesOfSnippet(call: PageCall, { id }: Shown): Promise<Content> {
   const names = new RegExp(`"(?:setupSnippetId|tearDownSnippetId)":${String(id)}[,}]`);
   return usesOf(call, (text) => names.test(text), false);
 }
 
-/** `{{KEY}}`, or of the environment `.KEY` or `['KEY']`, in the JSON of a definition or in a script. */
+/** Matches `{{KEY}}`, or `.KEY` or `['KEY']` of the environment, in the JSON of a definition or in a script. */
 export function variablePattern(key: string): RegExp {
   return new RegExp(
     String.raw`(?:\{\{\{?\s*|process\.env(?:\.|\[\\?['"\x60]))${key.replaceAll(/\W/g, '\\$&')}(?![\w$])`,
@@ -49,7 +49,7 @@ async function usesOf(
       checks.push({ name: String(definition['name']), href: path`/checks/${id}` });
     }
     if (found.checks.length < portion) break;
-    // Thousands of definitions are opened one after the other: others have their turn in between.
+    // Thousands of definitions are parsed one after the other: yield to other work in between.
     await nextTurn();
   }
   const page = { limit: portion, offset: 0 };

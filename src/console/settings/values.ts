@@ -7,11 +7,11 @@ import { type Content, html } from '../html.ts';
 import type { Shown } from './appearance.ts';
 import { inputOf, type Table } from './tables.ts';
 
-/** Texts that may be longer have a place of several lines. */
+/** Texts that may be longer get a multi-line input. */
 const oneLineLetters = 4_096;
 const listedLetters = 80;
 
-/** The schema within its wrappers. */
+/** Returns the schema inside its wrappers. */
 function bare(schema: z.core.$ZodType): z.core.$ZodType {
   let inner = schema;
   while (
@@ -29,7 +29,7 @@ function isLongText(schema: z.core.$ZodType): boolean {
   return inner instanceof z.ZodString && (inner.maxLength ?? 0) > oneLineLetters;
 }
 
-/** What the form of a resource says: by its schema, by its appearance, by what the account has. */
+/** Returns the words of a resource's form: from its schema, its appearance, and the account's data. */
 export function wordsOf(table: Table, more: Words = {}): Words {
   const { shape } = inputOf(table);
   const names = [...new Set([...Object.keys(shape), ...Object.keys({ ...table.appearance.words, ...more })])];
@@ -45,7 +45,7 @@ export function wordsOf(table: Table, more: Words = {}): Words {
   );
 }
 
-/** What the list of a resource shows: short values, in the order of the schema. */
+/** Returns the fields in the list of a resource: short values, in the order of the schema. */
 export function listedFields(table: Table): string[] {
   const { api, appearance } = table;
   const { shape } = inputOf(table);
@@ -53,7 +53,7 @@ export function listedFields(table: Table): string[] {
     ...(appearance.unlisted ?? []),
     'created_at',
     ...Object.keys(ManagedFields),
-    // People know it by its name, or by its key.
+    // Users identify it by its name or its key.
     'id',
   ]);
   return Object.entries(api.shown.shape).flatMap(([name, schema]) => {
@@ -64,7 +64,7 @@ export function listedFields(table: Table): string[] {
   });
 }
 
-/** A value of a resource in words; short where it stands in a list. */
+/** Formats a value of a resource; shortened in a list. */
 export function shownValue(
   { appearance, api }: Table,
   one: Shown,

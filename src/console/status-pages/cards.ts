@@ -1,14 +1,14 @@
-/** A card of the form: its name, and the ids of its services in order; "" is a place that is still free. */
+/** A card of the form: its name, and the ids of its services in order; "" is an unassigned place. */
 export interface CardFields {
   readonly id: string | undefined;
   readonly name: string;
   readonly services: readonly string[];
 }
 
-/** More cannot be sent; what a form names beyond is not looked for. */
+/** The limit of a form; further entries are ignored. */
 const mostPlaces = 101;
 
-/** The cards that a form holds. */
+/** Returns the cards of a form. */
 export function cardsOf(form: URLSearchParams): CardFields[] {
   const cards: CardFields[] = [];
   for (let card = 0; card < mostPlaces && form.has(`cards.${card}.name`); card += 1) {
@@ -27,7 +27,7 @@ export function cardsOf(form: URLSearchParams): CardFields[] {
   return cards;
 }
 
-/** The same form with other cards. */
+/** Returns the same form with other cards. */
 export function withCards(form: URLSearchParams, cards: readonly CardFields[]): URLSearchParams {
   const others = [...form].filter(([name]) => !name.startsWith('cards.'));
   const fields = cards.flatMap(({ id, name, services }, card): [string, string][] => [
@@ -39,8 +39,8 @@ export function withCards(form: URLSearchParams, cards: readonly CardFields[]): 
 }
 
 /**
- * What a button of the form does to its cards: `add`, `2.up`, `2.down`, `2.remove`, and for the
- * service in a place of a card `2.0.up`, `2.0.down`, `2.0.remove`. Anything else does nothing.
+ * Applies a button of the form to its cards: `add`, `2.up`, `2.down`, `2.remove`, and for the service in a place of a
+ * card `2.0.up`, `2.0.down`, `2.0.remove`. Ignores any other value.
  */
 export function arranged(cards: readonly CardFields[], act: string): CardFields[] {
   if (act === 'add') return [...cards, { id: undefined, name: '', services: [] }];

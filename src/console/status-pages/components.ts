@@ -48,10 +48,10 @@ const fields = StatusPageComponentInput.pick({
   configuration: true,
 });
 const form = new Form(fields, words);
-/** A service has nothing in it to be shown. */
+/** A service contains no components to expand. */
 const serviceForm = new Form(fields, { ...words, 'configuration.expandedByDefault': { isHidden: true } });
 
-/** Every component of a page, each before what is in it, with how deep it is. */
+/** Returns every component of a page, groups before their members, with its nesting depth. */
 export async function componentsOf(
   { api }: Pick<PageCall, 'api'>,
   statusPageId: string,
@@ -66,7 +66,7 @@ export async function componentsOf(
   return inOrder(all);
 }
 
-/** The components and the rules of a page, beneath its form. */
+/** Shows the components and the rules of a page, below its form. */
 export async function componentSections(call: PageCall, page: StatusPage): Promise<Html> {
   const components = await componentsOf(call, page.id);
   const here = path`/pages/status/${page.id}`;
@@ -141,7 +141,7 @@ interface Shown {
   readonly problems?: Problems;
 }
 
-/** The form of a component, new or stored. */
+/** Shows the form of a new or stored component. */
 export async function componentEditor(call: PageCall, shown: Shown = {}): Promise<View> {
   const { api, params, viewer } = call;
   const page = await componentPage(call);
@@ -220,7 +220,7 @@ export async function saveComponent(call: PageCall): Promise<PageAnswer> {
   return { goTo: path`/pages/status/${statusPageId}` };
 }
 
-/** Moves a component by one place among those next to it. */
+/** Moves a component by one place among its siblings. */
 export async function moveComponent(call: PageCall, by: -1 | 1): Promise<PageAnswer> {
   const { id: statusPageId = '', component: componentId } = call.params;
   const all = await componentsOf(call, statusPageId);
@@ -240,7 +240,7 @@ export async function moveComponent(call: PageCall, by: -1 | 1): Promise<PageAns
 }
 
 /**
- * The page that components and rules are on.
+ * Returns the page of components and rules.
  *
  * @throws AppError NOT_FOUND also for a page of cards.
  */

@@ -84,7 +84,7 @@ const around = section({
   googleAnalyticsTag: true,
 });
 
-/** What the form says, as the API takes it. */
+/** Converts the form to an API body. */
 export function bodyOf(form: URLSearchParams) {
   const options = whole.object(form);
   if (form.get('version') === '3') return { ...options, version: 3 } as never;
@@ -118,11 +118,11 @@ export interface PageForm {
   readonly values?: URLSearchParams;
   readonly problems?: Problems;
   readonly isSaved?: boolean;
-  /** A key that was made just now: in this answer and nowhere else. */
+  /** A key that was just created: shown in this response only. */
   readonly newKey?: string;
 }
 
-/** The form of a page, new or stored, with the page as it would be. */
+/** Shows the form of a new or stored page, with a preview. */
 export async function pageEditor(call: PageCall, shown: PageForm = {}): Promise<View> {
   const { api, viewer, params, reply } = call;
   const { id } = params;
@@ -181,7 +181,7 @@ function badge({ url }: StatusPage, origin: string): Html {
 <pre class="selectable" tabindex="0" role="region" aria-label="Badge as Markdown">[![Status](${origin}${image})](${origin}${path`/status/${url}`})</pre></div></details>`;
 }
 
-/** The form again after one of its buttons moved something: nothing is saved. */
+/** Shows the form again after a button moved something, without saving. */
 export function arrangePage(call: PageCall): Promise<View> {
   const { form, query } = call;
   const id = form.get('statusPageId');
@@ -202,7 +202,7 @@ export async function savePage(call: PageCall): Promise<PageAnswer> {
       : api.call(updateStatusPage, { params: { statusPageId: id }, body }),
   );
   if (problems) return pageEditor(call, { values: form, problems });
-  // A key that was there before is masked, and no news.
+  // An existing key is masked and not shown.
   const newKey = before?.isPrivate ? undefined : done.keys[0]?.rawKey;
   if (newKey !== undefined)
     return pageEditor({ ...call, params: { id: done.id } }, { isSaved: true, newKey });

@@ -11,7 +11,7 @@ import type { PageCall, View } from '../page.ts';
 const { createStatusPage, listStatusPages } = statusPageRoutes;
 const rowsPerPage = 30;
 
-/** All status pages: where each is, and what it shows. */
+/** Lists all status pages with their address and contents. */
 export async function listPages({ api, query }: PageCall): Promise<View> {
   const nextId = query.get('after')?.slice(0, 100) || undefined;
   const pages = await api.call(listStatusPages, {

@@ -6,7 +6,7 @@ import { sendPreview } from '../public/previewed.ts';
 import { statusDocument } from '../public/status-page.ts';
 import { bodyOf } from './editor.ts';
 
-/** The page as the form would make it; nothing is saved. */
+/** Previews the page with the form's values, without saving. */
 export async function previewPage(call: PageCall): Promise<PageAnswer> {
   const { api, form, assets } = call;
   const statusPageId = form.get('statusPageId') || undefined;

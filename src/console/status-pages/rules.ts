@@ -45,7 +45,7 @@ interface Shown {
   readonly problems?: Problems;
 }
 
-/** The form of a rule, new or stored. */
+/** Shows the form of a new or stored rule. */
 export async function ruleEditor(call: PageCall, shown: Shown = {}): Promise<View> {
   const { api, params, viewer } = call;
   const page = await componentPage(call);

@@ -16,7 +16,7 @@ const rowsPerPage = 50;
 
 const idOf = ({ params }: PageCall) => ({ statusPageId: params['id'] ?? '' });
 
-/** Who is mailed what a page tells, and who has not confirmed yet. */
+/** Shows the subscribers of a page, confirmed and unconfirmed. */
 export async function showSubscribers(
   call: PageCall,
   done: { readonly said?: string; readonly problems?: Problems; readonly addresses?: string } = {},

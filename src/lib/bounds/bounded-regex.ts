@@ -2,7 +2,7 @@ import { toError } from '../errors.ts';
 import { CpuLimitExceeded, ThreadStarved } from './cpu-limit.ts';
 import { type WorkBudget, WorkExceeded } from './work-budget.ts';
 
-/** A regular expression of a user that is not valid. */
+/** A user's regular expression is invalid. */
 export class RegexError extends Error {
   constructor(message: string) {
     super(message);
@@ -10,10 +10,10 @@ export class RegexError extends Error {
   }
 }
 
-/** Longer ones are nobody's, and take long to compile, which nothing can interrupt. */
+/** No user writes longer ones; they take long to compile, and compilation cannot be interrupted. */
 const maxPatternLength = 10_000;
 
-/** Why a text is no regular expression that can be used; undefined when it is one. */
+/** Returns why a text is not a usable regular expression, or undefined if it is one. */
 export function regexProblem(pattern: string): string | undefined {
   try {
     parsed(pattern);
@@ -25,7 +25,7 @@ export function regexProblem(pattern: string): string | undefined {
 }
 
 /**
- * The first match of a user's regular expression, or null.
+ * Returns the first match of a user's regular expression, or null.
  *
  * @throws RegexError, WorkExceeded, ThreadStarved.
  */
@@ -42,7 +42,7 @@ export function firstMatch(
       throw new WorkExceeded(`the regular expression ${pattern} ${thrown.message}`);
     }
     if (thrown instanceof ThreadStarved) throw thrown;
-    // The engine's own stack can overflow on a long text; that is the expression's fault too.
+    // The engine's own stack can overflow on a long text; the expression is to blame for that too.
     throw new WorkExceeded(`the regular expression ${pattern} cannot be matched: ${toError(thrown).message}`);
   }
 }

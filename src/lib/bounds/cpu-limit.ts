@@ -2,7 +2,7 @@ import { type Context, createContext, Script } from 'node:vm';
 import type { Worker } from 'node:worker_threads';
 import { errorCodeOf } from '../errors.ts';
 
-/** Work of a user's making took more processor time than it may. */
+/** User-defined work exceeded its limit of processor time. */
 export class CpuLimitExceeded extends Error {
   constructor(limitMs: number) {
     super(`took longer than ${Math.round(limitMs)} ms of processor time`);
@@ -10,7 +10,7 @@ export class CpuLimitExceeded extends Error {
   }
 }
 
-/** This thread got no processor time: nothing can be said about the work. */
+/** This thread got no processor time, so the work has no verdict. */
 export class ThreadStarved extends Error {
   constructor() {
     super('the agent got too little processor time to evaluate the response');
@@ -18,24 +18,23 @@ export class ThreadStarved extends Error {
   }
 }
 
-/** With each go the wall clock is given twice as long: a thread that gets an eighth of a core has enough. */
+/** Each attempt doubles the wall-clock limit: a thread that gets an eighth of a core has enough. */
 const maxGoes = 4;
-/** Longer than a busy host's scheduler lets a thread wait for its turn: for limits that are shorter than that. */
+/** Minimum limit per attempt after the first: a busy host's scheduler lets a thread wait almost as long. */
 const turnMs = 40;
-/** Clocks of threads tick coarsely on some hosts. */
+/** Thread clocks tick coarsely on some hosts. */
 const toleranceFactor = 0.8;
 
 let script: Script | undefined;
 let context: Context | undefined;
 
 /**
- * Does work that may never end, such as matching a regular expression that backtracks, and stops it after
- * `limitMs` of this thread's processor time, whatever it is doing. It is stopped by the wall clock and done
- * again where the thread had no processor meanwhile: a verdict must not depend on how busy the host is. `vm`
- * serves as a stop-watch here, not as a sandbox.
+ * Runs work that may never end, such as matching a regular expression that backtracks, and stops it after `limitMs` of
+ * this thread's processor time. The wall clock stops it, and it runs again if the thread had no processor meanwhile: a
+ * verdict must not depend on the load of the host. `vm` serves as a stop-watch here, not as a sandbox.
  *
- * @param work changes nothing outside of itself that may stay half done: its `finally` blocks do not run.
- * @throws CpuLimitExceeded, ThreadStarved, and what the work throws.
+ * @param work must not leave outside state half changed: its `finally` blocks do not run.
+ * @throws CpuLimitExceeded, ThreadStarved, and any error of the work.
  */
 export function withinCpuLimit<Result>(limitMs: number, work: () => Result): Result {
   script ??= new Script('work()');
@@ -60,7 +59,7 @@ export function withinCpuLimit<Result>(limitMs: number, work: () => Result): Res
   throw new ThreadStarved();
 }
 
-/** The processor time of a thread, in milliseconds; undefined once it has ended. */
+/** Returns the processor time of a thread in milliseconds, or undefined once it has ended. */
 export async function cpuMsOf(worker: Worker): Promise<number | undefined> {
   try {
     const { user, system } = await worker.cpuUsage();

@@ -1,31 +1,29 @@
-/**
- * Secrets shorter than this are not looked for: they would be found by chance and destroy results.
- */
+/** Shorter secrets are not searched for: they would match by chance and destroy results. */
 export const minSecretLength = 6;
-/** Longer ones are not secrets but documents; a check variable cannot be that long. */
+/** Longer values are documents rather than secrets; a check variable cannot be that long. */
 export const maxSecretLength = 128 * 1024;
 
-/** Values that are in most texts anyway; masking them would hide everything and protect nothing. */
+/** Values that occur in most texts; masking them would hide everything and protect nothing. */
 const neverSecret: ReadonlySet<string> = new Set(['https://', 'http://', '/artifact/']);
 
-/** One short word of letters, as any text may hold it within a longer one. */
+/** One short word of letters, which any text may contain within a longer word. */
 const word = /^[A-Za-z][a-z]{0,7}$/;
 
-/** Why the value of a secret is not removed from results, logs and files, or not everywhere. */
+/** Reason why a secret's value is not removed from results, logs and files, or not everywhere. */
 export type WeakReason = 'short' | 'long' | 'common' | 'word';
 
-/** Whether a secret is an ordinary word, white space at its ends aside, so that parts of other words look like it: `locked` in `blocked`. */
+/** Whether a trimmed secret is an ordinary word, so that parts of other words match it: `locked` in `blocked`. */
 export function isWord(secret: string): boolean {
   return word.test(secret.trim());
 }
 
-/** Whether a secret's value is long and special enough to be looked for. */
+/** Whether a secret's value is long and special enough to search for. */
 export function isMaskable(secret: string): boolean {
   const reason = weakReason(secret);
   return reason === undefined || reason === 'word';
 }
 
-/** White space at the ends does not count. Undefined: it is removed in whatever form it stands there. */
+/** Returns why a trimmed secret is not fully removed, or undefined if it is removed in any form. */
 export function weakReason(secret: string): WeakReason | undefined {
   const text = secret.trim();
   if (text.length < minSecretLength) return 'short';
@@ -41,7 +39,7 @@ const reasons: Readonly<Record<WeakReason, string>> = {
   word: 'is masked in results and logs only as a separate word: it is one short word',
 };
 
-/** What people read of such a value, without the value. @param name of the variable or the field. */
+/** Returns the warning about a weak secret, without its value. @param name of the variable or the field. */
 export function weakSecretText(name: string, reason: WeakReason): string {
   return `The value of ${name} ${reasons[reason]}. If it is a secret, choose another value.`;
 }

@@ -3,7 +3,7 @@ import { WorkBudget } from './work-budget.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-/** What the kernel says that the thread has used since it was asked last. */
+/** Makes the kernel report this processor time as used since the last reading. */
 const say = (usedMs: number) =>
   vi
     .spyOn(process, 'threadCpuUsage')

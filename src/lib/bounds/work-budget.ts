@@ -1,6 +1,6 @@
 import { CpuLimitExceeded, withinCpuLimit } from './cpu-limit.ts';
 
-/** An evaluation that a user wrote takes more work than it may. */
+/** A user-defined evaluation takes more work than its limit. */
 export class WorkExceeded extends Error {
   constructor(message: string) {
     super(message);
@@ -9,9 +9,9 @@ export class WorkExceeded extends Error {
 }
 
 /**
- * What all evaluations of one run may take together. Work is counted in steps, each some 20 ns: the same
- * document and definition get the same verdict on every host, busy or not. Only what cannot be counted,
- * regular expressions, is limited by its processor time.
+ * Limit shared by all evaluations of one run. Work is counted in steps of some 20 ns each: the same document and
+ * definition get the same verdict on every host, busy or not. Only regular expressions, whose steps cannot be counted,
+ * are limited by processor time.
  */
 export class WorkBudget {
   readonly #maxSteps: number;
@@ -32,22 +32,22 @@ export class WorkBudget {
     }
   }
 
-  /** Counts work on a text, which native code does at some gigabytes a second. @throws WorkExceeded */
+  /** Counts work on a text, which native code processes at some gigabytes a second. @throws WorkExceeded */
   spendText(length: number): void {
     this.spend(1 + length / 32);
   }
 
   /**
-   * Does work that cannot be counted, in what is left of the processor time.
+   * Runs work that cannot be counted, within the remaining processor time.
    *
-   * @throws CpuLimitExceeded, ThreadStarved, and what the work throws.
+   * @throws CpuLimitExceeded, ThreadStarved, and any error of the work.
    */
   timed<Result>(work: () => Result): Result {
     const before = process.threadCpuUsage();
     try {
       return withinCpuLimit(Math.max(1, this.#maxCpuMs - this.#cpuMs), work);
     } catch (thrown) {
-      // Clocks are coarse: what had all that was left has left nothing.
+      // Clocks are coarse: work that ran into the limit has used up all remaining time.
       if (thrown instanceof CpuLimitExceeded) this.#cpuMs = this.#maxCpuMs;
       throw thrown;
     } finally {

@@ -3,17 +3,14 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/**
- * How long something took, in the unit people would use. A time that two clocks disagree about may come out below 0:
- * nothing takes less than no time, so it is shown as 0.
- */
+/** Formats a duration in a readable unit. Two disagreeing clocks may yield a negative duration, which is shown as 0. */
 export function durationText(lengthMs: number): string {
   const ms = Math.max(0, lengthMs);
   if (ms === 0) return '0 ms';
   if (ms < 0.005) return '< 0.01 ms';
   if (ms < 9.95) return `${rounded(ms, ms < 1 ? 2 : 1)} ms`;
   if (ms < 999.5) return `${Math.round(ms)} ms`;
-  // What would round to 60 s is a minute.
+  // Durations that would round to 60 s are shown as a minute.
   if (ms < minuteMs - 50) return `${rounded(ms / secondMs, ms < 9_995 ? 2 : 1)} s`;
   if (ms < minuteMs) return '1 min';
   if (ms < hourMs) return inTwo(ms, minuteMs, 'min', secondMs, 's');
@@ -21,7 +18,7 @@ export function durationText(lengthMs: number): string {
   return inTwo(ms, dayMs, 'd', hourMs, 'h');
 }
 
-/** One unit is enough for what is past: `12 s`, `3 h`. */
+/** Formats the age of a past event in one unit: `12 s`, `3 h`. */
 export function coarseDurationText(lengthMs: number): string {
   const ms = Math.max(0, lengthMs);
   if (ms < minuteMs) return `${Math.floor(ms / secondMs)} s`;

@@ -1,16 +1,16 @@
 const lengths = { minute: 16, second: 19 } as const;
 
-/** An instant in UTC as people read it: `2026-11-12 09:30 UTC`. */
+/** Formats an instant in UTC for people: `2026-11-12 09:30 UTC`. */
 export function utcText(at: number | string, precision: keyof typeof lengths = 'minute'): string {
   return `${isoText(at).slice(0, lengths[precision]).replace('T', ' ')} UTC`;
 }
 
-/** The same for programs. */
+/** Formats an instant for programs (ISO 8601). */
 export function isoText(at: number | string): string {
   return typeof at === 'number' ? new Date(at).toISOString() : at;
 }
 
-/** The day of an instant in UTC: `2026-11-12`. */
+/** Returns the UTC day of an instant: `2026-11-12`. */
 export function utcDay(at: number | string): string {
   return isoText(at).slice(0, 10);
 }
@@ -22,7 +22,7 @@ const days = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** The same as people say it: `12 Nov 2026`. */
+/** Formats the day of an instant for people: `12 Nov 2026`. */
 export function dayText(at: number | string): string {
   return days.format(new Date(at));
 }

@@ -1,6 +1,6 @@
 /**
- * A number of a JSON text that no double holds, such as 9007199254740993 or 1e400. It keeps its digits:
- * compared by its double it would equal its neighbours.
+ * A JSON number that no double represents exactly, such as 9007199254740993 or 1e400. It keeps its digits: compared as
+ * a double it would equal its neighbours.
  */
 export class ExactNumber {
   readonly text: string;
@@ -9,7 +9,7 @@ export class ExactNumber {
     this.text = text;
   }
 
-  /** The nearest double; Infinity beyond the largest. */
+  /** The nearest double; Infinity above the largest. */
   get nearest(): number {
     return Number(this.text);
   }
@@ -18,7 +18,7 @@ export class ExactNumber {
     return this.text;
   }
 
-  /** As a JSON number with all of its digits. */
+  /** Serializes to a JSON number with all of its digits. */
   toJSON(): unknown {
     return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(this.text);
   }
@@ -30,24 +30,24 @@ export function isJsonNumber(value: unknown): value is JsonNumber {
   return typeof value === 'number' || value instanceof ExactNumber;
 }
 
-/** The value of a number as JSON writes it: a double where one is exactly that. */
+/** Returns the value of a JSON number: a double if that is exact, else an ExactNumber. */
 export function jsonNumber(text: string): JsonNumber {
   return isDouble(text) ? Number(text) : new ExactNumber(text);
 }
 
-/** Below 0, 0 or above 0, as for `sort`; NaN where a side is NaN. */
+/** Returns a number below 0, 0 or above 0, as for `sort`; NaN if a side is NaN. */
 export function compareNumbers(left: JsonNumber, right: JsonNumber): number {
   const [leftNearest, rightNearest] = [nearestOf(left), nearestOf(right)];
-  // Rounding keeps the order: where the doubles differ, they decide.
+  // Rounding preserves order: different doubles decide.
   if (leftNearest !== rightNearest) return leftNearest - rightNearest;
   if (typeof left === 'number' && typeof right === 'number') return 0;
   return compareDecimals(decimalOf(String(left)), decimalOf(String(right)));
 }
 
-/** Up to 15 digits always come back from a double as they were. */
+/** Numbers of up to 15 digits survive the conversion to a double and back. */
 const maxSafeDigits = 15;
 
-/** Whether the shortest text of the nearest double means the very same number. */
+/** Whether the shortest text of the nearest double denotes exactly the same number. */
 export function isDouble(text: string): boolean {
   if (text.length <= maxSafeDigits && !/e/i.test(text)) return true;
   const nearest = Number(text);
@@ -59,7 +59,7 @@ function nearestOf(value: JsonNumber): number {
   return typeof value === 'number' ? value : value.nearest;
 }
 
-/** ± 0.digits × 10^exponent, without zeros at either end of the digits; zero has none. */
+/** ± 0.digits × 10^exponent, without zeros at either end of the digits; zero has no digits. */
 interface Decimal {
   readonly isNegative: boolean;
   readonly digits: string;

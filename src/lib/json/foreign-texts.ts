@@ -1,11 +1,11 @@
-/** Texts of zod, whose issues have no field for what these say. */
+/** Message texts of zod, for facts that its issues have no field for. */
 
-/** Whether zod itself worded the message of an issue: what a schema of ours says is a sentence. */
+/** Whether zod itself worded the message of an issue; our schemas' messages are sentences. */
 export function isZodsOwn(message: string): boolean {
   return /^(Invalid|Too) /.test(message);
 }
 
-/** Whether an issue of the type `invalid_type` is about a value that is missing. */
+/** Whether an `invalid_type` issue is about a missing value. */
 export function isAboutMissingValue(message: string): boolean {
   return message.endsWith('received undefined');
 }

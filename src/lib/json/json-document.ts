@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import { ExactNumber, isDouble } from './exact-number.ts';
 
-/** A JSON text with more values than fit into the memory of a thread. */
+/** A JSON text has more values than fit into the memory of a thread. */
 export class JsonTooLarge extends Error {
   constructor() {
     super(`it has more than ${maxValues} values, which exceeds the memory limit`);
@@ -10,10 +10,10 @@ export class JsonTooLarge extends Error {
   }
 }
 
-/** An empty object takes 56 bytes of memory, its place in an array 8, and its text 3. */
+/** An empty object takes 56 bytes of memory, its array slot 8, and its text 3. */
 const bytesPerValue = 100;
 const maxValues = Math.min(5_000_000, Math.floor(getHeapStatistics().heap_size_limit / bytesPerValue));
-/** No text that is shorter can have more. */
+/** No shorter text can contain more values. */
 const shortestLarge = 2 * maxValues;
 
 /** A number whose digits or exponent may be too many for a double. */
@@ -21,8 +21,7 @@ const longNumber = /(?:^|[[,:\s])-?(?:\d[\d.]{15}|\d[\d.]*[eE])/;
 const everyNumber = /-?\d[\d.]*(?:[eE][+-]?\d+)?/g;
 
 /**
- * Parses a JSON text as `JSON.parse` does, however deep it is nested; numbers that no double holds become
- * ExactNumbers.
+ * Parses a JSON text as `JSON.parse` does, at any nesting depth; numbers that no double represents become ExactNumbers.
  *
  * @throws SyntaxError, JsonTooLarge.
  */
@@ -30,7 +29,7 @@ export function parseJson(text: string): unknown {
   if (text.length >= shortestLarge && hasTooManyValues(text)) throw new JsonTooLarge();
   const document: unknown = JSON.parse(text);
   if (!longNumber.test(text)) return document;
-  // In a string of its own kind a number keeps its digits through the parser.
+  // A number inside a specially marked string keeps its digits through the parser.
   const mark = randomUUID();
   const marked = withMarkedNumbers(text, mark);
   return marked === text ? document : withExactNumbers(JSON.parse(marked), mark);
@@ -67,7 +66,7 @@ function withMarkedNumbers(text: string, mark: string): string {
   return parts.length === 0 ? text : parts.join('') + text.slice(keptTo);
 }
 
-/** Where the string that began before `from` ends. */
+/** Returns the position of the closing quote of the string that began before `from`. */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
     let before = at;
@@ -77,7 +76,7 @@ function closingQuote(text: string, from: number): number {
   return text.length;
 }
 
-/** The document with its marked strings turned into numbers, in place. */
+/** Converts the marked strings of the document to numbers, in place. */
 function withExactNumbers(document: unknown, mark: string): unknown {
   const root = { document };
   const open: object[] = [root];

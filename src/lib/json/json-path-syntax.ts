@@ -3,7 +3,7 @@ import { ThreadStarved, withinCpuLimit } from '../bounds/cpu-limit.ts';
 import { toError } from '../errors.ts';
 import { type JsonNumber, jsonNumber } from './exact-number.ts';
 
-/** A JSON path that is not valid. */
+/** A JSON path is invalid. */
 export class JsonPathError extends Error {
   constructor(message: string) {
     super(message);
@@ -11,17 +11,17 @@ export class JsonPathError extends Error {
   }
 }
 
-/** A JSON path, ready to be evaluated. */
+/** A compiled JSON path. */
 export interface Path {
   readonly query: Query;
-  /** Whether it matches regular expressions, whose time cannot be counted. */
+  /** Whether it matches regular expressions, whose work cannot be counted. */
   readonly hasRegex: boolean;
-  /** The regular expressions that stand in it. */
+  /** The regular expressions in the path. */
   readonly patterns: readonly string[];
 }
 
 export interface Query {
-  /** `$` rather than `@`. */
+  /** Whether the query begins with `$` rather than `@`. */
   readonly isAbsolute: boolean;
   readonly segments: readonly Segment[];
 }
@@ -43,7 +43,7 @@ export type Selector =
   | { readonly kind: 'wildcard' }
   | { readonly kind: 'filter'; readonly condition: Condition };
 
-/** What a filter asks: true or false. */
+/** A filter's condition: true or false. */
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly left: Condition; readonly right: Condition }
   | { readonly kind: 'not'; readonly condition: Condition }
@@ -61,7 +61,7 @@ export type Condition =
       readonly pattern: Operand;
     };
 
-/** What a filter compares: one value, or none. */
+/** A filter's comparison operand: one value or Nothing. */
 export type Operand =
   | { readonly kind: 'literal'; readonly value: string | boolean | null | JsonNumber }
   | { readonly kind: 'query'; readonly query: Query }
@@ -76,12 +76,12 @@ const environment = new JSONPathEnvironment();
 const descendantSegment = environment.compile('$..*').segments[0]?.constructor;
 
 const maxPathLength = 10_000;
-/** Filters in filters, parentheses, and terms of a chain of them; evaluation goes as deep. */
+/** Limit for nested filters, parentheses, and terms of a chain of them; evaluation recurses as deep. */
 const maxDepth = 1000;
-/** The parser of regular expressions tries alternatives again and again. */
+/** The parser of regular expressions backtracks over alternatives. */
 const patternCheckMs = 50;
 
-/** Parses a path (json-p3 does) and brings it into a form that can be evaluated in steps. */
+/** Parses a path with json-p3 and converts it to a form that can be evaluated in steps. */
 export function compiledPath(text: string): Path {
   const refused = (reason: string) => new JsonPathError(`${text} is not a usable JSON path: ${reason}`);
   if (text.length > maxPathLength) {
@@ -97,9 +97,7 @@ export function compiledPath(text: string): Path {
   }
 }
 
-/**
- * The package refuses numbers such as 0.5 and 0e1, which RFC 9535 has: they are given to it as 5e-1 and 0.
- */
+/** Rewrites numbers such as 0.5 and 0e1, which RFC 9535 allows and json-p3 refuses, as 5e-1 and 0. */
 function withPlainNumbers(path: string): string {
   const quotedOrNumber =
     /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<![\w.-])0(?:\.(\d+))?(?:[eE]([+-]?\d+))?(?![\w.])/gs;
@@ -207,8 +205,8 @@ class Translation {
 const patternCheck = new functions.Match({ throwErrors: true, cacheSize: 0 });
 
 /**
- * What is wrong with the regular expressions that stand in a path. RFC 9535 lets one that is none match
- * nothing, silently and for ever: nobody who writes it wants that.
+ * Returns the problem of a path's regular expressions. With an invalid one, RFC 9535 silently matches nothing, which no
+ * author of a path wants.
  */
 export function patternProblem({ patterns }: Path): string | undefined {
   const broken = patterns.find((pattern) => !isPattern(pattern));

@@ -7,7 +7,7 @@ import { JsonPathError, jsonPathProblem, selectJson as select } from './json-pat
 
 const plenty = { steps: 20_000_000, cpuMs: 250 };
 const selectJson = (path: string, from: unknown) => {
-  // Again where the host had no processor for this thread.
+  // Retry if the host gave this thread no processor time.
   for (;;) {
     try {
       return select(path, from, new WorkBudget(plenty));

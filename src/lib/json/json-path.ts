@@ -8,7 +8,7 @@ export { JsonPathError };
 
 const paths = new LruMap<string, Path>(1000);
 
-/** Why a text is no JSON path that can be used; undefined when it is one. */
+/** Returns why a text is not a usable JSON path, or undefined if it is one. */
 export function jsonPathProblem(path: string): string | undefined {
   try {
     const problem = patternProblem(pathOf(path));
@@ -20,10 +20,10 @@ export function jsonPathProblem(path: string): string | undefined {
 }
 
 /**
- * The values a JSON path (RFC 9535) selects, in document order. One extension: `.length` at the end of a path
- * gives the length of the arrays and strings before it, unless members of that name exist.
+ * Returns the values that a JSON path (RFC 9535) selects, in document order. One extension: `.length` at the end of a
+ * path gives the length of the arrays and strings before it, unless members of that name exist.
  *
- * @param document a JSON value, as `parseJson` gives it.
+ * @param document a JSON value as returned by `parseJson`.
  * @throws JsonPathError, WorkExceeded, ThreadStarved.
  */
 export function selectJson(path: string, document: unknown, budget: WorkBudget): unknown[] {

@@ -6,7 +6,7 @@ export function isContainer(value: unknown): value is readonly unknown[] | Reado
   return typeof value === 'object' && value !== null && !(value instanceof ExactNumber);
 }
 
-/** Whether two JSON values are the same, however deep: keys in any order, numbers by all of their digits. */
+/** Whether two JSON values are equal at any depth: keys in any order, numbers by all of their digits. */
 export function areJsonEqual(left: unknown, right: unknown, budget: WorkBudget): boolean {
   const pairs: [unknown, unknown][] = [[left, right]];
   for (let pair = pairs.pop(); pair; pair = pairs.pop()) {
@@ -39,8 +39,8 @@ interface OpenContainer {
 }
 
 /**
- * The beginning of a value as JSON, `maxLength` characters of it or a few more: what `JSON.stringify` writes,
- * however deep it is nested, and no longer than that is wanted.
+ * Returns the beginning of a value as JSON, about `maxLength` characters: the output of `JSON.stringify`, but at any
+ * nesting depth and without serializing the rest.
  */
 export function jsonText(value: unknown, maxLength = Number.POSITIVE_INFINITY): string {
   const parts: string[] = [];
@@ -53,7 +53,7 @@ export function jsonText(value: unknown, maxLength = Number.POSITIVE_INFINITY): 
   const begin = (item: unknown) => {
     if (isContainer(item)) {
       const isArray = Array.isArray(item);
-      // The keys of a long array would take more memory than what is wanted of it.
+      // The keys of a long array would take more memory than the requested text.
       const keys = isArray ? [] : Object.keys(item);
       open.push({ container: item as Record<string, unknown>, keys, isArray, at: 0, isEmpty: true });
       write(isArray ? '[' : '{');

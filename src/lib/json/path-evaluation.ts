@@ -4,10 +4,10 @@ import { compareNumbers, isJsonNumber } from './exact-number.ts';
 import type { Condition, Operand, Query, Selector } from './json-path-syntax.ts';
 import { areJsonEqual, isContainer } from './json-values.ts';
 
-/** More than a document has: a path selects values twice before it gets there. */
+/** More values than a document has: a path selects values twice before it exceeds this. */
 const maxSelected = 5_000_000;
 
-/** The result of a query or a function that has none (RFC 9535: Nothing). */
+/** Result of a query or function without a value (RFC 9535: Nothing). */
 const nothing = Symbol('nothing');
 
 const { functions } = jsonpath;
@@ -17,14 +17,14 @@ const regexFunctions = {
 };
 
 /**
- * Evaluates a JSON path on a document in counted steps: every value that is looked at costs one, so the path
- * and the document decide what is too much, not the speed of the host. Documents may be nested without end;
- * only filters within filters go deeper into the stack, and the path bounds those.
+ * Evaluates a JSON path on a document in counted steps, one per visited value, so the limit depends on the path and the
+ * document, not on the speed of the host. Documents may be nested without limit; only nested filters recurse (bounded
+ * by the path).
  */
 export class PathEvaluation {
   readonly #document: unknown;
   readonly #budget: WorkBudget;
-  /** What the queries of filters that begin at the root select: the same for every value. */
+  /** Results of filter queries that begin at the root: the same for every value. */
   readonly #absolute = new Map<Query, unknown[]>();
 
   constructor(document: unknown, budget: WorkBudget) {
@@ -49,7 +49,7 @@ export class PathEvaluation {
     return values;
   }
 
-  /** Applies selectors to a value and to everything below it, parents before their children. */
+  /** Applies selectors to a value and all its descendants, parents before their children. */
   #descend(top: unknown, selectors: readonly Selector[], selected: unknown[]): void {
     const open: unknown[] = [top];
     while (open.length > 0) {
@@ -169,7 +169,7 @@ export class PathEvaluation {
     }
   }
 
-  /** A text's length is counted in Unicode characters. */
+  /** The length of a text is counted in Unicode characters. */
   #lengthOf(value: unknown): unknown {
     if (typeof value === 'string') {
       this.#budget.spend(value.length);

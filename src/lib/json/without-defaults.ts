@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isRecord } from './record.ts';
 
-/** A copy that leaves out every field, at any depth, without which the schema reads the same. */
+/** Returns a copy without the fields, at any depth, whose absence does not change the parsed result. */
 export function withoutDefaults(
   schema: z.ZodType,
   fields: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 /**
- * The folders under which an agent sends what scripts and suites left: which kind of evidence a file is. The agent alone
- * chooses them, by what Playwright attached; the rest of a name comes from the title of a test, and says nothing.
+ * Folders under which an agent uploads the artifacts of scripts and suites, one per kind of evidence. The agent derives
+ * the kind from Playwright's attachments; the rest of a name is from the title of a test and carries no meaning.
  */
 export const artifactFolders = {
   trace: 'traces',

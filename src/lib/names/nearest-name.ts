@@ -1,10 +1,9 @@
-/** Longer names are nobody's slip of the finger; comparing them costs time for nothing. */
+/** Longer names are not typing errors; comparing them wastes time. */
 const maxLength = 64;
 
 /**
- * The known name that somebody most likely meant: the one with the fewest letters to add, drop, replace or
- * swap with their neighbour, as long as these are at most a third of it, and at most `most`. Letter case and
- * `_` do not count.
+ * Returns the known name that was probably meant: the one with the fewest letters to add, drop, replace or swap with
+ * their neighbour, at most a third of its length and at most `most`. Ignores letter case and `_`.
  */
 export function nearestName(
   written: string,
@@ -29,7 +28,7 @@ function bare(name: string): string {
   return name.toLowerCase().replaceAll('_', '');
 }
 
-/** The distance of two words by Damerau and Levenshtein, without editing a part twice. */
+/** Damerau–Levenshtein distance of two words (optimal string alignment: no part is edited twice). */
 function distanceOf(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { nearestName } from './nearest-name.ts';
 
-/** A key of a value that its schemas do not have. */
+/** A key of a value that is in none of its schemas. */
 export interface UnknownField {
   readonly path: readonly (string | number)[];
-  /** The known name that was probably meant. */
+  /** The known name that was probably meant, if one is similar. */
   readonly nearest: string | undefined;
 }
 
-/** Beyond these, nobody reads further; a body may hold hundreds of thousands. */
+/** A reader needs no more; a body may hold hundreds of thousands. */
 const maxFound = 100;
 
 /**
- * The keys of a JSON value that none of some schemas knows, at any depth: parsing would drop them without a
- * word. Where a schema allows any value, or any key, so does this.
+ * Returns the keys of a JSON value, at any depth, that no schema knows and that parsing would drop silently. Accepts
+ * every key where a schema allows any value or any key.
  *
- * @param ignored paths of keys that are taken and of no effect, with `*` for any index: `list.*.order`.
+ * @param ignored paths of keys that are accepted and have no effect, with `*` for any index: `list.*.order`.
  */
 export function findUnknownFields(
   schemas: readonly z.ZodType[],
@@ -68,10 +68,10 @@ function isIgnored(key: string, { path, ignored }: Place): boolean {
   return ignored.has([...path.map((part) => (typeof part === 'number' ? '*' : part)), key].join('.'));
 }
 
-/** The schemas inside of one that a value may be held against: what only wraps another is taken off. */
+/** Returns the schemas inside a wrapper or a union that may apply to a value. */
 function formsOf(schema: z.ZodType, value: object): z.ZodType[] {
   if (schema instanceof z.ZodPipe) {
-    // What is written on one side of it, what is shown on the other.
+    // The input side describes written values, the output side shown values.
     return [schema.in, schema.out].flatMap((side) => formsOf(side as z.ZodType, value));
   }
   if (schema instanceof z.ZodUnion)
@@ -92,7 +92,7 @@ function formsOf(schema: z.ZodType, value: object): z.ZodType[] {
   return [schema];
 }
 
-/** The branches of a union that a value may mean: the one its discriminator names, else all. */
+/** Returns the branches of a union that may apply to a value: the one named by its discriminator, else all. */
 function branchesFor(union: z.ZodUnion, value: object): readonly z.ZodType[] {
   const branches = union.options as readonly z.ZodType[];
   if (!(union instanceof z.ZodDiscriminatedUnion)) return branches;

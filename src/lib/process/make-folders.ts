@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { errorCodeOf } from '../errors.ts';
 
 /**
- * Makes a folder and those above it that are missing, for this user alone. Not by Node's `recursive`: under a file system that
- * makes no folders (/proc) that never ends.
+ * Creates a folder and its missing parents, accessible to this user only. Does not use Node's `recursive`, which never
+ * returns on a file system without mkdir (/proc).
  *
  * @throws the error of the file system.
  */
@@ -13,7 +13,7 @@ export function makeFolders(path: string): void {
   const missing: string[] = [];
   for (let at = folder; !exists(at); at = dirname(at)) missing.unshift(at);
   for (const each of missing) makeOne(each);
-  // What is there may be a file.
+  // The existing path may be a file, in which case this throws.
   if (missing.length === 0) makeOne(folder);
 }
 

@@ -1,13 +1,13 @@
 /**
- * Signals within this long after the first ask for the same stop: a terminal sends SIGINT to every process of a group, and what
- * started them (npm, an init, `npm start`) passes on a signal of its own.
+ * Signals within this time after the first belong to the same stop: a terminal sends SIGINT to every process of a
+ * group, and the parent (npm, an init, `npm start`) forwards its own signal.
  */
 export const sameStopMs = 2000;
 
-/** What a signal asks for: to stop, nothing that was not asked for already, or to stop at once. */
+/** Meaning of a signal: stop, a repetition of the same request, or stop at once. */
 export type StopRequest = 'stop' | 'same' | 'hurry';
 
-/** Tells the signals that a process gets apart: one stop from a person who does not want to wait for it. */
+/** Classifies the signals of a process: a first stop, its repetitions, and a user who does not want to wait. */
 export class StopRequests {
   readonly #nowMs: () => number;
   #firstMs: number | undefined;
@@ -16,7 +16,7 @@ export class StopRequests {
     this.#nowMs = nowMs;
   }
 
-  /** To be called for each signal, when it comes. */
+  /** Call for each signal when it arrives. */
   take(): StopRequest {
     const nowMs = this.#nowMs();
     if (this.#firstMs === undefined) {

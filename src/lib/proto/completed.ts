@@ -5,10 +5,10 @@ type Kind = typeof messageType | typeof enumType;
 type Types = Map<string, { readonly kind: Kind; readonly file: string }>;
 
 /**
- * Makes descriptors whole that leave out what follows from the rest, as those of protobuf.js do: names of types stand in
- * part (readers are to look from the inside out, as C++ does), names in JSON and imports are missing.
+ * Completes descriptors that omit derivable parts, such as those of protobuf.js: type names are relative (to be
+ * resolved from the inside out, as in C++), JSON names and imports are missing.
  *
- * @param known files that may be used without being sent; they are whole.
+ * @param known complete files that may be used without being sent.
  */
 export function completeDescriptors(
   files: readonly FileDescriptorProto[],
@@ -51,7 +51,7 @@ export function completeDescriptors(
   }
 }
 
-/** The name of a field in JSON where nothing else is said: without underscores, and what follows one in capitals. */
+/** Default JSON name of a field: underscores removed, the letter after each capitalized. */
 function jsonNameOf(name: string): string {
   return name.replace(/_+(.?)/g, (_, next: string) => next.toUpperCase());
 }
@@ -70,7 +70,7 @@ function collect(
   }
 }
 
-/** A name that nobody knows stays as it is: the registry says what is wrong with it. */
+/** An unknown name stays unchanged: the registry reports it. */
 function wholeName(name: string, scope: string, types: Types): string {
   if (name.startsWith('.')) return name;
   for (let outer = scope; ; outer = outer.slice(0, Math.max(0, outer.lastIndexOf('.')))) {

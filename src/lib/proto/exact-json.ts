@@ -1,6 +1,6 @@
 import { type DescMessage, type JsonValue, ScalarType } from '@bufbuild/protobuf';
 
-/** A whole number of more digits than a number of JavaScript holds. */
+/** A whole number with more digits than a JavaScript number holds. */
 class Digits {
   readonly text: string;
 
@@ -9,7 +9,7 @@ class Digits {
   }
 }
 
-/** Messages that stand for any JSON: a text in them is not a number. */
+/** Messages that represent any JSON: their texts are not numbers. */
 const freeForms: ReadonlySet<string> = new Set([
   'google.protobuf.Value',
   'google.protobuf.Struct',
@@ -18,7 +18,7 @@ const freeForms: ReadonlySet<string> = new Set([
 
 /**
  * Reads the JSON of a message without rounding 64-bit integers that are written as numbers: they become texts, which
- * ProtoJSON takes for any number.
+ * ProtoJSON accepts for any number.
  *
  * @throws SyntaxError
  */
@@ -30,7 +30,7 @@ export function exactJson(json: string, message: DescMessage): JsonValue {
   return settled(JSON.parse(json, keepDigits), message) as JsonValue;
 }
 
-/** What a value is for: a message, a text, or (undefined) a number or what is no part of the message. */
+/** Expected type of a value: a message, a text, or (undefined) a number or a value outside the message. */
 type Purpose = DescMessage | 'text' | undefined;
 
 function settled(value: unknown, purpose: Purpose): unknown {
@@ -50,7 +50,7 @@ function settledField(key: string, value: unknown, within: Purpose): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, settled(inner, purpose)]));
 }
 
-/** Whether a number is to stay one, as far as it can. */
+/** Whether a number stays a number, as far as it can. */
 function isFree(purpose: Purpose): boolean {
   return purpose === 'text' || (purpose !== undefined && freeForms.has(purpose.typeName));
 }

@@ -49,7 +49,7 @@ interface Service {
   method: Method[];
 }
 
-/** What a file says, with the names and numbers of descriptor.proto. */
+/** Contents of a file, with the names and numbers of descriptor.proto. */
 export interface ProtoFile {
   name: string;
   package: string;
@@ -60,14 +60,14 @@ export interface ProtoFile {
   service: Service[];
 }
 
-/** Longer than any file that is written by hand. */
+/** Longer than any handwritten file. */
 export const maxProtoLength = 200_000;
 const maxDepth = 30;
 const label = { optional: 1, required: 2, repeated: repeatedLabel } as const;
 
 /**
- * Reads a `.proto` file in the language of proto2 or proto3. What says nothing of messages on the wire (comments, options,
- * extensions) is skipped. Of imports it knows the well-known types; others are skipped, and their types are missing.
+ * Reads a `.proto` file in the language of proto2 or proto3. Skips comments, options and extensions, which do not
+ * affect messages on the wire. Resolves only imports of well-known types; the types of other imports are missing.
  *
  * @throws ProtoSyntaxError
  */
@@ -82,9 +82,9 @@ class FileReader {
   readonly #tokens: ProtoTokens;
   #isProto3 = false;
   #package = '';
-  /** Whole names of what the file defines, and whether it is an enum. */
+  /** Full names of the types that the file defines, with their kind. */
   readonly #types = new Map<string, 'message' | 'enum'>(wellKnownTypes);
-  /** What is to be done once all types are known. */
+  /** Work to do once all types are known. */
   readonly #resolutions: (() => void)[] = [];
 
   constructor(tokens: ProtoTokens) {
@@ -166,7 +166,7 @@ class FileReader {
         this.#readField(message, ownScope, optional);
       }
     }
-    // The oneofs that stand for `optional` come after those that are written.
+    // The oneofs that represent `optional` follow the written ones.
     for (const field of optional) {
       field.oneofIndex = message.oneofDecl.length;
       message.oneofDecl.push({ name: `_${field.name}` });
@@ -350,7 +350,7 @@ class FileReader {
     });
   }
 
-  /** A name means the nearest type that is called so, from the inside out. */
+  /** Resolves a name to the nearest type of that name, from the inside out. */
   #wholeName(name: string, scope: string): string {
     if (name.startsWith('.') && this.#types.has(name.slice(1))) return name.slice(1);
     for (let outer = scope; ; outer = outer.slice(0, Math.max(0, outer.lastIndexOf('.')))) {

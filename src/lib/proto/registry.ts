@@ -25,7 +25,7 @@ import { completeDescriptors } from './completed.ts';
 import { exactJson } from './exact-json.ts';
 import type { ProtoFile } from './proto-file.ts';
 
-/** Descriptors that fit no message, or messages that fit no descriptor. */
+/** Descriptors do not fit together, or a message does not fit its descriptor. */
 export class ProtoError extends Error {
   override readonly name = 'ProtoError';
 }
@@ -42,22 +42,22 @@ const known = new Map(
   ].map(({ proto }) => [proto.name, proto]),
 );
 
-/** Whether a file is known without being sent. */
+/** Whether a file is well known and need not be sent. */
 export function isKnownFile(name: string): boolean {
   return known.has(name);
 }
 
-/** A file descriptor from its bytes. @throws ProtoError */
+/** Reads a file descriptor from its bytes. @throws ProtoError */
 export function readFileDescriptor(bytes: Uint8Array): FileDescriptorProto {
   return guarded('the file descriptor', () => fromBinary(FileDescriptorProtoSchema, bytes));
 }
 
-/** A file descriptor from a `.proto` file. */
+/** Creates a file descriptor from a parsed `.proto` file. */
 export function fileDescriptorOf(file: ProtoFile): FileDescriptorProto {
   return create(FileDescriptorProtoSchema, file);
 }
 
-/** One method of a service with the types of its messages, which are JSON here and bytes on the wire. */
+/** One method of a service with its message types: JSON here, bytes on the wire. */
 export class ProtoMethod {
   readonly #method: DescMethod;
   readonly #registry: FileRegistry;
@@ -82,7 +82,7 @@ export class ProtoMethod {
     this.#method = wanted;
   }
 
-  /** What else can be called of the service, such as `shop.Orders/List`. */
+  /** All methods of the service, such as `shop.Orders/List`. */
   get siblings(): string[] {
     const { parent } = this.#method;
     return parent.methods.map(({ name }) => `${parent.typeName}/${name}`);
@@ -98,7 +98,7 @@ export class ProtoMethod {
     return methodKind === 'server_streaming' || methodKind === 'bidi_streaming';
   }
 
-  /** A request from its JSON. @throws ProtoError */
+  /** Encodes a request from its JSON. @throws ProtoError */
   encode(json: string): Uint8Array {
     const { input } = this.#method;
     return guarded(`the message does not fit ${input.typeName}`, () =>
@@ -109,7 +109,7 @@ export class ProtoMethod {
     );
   }
 
-  /** An answer as JSON, with its fields in the way of ProtoJSON. @throws ProtoError */
+  /** Decodes a response to JSON, with its fields as in ProtoJSON. @throws ProtoError */
   decode(bytes: Uint8Array): unknown {
     const { output } = this.#method;
     return guarded(`the response is not a valid ${output.typeName}`, () =>
@@ -118,7 +118,7 @@ export class ProtoMethod {
   }
 }
 
-/** Whatever the library throws is about what it was given. */
+/** Any error of the library concerns its input. */
 function guarded<Value>(what: string, work: () => Value): Value {
   try {
     return work();
@@ -128,12 +128,12 @@ function guarded<Value>(what: string, work: () => Value): Value {
   }
 }
 
-/** Every file after those it imports, with the well-known ones that are missing. */
+/** Sorts files after their imports and adds the missing well-known ones. */
 function inOrder(files: readonly FileDescriptorProto[]): FileDescriptorProto[] {
   const given = new Map(files.map((file) => [file.name, file]));
   const ordered: FileDescriptorProto[] = [];
   const state = new Map<string, 'open' | 'done'>();
-  // Without recursion: a chain of imports may be as long as there are files.
+  // Without recursion: a chain of imports may be as long as the number of files.
   const stack = files.map((file) => ({ file, isLeft: false })).reverse();
   for (let top = stack.pop(); top; top = stack.pop()) {
     const { file, isLeft } = top;

@@ -1,4 +1,4 @@
-/** What is wrong with the text of a `.proto` file, and where. */
+/** A syntax error in a `.proto` file, with its position. */
 export class ProtoSyntaxError extends Error {
   override readonly name = 'ProtoSyntaxError';
 }
@@ -7,7 +7,7 @@ const skipped = /\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\//y;
 const token =
   /[A-Za-z_]\w*|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\w*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[{}[\]()<>;,.=:+\-/]/y;
 
-/** The tokens of a `.proto` file, one after the other. */
+/** Tokenizer of a `.proto` file. */
 export class ProtoTokens {
   readonly #text: string;
   #at = 0;
@@ -25,7 +25,7 @@ export class ProtoTokens {
     return this.#next === '';
   }
 
-  /** The next token, which stays the next. */
+  /** Returns the next token without consuming it. */
   peek(): string {
     return this.#next;
   }
@@ -38,14 +38,14 @@ export class ProtoTokens {
     return taken;
   }
 
-  /** Takes the next token if it is that one. */
+  /** Consumes the next token if it is the wanted one. */
   takeIf(wanted: string): boolean {
     if (this.#next !== wanted) return false;
     this.#advance();
     return true;
   }
 
-  /** @throws ProtoSyntaxError when the next token is another. */
+  /** @throws ProtoSyntaxError when the next token is a different one. */
   expect(wanted: string): void {
     if (!this.takeIf(wanted)) throw this.problem(`expected "${wanted}", found ${this.#shownNext()}`);
   }
@@ -55,7 +55,7 @@ export class ProtoTokens {
     return this.take();
   }
 
-  /** Names with dots between them; one in front of the first says that the name is whole. */
+  /** Reads names separated by dots; a leading dot marks a full name. */
   path(): string {
     let path = this.takeIf('.') ? '.' : '';
     path += this.identifier();
@@ -74,7 +74,7 @@ export class ProtoTokens {
     return isNegative ? -value : value;
   }
 
-  /** A text; pieces next to each other are one. */
+  /** Reads a string; adjacent literals are concatenated. */
   string(): string {
     if (!/^["']/.test(this.#next)) throw this.problem(`expected a text, found ${this.#shownNext()}`);
     let value = '';
@@ -82,7 +82,7 @@ export class ProtoTokens {
     return value;
   }
 
-  /** Skips what stands in brackets of any kind, or up to `;`, whatever it is. */
+  /** Skips a statement up to `;` or the end of its brackets. */
   skipStatement(): void {
     for (let depth = 0; ; ) {
       const taken = this.take();

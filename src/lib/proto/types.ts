@@ -22,7 +22,7 @@ export const scalarTypes: ReadonlyMap<string, number> = new Map([
   ['sint64', 18],
 ]);
 
-/** Files that are known without being sent or written, by their names. */
+/** Files that are known by name without being sent or written. */
 export const wellKnownFiles: readonly string[] = [
   'any',
   'duration',
@@ -39,7 +39,7 @@ const messages = [
   ...['BoolValue', 'StringValue', 'BytesValue'],
 ];
 
-/** The types of those files. */
+/** The types defined in those files. */
 export const wellKnownTypes: readonly (readonly [name: string, kind: 'message' | 'enum'])[] = [
   ...messages.map((name) => [`google.protobuf.${name}`, 'message'] as const),
   ['google.protobuf.NullValue', 'enum'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FairQueue, type FairQueueOptions } from './fair-queue.ts';
 
-/** A queue by a clock of its own, and what it did, in order. */
+/** A queue with its own clock and an ordered log of its work. */
 function stage(options: Partial<FairQueueOptions> = {}) {
   let nowMs = 0;
   const done: string[] = [];
@@ -35,7 +35,7 @@ describe('a queue that is fair by key', () => {
   it('gives keys the same time, not the same number of turns', async () => {
     const { done, add } = stage();
     await Promise.all([...times(20, () => add('heavy', 100)), ...times(20, () => add('light', 10))]);
-    // Behind the first heavy piece, ten light ones take as long as one.
+    // Behind the first heavy piece, ten light ones take as long as one heavy piece.
     expect(done.slice(0, 11).filter((key) => key === 'heavy')).toHaveLength(1);
   });
 
@@ -54,7 +54,7 @@ describe('a queue that is fair by key', () => {
     };
     await Promise.all([...times(40, () => add('long', 10)), oneByOne()]);
     const before = done.slice(0, done.lastIndexOf('short')).filter((key) => key === 'long').length;
-    // Some 40 ms of each: not 40 long ones.
+    // Each side gets some 40 ms, rather than all 40 long pieces first.
     expect(before).toBeGreaterThanOrEqual(1);
     expect(before).toBeLessThan(6);
   });

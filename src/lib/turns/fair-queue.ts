@@ -1,32 +1,32 @@
 import { leastOf } from '../bounds/extremes.ts';
 import { AppError } from '../errors.ts';
 
-/** Whose work it is, and when it is no longer wanted. */
+/** Owner of a piece of work and its cancellation. */
 export interface Turn {
-  /** Work of one key never waits for more than one piece of another key's: an account, a location. */
+  /** An account or a location. Work of one key never waits for more than one piece of another key. */
   readonly key: string;
-  /** Before the work of others: what readers of public pages wait for. */
+  /** Ahead of other work: readers of public pages wait for it. */
   readonly isFirst?: boolean | undefined;
-  /** Work that has not begun when it aborts is dropped. */
+  /** Work that has not begun when this aborts is dropped. */
   readonly gone?: AbortSignal | undefined;
 }
 
 export interface FairQueueOptions {
   /** For metrics, such as `analytics`. */
   readonly name: string;
-  /** How many pieces of work are under way at once; `resize` changes it. */
+  /** Number of pieces in progress at once; `resize` changes it. */
   readonly atOnce: number;
-  /** How many of them may be of one key: the others are there for keys that come later. All when absent. */
+  /** Number of those that one key may occupy: the rest is reserved for keys that arrive later. All if absent. */
   readonly atOnceOfKey?: (atOnce: number) => number;
-  /** How many pieces of one key may wait. */
+  /** Number of pieces of one key that may wait. */
   readonly waitingPerKey: number;
   readonly nowMs?: () => number;
 }
 
-/** What an operator alerts on: how much waits now, and for how long all that began had waited. */
+/** Metrics for alerts: the current backlog, and the total wait of all begun pieces. */
 export interface QueueFigures {
   readonly name: string;
-  /** How many pieces may be under way. */
+  /** Number of pieces that may be in progress. */
   readonly atOnce: number;
   readonly waiting: number;
   readonly oldestWaitMs: number;
@@ -44,38 +44,38 @@ interface Waiting {
 interface Lane {
   readonly first: Waiting[];
   readonly others: Waiting[];
-  /** What the work of the key has cost, counted on from the least of those that were there when it came. */
+  /** Cost of the key's work so far, counted from the least use among the lanes present at its arrival. */
   usedMs: number;
   underWay: number;
   lastTurn: number;
 }
 
-/** After this many turns in a row for work that comes first, the next one goes to other work. */
+/** After this many consecutive turns for preferred work, the next turn serves other work. */
 const mostFirstInARow = 3;
-/** After this long requests that have come meanwhile are read, before the next turn. */
+/** After this time, requests that have arrived meanwhile are read before the next turn. */
 const readRequestsAfterMs = 5;
 
 /**
- * A queue in which keys take turns by the time their work has taken: a key that has used less comes first, and at
- * the same use the one that was served longer ago. Time costs more the more work of the key waits, by the logarithm: a
- * key with little work waits only a little behind one with much, which still gets its part of the time. A key that comes
- * back starts at the least use of those that are there, so that it neither saves up turns nor pays for the past. Work
- * that is cut into pieces lets others in between; all of its pieces are to wait at once.
+ * A queue in which keys take turns by the time their work has taken: the key with less use is first, and at equal use
+ * the one served longer ago. Time costs more the more work of the key waits, by the logarithm: a key with little work
+ * waits only briefly behind one with much, which still gets its share of the time. A returning key starts at the least
+ * use of the present keys, so that it neither saves up turns nor pays for the past. Work that is cut into pieces lets
+ * other work in between; all of its pieces must be queued at once.
  *
- * Work that waits for nothing outside the process, as with SQLite, would make turns follow each other without the event
- * loop going round, and new requests would not even be read until no work is left. So turns pause every few milliseconds.
+ * Work that waits for nothing outside the process, as with SQLite, would chain turns without returning to the event
+ * loop, and new requests would not be read before all work is done. So turns pause every few milliseconds.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;
   readonly #nowMs: () => number;
   readonly #lanes = new Map<string, Lane>();
   #atOnce: number;
-  /** Those of which a piece has just ended, while others wait. */
+  /** Lanes in which a piece has just ended while others wait. */
   readonly #ending = new Map<string, Lane>();
   #underWay = 0;
   #waiting = 0;
   #turns = 0;
-  /** When the turns began that follow each other in this round of the event loop. */
+  /** Start of the consecutive turns of this round of the event loop. */
   #inARowSinceMs: number | undefined;
   #firstInARow = 0;
   #begun = 0;
@@ -90,9 +90,9 @@ export class FairQueue {
   }
 
   /**
-   * Does a piece of work when it is its key's turn.
+   * Runs a piece of work when it is its key's turn.
    *
-   * @throws AppError RATE_LIMITED when too much of the key waits, CALLER_GONE when it is no longer wanted.
+   * @throws AppError RATE_LIMITED when too much work of the key waits, CALLER_GONE when the work is no longer wanted.
    */
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     if (turn.gone?.aborted) throw this.#drop();
@@ -113,14 +113,14 @@ export class FairQueue {
     }
   }
 
-  /** Has this many pieces under way at once from now on. */
+  /** Changes the number of pieces in progress at once. */
   resize(atOnce: number): void {
     this.#atOnce = atOnce;
     this.#next();
   }
 
   figures(): QueueFigures {
-    // Those that wait in one line came one after the other.
+    // Each line is in order of arrival.
     const oldest = [...this.#lanes.values()].flatMap(({ first, others }) => [first[0], others[0]]);
     const since = oldest.flatMap((entry) => (entry ? [entry.sinceMs] : []));
     return {
@@ -169,8 +169,8 @@ export class FairQueue {
   }
 
   /**
-   * Decides on the next turn when what follows at once has come: work of many short pieces, each asked for when the
-   * one before has ended, would else stand behind a piece of another key each time. Until then its use counts.
+   * Defers the next turn until immediate follow-up work is queued: otherwise a series of short pieces, each submitted
+   * when the previous one ends, would wait behind another key's piece every time. Until then the lane keeps its use.
    */
   #ended(key: string, lane: Lane): void {
     if (this.#waiting === 0 && this.#ending.size === 0) {
@@ -179,7 +179,7 @@ export class FairQueue {
     }
     this.#ending.set(key, lane);
     if (this.#ending.size > 1) return;
-    // After all that the end of the piece resolves.
+    // After every continuation of the ended piece has run.
     process.nextTick(() => {
       const ending = [...this.#ending];
       this.#ending.clear();
@@ -189,7 +189,7 @@ export class FairQueue {
   }
 
   #next(): void {
-    // The pieces that ended last may have another one to follow.
+    // The lanes that ended last may still submit a follow-up piece.
     if (this.#ending.size > 0) return;
     while (this.#waiting > 0 && this.#underWay < this.#atOnce && !this.#isPausing()) {
       const wantsFirst = this.#firstInARow < mostFirstInARow;
@@ -210,7 +210,7 @@ export class FairQueue {
     }
   }
 
-  /** Whether the next turn is for after what has come meanwhile. */
+  /** Whether the next turn waits until newly arrived requests are read. */
   #isPausing(): boolean {
     if (this.#inARowSinceMs !== undefined) return this.#nowMs() - this.#inARowSinceMs > readRequestsAfterMs;
     this.#inARowSinceMs = this.#nowMs();
@@ -246,12 +246,12 @@ function waitingOf({ first, others }: Lane): number {
   return first.length + others.length;
 }
 
-/** What a millisecond costs: 1 of the only piece, 10 where a thousand wait behind it. */
+/** Cost of a millisecond: 1 for a sole piece, 10 with a thousand waiting behind it. */
 function priceOf(lane: Lane): number {
   return Math.log2(2 + waitingOf(lane));
 }
 
-/** Keys with work under way go behind those without: their use is not counted yet. */
+/** Keys with work in progress follow those without: their use is not counted yet. */
 function isBefore(one: Lane, other: Lane): boolean {
   if (one.underWay !== other.underWay) return one.underWay < other.underWay;
   if (one.usedMs !== other.usedMs) return one.usedMs < other.usedMs;

@@ -10,7 +10,7 @@ const checksumBytes = 4;
 /** The parts of a frame (RFC 8878 section 3.1). */
 type Part = 'magic' | 'descriptor' | 'header' | 'block' | 'content' | 'checksum' | 'skippable' | 'skipped';
 
-/** How long the parts are whose value says what comes next. */
+/** Lengths of the parts whose value determines the next part. */
 const valueBytes: Readonly<Partial<Record<Part, number>>> = {
   magic: 4,
   descriptor: 1,
@@ -22,12 +22,12 @@ const valueBytes: Readonly<Partial<Record<Part, number>>> = {
 class FrameWatch {
   #part: Part = 'magic';
   #leftBytes = 4;
-  /** Of a part with a value: what was read of it, least first. */
+  /** The value of the current part as far as it is read, least significant byte first. */
   #value = 0;
   #readBytes = 0;
   #hasChecksum = false;
   #isLastBlock = false;
-  /** Whether something came that is no frame. */
+  /** Whether the data contains something other than a frame. */
   isMalformed = false;
 
   /** Whether the data may end here. */
@@ -35,7 +35,7 @@ class FrameWatch {
     return this.#part === 'magic' && this.#readBytes === 0;
   }
 
-  /** @returns where frames end in the next piece. */
+  /** @returns the positions in the piece at which frames end. */
   read(piece: Buffer): number[] {
     const ends: number[] = [];
     let position = 0;
@@ -59,7 +59,7 @@ class FrameWatch {
     this.#readBytes = 0;
   }
 
-  /** What follows the present part, and how long it is. */
+  /** Returns the part that follows the current one, and its length. */
   #next(): [part: Part, sizeBytes?: number] {
     const value = this.#value;
     switch (this.#part) {
@@ -96,14 +96,14 @@ class FrameWatch {
 }
 
 /**
- * Passes Zstandard data on so that no piece reaches over the end of a frame. Node's decoder leaves out what follows a
- * frame within one piece, and takes data that breaks off for whole. Here such data is an error.
+ * Passes Zstandard data on so that no piece crosses the end of a frame. Node's decoder skips data that follows a frame
+ * within one piece, and accepts truncated data as complete. Here such data is an error.
  */
 export class ZstdFrames extends Transform {
   readonly #watch = new FrameWatch();
 
   constructor() {
-    // Pieces stay apart: as plain bytes they could be joined again on their way.
+    // Object mode keeps the pieces separate: byte mode could join them again.
     super({ readableObjectMode: true });
   }
 
@@ -123,9 +123,9 @@ export class ZstdFrames extends Transform {
 }
 
 /**
- * Decodes all frames of Zstandard data, and what is there of a last frame that breaks off. Bytes behind the frames are left out.
+ * Decodes all frames of Zstandard data and the available part of a truncated last frame; ignores trailing bytes.
  *
- * @throws RangeError when it is more than the limit, Error where the first frame is damaged
+ * @throws RangeError when the output exceeds the limit, Error when the first frame is damaged
  */
 export function unpackZstd(bytes: Buffer, { maxOutputLength }: { readonly maxOutputLength: number }): Buffer {
   const watch = new FrameWatch();
@@ -137,7 +137,7 @@ export function unpackZstd(bytes: Buffer, { maxOutputLength }: { readonly maxOut
   for (const end of ends) {
     const part = zstdDecompressSync(bytes.subarray(start, end), {
       maxOutputLength: Math.max(1, leftBytes),
-      // A frame that breaks off is no error.
+      // A truncated frame is not an error.
       finishFlush: constants.ZSTD_e_flush,
     });
     leftBytes -= part.length;
@@ -147,7 +147,7 @@ export function unpackZstd(bytes: Buffer, { maxOutputLength }: { readonly maxOut
   return Buffer.concat(parts);
 }
 
-/** An error as the decoders of `node:zlib` give it for the same. */
+/** Creates an error equal to that of the `node:zlib` decoders. */
 function dataError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
 }

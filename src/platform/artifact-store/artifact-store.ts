@@ -9,39 +9,38 @@ export interface ByteRange {
 }
 
 /**
- * Where the bytes of artifacts are kept. Keys are texts of the service's own making, parts apart by `/`. Files of runs
- * are written once; copies of pages are replaced as a whole. Every implementation passes
+ * Storage for the bytes of artifacts. The service chooses the keys, with parts separated by `/`. Files of runs are
+ * written once; copies of pages are replaced as a whole. Every implementation passes
  * test/integration/conformance/artifact-stores.test.ts.
  */
 export interface ArtifactStore {
-  /** For logs and diagnosis: what it is and where. */
+  /** Kind and place of the store, for logs and diagnosis. */
   readonly description: string;
   /**
-   * Stores what the stream brings under a key. Nobody sees the object before it is whole and has proved to be
-   * what was expected; whatever goes wrong leaves nothing behind. Storing a key again, or twice at
-   * once, is harmless: readers find one of the two objects, whole.
+   * Stores a stream under a key. No reader sees the object before all bytes are verified; a failure leaves nothing
+   * behind. Storing a key again, even concurrently, is harmless: readers find one of the two objects, complete.
    *
-   * @throws ContentMismatch when the bytes are not those expected, the stream's own error when it breaks,
-   *   and AppError ARTIFACT_STORE_FULL or STORE_UNAVAILABLE.
+   * @throws ContentMismatch when the bytes differ from those expected, the stream's own error when it breaks, and
+   *   AppError ARTIFACT_STORE_FULL or STORE_UNAVAILABLE.
    */
   put(key: string, content: Readable, expected: ExpectedContent): Promise<void>;
-  /** The bytes of an object, or of a part of it; undefined when there is none. */
+  /** Returns the bytes of an object, or of a range of it; undefined if the object does not exist. */
   open(key: string, range?: ByteRange): Promise<Readable | undefined>;
-  /** What this process knows of the disk it is on. Absent where it is on none. */
+  /** Disk figures of this process. Absent if the store is not on a local disk. */
   storage?(): Promise<StorageFigures>;
-  /** Removes an object, if there is one. */
+  /** Removes an object if it exists. */
   remove(key: string): Promise<void>;
   /** Removes every object whose key begins with `folder/`. */
   removeFolder(folder: string): Promise<void>;
-  /** Resolves when what was being stored has come to its end; the caller has ended its streams. */
+  /** Resolves when pending uploads have ended; the caller has ended their streams. */
   close(): Promise<void>;
 }
 
 /**
- * The one range that a `Range` header asks for (RFC 9110, 14.1.2).
+ * Parses the single range of a `Range` header (RFC 9110, 14.1.2).
  *
- * @returns undefined when the whole is to be sent: no header, another unit, several ranges or a malformed
- *   one, all of which a server may ignore; 'unsatisfiable' when the range starts past the end.
+ * @returns undefined when the whole object is to be sent: no header, another unit, several ranges or a malformed one
+ *   (a server may ignore all of these); 'unsatisfiable' when the range starts past the end.
  */
 export function parseByteRange(
   header: string | undefined,

@@ -11,15 +11,14 @@ import { storageProblemOf } from '../store/engine/disk/storage-problem.ts';
 import type { ArtifactStore, ByteRange } from './artifact-store.ts';
 import { type ExpectedContent, VerifiedContent } from './verified-content.ts';
 
-/** What is still incoming after this time was left behind by a process that died. */
+/** Incoming files older than this were left behind by a process that died. */
 const incomingMaxAgeMs = 6 * 3_600_000;
 
 /**
- * Artifacts in a directory: `objects/` holds what is whole, `incoming/` what is being written. An object is
- * written to a file of its own in `incoming/`, brought to the disk (fsync), renamed to its place, and the
- * place's folder brought to the disk. A rename is all or nothing, so a crash at any instant leaves an object
- * whole or absent; what it left in `incoming/` goes at a later start. Several processes may share the
- * directory.
+ * Artifacts in a directory: `objects/` holds complete files, `incoming/` files being written. An object is written to
+ * its own file in `incoming/`, flushed (fsync) and renamed to its place, and the target folder is flushed. A rename is
+ * atomic, so after a crash at any instant an object is complete or absent; a later start removes leftovers in
+ * `incoming/`. Several processes may share the directory.
  */
 export class DirectoryStore implements ArtifactStore {
   readonly description: string;
@@ -34,7 +33,7 @@ export class DirectoryStore implements ArtifactStore {
     this.#incoming = join(directory, 'incoming');
   }
 
-  /** Opens the directory, which is created when missing. */
+  /** Opens the directory and creates it if missing. */
   static async open(directory: string): Promise<DirectoryStore> {
     const store = new DirectoryStore(resolve(directory));
     makeFolders(store.#objects);
@@ -95,14 +94,13 @@ export class DirectoryStore implements ArtifactStore {
   }
 
   async close(): Promise<void> {
-    // What fails now still has a file to remove.
+    // Failing uploads still have a file to remove.
     await Promise.allSettled(this.#putting);
   }
 
   #placeOf(key: string): string {
     const parts = key.split('/');
-    // Keys are made of ids and numbers; one that is not would be a fault of ours, and must not leave the
-    // directory.
+    // Keys consist of ids and numbers; any other key is our own bug and must not escape the directory.
     if (!parts.every((part) => /^[\w-]+$/.test(part))) throw new Error(`not a key of an artifact: ${key}`);
     return join(this.#objects, ...parts);
   }
@@ -113,7 +111,7 @@ export class DirectoryStore implements ArtifactStore {
       const path = join(this.#incoming, name);
       const isOld = await stat(path).then(
         ({ mtimeMs }) => mtimeMs < before,
-        () => false, // another process has just finished it
+        () => false, // another process has just completed it
       );
       if (isOld) await rm(path, { force: true });
     }

@@ -5,10 +5,10 @@ import { inDirectory } from '../store/engine/disk/directory-errors.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 import { DirectoryStore } from './directory-store.ts';
 
-/** Where Amazon's client sends requests when nobody says; other servers mostly do not care. */
+/** Default region of Amazon's client; most other servers ignore it. */
 const defaultRegion = 'us-east-1';
 
-/** Opens the artifact store a configuration names. Amazon's client is loaded only where it is used. */
+/** Opens the configured artifact store. Loads Amazon's client only if it is used. */
 export async function openArtifactStore(config: ServiceConfig): Promise<ArtifactStore> {
   const bucket = /^s3:\/\/([^/]+)\/?(.*)$/.exec(config.ARTIFACT_STORE ?? '');
   if (!bucket) {

@@ -13,7 +13,7 @@ import { AppError, toError } from '@picket/lib/errors.ts';
 import type { ArtifactStore, ByteRange } from './artifact-store.ts';
 import { type ExpectedContent, VerifiedContent } from './verified-content.ts';
 
-/** Parts are held in memory until they are sent: 8 MB, two at a time, for each upload. */
+/** Each upload buffers its parts in memory until they are sent: 8 MB, two at a time. */
 const partBytes = 8 * 2 ** 20;
 const partsAtOnce = 2;
 const connectionTimeoutMs = 5000;
@@ -21,20 +21,19 @@ const requestTimeoutMs = 60_000;
 
 export interface S3StoreOptions {
   readonly bucket: string;
-  /** Put before every key; without slashes at its ends, or empty. */
+  /** Prefix of every key; empty, or without leading and trailing slashes. */
   readonly prefix: string;
-  /** Another service than Amazon's that speaks the same protocol. */
+  /** Endpoint of a non-Amazon service that speaks the same protocol. */
   readonly endpoint?: string | undefined;
   readonly region: string;
-  /** Fixed credentials; without them those of the environment, the profile or the machine's role. */
+  /** Fixed credentials; by default those of the environment, the profile or the machine's role. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
 }
 
 /**
- * Artifacts in a bucket, through Amazon's own client. Larger ones go in parts, and a bucket shows an object
- * when its upload is completed, which happens only after all bytes have proved right; an upload that fails is
- * aborted. What a process that was killed left incomplete is invisible and costs room: let a lifecycle rule
- * of the bucket remove incomplete uploads.
+ * Artifacts in a bucket, through Amazon's own client. Larger ones are sent in parts, and an object becomes visible when
+ * its upload is completed, which happens only after all bytes are verified; a failed upload is aborted. Incomplete
+ * uploads of a killed process are invisible but take up space: a lifecycle rule of the bucket should remove them.
  */
 export class S3Store implements ArtifactStore {
   readonly description: string;
@@ -51,7 +50,7 @@ export class S3Store implements ArtifactStore {
       region,
       ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
       ...(credentials ? { credentials } : {}),
-      // Servers other than Amazon's store the framing of the newer trailing checksums as content.
+      // Non-Amazon servers store the framing of the newer trailing checksums as content.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { connectionTimeout: connectionTimeoutMs, requestTimeout: requestTimeoutMs },
@@ -60,7 +59,7 @@ export class S3Store implements ArtifactStore {
 
   async put(key: string, content: Readable, expected: ExpectedContent): Promise<void> {
     const verified = new VerifiedContent(expected);
-    // Destroyed with what it reads from: the client would wait for ever for bytes of a stream that broke.
+    // Destroyed along with its source: the client would wait forever for bytes of a broken stream.
     content.once('error', (error) => verified.destroy(error));
     content.once('close', () => {
       if (!content.readableEnded) verified.destroy(new Error('the upload was interrupted'));
@@ -78,10 +77,10 @@ export class S3Store implements ArtifactStore {
       await Promise.race([done, failed.promise]);
     } catch (thrown) {
       await upload.abort();
-      // Whatever the client makes of it: it has ended then, and nothing is under way any more.
+      // The upload has ended, whatever its outcome; no request is in flight now.
       await done.catch(() => undefined);
       content.destroy();
-      // What the sender did wrong is reported as it is; everything else happened between us and the bucket.
+      // Reports the sender's errors unchanged; all other errors occurred between the service and the bucket.
       throw verified.errored ?? asStoreFault(thrown);
     } finally {
       failed.promise.catch(() => undefined);

@@ -2,19 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import { AppError, toError } from '@picket/lib/errors.ts';
 
-/** A sender of whom nothing was heard for this long has gone. */
+/** A sender that has been silent for this long is considered gone. */
 const stallMs = 30_000;
-/**
- * How long the rest of a refused upload is read and thrown away, so that its sender sees the answer, not a
- * reset.
- */
+/** How long the rest of a refused upload is read and discarded, so that its sender sees the response, not a reset. */
 const lingerMs = 10_000;
 
 /**
- * Hands the bytes of a request to somebody who may destroy what they read from; the connection lives on for
- * the answer.
+ * Passes the bytes of a request to a consumer that may destroy its stream; the connection stays open for the response.
  *
- * @throws what `take` throws, and AppError MALFORMED_BODY when the sender broke off.
+ * @throws the errors of `take`, and AppError MALFORMED_BODY if the sender disconnects.
  */
 export async function receiveUpload<T>(
   request: IncomingMessage,
@@ -25,7 +21,7 @@ export async function receiveUpload<T>(
   content.on('error', () => undefined); // the reader gets the error
   const onBroken = () => content.destroy(new Error('the upload was interrupted'));
   const onStall = () => request.destroy();
-  // Requests made without a network have no socket that could stall.
+  // Injected requests have no socket that could stall.
   const hasSocket = typeof socket?.setTimeout === 'function';
   if (hasSocket) socket.setTimeout(stallMs, onStall);
   request
@@ -48,11 +44,11 @@ export async function receiveUpload<T>(
   }
 }
 
-/** Reads what is left of a body, for a while. */
+/** Reads and discards the rest of a body for a limited time. */
 export function linger(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   const timer = setTimeout(() => request.destroy(), lingerMs);
   request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer));
-  request.on('error', () => undefined); // a sender that goes away now is what was asked for
+  request.on('error', () => undefined); // the sender may disconnect now
   request.resume();
 }

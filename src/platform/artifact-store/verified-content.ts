@@ -3,13 +3,13 @@ import { Transform, type TransformCallback } from 'node:stream';
 
 export interface ExpectedContent {
   readonly sizeBytes: number;
-  /** In hexadecimal, lower case. */
+  /** Lower-case hexadecimal. */
   readonly sha256: string;
 }
 
-/** The bytes of an upload are not those that were announced. */
+/** The bytes of an upload differ from those announced. */
 export class ContentMismatch extends Error {
-  /** How many bytes came before it was noticed. */
+  /** Number of bytes received before the mismatch was detected. */
   readonly receivedBytes: number;
 
   constructor(message: string, receivedBytes: number) {
@@ -20,8 +20,8 @@ export class ContentMismatch extends Error {
 }
 
 /**
- * Lets bytes pass and fails unless they are exactly those expected. It fails before it ends, so
- * a reader that reaches the end has the right bytes.
+ * Passes bytes through and fails unless they match the expected content. It fails before it ends, so a reader that
+ * reaches the end has the right bytes.
  */
 export class VerifiedContent extends Transform {
   readonly #expected: ExpectedContent;

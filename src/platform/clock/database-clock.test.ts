@@ -4,7 +4,7 @@ import { DatabaseClock } from './database-clock.ts';
 
 const logger = createLogger('test', 'silent');
 
-/** A host whose dates are wrong, and a database that takes time to answer. */
+/** A host with a wrong date, and a database that responds slowly. */
 class World {
   nowMs = 1_000;
   databaseAheadMs = Date.UTC(2026, 5, 1);

@@ -3,32 +3,32 @@ import { toError } from '@picket/lib/errors.ts';
 import type { Logger } from '@picket/lib/log.ts';
 
 const readEveryMs = 1_000;
-/** How far two clocks may drift apart, as a share of the time between two readings. */
+/** Maximum drift between two clocks, as a share of the time between two readings. */
 const maxDrift = 5e-4;
-/** A database's clock that moved further than this was set. */
+/** A larger movement of the database's clock means that it was set. */
 const setMs = 500;
-/** Readings at the start; the one with the shortest way there and back decides. */
+/** Number of initial readings; the one with the shortest round trip decides. */
 const firstReadings = 5;
 
 export interface DatabaseClockOptions {
-  /** Where durations come from. Its dates are never used. */
+  /** Source of durations. Its dates are never used. */
   readonly host: Clock;
-  /** The database's time, in epoch milliseconds. */
+  /** Reads the database's time, in epoch milliseconds. */
   readonly readMs: () => Promise<number>;
   readonly logger: Logger;
 }
 
 /**
- * The time of the database: all that several service processes write is dated by one clock, whatever the
- * clocks of their hosts show. It is read every second. A reading bounds how far the database's clock is ahead
- * of this process's monotonic one, by the time it took; bounds of readings that agree are narrowed, and
- * between readings, or while the database does not answer, the monotonic clock goes on.
+ * The time of the database: one clock dates all writes of several service processes, whatever the clocks of their hosts
+ * show. It is read every second. The round trip of a reading bounds the offset between the database's clock and this
+ * process's monotonic one; consistent readings narrow the bounds. Between readings, or while the database does not
+ * respond, the monotonic clock advances the time.
  */
 export class DatabaseClock implements Clock {
   readonly #options: DatabaseClockOptions;
   readonly #stopping = new AbortController();
   readonly #listeners = new ClockListeners();
-  /** The database's clock is ahead of the monotonic one by something between these two. */
+  /** Bounds of the offset from the monotonic clock to the database's clock. */
   #bounds: readonly [lowMs: number, highMs: number] | undefined;
   #readAtMs = 0;
 
@@ -36,7 +36,7 @@ export class DatabaseClock implements Clock {
     this.#options = options;
   }
 
-  /** Reads the database's clock, and goes on reading it until it is closed. */
+  /** Reads the database's clock, and keeps reading it until closed. */
   static async open(options: DatabaseClockOptions): Promise<DatabaseClock> {
     const clock = new DatabaseClock(options);
     for (let count = 0; count < firstReadings; count += 1) await clock.#read();
@@ -69,7 +69,7 @@ export class DatabaseClock implements Clock {
     return this.#listeners.add(listener);
   }
 
-  /** A reading under way is not waited for: the database may not answer. */
+  /** Does not wait for a reading in progress: the database may not respond. */
   close(): void {
     this.#stopping.abort();
   }
@@ -103,7 +103,7 @@ export class DatabaseClock implements Clock {
       this.#bounds = [lowMs, highMs];
       return;
     }
-    // They do not agree: the database's clock was set, or another server took over.
+    // The bounds are disjoint: the database's clock was set, or another server took over.
     this.#bounds = seen;
     const movedMs = Math.round((seen[0] + seen[1] - (known?.[0] ?? 0) - (known?.[1] ?? 0)) / 2);
     if (Math.abs(movedMs) <= setMs) return;

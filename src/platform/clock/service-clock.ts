@@ -5,8 +5,8 @@ import { DatabaseClock } from './database-clock.ts';
 import { SteadyClock } from './steady-clock.ts';
 
 /**
- * The clock that dates slots, leases, results and what is kept: the database's where several processes may
- * share it, else the host's without its jumps.
+ * Opens the clock that dates slots, leases, results and stored rows: the database's if several processes may share it,
+ * else the host's without its jumps.
  */
 export async function openServiceClock(
   store: Pick<Store, 'readClockMs'>,

@@ -5,7 +5,7 @@ import { SteadyClock } from './steady-clock.ts';
 const logger = createLogger('test', 'silent');
 const hour = 3_600_000;
 
-/** A host whose clocks move when the test says so. */
+/** A host whose clocks the test controls. */
 class Host {
   nowMs = 5_000;
   jumpedMs = 0;
@@ -19,7 +19,7 @@ class Host {
     return this.nowMs;
   }
 
-  /** Only the test looks. */
+  /** Never resolves: only the test triggers readings. */
   sleep(): Promise<void> {
     return new Promise(() => undefined);
   }

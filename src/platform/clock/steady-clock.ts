@@ -3,25 +3,25 @@ import { type Clock, ClockListeners } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
 
 const lookEveryMs = 1_000;
-/** Up to here the host's clock is followed slowly; what is further off is a jump. */
+/** Larger differences to the host's clock are jumps; smaller ones are corrected gradually. */
 const jumpMs = 1_000;
-/** How fast a small difference is made good, in milliseconds per second. */
+/** Rate of gradual correction, in milliseconds per second. */
 const slewPerSecondMs = 5;
-/** How long the host's clock must stay where it jumped to before it is believed. */
+/** How long the host's clock must persist after a jump before its new time is adopted. */
 const holdMs = 60_000;
 
 export interface SteadyClockOptions {
   readonly host: Clock;
   readonly logger: Logger;
-  /** How long the machine has been up, in milliseconds, times of sleep included. */
+  /** Uptime of the machine in milliseconds, including sleep. */
   readonly uptimeMs?: () => number;
 }
 
 /**
- * The host's clock without its jumps, for a service that is the only process of its database. Between two
- * looks the monotonic clock goes on. Small differences are made good slowly. A jump is followed when the host's
- * clock has stayed there for a minute: one that goes ahead and comes back leaves no trace in slots and leases.
- * Only a machine that slept is followed at once.
+ * The host's clock without its jumps, for a service that is the only process of its database. Between two readings the
+ * monotonic clock advances the time. Small differences are corrected gradually. A jump is adopted once the host's clock
+ * has kept the new time for a minute: a jump forward and back leaves no trace in slots and leases. Only sleep of the
+ * machine is adopted at once.
  */
 export class SteadyClock implements Clock {
   readonly #host: Clock;
@@ -29,7 +29,7 @@ export class SteadyClock implements Clock {
   readonly #uptimeMs: () => number;
   readonly #stopping = new AbortController();
   readonly #listeners = new ClockListeners();
-  /** How far this clock is ahead of the monotonic one. */
+  /** Offset from the monotonic clock. */
   #aheadMs: number;
   #lookedAtMs: number;
   #asleepMs: number;
@@ -78,7 +78,7 @@ export class SteadyClock implements Clock {
     }
   }
 
-  /** Compares itself with the host's clock. */
+  /** Compares this clock with the host's and corrects it. */
   look(): void {
     const nowMs = this.#host.monotonicMs();
     const hostAheadMs = this.#host.wallMs() - nowMs;

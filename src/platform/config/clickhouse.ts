@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Where analytics are read from instead of the database. */
+/** Settings of the database that analytics are read from in place of the main one. */
 export const clickHouseSettings = {
   ANALYTICS_CLICKHOUSE_URL: z
     .url({

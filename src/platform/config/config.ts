@@ -25,7 +25,7 @@ const egressRules = z
   })
   .default('')
   .meta({ defaultText: 'none' });
-/** How a provider is asked for text messages or calls, as JSON. */
+/** A provider of text messages or calls, as a JSON setting. */
 function phoneProvider(what: string) {
   return z
     .string()
@@ -42,7 +42,7 @@ function phoneProvider(what: string) {
 const proxy = z.string().optional().meta({ defaultText: 'none' });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
-/** The entries of a list that is separated by commas or spaces. */
+/** Splits a list that is separated by commas or spaces. */
 export function listOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((entry) => entry !== '');
 }
@@ -52,8 +52,7 @@ const secretsKeyMessage = 'must be 32 bytes as Base64 or hex: openssl rand -base
 const days = (defaultDays: number) => z.coerce.number().int().min(1).max(10_000).default(defaultDays);
 
 /**
- * Every setting of the service: one variable each, documented in docs/reference/config.md and `picket service
- * --help`.
+ * Every setting of the service: one variable each, documented in docs/reference/config.md and `picket service --help`.
  */
 export const ServiceConfig = z
   .object({
@@ -247,7 +246,7 @@ export const ServiceConfig = z
     EGRESS_DENY: egressRules.describe(
       'Destinations that notifications and model requests must not reach. Same syntax as EGRESS_ALLOW',
     ),
-    // Read by modelOf() alone, whose types are those of the settings.
+    // Only modelOf() reads these, with the types of the settings themselves.
     ...(shapeOf(serviceModelSettings) as Record<never, never>),
     HTTPS_PROXY: proxy.describe('Proxy for an https:// MODEL_URL; `https_proxy` works too'),
     HTTP_PROXY: proxy.describe('Proxy for an http:// MODEL_URL; `http_proxy` works too'),
@@ -387,9 +386,9 @@ export function readServiceConfig(environment: Readonly<Record<string, string | 
 }
 
 /**
- * The model that analyses may ask; undefined where none is named.
+ * Returns the model for analyses, or undefined if none is configured.
  *
- * @throws AppError CONFIG_INVALID for settings that do not go together.
+ * @throws AppError CONFIG_INVALID for inconsistent settings.
  */
 export function modelOf(config: ServiceConfig): ModelAccess | undefined {
   const { HTTPS_PROXY: https, HTTP_PROXY: http, NO_PROXY: except } = config;

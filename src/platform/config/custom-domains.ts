@@ -1,7 +1,7 @@
 import { customDomainOf } from '@picket/protocol/pages/page-fields.ts';
 import { z } from 'zod';
 
-/** The entries of the setting, in the form that host names are compared in; undefined for what is no entry. */
+/** Normalizes an entry of the setting for host-name comparison; undefined if it is not a valid entry. */
 function entryOf(text: string): string | undefined {
   const [, wildcard = '', name = ''] = /^(\*\.)?(.+)$/.exec(text) ?? [];
   const host = customDomainOf(name);
@@ -27,7 +27,7 @@ export const customDomainSettings = {
     ),
 };
 
-/** Whether the operator lets pages have a host name. */
+/** Returns a predicate for the host names that the operator allows for pages. */
 export function allowedDomains(setting: string): (host: string) => boolean {
   const allowed = entries(setting).flatMap((entry) => entryOf(entry) ?? []);
   const exact = new Set(allowed.filter((entry) => !entry.startsWith('*.')));

@@ -1,4 +1,4 @@
-/** What NATS_URL says. */
+/** Parsed value of NATS_URL. */
 export interface NatsServers {
   /** Such as `nats:4222`, without scheme and user. */
   readonly hosts: readonly string[];
@@ -6,13 +6,13 @@ export interface NatsServers {
   readonly user?: string;
   readonly password?: string;
   readonly token?: string;
-  /** Why it cannot be used, in words that hold no secret. */
+  /** Reason why the value is unusable, without secrets. */
   readonly problem?: string;
 }
 
 const defaultPort = '4222';
 
-/** Reads a list of servers, separated by commas: `nats://user:password@a:4222,nats://b`. */
+/** Parses a comma-separated list of servers: `nats://user:password@a:4222,nats://b`. */
 export function natsServers(text: string): NatsServers {
   const unusable = (problem: string): NatsServers => ({ hosts: [], hasTls: false, problem });
   const urls: URL[] = [];
@@ -43,12 +43,12 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A percent sign that encodes nothing stands for itself.
+    // A percent sign without a valid code is literal.
     return text;
   }
 }
 
-/** Whether a text has what a `.creds` file has. */
+/** Whether a text has the parts of a `.creds` file. */
 export function isCredentials(text: string): boolean {
   return /^-+BEGIN NATS USER JWT-+$/m.test(text) && /^-+BEGIN USER NKEY SEED-+$/m.test(text);
 }

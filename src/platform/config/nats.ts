@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isCredentials, natsServers } from './nats-servers.ts';
 
-/** Where service processes tell each other of work, in place of the database. */
+/** Settings of the bus on which service processes notify each other of work, in place of the database. */
 export const natsSettings = {
   NATS_URL: z
     .string()

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The address that the service is reached at: a scheme, a host and perhaps a port. Links, cookies and redirects start at
- * the root of it, so that nothing behind the host is possible.
+ * Public address of the service: a scheme, a host and an optional port. Links, cookies and redirects start at its root,
+ * so it must not have a path.
  */
 export const ownAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })

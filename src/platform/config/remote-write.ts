@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { headerListSetting } from '../outbound/header-list.ts';
 
-/** Where metrics of checks are written to. */
+/** Settings of the destination for metrics of checks. */
 export const remoteWriteSettings = {
   REMOTE_WRITE_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })

@@ -59,7 +59,7 @@ export const oidcSettings = {
     .describe('Account of users who join without an invitation'),
 };
 
-/** `ops=ADMIN,*=READ_ONLY`; entries that are none are left out, `roleProblems` names them. */
+/** Parses `ops=ADMIN,*=READ_ONLY`; skips invalid entries, which `roleProblems` reports. */
 export function rolesOf(text: string): [group: string, role: KeyRole][] {
   return listOfWords(text).flatMap((entry) => {
     const at = entry.lastIndexOf('=');
@@ -68,7 +68,7 @@ export function rolesOf(text: string): [group: string, role: KeyRole][] {
   });
 }
 
-/** What is wrong with the text of OIDC_ROLES. */
+/** Returns the problems of the text of OIDC_ROLES. */
 function roleProblems(text: string): string[] {
   return listOfWords(text)
     .filter((entry) => rolesOf(entry).length === 0)

@@ -9,7 +9,7 @@ export interface StaticIps {
   readonly v6: AddressesByLocation;
 }
 
-/** Reads `location=address,network location=…`; reports everything that is wrong with it. */
+/** Reads `location=address,network location=…` and reports every problem. */
 export function readStaticIps(
   text: string,
   family: '4' | '6',
@@ -33,14 +33,14 @@ export function readStaticIps(
   return { byLocation, problems };
 }
 
-/** Whether a text is an address, or a network in CIDR notation, of a family. */
+/** Whether a text is an address of a family, or a network in CIDR notation. */
 export function isAddress(text: string, family: '4' | '6'): boolean {
   const kind = family === '4' ? ipaddr.IPv4 : ipaddr.IPv6;
   if (text.includes('/')) return kind.isValidCIDR(text);
   return family === '4' ? ipaddr.IPv4.isValidFourPartDecimal(text) : ipaddr.IPv6.isValid(text);
 }
 
-/** All addresses, each once, in the order of the locations. */
+/** Returns all addresses, each once, in the order of the locations. */
 export function allAddresses(byLocation: AddressesByLocation): string[] {
   return [...new Set(Object.values(byLocation).flat())];
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { headerListSetting } from '../outbound/header-list.ts';
 
-/** Where traces and records of failures go: names and meanings are those that OpenTelemetry gives them. */
+/** Settings of the destinations of traces and failure records, with OpenTelemetry's names and meanings. */
 export const otlpSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })

@@ -10,22 +10,22 @@ import type { Ground, Parts, WaitingGround } from './parts.ts';
 export type Handlers = ReadonlyMap<string, AnyHandler>;
 
 /**
- * One noun of the service behind one door: what it keeps, what it answers, and what it does by itself. `features.ts`
- * lists all of them and `compose.ts` puts them together; no other file knows them all.
+ * One noun of the service behind one interface: its storage, its operations and its jobs. `features.ts` lists all
+ * features and `compose.ts` assembles them; no other file knows them all.
  */
 export interface Feature {
   readonly name: string;
-  /** What reads and writes its tables, by the name in the store. */
+  /** Repositories of its tables, by their names in the store. */
   readonly repositories?: Readonly<Record<string, RepositoryClass>>;
   /** Its part of the schema, besides the migrations of `store/schema`. */
   readonly migrations?: readonly Migration[];
-  /** Answers while the database cannot be reached yet; undefined where the settings want none. */
+  /** Server for the time before the database is reachable; undefined if the settings disable it. */
   waitingServer?(ground: WaitingGround): Promise<FastifyInstance | undefined>;
-  /** What has to be in the store before the service starts. */
+  /** Prepares the store before the service starts. */
   prepare?(ground: Ground): Promise<void>;
   /**
-   * What it makes for itself and for others, by the name in `Parts`; made in this order, features in the order of
-   * their list. What has to be closed is given to `closing`.
+   * Components for itself and others, by their names in `Parts`; created in this order, features in the order of their
+   * list. Components that need closing are added to `closing`.
    */
   readonly parts?: {
     readonly [Name in keyof Parts]?: (
@@ -33,27 +33,27 @@ export interface Feature {
       closing: AsyncDisposableStack,
     ) => Parts[Name] | Promise<Parts[Name]>;
   };
-  /** Connects parts that know nothing of each other, once all are there. */
+  /** Connects independent parts once all of them exist. */
   connect?(parts: Parts): void;
   /** Its operations, in the order of the reference. */
   readonly routes?: readonly Route[];
   /** The handlers of its operations, by operationId. `parts.store` may be one within a transaction. */
   handlers?(parts: Parts): Iterable<readonly [operationId: string, handler: AnyHandler]>;
-  /** The handlers of all operations with something around them, on whatever store. */
+  /** Wraps the handlers of all operations, on any store. */
   aroundHandlers?(handlers: Handlers, parts: Parts): Handlers;
-  /** The same for those of the API and the pages alone. */
+  /** Wraps the handlers of the API and the pages only. */
   aroundApi?(handlers: Handlers, parts: Parts): Handlers;
-  /** What the HTTP server has besides operations. */
+  /** Adds routes and hooks to the HTTP server besides operations. */
   serve?(app: FastifyInstance, parts: Parts, handlers: Handlers): void | Promise<void>;
-  /** Why a request is refused at the host that it came to; undefined where all are welcome. */
+  /** Returns a function that gives the reason to refuse a request at its host; undefined if every host is allowed. */
   refuses?(parts: Parts): ((request: FastifyRequest) => string | undefined) | undefined;
-  /** Which requests become connections of another kind. */
+  /** Whether a request becomes a connection of another kind. */
   upgrades?(request: IncomingMessage): boolean;
-  /** What it does in the background. */
+  /** Its background jobs. */
   jobs?(parts: Parts): readonly Job[];
 }
 
-/** What a feature adds to the repositories of the store: `interface Repositories extends RepositoriesOf<typeof repositories> {}`. */
+/** Repositories that a feature adds: `interface Repositories extends RepositoriesOf<typeof repositories> {}`. */
 export type RepositoriesOf<Kept> = {
   readonly [Name in keyof Kept]: Kept[Name] extends new (
     ...parts: never[]

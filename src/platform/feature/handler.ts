@@ -8,15 +8,15 @@ import type { AccountCaller, LocationCaller } from '../ids/callers.ts';
 import type { Store } from '../store/store.ts';
 import type { CallRequest, ConnectionRoute, Reply } from './exchange.ts';
 
-/** What all handlers may work with; those of a noun name what else they need. */
+/** Dependencies of all handlers; those of a noun declare further ones. */
 export interface HandlerDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly artifactStore: ArtifactStore;
-  /** Where clients reach the API; links are relative without it. */
+  /** Public address of the API; without it links are relative. */
   readonly publicUrl?: string | undefined;
-  /** Whether subscribers of status pages can be mailed; false when absent. */
+  /** Whether the service can mail subscribers of status pages; false when absent. */
   readonly hasMailer?: boolean | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface Call<R extends Route = Route> {
   readonly reply: R extends ConnectionRoute ? FastifyReply : Reply;
 }
 
-/** Answers a route: returns the body, which the schema of the route's response checks and trims. */
+/** Handles a route: returns the body, which the schema of the route's response checks and trims. */
 export type Handler<R extends Route = Route> = (
   call: Call<R>,
 ) => Promise<R extends { response: infer Response extends z.ZodType } ? z.input<Response> : void>;
@@ -50,7 +50,7 @@ export type HandlersOf<Routes extends Readonly<Record<string, Route>>> = {
   readonly [Name in keyof Routes]: Handler<Routes[Name]>;
 };
 
-/** A handler whose route is not known to the compiler: the table of routes ties them together at boot. */
+/** A handler whose route is unknown to the compiler; the table of routes assigns it at boot. */
 export type AnyHandler = (call: Call) => Promise<unknown>;
 
 /** Handlers by operationId. */
@@ -64,21 +64,21 @@ export function handlersById<Routes extends Readonly<Record<string, Route>>>(
   ]);
 }
 
-/** An instant as answers write it. */
+/** Formats an instant for responses. */
 export function iso(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** The same for one that may not be. */
+/** Formats an optional instant for responses. */
 export function optionalIso(epochMs: number | null): string | null {
   return epochMs === null ? null : iso(epochMs);
 }
 
-/** Where clients reach the API: as configured, or else where this client has reached it. */
+/** Returns the base URL of the API: the configured one, else the one of the client's request. */
 export function baseUrlOf(
   { protocol, host }: Pick<CallRequest, 'protocol' | 'host'>,
   publicUrl: string | undefined,
 ): string {
-  // A job has reached it nowhere: its links are relative.
+  // Jobs have no host: their links are relative.
   return (publicUrl ?? (host === '' ? '' : `${protocol}://${host}`)).replace(/\/+$/, '');
 }

@@ -6,10 +6,10 @@ import type { ServiceConfig } from '../config/config.ts';
 import type { Store, StorePlace } from '../store/store.ts';
 import type { AnyHandler } from './handler.ts';
 
-/** The handlers of all operations, working on a store: that of the service, or one within a transaction. */
+/** The handlers of all operations on a given store: that of the service, or one within a transaction. */
 export type HandlersOn = (store: Store) => ReadonlyMap<string, AnyHandler>;
 
-/** What the service stands on before any feature is there. */
+/** Base components that exist before any feature. */
 export interface Ground {
   readonly store: Store;
   readonly storePlace: StorePlace;
@@ -19,16 +19,16 @@ export interface Ground {
   readonly artifactStore: ArtifactStore;
   /** PEM texts of authorities that the operator trusts besides the usual ones. */
   readonly caCertificates: readonly string[];
-  /** How long a lease lasts unless renewed, in milliseconds. */
+  /** Lifetime of a lease without renewal, in milliseconds. */
   readonly leaseTtlMs: number;
-  /** Whether new work is welcome; false while shutting down. */
+  /** Whether new work is accepted; false while shutting down. */
   readonly isReady: () => boolean;
 }
 
-/** What is there before the store. */
+/** Components that exist before the store. */
 export type WaitingGround = Pick<Ground, 'config' | 'artifactStore' | 'clock' | 'logger'>;
 
-/** What features use of each other. Each feature adds what it makes (`declare module`), and `parts` makes it. */
+/** Components that features share. Each feature declares its own (`declare module`), and its `parts` creates them. */
 export interface Parts extends Ground {
   /** Every operation of the API. */
   readonly routes: readonly Route[];

@@ -1,24 +1,24 @@
 import { isRecord } from '@picket/lib/json/record.ts';
 import { z } from 'zod';
 
-/** What of an answer lies outside its schema. */
+/** Part of a response that violates its schema. */
 export interface OddAnswer {
   /** The path of the route. */
   readonly route: string;
-  /** Where it is, with its reason: `0.name: Too small`. */
+  /** Its place and the reason: `0.name: Too small`. */
   readonly where: string;
 }
 
 /**
- * An answer as JSON: what its schema names and nothing else. Where a value is not what the schema promises, it is shown as
- * it is stored: a row of an older build, written under other rules, must not keep its whole list from being read. What
- * is absent has its default, or is null. `onOdd` hears of it, so that it is seen.
+ * Encodes a response as JSON, limited to the fields of its schema. A value that violates the schema is sent as stored:
+ * a row of an older build, written under other rules, must not make its whole list unreadable. Missing values get their
+ * default, or null. Reports each violation to `onOdd`.
  */
 export function encodeAnswer(schema: z.ZodType, data: unknown, onOdd: (where: string) => void): string {
   const encoded = z.safeEncode(schema, data as never);
   if (encoded.success) return JSON.stringify(encoded.data);
   const [issue] = encoded.error.issues;
-  // No row is to blame where there is no answer at all.
+  // A missing response is not the fault of a stored row.
   if (typeof data !== 'object' || data === null) throw encoded.error;
   onOdd(`${issue?.path.join('.')}: ${issue?.message}`);
   return JSON.stringify(shown(schema, data));
@@ -71,7 +71,7 @@ function shownObject(
   return Object.fromEntries([...named, ...others]);
 }
 
-/** The alternative whose fixed fields are the value's: `type`, `checkType`. */
+/** Picks the alternative whose fixed fields match the value: `type`, `checkType`. */
 function shownUnion(options: readonly z.core.$ZodType[], value: unknown): unknown {
   if (!isRecord(value)) return plain(value);
   const fitting = options.find((option) => {
@@ -85,7 +85,7 @@ function shownUnion(options: readonly z.core.$ZodType[], value: unknown): unknow
   return fitting ? shown(fitting, value) : null;
 }
 
-/** What no field of the schema describes is not shown: nothing says that it holds no secret. */
+/** Hides values that no field of the schema describes, since they may contain secrets. */
 function plain(value: unknown): unknown {
   return typeof value === 'object' ? null : (value ?? null);
 }

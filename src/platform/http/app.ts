@@ -43,21 +43,21 @@ export interface AppDeps extends Pick<HandlerDeps, 'store' | 'clock' | 'logger' 
   readonly routes: readonly Route[];
   /** The handler of every operation, by operationId. */
   readonly handlers: ReadonlyMap<string, AnyHandler>;
-  /** Whether new work is welcome; false while shutting down. */
+  /** Whether new work is accepted; false while shutting down. */
   readonly isReady: () => boolean;
-  /** What reports and charts are made by. */
+  /** Source of reports and charts. */
   readonly analytics?: { problem(): string | null };
-  /** What one caller may ask in a minute; 0 or absent: there are no rate limits. */
+  /** Request limit per caller and minute; 0 or absent: no rate limits. */
   readonly requestsPerMinute?: number;
-  /** How long a client may take nothing of an answer. */
+  /** How long a client may stall while receiving a response. */
   readonly readerTimeoutMs?: number;
-  /** Why a request is not answered at the host that it came to; undefined when it is. */
+  /** Returns the reason why a request is refused at its host, or undefined. */
   readonly refuses?: (request: FastifyRequest) => string | undefined;
-  /** Which requests become connections of another kind; nobody else's wish to upgrade is heeded. */
+  /** Whether a request becomes a connection of another kind; other upgrade requests are ignored. */
   readonly upgrades?: (request: IncomingMessage) => boolean;
-  /** Hears of answers that hold something else than their schema promises. */
+  /** Called for responses that violate their schema. */
   readonly onOddAnswer?: (odd: OddAnswer) => void;
-  /** Addresses of proxies whose word on where a request came from is taken. */
+  /** Addresses of proxies trusted to report the origin of a request. */
   readonly trustedProxies?: readonly string[];
 }
 
@@ -66,18 +66,18 @@ declare module 'fastify' {
     caller: Caller;
   }
   interface FastifyInstance {
-    /** What operations go through that requests have called, as those over HTTP do. */
+    /** Dependencies of operations that requests call internally, the same as over HTTP. */
     inside: Pick<AppDeps, 'handlers' | 'logger' | 'onOddAnswer'> & {
       readonly limits: RateLimits | undefined;
     };
   }
 }
 
-/** Artifacts may be large and lines slow, so they have longer. */
+/** Artifacts may be large and connections slow, so they have a longer timeout. */
 const rawRequestTimeoutMs = 30 * 60_000;
 const stalledReaderMs = 30_000;
 
-/** The HTTP API, without listening: every route of the table with its handler, and the operators' probes. */
+/** Builds the HTTP API without listening: every route of the table with its handler, and the operators' probes. */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const app = Fastify({
     // The framework's own lines (a request began, a server listens) would only repeat ours.
@@ -86,21 +86,22 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     bodyLimit: 1024 * 1024,
-    // Node's own limit is for all routes alike; those with a JSON body are held to theirs in `limitSending`.
+    // Node's own limit applies to all routes alike; `limitSending` enforces that of routes with a JSON body.
     requestTimeout: rawRequestTimeoutMs,
     http: { headersTimeout: requestTimeoutMs, shouldUpgradeCallback: deps.upgrades ?? (() => false) },
     keepAliveTimeout: 75_000,
-    // Clients that build paths from parts leave a slash behind.
+    // Clients that build paths from parts leave a trailing slash.
     routerOptions: { querystringParser: parseQuery, ignoreTrailingSlash: true },
     onProtoPoisoning: 'remove',
     onConstructorPoisoning: 'remove',
     clientErrorHandler: badRequestLine,
     return503OnClosing: true,
     trustProxy: deps.trustedProxies?.length ? [...deps.trustedProxies] : false,
-    // Values are validated below, and answers have a compiler of ours; where it gets none here, the framework loads its own, which take a tenth of a second.
+    // Values are validated below, and responses have our own compiler; without these factories, the framework would
+    // load its own compilers, which takes a tenth of a second.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
   });
-  // Only JSON is understood.
+  // Bodies are JSON unless a route declares another type.
   app.removeContentTypeParser('text/plain');
   acceptEmptyBodies(app);
   for (const contentType of new Set(deps.routes.flatMap((route) => route.bodyContentType ?? []))) {
@@ -156,16 +157,13 @@ function noCompiler(): never {
   throw new Error('every route uses the compilers of this service');
 }
 
-/** What is done with the bodies of a route. */
+/** How the bodies of a route are treated. */
 function bodyKindOf(route: Route): 'json' | 'raw' | 'ignored' {
   if (route.isBodyIgnored) return 'ignored';
   return route.isBodyRaw ? 'raw' : 'json';
 }
 
-/**
- * Clients that always send a `Content-Type` send it without a body too, where there is nothing to say. What
- * kind of body is none does not matter.
- */
+/** Some clients always send a `Content-Type`, even without a body. The type of an empty body is irrelevant. */
 function acceptEmptyBodies(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     done(body.length === 0 ? null : notJson(), undefined);
@@ -178,7 +176,7 @@ function acceptEmptyBodies(app: FastifyInstance): void {
   });
 }
 
-/** Schemas of answers are handed to Fastify in a wrapper, so that it takes them for what they are: not JSON Schema. */
+/** Wraps a response schema for Fastify, so that it is not mistaken for JSON Schema. */
 interface AnswerSchema {
   readonly zod: z.ZodType;
 }
@@ -239,7 +237,7 @@ function addRoute(
         : {}),
       preValidation: async (request) => {
         if (heedsKeys(route)) idempotency.look(request);
-        // The kinds of body that other routes take are none of this one's.
+        // Body types of other routes are not accepted on this one.
         if (typeof request.body === 'string' && !route.bodyContentType && !isJsonSent(request)) {
           if (request.body !== '') throw notJson();
           request.body = undefined;
@@ -273,7 +271,7 @@ function addRoute(
     });
 }
 
-/** In whose queues a request waits, and until when it is worth being answered. */
+/** Returns the queue of a request, with a signal that aborts once its response is no longer needed. */
 function askerOf(caller: Caller, request: FastifyRequest, reply: FastifyReply): Turn {
   const key = turnKeyOf(caller, request);
   return caller.kind === 'account' ? { key, gone: callerGone(reply) } : { key };
@@ -287,12 +285,12 @@ function notJson(): AppError {
   return new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body with "Content-Type: application/json".');
 }
 
-/** Whether a body is announced as JSON: it may be a text, too. */
+/** Whether a body is announced as JSON, which includes a bare string. */
 function isJsonSent({ headers }: FastifyRequest): boolean {
   return /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
-/** Gives the rest of a path the name its parameter has in the table. */
+/** Names the tail of a path after its parameter in the table. */
 function nameTail(route: Route, request: FastifyRequest): void {
   const name = route.hasPathTail ? /\{(\w+)\}$/.exec(route.path)?.[1] : undefined;
   if (name === undefined) return;
@@ -306,7 +304,7 @@ function addProbes(app: FastifyInstance, deps: AppDeps): void {
     if (!deps.isReady()) throw new AppError('STORE_UNAVAILABLE', 'The service is shutting down.');
     await deps.store.ping();
     const analytics = deps.analytics?.problem() ?? null;
-    // Agents and all other requests are served: another process would not do better at the same database.
+    // Stays ready: all other requests work, and another process on the same database would do no better.
     return { status: 'ready', ...(analytics === null ? {} : { problems: { analytics } }) };
   });
   let document: Promise<object> | undefined;

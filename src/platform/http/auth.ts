@@ -8,29 +8,29 @@ import { hashKey } from '../ids/keys.ts';
 import { storageProblemOf } from '../store/engine/disk/storage-problem.ts';
 import type { Store } from '../store/store.ts';
 
-/** Who calls: an account by its key, or the agents of a location by theirs. */
+/** The caller: an account by its key, or the agents of a location by theirs. */
 export type Caller =
   | { readonly kind: 'account'; readonly account: AccountCaller }
   | { readonly kind: 'location'; readonly location: LocationCaller }
   | { readonly kind: 'nobody' };
 
 const writingRoles: readonly KeyRole[] = ['ADMIN', 'READ_WRITE'];
-/** Who may call the routes that only run checks. */
+/** Roles that may call the routes that only run checks. */
 const runningRoles: readonly KeyRole[] = [...writingRoles, 'READ_RUN'];
 const longestKey = 512;
 
-/** Whether a key may change what an account has. */
+/** Whether a key may change an account's resources. */
 export function mayWrite({ role }: Pick<AccountCaller, 'role'>): boolean {
   return writingRoles.includes(role);
 }
 
-/** Whether a key may run checks, and so see what runs them. */
+/** Whether a key may run checks, and therefore see what runs them. */
 export function mayRun({ role }: Pick<AccountCaller, 'role'>): boolean {
   return runningRoles.includes(role);
 }
 
 /**
- * Finds out who calls, before anything of the request is validated.
+ * Identifies the caller before any value of the request is validated.
  *
  * @throws AppError BAD_TOKEN, FOREIGN_ACCOUNT, READ_ONLY_KEY or ADMIN_ONLY.
  */
@@ -67,14 +67,14 @@ interface AuthDeps {
   readonly clock: Clock;
 }
 
-/** Headers that name the account a caller means; the second is that of existing clients. */
+/** Headers with the id of the requested account; existing clients send the second one. */
 export const accountHeaders = ['x-service-account', 'x-checkly-account'] as const;
 
-/** How exact the time of last use of a key is: a row is not written for every request. */
+/** Precision of a key's time of last use, so that not every request writes a row. */
 const usedMs = 60_000;
 
 /**
- * The account whose key a request carries.
+ * Finds the account of a request's key.
  *
  * @throws AppError BAD_TOKEN or FOREIGN_ACCOUNT.
  */
@@ -100,7 +100,7 @@ async function accountOf(
   const now = clock.wallMs();
   if (now - (key.last_used ?? 0) >= usedMs) {
     await store.accounts.recordUse(key.id, now).catch((thrown: unknown) => {
-      // On a full disk a key can still read.
+      // On a full disk a key still allows reading.
       if (storageProblemOf(toError(thrown)) === undefined) throw thrown;
     });
   }
@@ -108,7 +108,7 @@ async function accountOf(
   return { accountId: key.account_id, role: key.role, actor: { kind: 'API_KEY', id, name } };
 }
 
-/** @throws AppError BAD_TOKEN when there is none. */
+/** @throws AppError BAD_TOKEN when the header has no key. */
 export function bearerKey(header: string | undefined): string {
   const match = /^Bearer +(\S+) *$/i.exec(header ?? '');
   const key = match?.[1];

@@ -5,7 +5,7 @@ import { type ErrorBody, pathsOf, type Route } from '@picket/protocol/http/route
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asStoreError } from '../store/engine/dialect.ts';
 
-/** Gives every error of the API its one shape, those of the framework included. */
+/** Gives all errors of the API, including the framework's, the same shape. */
 export function answerErrors(app: FastifyInstance, routes: readonly Route[]): void {
   app.setErrorHandler((thrown, request, reply) => answer(toError(thrown), request, reply));
   app.setNotFoundHandler(async (request, reply) => {
@@ -21,7 +21,7 @@ export function answerErrors(app: FastifyInstance, routes: readonly Route[]): vo
   });
 }
 
-/** The error of the catalogue that something thrown in a request amounts to; what is our fault is logged. */
+/** Maps an error of a request to the catalogue, and logs internal errors. */
 export function reportError(thrown: Error, request: FastifyRequest): AppError {
   const error = asAppError(thrown, request.routeOptions.bodyLimit);
   if (error.code === 'INTERNAL') request.log.error({ err: thrown, requestId: request.id }, 'internal error');
@@ -41,7 +41,7 @@ function answer(thrown: Error, request: FastifyRequest, reply: FastifyReply): vo
     .code(error.statusCode)
     .header('content-type', 'application/json; charset=utf-8')
     .send(
-      // Serialised here: the answer may belong to a route whose schemas are about success.
+      // Serialized here: the response may belong to a route whose schemas describe success only.
       JSON.stringify(bodyOf(error)),
     );
 }
@@ -58,7 +58,7 @@ function bodyOf(error: AppError): ErrorBody {
     ...(isNamedInBody(error.code) ? { code: error.code } : {}),
     ...(error.errorCode === undefined ? {} : { errorCode: error.errorCode }),
     ...(error.attributes ? { attributes: error.attributes } : {}),
-    // Where clients of comparable systems look for it.
+    // Clients of comparable systems expect it here.
     ...(typeof error.attributes?.deploymentId === 'string'
       ? { deploymentId: error.attributes.deploymentId }
       : {}),
@@ -101,7 +101,7 @@ function asAppError(thrown: Error, bodyLimitBytes: number): AppError {
   );
 }
 
-/** Whether a path of the table matches, whatever the method. */
+/** Whether a path of the table matches, regardless of the method. */
 function matches(route: Route, path: string): boolean {
   return pathsOf(route).some((known) => {
     const tailed = route.hasPathTail ? known.replace(/\{\w+\}$/, '.+') : known.replaceAll('.', '\\.');
@@ -110,7 +110,7 @@ function matches(route: Route, path: string): boolean {
   });
 }
 
-/** Answers bytes that are no HTTP request, in the shape of the other errors. */
+/** Responds to bytes that are not an HTTP request, in the shape of the other errors. */
 export function badRequestLine(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy(error);

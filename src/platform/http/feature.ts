@@ -24,13 +24,13 @@ declare module '../store/repositories.ts' {
 
 declare module '../feature/parts.ts' {
   interface Parts {
-    /** Where clients reach the API; links are relative without it. */
+    /** Public address of the API; without it links are relative. */
     readonly publicUrl: string | undefined;
-    /** What one caller may ask in a minute; 0 or undefined: there are no rate limits. */
+    /** Request limit per caller and minute; 0 or undefined: no rate limits. */
     readonly requestsPerMinute: number | undefined;
-    /** Addresses of proxies whose word on where a request came from is taken. */
+    /** Addresses of proxies trusted to report the origin of a request. */
     readonly trustedProxies: readonly string[] | undefined;
-    /** How long a client may take nothing of an answer, in milliseconds; undefined: the default. */
+    /** How long a client may stall while receiving a response, in milliseconds; undefined: the default. */
     readonly readerTimeoutMs: number | undefined;
   }
 }

@@ -3,7 +3,7 @@ import { AppError } from '@picket/lib/errors.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { fieldError } from './validation.ts';
 
-/** @throws AppError NOT_FOUND when what a path names is not there: "There is no snippet 7." */
+/** @throws AppError NOT_FOUND when the object of a path does not exist: "There is no snippet 7." */
 export function found<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw notFound(what);
   return value;
@@ -14,9 +14,9 @@ export function notFound(what: string): AppError {
 }
 
 /**
- * Every private location that a check or a group names must exist, and stays while this transaction runs.
+ * Requires every private location of a check or a group to exist, and keeps it until this transaction ends.
  *
- * @throws AppError VALIDATION_FAILED, naming each one that does not.
+ * @throws AppError VALIDATION_FAILED, naming each missing location.
  */
 export async function requireLocations(
   repositories: Pick<Repositories, 'locations'>,
@@ -34,24 +34,24 @@ export async function requireLocations(
 }
 
 /**
- * The group that a check joins must exist; it neither changes nor goes while this transaction runs. Called
- * before the check's own row is locked: who changes a group locks the group first and then its checks.
+ * Requires the group that a check joins to exist, and locks it until this transaction ends. Call it before the check's
+ * own row is locked: a change of a group locks the group first and then its checks.
  *
- * @throws AppError VALIDATION_FAILED when there is no such group.
+ * @throws AppError VALIDATION_FAILED when the group does not exist.
  */
 export async function requireGroup(
   repositories: Pick<Repositories, 'groups'>,
   accountId: string,
   groupId: unknown,
 ): Promise<void> {
-  // A value of another kind is refused with all other wrong fields.
+  // A value of another type is refused along with all other wrong fields.
   if (typeof groupId !== 'number' || !Number.isSafeInteger(groupId)) return;
   if (await repositories.groups.findForUpdate(accountId, groupId)) return;
   throw fieldError('payload', [{ key: 'groupId', message: `names no check group: ${groupId}` }]);
 }
 
 /**
- * A location that a request names by itself must be a region or a private location.
+ * Requires the location of a request to be a region or a private location.
  *
  * @throws AppError VALIDATION_FAILED when it is neither.
  */

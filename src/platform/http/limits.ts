@@ -10,25 +10,23 @@ type LimitedRoute = Pick<Route, 'operationId' | 'rateLimit' | 'limitedBy'>;
 type Headers = Pick<Reply, 'header'>;
 type Buckets = LruMap<string, { fullAtMs: number }>;
 
-/** Callers that are remembered; the one that was silent for longest is forgotten first. */
+/** Number of callers remembered; the least recently seen is forgotten first. */
 const callersRemembered = 50_000;
 
 /**
- * How much each caller may ask: an API key of its operations, an address of public pages, each of them by itself; a
- * ping URL of its pings, wherever they come from. Agents are not limited: what they ask follows from the checks they
- * run.
+ * Request limits per caller: operations by API key, public pages by address, each of them separately; pings by their
+ * URL, regardless of origin. Agents are not limited: their requests follow from the checks they run.
  *
- * Each limit is a bucket that holds `requests` and fills evenly, from empty to full in `windowSeconds`. Only
- * one number is kept: when it will be full again (the generic cell rate algorithm of ITU-T I.371). A request
- * that finds it empty costs nothing. Operations without a limit of their own share one bucket per caller.
- * Each process counts by itself: these limits spread load. What keeps guessers out is counted by all of them together
- * (shared-limits/).
+ * Each limit is a bucket that holds `requests` and fills evenly, from empty to full in `windowSeconds`. Only one number
+ * is kept: when it will be full again (the generic cell rate algorithm of ITU-T I.371). A request that finds it empty
+ * costs nothing. Operations without a limit of their own share one bucket per caller. Each process counts separately:
+ * these limits spread load. Limits against guessing are counted by all processes together (shared-limits/).
  */
 export class RateLimits {
   readonly #clock: Clock;
   readonly #general: RateLimit;
   readonly #buckets = new LruMap<string, { fullAtMs: number }>(callersRemembered);
-  /** Of names that callers may make up: however many they are, no other caller is forgotten for them. */
+  /** Buckets under names that callers can invent; a separate map, so that they evict no other caller. */
   readonly #named = new LruMap<string, { fullAtMs: number }>(callersRemembered);
 
   constructor(clock: Clock, requestsPerMinute: number) {
@@ -37,7 +35,7 @@ export class RateLimits {
   }
 
   /**
-   * Takes one request from the caller's bucket and says in headers what is left.
+   * Takes one request from the caller's bucket and reports the remainder in headers.
    *
    * @throws AppError RATE_LIMITED, with a Retry-After header, when the bucket is empty.
    */
@@ -54,7 +52,7 @@ export class RateLimits {
   }
 
   /**
-   * Takes a request that found nothing from the bucket of its address: so names are not tried out.
+   * Charges a request for an unknown name to the bucket of its address, against guessing of names.
    *
    * @throws AppError RATE_LIMITED
    */
@@ -63,7 +61,7 @@ export class RateLimits {
   }
 
   /**
-   * The same for somebody who is known otherwise.
+   * Charges a caller who is identified by other means.
    *
    * @throws AppError RATE_LIMITED
    */
@@ -84,7 +82,7 @@ export class RateLimits {
     const bucket = buckets.getOrMake(name, () => ({ fullAtMs: nowMs }));
     const missingMs = Math.max(0, bucket.fullAtMs - nowMs);
     const overdrawnMs = missingMs + costMs - windowMs;
-    // Sums of fractions: a thousandth of a millisecond is no request.
+    // Sums of fractions: a thousandth of a millisecond is not a request.
     if (overdrawnMs > 1e-3) {
       return {
         remaining: 0,
@@ -101,18 +99,18 @@ export class RateLimits {
   }
 }
 
-/** What became of a request that needed some of an allowance. */
+/** Outcome of a request for part of an allowance. */
 interface Taken {
   readonly remaining: number;
-  /** Null where it was enough. */
+  /** Null if the allowance sufficed. */
   readonly retryAfterSeconds: number | null;
   readonly fullInSeconds: number;
 }
 
 /**
- * Says in headers what is left of an allowance.
+ * Reports the remainder of an allowance in headers.
  *
- * @throws AppError RATE_LIMITED, with a Retry-After header, where it was not enough.
+ * @throws AppError RATE_LIMITED, with a Retry-After header, if it did not suffice.
  */
 export function answerLimit(
   reply: Headers,
@@ -133,8 +131,8 @@ export function answerLimit(
 }
 
 /**
- * What of an address is one caller's: an IPv6 network of 64 bits, the smallest that anyone is given (RFC 6177). An IPv4
- * address counts by itself, also where the socket spells it as IPv6.
+ * Returns the part of an address that identifies a caller: an IPv6 network of 64 bits, the smallest one assigned (RFC
+ * 6177). An IPv4 address counts by itself, also where the socket spells it as IPv6.
  */
 export function callerNetwork(ip: string): string {
   const address = parseAddress(ip);

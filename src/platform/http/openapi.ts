@@ -14,7 +14,7 @@ const security = {
   optional: [{}, { apiKey: [] }],
 } as const;
 
-/** The OpenAPI 3.1 document of the API, from the table of routes. */
+/** Builds the OpenAPI 3.1 document of the API from the table of routes. */
 export async function buildOpenApi(routes: readonly Route[]): Promise<object> {
   const schemas = new SchemaCollection();
   const paths: Record<string, Json> = {};
@@ -121,7 +121,7 @@ const keyHeader = {
 function parameters(place: 'path' | 'query', schema: z.ZodObject | undefined, schemas: SchemaCollection) {
   return Object.entries(schema?.shape ?? {}).map(([name, field]) => {
     const zodField = field as z.ZodType;
-    // What a query parameter means (a boolean, a number), not that it is written as text.
+    // The meaning of a query parameter (a boolean, a number), not its text form.
     const { description, ...rest } = schemas.use(zodField, 'output');
     return {
       name,
@@ -133,13 +133,13 @@ function parameters(place: 'path' | 'query', schema: z.ZodObject | undefined, sc
   });
 }
 
-/** The statuses of errors that the document promises of a route; others are faults. */
+/** Returns the error statuses that the document declares for a route; others are faults. */
 export function errorStatuses(route: Route): number[] {
-  // Unknown parameters are refused at least.
+  // Any input can at least have unknown parameters.
   const hasInput = route.params || route.query || route.body || route.credential === 'account';
   return [
     ...(hasInput ? [400] : []),
-    // A public page that takes a query takes its own key in it, where it is private.
+    // A public page with a query accepts its own key there if it is private.
     ...(route.credential === 'none' && !route.query ? [] : [401]),
     ...(route.credential === 'account' || route.credential === 'optional' ? [403] : []),
     ...(route.otherErrors ?? []),
@@ -163,24 +163,23 @@ function errorAnswer(status: number, schemas: SchemaCollection): Json {
 const componentRef = '#/components/schemas/';
 
 /**
- * The named schemas of the document. What is written and what is answered differ (fields with defaults may be
- * left out when writing), so a schema used both ways appears twice when the two forms are not the same:
- * `Name` and `NameWrite`.
+ * The named schemas of the document. Request and response schemas differ (fields with defaults are optional in
+ * requests), so a schema used both ways appears twice when the two forms differ: `Name` and `NameWrite`.
  */
 class SchemaCollection {
   readonly #named: Record<Direction, Map<string, Json>> = { input: new Map(), output: new Map() };
   readonly #inputUses: Json[] = [];
 
-  /** The JSON Schema of one use: a reference when the schema has a name. */
+  /** Returns the JSON Schema of one use: a reference if the schema has a name. */
   use(schema: z.ZodType, direction: Direction): Json {
     const generated = z.toJSONSchema(schema, {
       io: direction,
       target: 'draft-2020-12',
       unrepresentable: 'any',
       override: ({ jsonSchema }) => {
-        // Clients have to put up with fields a later version adds.
+        // Clients have to accept fields that a later version adds.
         if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-        // Noise: the bounds of every integer, and patterns that repeat what the format says.
+        // Noise: the bounds of every integer, and patterns that repeat the format.
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
         if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
@@ -204,10 +203,7 @@ class SchemaCollection {
     this.#named[direction].set(name, pointToComponents(schema) as Json);
   }
 
-  /**
-   * All named schemas by name. Renames inputs that differ from the output of the same name, in their uses
-   * too.
-   */
+  /** Returns all named schemas by name. Renames inputs that differ from the output of the same name, and their uses. */
   components(): Record<string, Json> {
     const { input, output } = this.#named;
     const differing = new Set<string>();
@@ -232,7 +228,7 @@ class SchemaCollection {
   }
 }
 
-/** References of zod's own making, turned into those of the document. */
+/** Converts zod's own references to those of the document. */
 function pointToComponents(value: unknown): unknown {
   return mapRefs(value, (ref) => ref.replace(/^#\/\$defs\//, componentRef));
 }

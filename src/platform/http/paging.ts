@@ -6,13 +6,13 @@ export interface PageQuery {
   readonly page: number;
 }
 
-/** Where a page begins. */
+/** Returns the offset of a page. */
 export function pageOffset(query: PageQuery): number {
   return (query.page - 1) * query.limit;
 }
 
 /**
- * Tells where a page lies in the list (check model 4.3): `Content-Range: 0-9/23` and `Link` to the next and
+ * Describes the position of a page in its list (check model 4.3): `Content-Range: 0-9/23` and `Link` to the next and
  * the last page.
  */
 export function describePage(
@@ -37,7 +37,7 @@ function pageUrl(request: Pick<CallRequest, 'url'>, page: number, publicUrl: str
 }
 
 /**
- * A page of a list that pages by cursor, from its rows and one more that shows whether there is a next page.
+ * Builds a page of a cursor-paged list from its rows and one extra row that reveals whether there is a next page.
  *
  * @param rows up to `limit + 1`.
  */

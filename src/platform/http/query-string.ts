@@ -1,8 +1,8 @@
 import { parse } from 'node:querystring';
 
 /**
- * The parameters of a query. Clients write lists in two ways, `tag=a&tag=b` and `tag[]=a&tag[]=b`: both are the
- * list `tag`. The object has no prototype, so that no name means anything but itself.
+ * Parses the parameters of a query. Clients write lists in two ways, `tag=a&tag=b` and `tag[]=a&tag[]=b`: both are the
+ * list `tag`. The object has no prototype, so that every name is an ordinary key.
  */
 export function parseQuery(text: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);

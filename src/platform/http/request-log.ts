@@ -4,13 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountCaller } from '../ids/callers.ts';
 
 /**
- * A line for each request, and one more for each write of an account: who did what to which object, and how
- * it ended. Paths are those of the table, because tokens stand in real ones. Agents call all the time: their
- * requests are for diagnosis only.
+ * Logs each request, and each write of an account again with its actor, object and outcome. Logs the table's paths,
+ * because real ones contain tokens. Requests of agents are frequent and logged for diagnosis only.
  */
 export function logRequest(logger: Logger, route: Route, request: FastifyRequest, reply: FastifyReply): void {
   const { caller } = request;
-  // Undefined where authentication refused the request.
+  // Undefined if authentication refused the request.
   const account = caller?.kind === 'account' ? caller.account : undefined;
   const who = account ? callerFields(account) : {};
   const line = {
@@ -27,7 +26,7 @@ export function logRequest(logger: Logger, route: Route, request: FastifyRequest
     logAudit(logger, route, { account, request, object: request.params, status: reply.statusCode });
 }
 
-/** A line for a write of an account, whether it came over the API or from a page. */
+/** Logs a write of an account, from the API or a page. */
 export function logAudit(
   logger: Logger,
   route: Route,

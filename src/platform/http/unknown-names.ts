@@ -5,9 +5,9 @@ import { z } from 'zod';
 type Issue = z.core.$ZodIssue;
 
 /**
- * What a body holds that its route does not know, as issues that name each. Fields that the answer has are
- * known, too: what was read can be changed and sent back as a whole. The agent protocol is not held to it, as
- * its two sides may be of different builds.
+ * Returns an issue for each field of a body that its route does not know. Fields of the response count as known: a
+ * client may change an object it has read and send all of it back. The agent protocol is exempt, as its two sides may
+ * be of different builds.
  */
 export function unknownFieldIssues(route: Route, body: unknown): Issue[] {
   if (route.credential === 'location' || route.isBodyRaw || route.isBodyIgnored || route.bodyContentType) {
@@ -22,7 +22,7 @@ export function unknownFieldIssues(route: Route, body: unknown): Issue[] {
   );
 }
 
-/** What is sent to an operation that takes nothing. Some clients always send a body: an empty one says nothing. */
+/** Issues of a body sent to an operation without one. Some clients always send a body; an empty one is accepted. */
 function needlessBodyIssues(body: unknown): Issue[] {
   if (body === undefined || body === null) return [];
   if (typeof body === 'object' && !Array.isArray(body)) {
@@ -33,13 +33,13 @@ function needlessBodyIssues(body: unknown): Issue[] {
   ];
 }
 
-/** The same of a query. Links to public pages and pings may carry whatever others put there. */
+/** The same for a query. Links to public pages and pings may carry foreign parameters. */
 export function unknownParameterIssues(route: Route, query: unknown): Issue[] {
   if (route.credential !== 'account') return [];
   return issuesOf(findUnknownFields([route.query ?? z.object({})], query), 'parameter');
 }
 
-/** An answer that may have further fields, as one that has those with a name. */
+/** Limits an open response schema to its named fields. */
 function named(shown: z.ZodType): z.ZodType {
   return shown instanceof z.ZodObject ? z.object(shown.shape) : shown;
 }
@@ -53,12 +53,12 @@ function issuesOf(unknown: ReturnType<typeof findUnknownFields>, kind: 'field' |
   }));
 }
 
-/** How far inside a body there are names: `resources.0.payload.config.name`. */
+/** Maximum depth of names in a body: `resources.0.payload.config.name`. */
 const deepest = 6;
 
 /**
- * The names in a body that consist of blanks or of what is not seen, as issues: on pages and in alerts they would look like nothing.
- * Only what is written is held to it. Answers show what an older version has stored.
+ * Returns an issue for each blank or invisible name in a body: it would appear empty on pages and in alerts. Only
+ * written values are checked; responses show what an older version has stored.
  */
 export function blankNameIssues(route: Route, body: unknown): Issue[] {
   if (route.credential !== 'account' || route.isBodyRaw || route.bodyContentType) return [];
@@ -70,7 +70,7 @@ export function blankNameIssues(route: Route, body: unknown): Issue[] {
   }));
 }
 
-/** Blanks, and what is drawn as nothing: zero-width spaces, joiners, fillers, marks of direction, blank Braille. */
+/** Blanks and invisible characters: zero-width spaces, joiners, fillers, marks of direction, blank Braille. */
 const invisible = /^[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+$/u;
 
 function blankNames(value: unknown, path: string[]): string[][] {

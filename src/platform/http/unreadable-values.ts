@@ -2,7 +2,7 @@ import type { Logger } from '@picket/lib/log.ts';
 import type { FastifyInstance } from 'fastify';
 import { type UnreadableValue, unreadableValues } from '../store/stored-json.ts';
 
-/** Counts and logs stored values that cannot be read, while the API is there. */
+/** Counts and logs unreadable stored values for the lifetime of the API. */
 export function reportUnreadable(
   app: FastifyInstance,
   {

@@ -13,8 +13,7 @@ interface Values {
 }
 
 /**
- * What an operation is called with, as its schemas read it: one look for the API, for pages, for deployments and for
- * tools.
+ * Parses the input of an operation with its schemas: the same check for the API, pages, deployments and tools.
  *
  * @throws AppError VALIDATION_FAILED or MALFORMED_BODY
  */
@@ -34,19 +33,19 @@ export function validated(route: Route, given: Values): Required<Values> {
 }
 
 /**
- * A body as its operation takes it.
+ * Parses the body of an operation.
  *
  * @throws AppError VALIDATION_FAILED
  */
 export function validatedBody(route: Route, body: unknown): unknown {
-  // The schemas of the agent protocol say what its texts may hold; reports show what targets sent, whatever it is.
+  // The schemas of the agent protocol restrict its texts; reports contain whatever targets sent.
   if (route.credential !== 'location' && !route.isBodyRaw) refuseUnstorable('payload', body);
   if (!route.body) return body;
   const issues = [...unknownFieldIssues(route, body), ...blankNameIssues(route, body)];
   return parsed('payload', route.body, body ?? null, issues);
 }
 
-/** A value as its schema reads it; unchanged without a schema. */
+/** Parses a value with its schema; unchanged without a schema. */
 function parsed(
   source: Source,
   schema: z.ZodType | undefined,
@@ -73,7 +72,7 @@ function refuseUnstorable(source: Source, value: unknown): void {
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** UUIDs are the same in upper and lower case; stored ones are in lower case. */
+/** UUIDs are case-insensitive; stored ones are in lower case. */
 function lowerCaseIds(params: unknown): unknown {
   if (typeof params !== 'object' || params === null) return params;
   return Object.fromEntries(

@@ -5,12 +5,12 @@ import type { z } from 'zod';
 type Issue = z.core.$ZodIssue;
 type Source = NonNullable<ErrorDetails['validation']>['source'];
 
-/** Long lists of problems help nobody and would make an answer as large as the request. */
+/** Longer lists of problems do not help and would make a response as large as the request. */
 const maxProblems = 20;
 const maxKeyLength = 200;
 
 /**
- * The error for values that a schema refuses: names every bad field, as a dotted path, and what it allows.
+ * Creates the error for values that a schema refuses: names every bad field, as a dotted path, and its allowed values.
  */
 export function validationError(source: Source, issues: readonly Issue[]): AppError {
   const all = issues.flatMap(withoutUnions);
@@ -23,7 +23,7 @@ export function validationError(source: Source, issues: readonly Issue[]): AppEr
   });
 }
 
-/** The error for a rule that no schema holds. */
+/** Creates the error for a rule outside the schemas. */
 export function fieldError(source: Source, problems: readonly { key: string; message: string }[]): AppError {
   return new AppError(
     'VALIDATION_FAILED',
@@ -32,7 +32,7 @@ export function fieldError(source: Source, problems: readonly { key: string; mes
   );
 }
 
-/** Issues as one sentence for people: `"frequency" must be one of [0, 1, 2]; "name" is required`. */
+/** Describes issues as one sentence: `"frequency" must be one of [0, 1, 2]; "name" is required`. */
 export function describeIssues(issues: readonly Issue[], prefix = ''): string {
   const all = issues.flatMap(withoutUnions);
   const shown = all.slice(0, maxProblems).map((issue) => {
@@ -44,8 +44,8 @@ export function describeIssues(issues: readonly Issue[], prefix = ''): string {
 }
 
 /**
- * A union that failed, as the problems inside the one branch whose outer form fits: a bad item of a list that
- * could also have been a single word is the item's problem. Where no branch fits it stays one problem.
+ * Replaces a failed union by the problems of the one branch whose outer form matches: a bad item of a list that could
+ * also have been a single word is the item's problem. Without a matching branch it stays one problem.
  */
 function withoutUnions(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
@@ -59,7 +59,7 @@ function withoutUnions(issue: Issue): Issue[] {
 }
 
 function keysOf(issue: Issue): string[] {
-  // A field may be called "".
+  // A field may be named "".
   return issue.path.length === 0 ? [] : [issue.path.map(String).join('.').slice(0, maxKeyLength)];
 }
 
@@ -107,8 +107,8 @@ function unit(origin: string): string {
 }
 
 /**
- * The dotted path of the first string (or key) that not every database can store, or null: NUL characters,
- * and halves of surrogate pairs, which are no characters at all.
+ * Returns the dotted path of the first string (or key) that not every database can store, or null: NUL characters, and
+ * unpaired surrogates, which are not characters.
  */
 export function findUnstorable(value: unknown): string | null {
   const open: { value: unknown; path: string }[] = [{ value, path: '' }];

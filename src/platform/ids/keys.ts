@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Role } from '@picket/protocol/accounts/role.ts';
 
-/** A new key: the text that is shown once, and what is stored of it. */
+/** A new key: the text that is shown once, and its stored form. */
 export interface FreshKey {
   readonly rawKey: string;
   readonly keyHash: string;
@@ -9,28 +9,28 @@ export interface FreshKey {
 }
 
 /**
- * Keys of locations start with `pl_`, of accounts with `ak_`, of dashboards with `da_`, of status
- * pages with `sp_`; 32 hex digits follow (128 random bits).
+ * Creates a key. Keys of locations start with `pl_`, of accounts with `ak_`, of dashboards with `da_`, of status pages
+ * with `sp_`; 32 hex digits follow (128 random bits).
  */
 export function createKey(prefix: 'pl_' | 'ak_' | 'da_' | 'sp_'): FreshKey {
   return describeKey(`${prefix}${randomBytes(16).toString('hex')}`);
 }
 
-/** What is stored of a key that was chosen elsewhere. */
+/** Returns the stored form of a key that was chosen elsewhere. */
 export function describeKey(rawKey: string): FreshKey {
   return { rawKey, keyHash: hashKey(rawKey), masked: `...${rawKey.slice(-4)}` };
 }
 
-/** Keys are random, so a plain digest is enough: there is no dictionary to try. */
+/** Keys are random, so a plain digest is enough: dictionary attacks do not apply. */
 export function hashKey(rawKey: string): string {
   return createHash('sha256').update(rawKey).digest('hex');
 }
 
-/** What an API key or a member may do. */
+/** Roles of API keys and members. */
 export const keyRoles = Role.options;
 export type KeyRole = Role;
 
-/** How much a role may: more than every role with a lower rank. */
+/** Rank of each role: it includes the permissions of every lower rank. */
 export const ranks: Readonly<Record<KeyRole, number>> = {
   READ_ONLY: 0,
   READ_RUN: 1,

@@ -4,25 +4,24 @@ import type { Logger } from '@picket/lib/log.ts';
 import type { Signal } from '../store/engine/signals.ts';
 import type { Store } from '../store/store.ts';
 
-/** What a job does, turn by turn. */
+/** The work of a job, turn by turn. */
 interface Work {
   /**
-   * One turn: does what is due and returns when to run next, in epoch milliseconds; null when nothing is
-   * known.
+   * Runs one turn: does all due work and returns when to run next, in epoch milliseconds; null if nothing is scheduled.
    *
    * @param wake starts the next turn at once; during a turn, right after it.
    */
   turn(wake: () => void): Promise<number | null>;
-  /** Has a turn under way come to its end soon. */
+  /** Makes a turn in progress end soon. */
   stop?(): void;
-  /** Waits for and closes what outlives a turn, after the last one. */
+  /** Closes resources that outlive a turn, after the last one. */
   close?(): void | Promise<void>;
 }
 
-/** Something that a process does in the background, as features have it. */
+/** A background job of a process, as features define it. */
 export interface Job {
   readonly name: string;
-  /** Whether only the leader runs it; the other processes look now and then whether they lead. */
+  /** Whether only the leader runs it; the other processes check now and then whether they lead. */
   readonly leaderOnly: boolean;
   /** Signals that start the next turn at once. `look` wakes every job that any signal wakes. */
   readonly wakesOn?: readonly Signal['kind'][];
@@ -37,15 +36,14 @@ export interface JobContext {
   readonly logger: Logger;
 }
 
-/** Shortest sleep between two turns: what is due within it is done together. */
+/** Shortest sleep between two turns, which batches work that becomes due within it. */
 const shortestMs = 20;
-/** How often a process that does not lead looks whether it does. */
+/** Interval at which a process that does not lead checks whether it does. */
 const leaderPollMs = 2_000;
 
 /**
- * Runs a background job: a turn, a sleep until the next thing is due or a signal comes, the next turn. Turns
- * never overlap. When one throws, the loop goes on with growing pauses: a database that is away for an hour
- * must not end it.
+ * Runs a background job: a turn, a sleep until the next due time or a signal, the next turn. Turns never overlap. After
+ * an error the loop continues with growing pauses: an outage of the database must not end it.
  */
 export class JobLoop {
   readonly #job: Job;
@@ -73,14 +71,12 @@ export class JobLoop {
         if (kind === 'look' || wakesOn.includes(kind)) this.#woken.abort();
       });
     }
-    // What the sleep under way ends at is a date, and dates have moved.
+    // The current sleep ends at a date, and dates have moved.
     this.#forgetClock = this.#context.clock.onSet?.(() => this.#woken.abort());
     this.#loop = this.#run();
   }
 
-  /**
-   * Resolves when the turn under way is done and what the job opened is closed; there will be no other turn.
-   */
+  /** Resolves when the current turn is done and the job's resources are closed; no further turn begins. */
   async stop(): Promise<void> {
     this.#unsubscribe?.();
     this.#forgetClock?.();

@@ -1,13 +1,13 @@
 import type { Reply } from '../feature/exchange.ts';
 
-/** What an operation answered; the body is what its handler returned, or sent in place of that. */
+/** Response of an operation; the body is the handler's return value, or what it sent instead. */
 export interface Answer<Body = unknown> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
 }
 
-/** What an operation says of its answer, kept for its caller. */
+/** Collects an operation's response details for its caller. */
 export class CollectedReply implements Reply {
   #statusCode = 200;
   readonly #headers: Record<string, string> = {};
@@ -43,7 +43,7 @@ export class CollectedReply implements Reply {
   }
 }
 
-/** How many entries the whole list has that an answer is a page of. */
+/** Returns the size of the whole list behind a page. */
 export function totalOf({ headers }: Answer): number {
   return Number(headers['content-range']?.split('/')[1] ?? 0);
 }

@@ -14,7 +14,7 @@ type In<R, Name extends string> =
   R extends Record<Name, infer Schema extends z.ZodType>
     ? { readonly [K in Name]: z.input<Schema> }
     : { readonly [K in Name]?: undefined };
-/** Without defaults a query may be left out. */
+/** A query whose fields are all optional may be omitted. */
 type Query<R> =
   R extends Record<'query', infer Schema extends z.ZodType>
     ? Record<string, never> extends z.input<Schema>
@@ -26,7 +26,7 @@ export type OperationInput<R extends Route> = R extends ConnectionRoute
   : In<R, 'params'> & Query<R> & In<R, 'body'>;
 type Body<R> = R extends { response: infer Schema extends z.ZodType } ? z.output<Schema> : undefined;
 
-/** What a call is made of where only the caller knows what the operation takes. */
+/** Input of a call whose operation is known only at run time. */
 export interface AnyInput {
   readonly params?: object | undefined;
   readonly query?: object | undefined;
@@ -37,17 +37,17 @@ export interface OperationsOptions {
   /** The handler of every operation, by operationId. */
   readonly handlers: ReadonlyMap<string, AnyHandler>;
   readonly caller: AccountCaller;
-  /** What had the operations called. */
+  /** The request that triggered the operations. */
   readonly request: CallRequest & { readonly id?: string };
-  /** Counts a call against what its caller may ask. @throws AppError RATE_LIMITED */
+  /** Charges a call to its caller's limits. @throws AppError RATE_LIMITED */
   readonly spend?: ((route: Route, reply: CollectedReply) => void) | undefined;
-  /** Writes a line for each write; without it they are part of a request that has its own. */
+  /** Logs each write; if absent, the operations belong to a request that is logged itself. */
   readonly logger?: Logger | undefined;
 }
 
 /**
- * Operations of the API without HTTP in between, for pages, deployments and tools: the same handlers, roles and
- * validation. None of these can do what its caller could not do call by call.
+ * Calls operations of the API without HTTP, for pages, deployments and tools: the same handlers, roles and validation.
+ * The caller gains no permission beyond the individual calls.
  */
 export class Operations {
   readonly #options: OperationsOptions;
@@ -57,20 +57,20 @@ export class Operations {
   }
 
   /**
-   * The body that an operation answers with.
+   * Calls an operation and returns the body of its response.
    *
-   * @throws AppError as the API answers it: VALIDATION_FAILED, READ_ONLY_KEY, RATE_LIMITED, NOT_FOUND, …
+   * @throws AppError as over the API: VALIDATION_FAILED, READ_ONLY_KEY, RATE_LIMITED, NOT_FOUND, …
    */
   async call<R extends Route>(route: R, input: OperationInput<R>): Promise<Body<R>> {
     return (await this.answer(route, input as AnyInput)).body as Body<R>;
   }
 
-  /** The same for an operation that only the caller knows. */
+  /** The same for an operation known only at run time. */
   async callAny<Answered>(route: Route, input: AnyInput): Promise<Answered> {
     return (await this.answer(route, input)).body as Answered;
   }
 
-  /** A page of a list, with how many entries the whole list has. */
+  /** Returns a page of a list, with the size of the whole list. */
   async list<R extends Route>(
     route: R,
     input: OperationInput<R>,
@@ -79,7 +79,7 @@ export class Operations {
     return { entries: answer.body as Body<R>, total: totalOf(answer) };
   }
 
-  /** The whole of an answer. @throws AppError */
+  /** Calls an operation and returns its complete response. @throws AppError */
   async answer(route: Route, input: AnyInput): Promise<Answer> {
     const { handlers, caller, request, spend, logger } = this.#options;
     refuseRole(route, caller);
@@ -104,13 +104,13 @@ export class Operations {
     }
   }
 
-  /** Whether the caller's role allows an operation, so that what it refuses is not offered. */
+  /** Whether the caller's role allows an operation; pages do not offer the others. */
   allows(route: Route): boolean {
     try {
       refuseRole(route, this.#options.caller);
       return true;
     } catch {
-      return false; // It throws for nothing else.
+      return false; // It throws for no other reason.
     }
   }
 }

@@ -3,8 +3,7 @@ import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * A store all of whose work is part of one open transaction: transactions within it are parts of that one, and
- * its signals wait until it is over.
+ * Returns a store that works within one open transaction: nested transactions join it, and signals wait until it ends.
  */
 export function storeWithin(store: Store, repositories: Repositories): { store: Store; signals: Signal[] } {
   const signals: Signal[] = [];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Headers for a receiver that the operator named, as a setting: `a=b,c=d` with percent-encoded values. */
+/** Headers for an operator-defined receiver, as a setting: `a=b,c=d` with percent-encoded values. */
 export function headerListSetting() {
   return z
     .string()
@@ -10,7 +10,7 @@ export function headerListSetting() {
     .meta({ secret: true, defaultText: 'none' });
 }
 
-/** The headers of such a setting; OpenTelemetry writes them so. */
+/** Parses the headers of such a setting, in OpenTelemetry's format. */
 export function headersOf(text: string | undefined): (readonly [name: string, value: string])[] {
   return (text ?? '')
     .split(',')
@@ -30,7 +30,7 @@ function isPercentEncoded(text: string): boolean {
     decodeURIComponent(text);
     return true;
   } catch {
-    // The message of the setting says what is wrong.
+    // The message of the setting describes the problem.
     return false;
   }
 }

@@ -6,52 +6,52 @@ import type { EgressPolicy } from '@picket/probes/egress/policy.ts';
 import { Agent } from 'undici';
 import { ReceiverNames } from './receiver-names.ts';
 
-/** How a delivery went. */
+/** Outcome of a delivery. */
 export type Delivery =
   | { readonly isDelivered: true; readonly result: string }
   | {
       readonly isDelivered: false;
       readonly result: string;
-      /** False when the same will happen again: nothing is tried a second time. */
+      /** False if a retry would fail in the same way. */
       readonly isRetryable: boolean;
-      /** How long the receiver asked to be left alone, in milliseconds. */
+      /** Delay requested by the receiver, in milliseconds. */
       readonly retryAfterMs?: number | undefined;
     };
 
 type Header = string | string[] | undefined;
 
 const defaultTimeoutMs = 10_000;
-/** What is read of an answer, so that its connection can be used again. */
+/** Maximum number of bytes read of a response, so that its connection can be reused. */
 const readLimitBytes = 64 * 1024;
 const maxReasonLength = 300;
 
-/** A request of a channel, or one in bytes. */
+/** A request of a channel, with a text or bytes as its body. */
 export type AnyRequest = Omit<OutboundRequest, 'body'> & { readonly body: string | Uint8Array | null };
 
-/** An answer with all its fields, those behind its body included. */
+/** A response with all its fields, including trailers. */
 export interface WholeAnswer extends Answer {
   readonly fields: Readonly<Record<string, Header>>;
 }
 
-/** How answers are judged. */
+/** Rules for judging responses. */
 export interface AnswerRules {
-  /** Whether a refusal may become a success by itself; false: 4xx ends it, but for those that ask to wait. */
+  /** Whether a refusal may be temporary; false: a 4xx status is final unless it requests a retry. */
   readonly areRefusalsPassing: boolean;
-  /** Absent where nothing but the status may be read. */
+  /** Reads the response; absent if only the status may be read. */
   readonly read?: ((answer: WholeAnswer) => AnswerReading) | undefined;
 }
 
 export interface OutboundSettings {
   readonly names?: ReceiverNames | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Whether receivers speak HTTP/2 from the first byte, also without TLS, as those of gRPC do. */
+  /** Whether receivers speak HTTP/2 from the first byte, even without TLS, as gRPC servers do. */
   readonly isHttp2?: boolean | undefined;
 }
 
 /**
- * Sends requests to receivers of alerts. Addresses are other people's choice, so every connection is judged
- * by the egress policy, on the address it is made to; redirects are not followed, and of answers nothing is
- * kept but the status, and what the channel reads where the operator chose the host.
+ * Sends requests to receivers of alerts. Users choose the addresses, so the egress policy judges every connection by
+ * its actual address; redirects are not followed, and nothing of a response is kept but the status and, for hosts that
+ * the operator chose, what the channel reads.
  */
 export class OutboundHttp {
   readonly #policy: EgressPolicy;
@@ -66,8 +66,7 @@ export class OutboundHttp {
     this.#timeoutMs = timeoutMs;
     this.#agent = new Agent({
       connect: { lookup: guardedLookup(policy, names), timeout: timeoutMs, ...(isHttp2 && { useH2c: true }) },
-      // As many as are asked for: the callers' own bounds hold, and accounts that share a receiver must not
-      // wait for each other's requests.
+      // Unlimited: callers have their own limits, and accounts must not wait for each other at a shared receiver.
       connections: null,
       keepAliveTimeout: 4_000,
       ...(isHttp2 && { allowH2: true }),
@@ -90,7 +89,7 @@ export class OutboundHttp {
       let reading: AnswerReading = {};
       if (rules.read) {
         const text = await beginningOfBody(body);
-        // Only now those behind the body have come.
+        // The trailers are complete only now.
         reading = rules.read({ statusCode, text, fields: { ...headers, ...trailers } });
       } else await body.dump({ limit: readLimitBytes });
       return judge(statusCode, waitOf(headers['retry-after'], headers.date), { ...rules, reading });
@@ -112,9 +111,7 @@ export class OutboundHttp {
     await this.#agent.destroy();
   }
 
-  /**
-   * Why a URL is not called at all. Names are judged again, with their addresses, when they are connected to.
-   */
+  /** Returns why a URL is not called at all. Names are judged again, with their addresses, at connection time. */
   #refusal(url: string): string | undefined {
     if (!URL.canParse(url)) return 'the URL is not valid';
     const { protocol, hostname, port } = new URL(url);
@@ -126,7 +123,7 @@ export class OutboundHttp {
   }
 }
 
-/** Statuses of 4xx that ask to come again: timeout, too early, too many requests. */
+/** 4xx statuses that request a retry: timeout, too early, too many requests. */
 const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 const meanings: Readonly<Record<number, string>> = {
@@ -160,7 +157,7 @@ function judge(
   return { isDelivered: false, result: why === undefined ? status : said(why), isRetryable, retryAfterMs };
 }
 
-/** How long a `Retry-After` asks to wait: seconds, or until a date (RFC 9110, 10.2.3) by the receiver's own clock. */
+/** Returns the wait of a `Retry-After`: seconds, or a date (RFC 9110, 10.2.3) by the receiver's own clock. */
 function waitOf(retryAfter: Header, date: Header): number | undefined {
   const [text, now] = [[retryAfter].flat()[0] ?? '', [date].flat()[0] ?? ''];
   const seconds = Number(text);
@@ -174,7 +171,7 @@ async function beginningOfBody(body: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of body) {
     chunks.push(chunk);
     sizeBytes += chunk.length;
-    // Leaving the loop ends the connection.
+    // Leaving the loop closes the connection.
     if (sizeBytes >= readLimitBytes) break;
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -182,7 +179,7 @@ async function beginningOfBody(body: AsyncIterable<Buffer>): Promise<string> {
 
 const refusedCode = 'EGRESS_REFUSED';
 
-/** Looks names up and leaves out the addresses that must not be connected to. */
+/** Looks names up and omits forbidden addresses. */
 function guardedLookup(policy: EgressPolicy, names: ReceiverNames): LookupFunction {
   return (hostname, options, callback) => {
     names.addressesOf(hostname).then(

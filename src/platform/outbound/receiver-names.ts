@@ -3,22 +3,22 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 
-/** Six seconds in all, of the ten that a request has. */
+/** Six seconds in total, of the ten that a request has. */
 const patience = { timeout: 2000, tries: 2 };
-/** The name server knows that there is no such name, or no such record of it. */
+/** The name server reports that the name or its record does not exist. */
 const absentCodes: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
 
 /**
- * Looks up names of receivers, which are other people's choice. The system's own way takes a thread of the
- * process for as long as a name server is silent, and there are two of them: a few names that nobody answers
- * for would delay the lookups of all accounts. So the hosts file and the name servers are asked here, and the
- * system only for names that those do not know, such as short ones that it completes.
+ * Looks up names of receivers, which users choose. The system's resolver blocks a thread of the process while a name
+ * server is silent, and there are two such threads: a few unresponsive names would delay the lookups of all accounts.
+ * So this class queries the hosts file and the name servers itself, and the system only for names unknown to them, such
+ * as short ones that it completes.
  */
 export class ReceiverNames {
   readonly #resolver = new dns.Resolver(patience);
   readonly #hostsPath: string;
 
-  /** @param servers in place of the system's. */
+  /** @param servers replace the system's. */
   constructor(servers?: readonly string[], hostsPath = '/etc/hosts') {
     if (servers) this.#resolver.setServers(servers);
     this.#hostsPath = hostsPath;

@@ -32,15 +32,15 @@ import type { Tables } from './tables.ts';
 
 export interface StoreOptions extends StorePlace {
   readonly logger: Logger;
-  /** Most connections to PostgreSQL for requests and jobs. */
+  /** Maximum number of PostgreSQL connections for requests and jobs. */
   readonly poolSize?: number | undefined;
-  /** Over which processes on PostgreSQL wake each other; absent: the database does that. */
+  /** NATS servers over which processes on PostgreSQL wake each other; absent: the database does that. */
   readonly nats?: NatsAccess | undefined;
-  /** What secrets are sealed with; absent: they are stored in clear. */
+  /** Encrypts secrets; absent: they are stored in clear. */
   readonly secrets?: SecretBox | undefined;
 }
 
-/** What features keep in the store. */
+/** Repositories and migrations of the features. */
 export interface StoreContents {
   /** By the name of the repository in the store. */
   readonly repositories: Readonly<Record<string, RepositoryClass>>;
@@ -195,7 +195,7 @@ export async function openStoreOf(options: StoreOptions, contents: StoreContents
   }
 }
 
-/** Few use it: its client is loaded where it is. */
+/** Few deployments use NATS: its client is loaded on demand. */
 async function natsRelay(nats: NatsAccess, db: Kysely<Tables>, logger: Logger): Promise<NatsRelay> {
   const [{ NatsRelay }, { subjectOf }] = await Promise.all([
     import('@picket/nats/nats-relay.ts'),
@@ -212,7 +212,7 @@ async function readClockMs(db: Kysely<Tables>): Promise<number> {
   return row.ms;
 }
 
-/** Where others hold the table, a job does the same later. */
+/** If the table is locked, a job does the same later. */
 async function divideEmptyTables(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
   try {
     await db.transaction().execute(async (transaction) => {

@@ -7,13 +7,13 @@ import type { Tables } from './tables.ts';
 /** Reads and writes tables on one connection, or within one transaction. */
 export type RepositoryClass = new (db: Kysely<Tables>, dialect: Dialect) => object;
 
-/** What reads and writes the tables of each noun. Each feature adds its own (`declare module`). */
+/** Repositories of the tables of each noun. Each feature adds its own (`declare module`). */
 export interface Repositories {
   readonly resultDays: ResultDays;
   readonly runDays: RunDays;
 }
 
-/** Makes all of them for a connection or a transaction. */
+/** Returns a function that creates all repositories for a connection or a transaction. */
 export function repositoriesOf(
   kept: Readonly<Record<string, RepositoryClass>>,
 ): (db: Kysely<Tables>, dialect: Dialect) => Repositories {

@@ -3,32 +3,31 @@ import { toError } from '@picket/lib/errors.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
 import { z } from 'zod';
 
-/** A stored value that is no JSON, or that has not the kind its column holds. */
+/** A stored value that is not JSON, or not of the kind that its column holds. */
 export interface UnreadableValue {
   /** `alert_channels.definition`. */
   readonly column: string;
   readonly reason: string;
 }
 
-/** Hears of every unreadable value: `publish(UnreadableValue)`. */
+/** Publishes every unreadable value: `publish(UnreadableValue)`. */
 export const unreadableValues = channel('picket:unreadable-stored-value');
 
-/** Every column that is read here, with its schema, or what it has where a row lacks it. */
+/** Every column read here, with its schema or its defaults for missing fields. */
 export const storedColumns: { readonly column: string; readonly schema: z.ZodType | object }[] = [];
 
-/** Puts what is absent into a value, and leaves everything else as it is. */
+/** Fills missing fields of a value and leaves everything else unchanged. */
 type Fill = (value: unknown) => unknown;
 
 /**
- * The one way to read a JSON column: fields that the row lacks, because it is older than they are, have the defaults of
- * its schema, in nested objects too. What is stored is not validated again: a value that was right when it was
- * written must not keep anyone from reading it. A value that cannot be read at all is reported and counts as empty, so
- * that one broken row hides no other.
+ * Reads a JSON column with a schema; no other code does. Fields missing in an older row get the defaults of the schema,
+ * in nested objects too. Stored values are not validated again: a value that was valid when written must stay readable.
+ * An unreadable value is reported and counts as empty, so that one broken row hides no other.
  *
- * It costs a walk over the fields of the schema, a small part of what parsing the text costs.
+ * It costs a walk over the fields of the schema, a small part of the cost of parsing the text.
  *
- * @param schema of the whole column: an object, a list, or a record; nullable where a row may hold `null`, which is then
- *   what an unreadable value counts as.
+ * @param schema of the whole column: an object, a list, or a record; nullable if a row may hold `null`, which then also
+ *   replaces an unreadable value.
  */
 export function storedJson<Schema extends z.ZodType>(
   column: string,
@@ -46,9 +45,9 @@ export function storedJson<Schema extends z.ZodType>(
 }
 
 /**
- * The same for what only this service reads and no schema describes: what the row lacks is as in `empty`.
+ * The same for internal values without a schema: missing fields are taken from `empty`.
  *
- * @param empty an object with what older builds did not store, or a list.
+ * @param empty an object with the fields that older builds did not store, or a list.
  */
 export function storedValue<Value extends object>(column: string, empty: Value): (text: string) => Value {
   storedColumns.push({ column, schema: empty });
@@ -63,12 +62,12 @@ export function storedValue<Value extends object>(column: string, empty: Value):
   };
 }
 
-/** A stored value with the defaults of a schema where it has nothing. */
+/** Fills the missing fields of a stored value with the defaults of a schema. */
 export function withDefaults<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   return fillOf(schema)(value) as z.output<Schema>;
 }
 
-/** An object or a list; undefined, and reported, when the text is none. */
+/** Parses an object or a list; reports any other text and returns undefined. */
 function readKind(column: string, text: string, isList: boolean): object | undefined {
   let reason = `is no JSON ${isList ? 'list' : 'object'}`;
   try {
@@ -83,11 +82,11 @@ function readKind(column: string, text: string, isList: boolean): object | undef
 
 const fills = new WeakMap<z.core.$ZodType, Fill>();
 
-/** How values of a schema are filled; made once, when the first is read. */
+/** Returns the fill function of a schema; created when the first value is read. */
 export function fillOf(schema: z.core.$ZodType): Fill {
   const known = fills.get(schema);
   if (known) return known;
-  // A schema may hold itself.
+  // A schema may contain itself.
   let made: Fill | undefined;
   const later: Fill = (value) => (made ?? keep)(value);
   fills.set(schema, later);
@@ -130,7 +129,7 @@ function makeFill(schema: z.core.$ZodType): Fill {
       return absentStays(fillOf(def.innerType));
     case 'lazy':
       return (value) => fillOf(def.getter())(value);
-    // What is stored went through the transformation already: its fields are those of one of the two sides.
+    // Stored values are already transformed: their fields are those of one of the two sides.
     case 'pipe':
       return fillOf(def.in._zod.def.type === 'transform' ? def.out : def.in);
     case 'union':
@@ -144,7 +143,7 @@ function makeFill(schema: z.core.$ZodType): Fill {
   }
 }
 
-/** What is required and absent in a row that is broken, is empty: no reader is to fall over it. */
+/** Replaces a missing required field of a broken row by an empty value, so that no reader fails. */
 const orElse =
   (empty: () => unknown, fill: Fill): Fill =>
   (value) =>
@@ -155,7 +154,7 @@ const absentStays =
   (value) =>
     value === undefined || value === null ? value : fill(value);
 
-/** Texts, numbers and the like are the same for everyone; what can be changed is copied. */
+/** Scalars are shared; mutable defaults are copied. */
 function defaultOf(schema: z.core.$ZodType): unknown {
   const value = z.safeParse(schema, undefined).data;
   return typeof value === 'object' && value !== null ? structuredClone(value) : value;
@@ -189,7 +188,7 @@ function recordFill(fill: Fill): Fill {
     isRecord(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one)])) : value;
 }
 
-/** Which of the alternatives a value is, its texts that are fixed tell: `type`, `checkType`. */
+/** Picks the alternative by its fixed texts: `type`, `checkType`. */
 function unionFill(options: readonly z.core.$ZodType[]): Fill {
   const ways = options.map((option) => ({ isOf: fixedFields(option), fill: fillOf(option) }));
   if (ways.every(({ fill }) => fill === keep)) return keep;

@@ -6,7 +6,7 @@ interface Pair {
   readonly locked: boolean;
 }
 
-/** A request that a curl command describes, as checks over HTTP have it. */
+/** A request parsed from a curl command, as an HTTP check defines it. */
 export interface CurlRequest {
   readonly method: string;
   readonly url: string;
@@ -24,14 +24,14 @@ export type CurlCommand =
   | { readonly request?: never; readonly notes?: never; readonly problem: string };
 
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH'];
-/** Headers whose values are credentials: they are stored so that they are not shown again. */
+/** Headers with credentials: their values are stored hidden. */
 const credentialHeader = /^(authorization|proxy-authorization|cookie)$|(api-?key|token|secret)/i;
 
 /** Options by their long names; `value`: whether a word follows. */
 interface Option {
   readonly short?: string;
   readonly value?: true;
-  /** Why it is of no use here, or the sentence that refuses the command. */
+  /** Reason why the option is ignored; `refused` is the sentence that refuses the command. */
   readonly note?: string;
   readonly refused?: string;
 }
@@ -81,7 +81,7 @@ const options: Readonly<Record<string, Option>> = {
   'http1.1': { note: 'a check cannot set the HTTP version' },
   http3: { note: 'a check cannot set the HTTP version' },
   'http1.0': { short: '0', note: 'a check cannot set the HTTP version' },
-  // What only changes what curl prints or keeps.
+  // Options that only affect curl's output.
   compressed: {},
   silent: { short: 's' },
   'show-error': { short: 'S' },
@@ -105,7 +105,7 @@ const longOfShort = new Map(
   ),
 );
 
-/** What people copy from a terminal, from documentation or from the network panel of their browser. */
+/** Parses a command copied from a terminal, from documentation or from a browser's network panel. */
 export function parseCurl(text: string): CurlCommand {
   const { words, problem } = shellWords(text.trim());
   if (words === undefined) return { problem: `This command cannot be read: ${problem}.` };
@@ -122,7 +122,7 @@ export function parseCurl(text: string): CurlCommand {
 interface Given {
   readonly flags: ReadonlySet<string>;
   readonly values: ReadonlyMap<string, readonly string[]>;
-  /** Bodies and what makes them, in their order. */
+  /** Body options in their order. */
   readonly data: readonly (readonly [option: string, value: string])[];
   readonly urls: readonly string[];
 }
@@ -163,11 +163,11 @@ function readOptions(words: readonly string[]): Given | { readonly problem: stri
   return { flags, values, data, urls };
 }
 
-/** The options of one word: `--long`, `--no-long`, `-s`, `-sSL` or `-XPOST`. */
+/** Returns the options of one word: `--long`, `--no-long`, `-s`, `-sSL` or `-XPOST`. */
 function* namesIn(word: string): Generator<{ readonly name: string; readonly inline?: string | undefined }> {
   if (word.startsWith('--')) {
     const name = word.slice(2);
-    // What is switched off is what it would be without.
+    // A negated option equals its absence.
     const isOff = name.startsWith('no-') && !(name in options) && name.slice(3) in options;
     if (!isOff) yield { name };
     return;
@@ -244,7 +244,7 @@ function bodyOf(
   return { text: parts.join(isJson ? '' : '&'), isJson };
 }
 
-/** `name=content` with the content encoded; `=content` and `content` alone are all content. */
+/** Encodes the content of `name=content`; `=content` and `content` alone are all content. */
 function encoded(value: string): string {
   const at = value.indexOf('=');
   const content = encodeURIComponent(value.slice(at + 1).toWellFormed()).replaceAll('%20', '+');
@@ -260,7 +260,7 @@ function headersOf(
     pairs.push({ key, value, locked: credentialHeader.test(key) && !value.includes('{{') });
   for (const header of values.get('header') ?? []) {
     if (header.startsWith('@')) return { problem: `--header: ${files}.` };
-    // `Name:` would take a header away that curl adds, and `Name;` sends it without a value.
+    // In curl, `Name:` removes a header that it adds itself, and `Name;` sends one without a value.
     const [, key = '', mark, value = ''] = /^([^:;]+)([:;])([\s\S]*)$/.exec(header) ?? [];
     if (key.trim() === '' || (mark === ':' && value.trim() === '')) continue;
     add(key.trim(), value.trim());
@@ -308,7 +308,7 @@ function withQuery(url: string, queries: readonly string[]): string {
   return fragment === undefined ? joined : `${joined}#${fragment}`;
 }
 
-/** What was left out, and why. */
+/** Returns notes on the ignored options with their reasons. */
 function notesOf({ flags, values }: Given): string[] {
   const names = [...flags, ...values.keys()];
   return names.flatMap((name) => {

@@ -9,7 +9,7 @@ const bare = (text: string) =>
 const ansi = (text: string) =>
   `$'${[...text].map((letter) => `\\U${(letter.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`).join('')}'`;
 
-/** Any letters, and often those that mean something to a shell. */
+/** Any character, with shell metacharacters being frequent. */
 const letter = fc.oneof(
   fc.constantFrom('"', "'", '\\', '$', '`', '\n', ' ', '#', ';', '|', '{', 'a'),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
@@ -21,7 +21,7 @@ const word = fc
 const quoted = fc
   .tuple(word, fc.constantFrom(single, double, bare, ansi))
   .map(([text, quote]) => ({ text, written: quote(text) }));
-/** A word of several pieces, each quoted in its own way. */
+/** A word of several pieces with different quoting. */
 const piecedWord = fc.array(quoted, { minLength: 1, maxLength: 4 }).map((pieces) => ({
   text: pieces.map((one) => one.text).join(''),
   written: pieces.map((one) => one.written).join(''),
@@ -36,7 +36,7 @@ it('reads back every word, however it was quoted', () => {
         .join('')
         .replace(/\s*\\?\s*$/, '');
       const last = words.at(-1)?.[0].written ?? '';
-      // The end was trimmed only if the last word does not itself end in something that looks like a gap.
+      // Trimming removed the end only if the last word itself does not end in something like a gap.
       fc.pre(line.endsWith(last));
       expect(shellWords(line)).toEqual({ words: words.map(([one]) => one.text) });
     }),

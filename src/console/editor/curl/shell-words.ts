@@ -1,4 +1,4 @@
-/** What a command line is made of, or why it cannot be read. */
+/** Words of a command line, or the reason why it cannot be parsed. */
 export type ShellWords =
   | { readonly words: readonly string[]; readonly problem?: never }
   | { readonly words?: never; readonly problem: string };
@@ -19,12 +19,12 @@ const ansiLetters: Readonly<Record<string, string>> = {
   '?': '?',
 };
 
-/** Characters that make a shell do more than pass words on. */
+/** Characters with a meaning to the shell beyond separating words. */
 const operators = new Set([';', '|', '&', '<', '>', '(', ')']);
 
 /**
- * The words of one simple command, as a POSIX shell would pass them on, with `$'…'` of bash, which browsers write.
- * Nothing is expanded: what a shell would fill in is refused, because nobody here knows it.
+ * Splits one simple command into words like a POSIX shell, with bash's `$'…'`, which browsers write. Expansions are
+ * refused, because their values are unknown here.
  */
 export function shellWords(text: string): ShellWords {
   const reader = new Reader(text.replaceAll('\r\n', '\n'));
@@ -35,7 +35,7 @@ class Reader {
   readonly #text: string;
   #at = 0;
   readonly #words: string[] = [];
-  /** The word that is being read; undefined between two. Quotes alone make an empty one. */
+  /** The current word; undefined between two words. Quotes alone make an empty one. */
   #word: string | undefined;
 
   constructor(text: string) {
@@ -60,7 +60,7 @@ class Reader {
     this.#word = (this.#word ?? '') + text;
   }
 
-  /** Reads what stands outside of quotes; returns what is wrong with it. */
+  /** Reads a character outside of quotes; returns the problem, if any. */
   #step(): string | undefined {
     const letter = this.#text[this.#at] ?? '';
     if (letter === '\n' || letter === ' ' || letter === '\t') {
@@ -124,7 +124,7 @@ class Reader {
   #dollar(): string | undefined {
     const next = this.#text[this.#at + 1] ?? '';
     if (next === "'") return this.#ansi();
-    // A dollar in front of double quotes translates them, which is to say: nothing.
+    // A dollar before double quotes requests a translation, which has no effect here.
     if (next === '"') {
       this.#at += 1;
       return this.#double();
@@ -134,7 +134,7 @@ class Reader {
     return this.#add('$');
   }
 
-  /** `$'…'`: escapes as in C. */
+  /** Reads `$'…'` with escapes as in C. */
   #ansi(): string | undefined {
     this.#add('');
     let at = this.#at + 2;

@@ -10,7 +10,7 @@ const words: Readonly<Record<CustomDomainState['status'], string>> = {
   LOST: 'The domain is no longer verified.',
 };
 
-/** Whether a page answers at its domain, the record to create, and a button that looks for it. */
+/** Shows the state of a page's domain, the DNS record to create, and a button to check it. */
 export function customDomainSection(
   {
     customDomain,

@@ -4,14 +4,14 @@ import { instant } from '../format.ts';
 import { table } from '../table.ts';
 import { section } from '../text.ts';
 
-/** A key of a private page that was made just now. */
+/** Shows a new key of a private page, once. */
 export function pageKeyOnce(noun: string, address: string, key: string): Html {
   return html`<section class="key-once" role="status"><h2>The key of the ${noun}</h2><p>Copy it now. It is not shown again.</p>
 <pre class="selectable" tabindex="0" role="region" aria-label="Key">${key}</pre><p class="small">Address with the key, for screens and feed readers:</p>
 <pre class="selectable" tabindex="0" role="region" aria-label="Address with the key">${withQuery(address, { key })}</pre></section>`;
 }
 
-/** The keys that a private page has, masked. */
+/** Lists the masked keys of a private page. */
 export function pageKeys(noun: string, keys: readonly PageKey[]): Html {
   return section(
     'Keys',

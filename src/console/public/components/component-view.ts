@@ -22,7 +22,7 @@ const standings: Readonly<Record<Exclude<ComponentState, 'OPERATIONAL'>, Standin
 };
 const order = Object.keys(standings) as (keyof typeof standings)[];
 
-/** How something is that an incident leaves like this. */
+/** Returns the word for an impact of an incident. */
 export function impactWord(impact: keyof typeof standings): string {
   return standings[impact].word;
 }
@@ -31,13 +31,13 @@ function standingOf(component: Component): Standing {
   return component.state === 'OPERATIONAL' ? operational(component) : standings[component.state];
 }
 
-/** How something is of which no incident is known. */
+/** Returns the state of a component without a known incident. */
 export function operational(part: Pick<Component, 'measuredNow'>): Standing {
   if (!isBlind(part)) return { state: 'passed', word: 'Operational' };
   return { state: 'missed', word: part.measuredNow === 'NONE' ? 'Not measured' : 'Measured in part' };
 }
 
-/** How all components of a page stand. What nobody measures is not called well. */
+/** Summarizes the state of all components of a page. An unmeasured component is not called operational. */
 export function componentsHeadline(components: readonly Component[]): Standing {
   const own = components.filter(({ type }) => type === 'SERVICE');
   const all = own.length > 0 ? own : components;
@@ -55,7 +55,7 @@ export function componentsHeadline(components: readonly Component[]): Standing {
   return { state: 'missed', word: `No known incidents; ${which}` };
 }
 
-/** How an open incident leaves what the page shows of it. */
+/** Returns the worst impact of an open incident on components of the page. */
 export function incidentStanding({ components }: Incident): Standing | undefined {
   const worst = order.findLast((impact) => components.some((one) => one.impact === impact));
   return worst && standings[worst];
@@ -63,7 +63,7 @@ export function incidentStanding({ components }: Incident): Standing | undefined
 
 type Availability = (shown: Pick<Component, 'uptime' | 'uptimeSince' | 'coverage'>) => Content;
 
-/** The components of a page in their order: groups as cards of their own, the others together. */
+/** Shows the components of a page in order: each group as a separate card, the others together. */
 export function componentCards(components: readonly Component[], availability: Availability): Content {
   const children = Map.groupBy(components, ({ parentId }) => parentId);
   const rowOf = (one: Component): Html => componentRow(one, children, availability);

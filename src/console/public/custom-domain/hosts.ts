@@ -4,33 +4,32 @@ import { toError } from '@picket/lib/errors.ts';
 import type { Logger } from '@picket/lib/log.ts';
 import type { DomainProof } from '@picket/service/custom-domains/domain-proof.ts';
 
-/** What answers at a host name. */
+/** The page at a host name. */
 export interface PageHost {
   readonly kind: 'status page' | 'dashboard';
   readonly address: string;
-  /** Whether the name is proven now; not while a page only goes on answering at it for some time. */
+  /** Whether the name is proven now; false while a page remains at it for a grace period. */
   readonly isProven: boolean;
 }
 
-/** How long the list of hosts is believed. */
+/** Lifetime of the list of hosts. */
 const freshMs = 5_000;
-/** How long a request waits for the list; then the one before counts. */
+/** How long a request waits for the list before it uses the previous one. */
 const patienceMs = 2_000;
 
 export interface CustomDomainHostsOptions {
   readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   readonly logger: Logger;
   readonly proof: Pick<DomainProof, 'isOwn' | 'serviceHost'>;
-  /** The host names at which pages answer, from the database. */
+  /** Loads the host names of pages from the database. */
   readonly load: () => Promise<ReadonlyMap<string, PageHost>>;
-  /** Those that were kept for when the database does not answer. */
+  /** Returns the stored copy of the list, for an unavailable database. */
   readonly recall: () => Promise<ReadonlyMap<string, PageHost>>;
 }
 
 /**
- * Which page answers at a host name of its own. The names of the service itself, such as `PUBLIC_URL`, are nobody
- * else's, whatever somebody wrote into a page; and where no such name is known, no page takes a host, since
- * it might be just that one.
+ * Finds the page at a custom domain. The service's own names, such as `PUBLIC_URL`, belong to no page, regardless of
+ * settings; if no own name is known, no page gets a host, since it might be that name.
  */
 export class CustomDomainHosts {
   readonly #options: CustomDomainHostsOptions;

@@ -10,7 +10,7 @@ import { isStatusFile, sendPublicError, sendStatusFile } from '../routes.ts';
 import type { StatusPageSource } from '../status-source.ts';
 import type { CustomDomainHosts, PageHost } from './hosts.ts';
 
-/** What is the same at every host: files of pages, and the links of mails. */
+/** Paths that are the same at every host: files of pages, and the links of mails. */
 const shared = /^\/(assets\/|favicon\.ico$|subscriptions\/)/;
 
 interface CustomDomainDeps {
@@ -21,19 +21,19 @@ interface CustomDomainDeps {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether a route is one of the pages for browsers, rather than of the API, probes and programs. */
+    /** Whether a route is a page for browsers, rather than part of the API or for probes and programs. */
     readonly isPage?: boolean;
   }
 }
 
-/** Has all routes of a scope count as pages for browsers. */
+/** Marks all routes of a scope as pages for browsers. */
 export function markPages(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, isPage: true };
   });
 }
 
-/** What is the service's at every name, whether a route stands behind it or not. */
+/** Paths that belong to the service at every host, whether or not a route exists. */
 const servicePaths = /^\/(?:v\d+|next|-|api|health|metrics|mcp|login|logout)(?:\/|$)/;
 
 /** Whether a request carries a key: only programs send one. */
@@ -42,10 +42,9 @@ function hasKey({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Pages at host names of their own. Such a host answers with the page at `/`, with its files and forms, and with what
- * is the same everywhere. The API, the probes and every request with a key are the service's at every name, so that a
- * page cuts nothing off. The console's own pages are not there, and its cookies mean nothing. Requests that name
- * any other host go their way.
+ * Serves pages on custom domains. Such a host serves the page at `/`, its files and forms, and the common paths. The
+ * API, the probes and every request with a key reach the service at every host, so that a page blocks nothing. The
+ * console's own pages are not available there, and its cookies have no effect. Requests to any other host pass through.
  */
 export function addCustomDomains(app: FastifyInstance, { hosts, source, assets }: CustomDomainDeps): void {
   app.addHook('onRequest', async (request, reply) => {
@@ -57,7 +56,7 @@ export function addCustomDomains(app: FastifyInstance, { hosts, source, assets }
       delete request.headers.cookie;
       return;
     }
-    // No key and no session counts here: limits are those of an address.
+    // Keys and sessions do not count here: limits apply by address.
     request.caller = { kind: 'nobody' };
     try {
       return await answer(own, { assets, request, reply }, source);
@@ -67,7 +66,7 @@ export function addCustomDomains(app: FastifyInstance, { hosts, source, assets }
   });
 }
 
-/** Answers a request itself, or lets it pass to its route (undefined). */
+/** Handles a request, or lets it pass to its route (undefined). */
 async function answer(
   { kind, address }: PageHost,
   {
@@ -93,15 +92,15 @@ async function answer(
       return sendStatusFile(source, { assets, request, reply, address, end, host });
     }
   }
-  // Programs that ask for what is nowhere hear so from the API.
+  // The API reports missing paths to programs.
   if (request.routeOptions.url === '/*' && !(request.headers.accept ?? '').includes('text/html'))
     return undefined;
   throw new AppError('NOT_FOUND', 'This host has no such page.');
 }
 
 /**
- * The host names at which pages answer, from the database: proven ones, those that the operator allows, and for some
- * time those whose proof is gone, unless the service was called by them.
+ * Returns the host names of pages from the database: proven ones, those that the operator allows, and for a grace
+ * period those whose proof has disappeared, unless the service was called by them.
  */
 export async function storedHosts(
   store: Pick<Store, 'statusPages' | 'customDomains' | 'serviceNames'>,
@@ -127,7 +126,7 @@ export async function storedHosts(
   );
 }
 
-/** Those of status pages that there are copies of. */
+/** Returns the host names of copied status pages. */
 export function copiedHosts(
   pages: readonly { readonly address: string; readonly host: string | null }[],
 ): ReadonlyMap<string, PageHost> {

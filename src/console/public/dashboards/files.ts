@@ -8,10 +8,10 @@ import { type PublicFile, publicFile } from '../files.ts';
 import { staleNotice } from '../status-page.ts';
 import { dashboardMain } from './view.ts';
 
-/** A page of a dashboard as files, with the headers that all of them have. */
+/** Files of a dashboard page, with their common headers. */
 export interface DashboardFiles {
   readonly page: PublicFile;
-  /** The same page, saying that it is of an earlier time. */
+  /** The same page with a notice that it is out of date. */
   readonly stale: PublicFile;
   readonly rules: PublicFile | null;
   readonly isPrivate: boolean;
@@ -20,11 +20,11 @@ export interface DashboardFiles {
 
 export interface DashboardAddress {
   readonly address: string;
-  /** The key that stood in the address, for links from page to page; a key in a cookie needs none. */
+  /** The key in the address, for links between pages; a key in a cookie needs none. */
   readonly key: string | undefined;
 }
 
-/** A page of a dashboard as a document. */
+/** Renders a page of a dashboard as a document. */
 export function dashboardDocument(
   data: DashboardData,
   {
@@ -68,7 +68,7 @@ export async function dashboardFiles(
   const styles = dashboard.customCSS ? [withQuery(`${own}/custom.css`, { key: at.key })] : [];
   const document = (isStale: boolean) => dashboardDocument(data, { assets, pageHref, styles, isStale });
   const htmlType = 'text/html; charset=utf-8';
-  // Screens on walls have nobody to reload them or to turn the page.
+  // A wall screen has no user to reload it or to turn its page.
   const next = pagination.page >= pagination.pages ? 1 : pagination.page + 1;
   const refresh =
     pagination.pages > 1

@@ -21,8 +21,8 @@ interface Asked extends GivenKey {
 type Params = { Params: { address: string } };
 
 /**
- * Dashboards for everybody, and private ones for those who have a key: in the address as the API takes it, or
- * in a form, which keeps it in a cookie. What a key opened is kept for that key alone.
+ * Public dashboards, and private ones with a key: in the address as in the API, or in a form, which stores it in a
+ * cookie. A page opened with a key is cached for that key only.
  */
 export function addDashboards(app: FastifyInstance, deps: PublicPagesDeps & { readonly store: Store }): void {
   const { assets, clock } = deps;
@@ -50,7 +50,7 @@ export function addDashboards(app: FastifyInstance, deps: PublicPagesDeps & { re
         query: { page, key },
       });
       const row = await deps.store.dashboards.findByAddress(address);
-      // The handler has it as text, made once for all who ask.
+      // The handler returns text, which is rendered once for all requests.
       const data = JSON.parse(String(answer)) as DashboardData;
       const at = { address, key: isKeyInAddress ? key : undefined };
       return dashboardFiles(data, { assets, isPrivate: row?.is_private !== 0, at });

@@ -18,7 +18,7 @@ type Incident = DashboardData['incidents'][number];
 const verdicts = { passing: 'passed', degraded: 'degraded', failing: 'failed', unknown: 'error' } as const;
 const runsShown = 20;
 
-/** What a dashboard shows: all checks in one line, then each of this page of them. */
+/** Shows a dashboard: a summary of all checks, then each check on this page. */
 export function dashboardMain(data: DashboardData, pageHref: (page: number) => string): Html {
   const { dashboard, checks, incidents, pagination } = data;
   const open = incidents.filter(({ stoppedAt }) => stoppedAt === null);
@@ -37,7 +37,7 @@ ${pager({ ...pagination, of: 'checks', href: pageHref })}
 ${over.length === 0 ? '' : html`<section><h2>History</h2>${over.map(noticeOf).map(pastNotice)}</section>`}`;
 }
 
-/** How all checks of all pages stand. What is not known is not called well. */
+/** Summarizes all checks of all pages. Unknown states are not called passing. */
 function headline({ summary }: DashboardData): { state: State; word: string } {
   const { passing, degraded, failing, notJudged, notMeasured, pending, paused, unknown } = summary;
   const total = passing + degraded + failing + unknown;
@@ -73,7 +73,7 @@ ${
 }</div></details></li>`;
 }
 
-/** How much of each day was measured, whatever the runs said: the grey part was not. */
+/** Shows the measured share of each day, regardless of the outcome of the runs: the grey part was not measured. */
 function coverageBars(days: Check['days']): Html {
   const words = days.map(
     ({ date, coverage }) =>
@@ -107,7 +107,7 @@ function runLine({ checkId }: Check, run: Run): Html {
   return html`<li>${stateBadge(state)} <span>${id === undefined ? when : html`<a href="${path`/checks/${checkId}/runs/${id}`}">${when}</a>`}</span> <span>${duration(run.responseTime)}</span> <span class="soft">${visible(run.runLocation)}${run.isOnDemand ? ', on demand' : ''}</span></li>`;
 }
 
-/** How often it passed next to how much was measured, and how fast it was. */
+/** Shows availability next to coverage, and response times. */
 function figures(title: string, figure: Figures, options: DashboardData['dashboard']): Html {
   const covered = coverageText(figure.coverage);
   const isKnown = covered !== notMeasured && figure.successRatio !== null;

@@ -1,7 +1,7 @@
 import { textField } from '../../elements/form.ts';
 import { type Html, html } from '../../html.ts';
 
-/** Where a reader of a status page leaves a mail address. */
+/** Form for the mail address of a status-page subscriber. */
 export function subscribeForm(
   action: string,
   refused?: { readonly address: string; readonly error: string },

@@ -13,11 +13,11 @@ import { subscribeForm } from './form.ts';
 
 const { confirmSubscription, subscribe, unsubscribe } = publicPageRoutes;
 
-/** What a token of a mail looks like. */
+/** Format of a token in a mail. */
 const token = /^[\w-]{1,128}$/;
 type Token = { Params: { token: string } };
 
-/** What the two links of a mail ask before they do something: programs that look at mails follow links. */
+/** Confirmation pages of the two links in a mail: programs that scan mails follow links. */
 const asked = {
   confirm: {
     route: confirmSubscription,
@@ -36,8 +36,8 @@ const asked = {
 } as const;
 
 /**
- * Subscribing to status pages: a form, and the two links of mails, which use no cookie. Limits hold here where
- * the API has none as well, since each request may send a mail.
+ * Subscriptions to status pages: a form, and the two links of mails, which use no cookie. Limits apply even if the API
+ * has none, since each request may send a mail.
  */
 export function addSubscribing(
   app: FastifyInstance,

@@ -5,7 +5,7 @@ import { table } from '../../elements/table.ts';
 import { section, visible } from '../../elements/text.ts';
 import { type Html, html } from '../../html.ts';
 
-/** What was expected and what was found, failed assertions first. */
+/** Shows expected and actual values, failed assertions first. */
 export function assertionSection(assertions: readonly SummaryAssertion[]): Html | '' {
   if (assertions.length === 0) return '';
   const rows = assertions.toSorted((left, right) => Number(left.isMet) - Number(right.isMet));

@@ -4,7 +4,7 @@ import { type Content, html } from '../../html.ts';
 
 const shownLines = 500;
 
-/** The log of a run, by the instant each line was written. */
+/** Shows the log of a run with the time of each line. */
 export function logSection(entries: readonly SummaryLogLine[]): Content {
   if (entries.length === 0) return '';
   const rest = entries.length - shownLines;
@@ -20,7 +20,7 @@ export function logSection(entries: readonly SummaryLogLine[]): Content {
   );
 }
 
-/** Times of scripts are what the script's host said: any number. */
+/** Script times are from the script's host and may be any number. */
 function isoOf(time: number): string {
   const date = new Date(time);
   return Number.isNaN(date.getTime()) ? new Date(0).toISOString() : date.toISOString();

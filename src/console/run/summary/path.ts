@@ -10,22 +10,22 @@ import { visible } from '../../elements/text.ts';
 import { type Content, type Html, html, path } from '../../html.ts';
 import type { PageCall } from '../../page.ts';
 
-/** The path that the previous run at the same location found. */
+/** The network path found by the previous run at the same location. */
 export interface EarlierPath {
   readonly result: CheckResult;
   readonly hops: readonly SummaryHop[];
 }
 
-/** A hop, with the routers that another run found at its place. */
+/** A hop, with the routers of another run at the same position. */
 interface ShownHop extends SummaryHop {
-  /** Routers of the other run; null where they are the same. */
+  /** Routers of the other run; null if they are the same. */
   readonly before: string | null;
 }
 
 const dayMs = 86_400_000;
 const barWidth = 120;
 
-/** The previous run at the same location with a path to the target; undefined where the run itself has none. */
+/** Returns the previous run at the same location with a path to the target; undefined if the run itself has no path. */
 export async function findEarlierPath(
   { api }: PageCall,
   result: CheckResult,
@@ -49,14 +49,14 @@ function hopsOf(summary: DetailSummary | undefined): readonly SummaryHop[] | und
   return summary?.sections.find((one) => one.path)?.path;
 }
 
-/** The path to a target, drawn hop by hop. */
+/** Shows the path to a target, hop by hop. */
 export function pathPart(hops: readonly SummaryHop[], earlier: EarlierPath | undefined): Content {
   const shown = hops.map((hop, index) => ({ ...hop, before: changed(hop, earlier?.hops[index]) }));
   return html`${earlier ? changeNotice(shown, earlier.result) : ''}${hopTable(shown)}
 <p class="hint">Bars go from the quickest to the slowest response; the mark is the average. Many routers respond rarely or never: a missing response is not a lost packet.</p>`;
 }
 
-/** The routers at the place of a hop, where they were others. A silent hop says nothing. */
+/** Returns the previous routers of a hop if they differ. Silent hops do not count. */
 function changed({ addresses: now }: SummaryHop, before: SummaryHop | undefined): string | null {
   if (!before || before.addresses.length === 0 || now.length === 0) return null;
   return now.some((address) => before.addresses.includes(address)) ? null : before.addresses.join(', ');
@@ -98,7 +98,7 @@ function routerCell({ addresses, host, error, before, mark }: ShownHop): Html {
   return html`<code class="wrap">${main}</code>${mark === null ? '' : html` <b>${mark}</b>`}${more}`;
 }
 
-/** From the quickest to the slowest response of a hop, all hops on one scale. */
+/** Draws the range from the fastest to the slowest response of a hop, all hops on one scale. */
 function latencyBar({ latency }: ShownHop, longestMs: number): Content {
   if (!latency) return '';
   const at = (ms: number) => (ms / longestMs) * (barWidth - 4);

@@ -16,7 +16,7 @@ import { type EarlierPath, pathPart } from './path.ts';
 
 const longestCell = 600;
 
-/** A section of a summary; nothing where it has no contents. */
+/** Shows a section of a summary; empty if it has no contents. */
 export function summarySection(part: SummarySection, earlier?: EarlierPath): Html | '' {
   const { title, id, note, line, texts = [], table: rows, timeline, conversation, path } = part;
   const given = part.facts?.filter(({ value, problem }) => value !== null && (value !== '' || problem));
@@ -87,7 +87,7 @@ function timelinePart(title: string, steps: readonly SummaryStep[]): Html {
   );
 }
 
-/** What one side said: our side on the right, the target's on the left. */
+/** Shows a message: ours on the right, the target's on the left. */
 function messagePart({ isSent, atMs, text, note, problem }: SummaryMessage, number: number): Html {
   const side = isSent ? 'sent' : 'received';
   const words = isSent ? 'Sent' : 'Received';

@@ -1,4 +1,4 @@
-/** All large bodies that are received or worked on at one time, and those of one sender. */
+/** Capacity for large bodies being received or processed: in total, and per sender. */
 const allBytes = 64 * 1024 * 1024;
 const senderBytes = 16 * 1024 * 1024;
 
@@ -9,9 +9,8 @@ interface Waiting {
 }
 
 /**
- * Room for large bodies: a body costs several times its size while it is read, parsed and stored. Who finds
- * none waits, in order, without having been read. One sender has a part of it only, and a body that is larger
- * than its part has it to itself.
+ * Capacity for large bodies: a body costs several times its size while it is read, parsed and stored. A request without
+ * capacity waits in order, unread. One sender gets only part of the capacity; a larger body takes that whole part.
  */
 export class BodyRoom {
   readonly #bySender = new Map<string, number>();
@@ -19,8 +18,8 @@ export class BodyRoom {
   #waiting: Waiting[] = [];
 
   /**
-   * Waits for room; what it resolves with gives the room back. When `gone` aborts while it waits, the place
-   * in the queue is given up and nothing is taken.
+   * Waits for capacity and returns a function that releases it. If `gone` aborts during the wait, the entry leaves the
+   * queue and takes nothing.
    */
   async enter(sender: string, bodyBytes: number, gone: AbortSignal): Promise<() => void> {
     const bytes = Math.min(bodyBytes, senderBytes);

@@ -4,20 +4,19 @@ import { createGunzip } from 'node:zlib';
 import { AppError } from '@picket/lib/errors.ts';
 import type { Route } from '@picket/protocol/http/route.ts';
 
-/** A body with the number of bytes that came over the line, which the framework compares with its length. */
+/** A body with its number of bytes on the wire, which the framework compares with its length. */
 type Counted = Readable & { receivedEncodedLength?: number };
 
-/** Whether a body was made smaller for its way. */
+/** Whether a body was compressed for transfer. */
 export function isCompressed({ 'content-encoding': encoding = '' }: IncomingHttpHeaders): boolean {
   return !['', 'identity'].includes(encoding.toLowerCase());
 }
 
 /**
- * A body as it was before its sender compressed it. The limit of the route holds for what comes out: a small
- * body that unpacks to a large one is refused like the large one, and once it is answered no more of it is
- * unpacked.
+ * Decompresses a body. The limit of the route applies to the output: a small body that unpacks to a large one is
+ * refused like the large one, and decompression stops once the response is sent.
  *
- * @throws AppError UNSUPPORTED_MEDIA_TYPE for any encoding but gzip.
+ * @throws AppError UNSUPPORTED_MEDIA_TYPE for any encoding except gzip.
  */
 export function unpackedBody(headers: IncomingHttpHeaders, body: Readable, answer: ServerResponse): Readable {
   if (!isCompressed(headers)) return body;
@@ -40,9 +39,9 @@ export function unpackedBody(headers: IncomingHttpHeaders, body: Readable, answe
 }
 
 /**
- * The bytes of an upload are kept as they come.
+ * Uploads are stored byte for byte as received.
  *
- * @throws AppError UNSUPPORTED_MEDIA_TYPE where they are said to be compressed for their way
+ * @throws AppError UNSUPPORTED_MEDIA_TYPE if the upload has a content encoding
  */
 export function refuseEncodedUpload(route: Pick<Route, 'isBodyRaw'>, headers: IncomingHttpHeaders): void {
   if (!route.isBodyRaw || !isCompressed(headers)) return;

@@ -7,16 +7,14 @@ import { badRequestLine } from '../errors.ts';
 import type { BodyRoom } from './body-room.ts';
 import { isCompressed } from './compressed-body.ts';
 
-/** The time a client has to send a request. */
+/** Time limit for a client to send a request. */
 export const requestTimeoutMs = 60_000;
 
-/**
- * Ends a request whose body does not come in time, so that a slow sender does not hold a connection for long.
- */
+/** Ends a request whose body does not arrive in time, so that a slow sender does not occupy a connection for long. */
 export function limitSending(request: IncomingMessage): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (encoding === undefined && (length === undefined || length === '0')) return;
-  // Nobody sends slowly what came over no connection (Fastify's inject), and there is none to be closed.
+  // Requests without a connection (Fastify's inject) are never slow, and have no socket to close.
   if (!(request.socket instanceof Socket)) return;
   const timer = setTimeout(() => {
     const error = new Error('the body did not come in time');
@@ -26,10 +24,10 @@ export function limitSending(request: IncomingMessage): void {
   request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
 }
 
-/** A body up to here needs no room. */
+/** Bodies up to this size need no reserved capacity. */
 export const smallBodyBytes = 1024 * 1024;
 
-/** How large the body of a request may become. */
+/** Returns the maximum size of a request's body. */
 export function largestBody(route: Route, request: IncomingMessage): number {
   const announced = request.headers['content-length'];
   const limit = route.bodyLimitBytes ?? smallBodyBytes;
@@ -38,7 +36,7 @@ export function largestBody(route: Route, request: IncomingMessage): number {
     : Math.min(Number(announced), limit);
 }
 
-/** Keeps a request waiting, unread, until there is room for its body; the answer's end gives it back. */
+/** Keeps a request waiting, unread, until there is capacity for its body; the end of the response releases it. */
 export async function enterRoom(
   room: BodyRoom,
   route: Route,
@@ -54,8 +52,8 @@ export async function enterRoom(
   else reply.raw.once('close', leave).once('finish', leave);
 }
 
-/** Ends a connection whose reader takes nothing of its answer for some time: the answer waits in memory. */
+/** Ends a connection whose client stalls while receiving: the response occupies memory. */
 export function limitReading(request: IncomingMessage, timeoutMs: number): void {
-  // Once the answer is sent, Node gives the connection the time it may stay idle.
+  // Once the response is sent, Node sets the idle timeout of the connection.
   if (request.socket instanceof Socket) request.socket.setTimeout(timeoutMs);
 }

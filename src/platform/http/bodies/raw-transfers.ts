@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** How long transfers may go on once the service stops. */
+/** Grace period for transfers once the service stops. */
 const farewellMs = 2000;
 
 /**
- * The artifacts on their way in and out. They can take minutes, and a service that stops does not wait for
- * that: after a short while their connections are closed. Agents then begin again elsewhere, and clients ask
- * for the range they miss.
+ * Artifact transfers in progress, in both directions. They can take minutes, and a stopping service does not wait that
+ * long: it soon closes their connections. Agents then restart elsewhere, and clients request the missing range.
  */
 export class RawTransfers {
   readonly #sockets = new Set<Socket>();
@@ -19,7 +18,7 @@ export class RawTransfers {
 
   add(request: FastifyRequest, reply: FastifyReply): void {
     const { socket } = request.raw;
-    // Requests made without a network have none that could hang.
+    // Injected requests have no socket that could hang.
     if (typeof socket?.destroySoon !== 'function') return;
     this.#sockets.add(socket);
     reply.raw.once('close', () => {

@@ -15,21 +15,20 @@ declare module 'fastify' {
 const callersRemembered = 50_000;
 
 /**
- * In whose turns requests wait before it is known who sends them, and so for the very look-up of their keys: a
- * thousand requests of one account that come at once are a thousand look-ups, and one of another account would stand
- * behind them all. A key or a cookie that was found before waits in the turns of the account that it was found for.
- * That opens nothing: it is looked up like any other. All others of an address wait together, so inventing keys gives
- * no more turns.
+ * Assigns requests to queues before their senders are authenticated, and thus queues even the lookups of their keys: a
+ * thousand simultaneous requests of one account are a thousand lookups, which would delay the lookup of another
+ * account. A known key or cookie waits in the queue of its account. This grants no access: it is looked up like any
+ * other. All other requests of an address share a queue, so inventing keys gains no extra turns.
  */
 export class CallerTurns {
   readonly #known = new LruMap<string, string>(callersRemembered);
 
-  /** Everything that requests of an app ask for waits in the turns of their callers, from their first byte on. */
+  /** Runs all work of an app's requests in the queues of their callers, from the first byte on. */
   constructor(app: FastifyInstance) {
     const enter = (request: FastifyRequest, _reply: unknown, done: () => void) =>
       askedBy(this.#turnOf(request), done);
     app.addHook('onRequest', enter);
-    // Reading a body loses the context of the first hook, so the second one enters again.
+    // Reading a body loses the context of the first hook, so the second one restores it.
     app.addHook('preValidation', enter);
   }
 
@@ -39,7 +38,7 @@ export class CallerTurns {
     return { key: known ?? `address ${callerNetwork(request.ip)}` };
   }
 
-  /** Remembers for whom a request's key or cookie was found. */
+  /** Remembers the account of a request's key or cookie. */
   know(request: FastifyRequest, caller: Caller): void {
     if (caller.kind === 'nobody') return;
     const credential = credentialOf(request);
@@ -47,16 +46,16 @@ export class CallerTurns {
   }
 }
 
-/** Whose turns the work for a caller waits in. */
+/** Returns the queue key of a caller. */
 export function turnKeyOf(caller: Caller, { ip }: Pick<FastifyRequest, 'ip'>): string {
   if (caller.kind === 'account') return caller.account.accountId;
-  // What agents bring does not wait for what people of the account ask.
+  // Reports of agents do not wait for requests of the account's users.
   return caller.kind === 'location'
     ? `agents of ${caller.location.account_id}`
     : `address ${callerNetwork(ip)}`;
 }
 
-/** The digest of what a request shows of who sends it: keys themselves are kept nowhere. */
+/** Digest of a request's credential: keys themselves are not kept. */
 function credentialOf({ headers }: FastifyRequest): string | undefined {
   const shown = headers.authorization ?? headers.cookie;
   return shown === undefined ? undefined : hash('sha256', shown, 'base64');

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 
 /**
- * A server that closes ends connections that are idle at that moment. Those whose answer ends later, such as polls that wait, are ended
- * with it: they would hold up the end of the process for as long as idle connections are kept.
+ * Closing a server ends its idle connections. This also ends those whose response completes later, such as long polls:
+ * otherwise they would delay the exit of the process by the keep-alive timeout.
  */
 export function endConnectionsOnClose(app: FastifyInstance): void {
   let isClosing = false;

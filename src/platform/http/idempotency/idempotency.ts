@@ -11,14 +11,14 @@ import type { StoredAnswerRow } from './tables.ts';
 
 export const idempotencyHeader = 'idempotency-key';
 export const longestKey = 255;
-/** How long an answer is given again. */
+/** How long a response is replayed. */
 export const keptMs = 24 * 3_600_000;
-/** After this time a request of another process that has no answer is over, and nobody knows how. */
+/** After this time, an unanswered request of another process is over and its outcome unknown. */
 const longestRequestMs = 60_000;
 
 /**
- * Whether an operation heeds the header: those that create or start something, not those that only read. Requests of other
- * methods can be sent again as they are.
+ * Whether an operation supports the header: those that create or start something, not those that only read. Requests of
+ * other methods can be repeated as they are.
  */
 export function heedsKeys(route: Route): boolean {
   return (
@@ -31,7 +31,7 @@ export function heedsKeys(route: Route): boolean {
 }
 
 /**
- * Uploads do not heed it: their bytes are not kept to compare them, and the same bytes are stored once anyway.
+ * Uploads do not support the header: their bytes are not kept for comparison, and equal bytes are stored once anyway.
  *
  * @throws AppError VALIDATION_FAILED for an upload with a key
  */
@@ -44,34 +44,34 @@ export function refuseKeyOfUpload(route: Route, { headers }: FastifyRequest): vo
 
 interface Reserved {
   readonly row: Pick<StoredAnswerRow, 'key_hash' | 'process_id'>;
-  /** What its answer is encrypted with. */
+  /** Encryption secret of the response. */
   readonly secret: readonly string[];
   readonly watch: CommitWatch;
 }
 
 /**
- * A request that is sent again with its idempotency key is not carried out again, and answered as it was.
+ * Executes a request with an idempotency key once and replays its response to repetitions.
  *
- * RESERVED before the operation begins: a row without an answer → ANSWERED once it succeeded → gone after a day. A request
- * that is refused, or fails before it committed anything, leaves no row: it may be sent again. One that fails after a commit,
- * a service that ends in between, or that cannot store the answer, leaves a reserved row: its outcome is unknown, so the key
- * is refused with 409 from then on, and never carried out twice.
+ * RESERVED before the operation begins: a row without a response → ANSWERED once it succeeded → deleted after a day. A
+ * request that is refused, or fails before it committed anything, leaves no row and may be repeated. A failure after a
+ * commit, or a service that exits in between or cannot store the response, leaves a reserved row: its outcome is
+ * unknown, so the key is refused with 409 from then on, and never executed twice.
  */
 export class Idempotency {
   readonly #deps: Pick<HandlerDeps, 'store' | 'clock' | 'logger'>;
   readonly #processId = randomUUID();
   readonly #reserved = new WeakMap<FastifyRequest, Reserved>();
   readonly #requestHashes = new WeakMap<FastifyRequest, string>();
-  /** Requests of this process that are being answered. */
+  /** Requests in progress in this process. */
   readonly #underWay = new Set<string>();
-  /** Rows of this process that stand for nothing, because they could not be removed: by key, the request that left it. */
+  /** Obsolete rows of this process that could not be removed: by key, the request that left each. */
   readonly #void = new LruMap<string, string>(10_000);
 
   constructor(deps: Pick<HandlerDeps, 'store' | 'clock' | 'logger'>) {
     this.#deps = deps;
   }
 
-  /** Looks at a request as it was sent, before its values are read. @throws AppError VALIDATION_FAILED */
+  /** Examines a request as sent, before its values are parsed. @throws AppError VALIDATION_FAILED */
   look(request: FastifyRequest): void {
     const key = request.headers[idempotencyHeader];
     if (key === undefined) return;
@@ -83,7 +83,7 @@ export class Idempotency {
   }
 
   /**
-   * Reserves a request's key, or answers as before.
+   * Reserves a request's key, or replays the earlier response.
    *
    * @throws AppError IDEMPOTENCY_KEY_REUSED or IDEMPOTENCY_KEY_IN_USE
    */
@@ -115,7 +115,7 @@ export class Idempotency {
     }
     this.#underWay.delete(row.process_id);
     let earlier = await store.storedAnswers.find(keyHash);
-    // It may have been answered, or have failed, between the look and now.
+    // The earlier request may have succeeded or failed since the row was read.
     if (earlier?.sealed_answer === null && !this.#isUnderWay(earlier, now)) {
       earlier = await store.storedAnswers.find(keyHash);
     }
@@ -136,7 +136,7 @@ export class Idempotency {
     try {
       return await this.#deps.store.storedAnswers.reserve(row, before);
     } catch (thrown) {
-      // The row may be there: a connection can break after a statement was carried out.
+      // The row may exist: a connection can break after a statement was executed.
       this.#underWay.delete(row.process_id);
       this.#void.set(row.key_hash, row.process_id);
       throw thrown;
@@ -150,7 +150,7 @@ export class Idempotency {
     if (this.#void.get(keyHash) === processId) this.#void.delete(keyHash);
   }
 
-  /** Carries a request out, and notes whether that committed anything. */
+  /** Executes a request and records whether it committed anything. */
   runOnce<T>(request: FastifyRequest, work: () => T): T {
     const reserved = this.#reserved.get(request);
     return reserved ? watchCommits(reserved.watch, work) : work();
@@ -178,7 +178,7 @@ export class Idempotency {
     );
   }
 
-  /** Stores what is answered, before it is sent; what left nothing is forgotten. */
+  /** Stores a response before it is sent; deletes the row of a request that changed nothing. */
   async end(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> {
     const reserved = this.#reserved.get(request);
     if (!reserved) return;
@@ -194,7 +194,7 @@ export class Idempotency {
         await store.storedAnswers.complete(row, sealAnswer(secret, { statusCode, body }));
       } else if (!isUnknown) await store.storedAnswers.remove(row);
     } catch (thrown) {
-      // What was done is done: its caller must not read that it was not.
+      // A completed operation must not be reported as failed.
       if (!isDone) this.#void.set(row.key_hash, row.process_id);
       logger.warn({ err: thrown, requestId: request.id }, 'response for an idempotency key not stored');
     } finally {

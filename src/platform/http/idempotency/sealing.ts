@@ -3,20 +3,20 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** What a request answered. */
+/** A response to replay. */
 export interface Answer {
   readonly statusCode: number;
   readonly body: string;
 }
 
-/** SHA-256 of texts, none of which can run into the next. */
+/** SHA-256 of texts with unambiguous boundaries. */
 export function hashOf(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex');
 }
 
 /**
- * An answer as it is stored. Some answers hold a key that is shown once, so what they are encrypted with is made of the
- * caller's own credential and idempotency key: the database has only hashes of both.
+ * Encrypts a response for storage. Some responses contain a key that is shown once, so the encryption key is derived
+ * from the caller's own credential and idempotency key: the database has only hashes of both.
  */
 export function sealAnswer(secret: readonly string[], answer: Answer): string {
   const iv = randomBytes(ivBytes);
@@ -25,7 +25,7 @@ export function sealAnswer(secret: readonly string[], answer: Answer): string {
   return Buffer.concat([iv, cipher.getAuthTag(), content]).toString('base64');
 }
 
-/** @throws when it was sealed for another caller, or changed since. */
+/** @throws if it was sealed for another caller, or changed since. */
 export function openAnswer(secret: readonly string[], sealed: string): Answer {
   const packed = Buffer.from(sealed, 'base64');
   const decipher = createDecipheriv('aes-256-gcm', keyFrom(secret), packed.subarray(0, ivBytes)).setAuthTag(

@@ -1,9 +1,9 @@
 import { Repository } from '../../store/engine/repository.ts';
 import type { StoredAnswerRow } from './tables.ts';
 
-/** Answers to requests that carry an idempotency key. */
+/** Responses to requests that carry an idempotency key. */
 export class StoredAnswers extends Repository {
-  /** Whether this request is the first with its key; a row older than `before` counts as none. */
+  /** Whether this request is the first with its key; ignores a row older than `before`. */
   async reserve(row: Omit<StoredAnswerRow, 'sealed_answer'>, before: number): Promise<boolean> {
     await this.db
       .deleteFrom('stored_answers')
@@ -38,7 +38,7 @@ export class StoredAnswers extends Repository {
       .execute();
   }
 
-  /** Forgets a request that changed nothing; what another one has reserved since stays. */
+  /** Deletes the row of a request that changed nothing; a later reservation by another request stays. */
   async remove({ key_hash, process_id }: Pick<StoredAnswerRow, 'key_hash' | 'process_id'>): Promise<void> {
     await this.db
       .deleteFrom('stored_answers')
@@ -48,7 +48,7 @@ export class StoredAnswers extends Repository {
       .execute();
   }
 
-  /** Removes some that are too old; whether there may be more. */
+  /** Deletes up to `limit` old rows and returns whether there may be more. */
   async prune(before: number, limit: number): Promise<boolean> {
     const old = this.db
       .selectFrom('stored_answers')

@@ -1,20 +1,20 @@
-/** A request with an idempotency key, and its answer once there is one. */
+/** A request with an idempotency key, and its response if complete. */
 export interface StoredAnswerRow {
   /** SHA-256 of the caller, the operation and the key. */
   key_hash: string;
   account_id: string;
-  /** The service process that answers it, and its request: `process/request`. */
+  /** The service process and its request: `process/request`. */
   process_id: string;
   /** SHA-256 of path, query and body. */
   request_hash: string;
   created: number;
-  /** Status and body, encrypted with a key that only the caller can make again; null while it is in progress. */
+  /** Status and body, encrypted with a key that only the caller can derive; null while in progress. */
   sealed_answer: string | null;
 }
 
 export interface StoredAnswerTables {
   stored_answers: StoredAnswerRow;
-  /** One row: written to find out whether anything can be. */
+  /** One row, written to test whether the database accepts writes. */
   write_tries: { id: number; content: Uint8Array };
 }
 

@@ -8,9 +8,8 @@ import { answerLimit, callerNetwork } from '../limits.ts';
 type SharedLimit = Pick<Route, 'operationId'> & { readonly rateLimit?: RateLimit | undefined };
 
 /**
- * How often a caller without a session may try to log in, or to have a mail sent. Tries are counted in the database:
- * by all service processes together, and across restarts. Limits that only spread load are counted by
- * each process (limits.ts).
+ * Limits attempts without a session, such as to log in or to have a mail sent. The database counts them: for all
+ * service processes together, and across restarts. Each process counts limits that only spread load (limits.ts).
  */
 export class SharedLimits {
   readonly #store: Pick<Store, 'spentLimits'>;
@@ -22,7 +21,7 @@ export class SharedLimits {
   }
 
   /**
-   * Takes one try of the address that asks.
+   * Charges one attempt to the requesting address.
    *
    * @throws AppError RATE_LIMITED, with a Retry-After header.
    */
@@ -31,7 +30,7 @@ export class SharedLimits {
   }
 
   /**
-   * Takes one try of a caller who is known by something else.
+   * Charges one attempt to a caller who is identified by other means.
    *
    * @throws AppError RATE_LIMITED
    */

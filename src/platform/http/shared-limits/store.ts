@@ -5,10 +5,10 @@ import type { SpentLimitRow } from './tables.ts';
 /** Allowances that all processes of a database share. */
 export class SpentLimits extends Repository {
   /**
-   * Takes `costMs` of an allowance of `windowMs`, in one statement: of requests at the same moment no two take the
-   * same. What is further off than a window was written by a clock that was ahead, and counts for nothing.
+   * Takes `costMs` of an allowance of `windowMs` in one statement, so that concurrent requests do not share it. Ignores
+   * a value more than a window ahead: a fast clock wrote it.
    *
-   * @returns when the allowance will be whole, and whether it had enough.
+   * @returns when the allowance will be full, and whether it sufficed.
    */
   async take(
     nameHash: string,
@@ -31,7 +31,7 @@ export class SpentLimits extends Repository {
     return { fullAt: left?.full_at ?? now, isTaken: false };
   }
 
-  /** Removes some that are whole again; whether there may be more. */
+  /** Deletes up to `limit` full allowances and returns whether there may be more. */
   async prune(now: number, limit: number): Promise<boolean> {
     const whole = this.db
       .selectFrom('spent_limits')

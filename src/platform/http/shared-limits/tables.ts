@@ -1,8 +1,8 @@
-/** An allowance that is not whole: of one limit, for one caller. */
+/** A partly spent allowance: of one limit, for one caller. */
 export interface SpentLimitRow {
   /** SHA-256 of the limit and the caller: mail addresses of strangers are not stored. */
   name_hash: string;
-  /** When it will be whole again. */
+  /** When it will be full again. */
   full_at: number;
 }
 

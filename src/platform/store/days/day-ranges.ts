@@ -1,24 +1,21 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
-/** Days in UTC, and the stretches of them that have a partition. */
+/** Days in UTC, and the ranges of them that have a partition. */
 
 export const dayMs = 86_400_000;
 
-/** A stretch of time that has a partition. */
+/** A time range that has a partition. */
 export interface DayRange {
   readonly from: number;
   /** Exclusive. */
   readonly to: number;
 }
 
-/** The beginning of the day of an instant, in UTC. */
+/** Returns the beginning of an instant's day, in UTC. */
 export function dayOf(atMs: number): number {
   return Math.floor(atMs / dayMs) * dayMs;
 }
 
-/**
- * Stretches to be added so that there is one for today and for some days from then on. Between two that are
- * there, one is as long as there is room.
- */
+/** Returns the ranges to add so that today and some following days are covered. Existing ranges limit their length. */
 export function missingRanges(
   present: readonly DayRange[],
   now: number,

@@ -4,21 +4,21 @@ import type { Tables } from '../tables.ts';
 import { type DayRange, dayMs, dayOf, missingRanges } from './day-ranges.ts';
 import type { DividedTable } from './divided-table.ts';
 
-/** How many days there are partitions for, after today. */
+/** Number of days after today that have partitions in advance. */
 const aheadDays = 3;
-/** What a change of partitions waits for others, who wait behind it meanwhile. */
+/** Lock timeout of partition changes; other statements queue behind a waiting change. */
 const lockTimeoutMs = 300;
-/** More rows outside of all days than that stay there: they are not moved while reports wait. */
+/** Rows beyond this number stay in the default partition: moving them would block reports. */
 const mostMoved = 50_000;
 
 /** A partition. */
 export interface Part extends DayRange {
   readonly name: string;
-  /** Whether it has what no other one takes, so that nobody can say of when that is. */
+  /** Whether it is the default partition, whose rows may be of any time. */
   readonly isOutside: boolean;
 }
 
-/** A table as partitions by day, on PostgreSQL; elsewhere, and before an older store is converted, there are none. */
+/** The daily partitions of a table on PostgreSQL; other engines, and unconverted older stores, have none. */
 export class Days {
   readonly table: DividedTable;
   protected readonly db: Kysely<Tables>;
@@ -30,12 +30,12 @@ export class Days {
     this.table = table;
   }
 
-  /** Whether this engine has them at all. */
+  /** Whether this engine supports partitions. */
   get areKnown(): boolean {
     return this.#dialect.name === 'postgres';
   }
 
-  /** The partitions, oldest first; none where there is one table for all. */
+  /** Returns the partitions, oldest first; empty if the table is not partitioned. */
   async parts(): Promise<Part[]> {
     if (!this.areKnown) return [];
     const { rows } = await sql<{ name: string; bound: string }>`
@@ -47,7 +47,7 @@ export class Days {
     return rows.map(partOf).sort((one, other) => one.from - other.from);
   }
 
-  /** Whether there are partitions by now. */
+  /** Whether the table is partitioned already. */
   async isDivided(): Promise<boolean> {
     const { rows } =
       await sql`select from pg_class where oid = ${this.table.name}::regclass and relkind = 'p'`.execute(
@@ -56,7 +56,7 @@ export class Days {
     return rows.length > 0;
   }
 
-  /** The tables whose rows are removed one by one: what came before there were days, or is outside of them. */
+  /** Returns the tables whose rows are deleted one by one: the old unpartitioned table and the default partition. */
   async tablesByRow(): Promise<readonly string[]> {
     const parts = await this.parts();
     if (parts.length === 0) return [this.table.name];
@@ -65,7 +65,7 @@ export class Days {
       .map(({ name }) => name);
   }
 
-  /** Makes partitions at once where there are no rows yet, within a transaction. Throws as `add` does. */
+  /** Partitions an empty table at once, within a transaction. Throws as `add` does. */
   async divideEmpty(now: number): Promise<void> {
     if (!this.areKnown || (await this.isDivided()) || (await this.#hasRows())) return;
     await this.#hurry();
@@ -78,28 +78,28 @@ export class Days {
     }
   }
 
-  /** For how many days after today there are partitions; -1 when today has none. */
+  /** Returns the number of days after today that have partitions; -1 if today has none. */
   daysAhead(parts: readonly Part[], now: number): number {
     const [missing] = missingRanges(within(parts), now, { aheadDays: 400, lengthDays: 1 });
     if (!missing) return 400;
     return Math.round((missing.from - dayOf(now)) / dayMs) - 1;
   }
 
-  /** The stretches of time that need a partition now. */
+  /** Returns the time ranges that need a partition now. */
   missing(parts: readonly Part[], now: number, lengthDays: number): DayRange[] {
     return missingRanges(within(parts), now, { aheadDays, lengthDays });
   }
 
   /**
-   * Adds a partition, within a transaction, and moves what came before it. Throws when others hold the table for
-   * longer than they may be made to wait.
+   * Adds a partition within a transaction, and moves rows of its range from the default partition to it. Throws if the
+   * lock is not granted in time.
    *
-   * @returns false where too much would have to be moved: it stays outside of all days.
+   * @returns false if there are too many rows to move: the range stays in the default partition.
    */
   async add(stretch: DayRange): Promise<boolean> {
     const { outside, key } = this.table;
     await this.#hurry();
-    // What rows of that time need; all others are stored meanwhile.
+    // Blocks only rows of uncovered times; all others are stored meanwhile.
     await this.#run(`lock table ${outside} in access exclusive mode`);
     const { rows } = await sql<{ count: number }>`select count(*)::integer as count from (
       select from ${sql.table(outside)} where ${sql.ref(key)} >= ${stretch.from} and ${sql.ref(key)} < ${stretch.to}
@@ -109,12 +109,12 @@ export class Days {
     return true;
   }
 
-  /** Removes a partition with all its rows, within a transaction. Throws as `add` does. */
+  /** Drops a partition with all its rows, within a transaction. Throws as `add` does. */
   async drop(part: Part): Promise<void> {
     await this.changeAtOnce([`drop table ${part.name}`]);
   }
 
-  /** Carries out statements that others wait for, or none where they would have to wait for others. */
+  /** Executes statements that block others; throws if their locks are not granted in time. */
   protected async changeAtOnce(statements: readonly string[]): Promise<void> {
     await this.#hurry();
     for (const statement of statements) await this.#run(statement);

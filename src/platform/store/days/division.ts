@@ -1,20 +1,20 @@
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import type pg from 'pg';
 
-/** Any number that other programs on the same database are unlikely to use for an advisory lock. */
+/** An arbitrary advisory-lock number that other programs on the same database are unlikely to use. */
 const divisionLock = 7_425_381_002;
 const lockTimeoutMs = 300;
 const lockNotAvailable = '55P03';
 
-/** Takes the right to convert a table, for as long as the connection lasts; false while another process has it. */
+/** Acquires the right to convert a table for the lifetime of the connection; false while another process holds it. */
 export async function takeTurn(client: pg.Client): Promise<boolean> {
-  // A process that was killed leaves a statement behind that nobody waits for.
+  // A killed process leaves a running statement behind; the server cancels it.
   await client.query(`set client_connection_check_interval = '1s'`);
   const lock = await client.query('select pg_try_advisory_lock($1) as held', [divisionLock]);
   return lock.rows[0]?.held === true;
 }
 
-/** Carries out statements that nobody may meet, in one transaction; false where others hold the table for too long. */
+/** Executes statements in one exclusive transaction; false if the lock is not granted in time. */
 export async function briefly(
   client: pg.Client,
   table: 'results' | 'runs',

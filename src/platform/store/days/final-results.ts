@@ -5,7 +5,7 @@ import type { Tables } from '../tables.ts';
 
 type Column = keyof Tables['results'];
 
-/** What of a run says when its result was stored. */
+/** Columns of a run that date its result. */
 interface Ended {
   readonly id: string;
   readonly state: string;
@@ -14,12 +14,12 @@ interface Ended {
   readonly last_result_id: string | null;
 }
 
-/** By how much clocks may have been set between the attempts of a run; else its result is looked for in all days. */
+/** Tolerance for clock changes between the attempts of a run; beyond it, all days are searched. */
 const slackMs = 24 * 3_600_000;
 
 /**
- * Columns of the final results of runs, by the ids of the runs: in a statement of its own, which says of when they
- * are. Joined to the runs, results that are partitions by day would be looked for in every day there is.
+ * Returns columns of the final results of runs by run id, with a separate statement that restricts the time. A join
+ * with the runs would search every daily partition of the results.
  */
 export async function finalResultsOf<const Name extends Column>(
   db: Kysely<Tables>,
@@ -41,7 +41,7 @@ export async function finalResultsOf<const Name extends Column>(
           some.map(({ id }) => id),
         ),
       )
-      // Written out, so that the partial index of final results is used.
+      // A literal, so that the planner uses the partial index of final results.
       .where('result_type', '=', sql.lit('FINAL' as const))
       .where('created', '>=', from)
       .where('created', '<=', to)
@@ -59,7 +59,7 @@ export async function finalResultsOf<const Name extends Column>(
   return found;
 }
 
-/** From the earliest instant of some runs to the latest; of runs that ended at once, their ends. */
+/** Returns the earliest and latest instants of the runs; of runs without attempts, only the end counts. */
 function spanOf(runs: readonly Ended[]): readonly [number, number] {
   const instants = runs.flatMap((run) => {
     const ended = run.ended ?? 0;

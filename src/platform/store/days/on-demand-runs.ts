@@ -9,12 +9,12 @@ const columns = [
 ] as const;
 export type OnDemandRun = Pick<Tables['runs'], (typeof columns)[number]>;
 
-/** Checks that people or programs have run this often in the time looked at: the newest runs are known. */
+/** Maximum number of sessions; for checks that run on demand more often, only the newest runs are returned. */
 const mostRuns = 2_000;
 
 /**
- * Runs of checks that somebody asked for, newest first. They are no part of the schedule, and so of no availability. There
- * are few of them, and they are found by their sessions: the ledger has no order of them.
+ * Returns on-demand runs of checks, newest first. They are not part of the schedule, and thus not of availability.
+ * There are few, and they are found by their sessions: the ledger has no index in this order.
  *
  * @param since sessions that began at or after it.
  */
@@ -44,7 +44,7 @@ export async function onDemandRuns(
   return runs;
 }
 
-/** The final results of such runs, by their ids. */
+/** Returns the ids of the final results of such runs. */
 export async function onDemandResultIds(
   db: Kysely<Tables>,
   dialect: Dialect,

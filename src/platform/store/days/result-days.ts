@@ -5,13 +5,13 @@ import { Days, type Part } from './days.ts';
 import { isUnfinished } from './ended-day.ts';
 import { resultTables } from './result-tables.ts';
 
-/** Results as partitions by the day they were stored on. */
+/** Results in daily partitions by their time of storage. */
 export class ResultDays extends Days {
   constructor(db: Kysely<Tables>, dialect: Dialect) {
     super(db, dialect, resultTables);
   }
 
-  /** Whether analytics have yet to take results of a partition, or a run on its way may need one of them. */
+  /** Whether analytics have not yet processed results of a partition, or a run in progress may need one of them. */
   async isNeeded(part: Part): Promise<boolean> {
     const table = sql.table(part.name);
     const { rows: unsealed } = await sql`
@@ -28,7 +28,7 @@ export class ResultDays extends Days {
     return tried.length > 0;
   }
 
-  /** The ids of up to `limit` results of a partition that have artifacts. */
+  /** Returns the ids of up to `limit` results of a partition that have artifacts. */
   async withArtifacts(part: Part, limit: number): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select distinct part.id from artifacts join ${sql.table(part.name)} as part on part.id = artifacts.result_id
@@ -36,7 +36,7 @@ export class ResultDays extends Days {
     return rows.map(({ id }) => id);
   }
 
-  /** How far an index of the results is built, where one is. */
+  /** Returns the progress of an index build on the results, if one is in progress. */
   async buildProgress(): Promise<{ readonly phase: string; readonly percent: number } | undefined> {
     const { rows } = await sql<{ phase: string; percent: number }>`
       select phase, (100 * greatest(blocks_done::double precision / nullif(blocks_total, 0),

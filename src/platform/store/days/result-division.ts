@@ -5,19 +5,18 @@ import { briefly, takeTurn } from './division.ts';
 import { checkOf, instantOf, keysOfPartition, resultTables, takingResultsBefore } from './result-tables.ts';
 
 /**
- * How many days, the present one counted, stay in the table of before. From the moment that is said to the end of the work no later
- * results can be stored, and the process that does the work may be killed and come back after a weekend.
+ * Number of days, including today, that stay in the old table. Between the constraint and the end of the work no later
+ * results can be stored, and the converting process may be killed and resume after a weekend.
  */
 const beginAfterDays = 7;
 
 /**
- * Makes partitions of a table of results that has rows, while the service goes on: two indexes are built and one
- * condition is proven without holding anybody up, and a transaction of milliseconds puts the table under a new
- * one. Each step looks at what is there, so that the next one goes on from any instant at which the last
- * was killed.
+ * Partitions a non-empty table of results while the service runs: it builds two indexes and validates one constraint
+ * without blocking, and a transaction of milliseconds attaches the table to a new one. Each step checks the current
+ * state, so that the work resumes after a kill at any instant.
  *
- * @param client a connection of its own, whose statements may take as long as they do.
- * @returns false while another process is at it, or others use the table for too long: to be tried again.
+ * @param client a separate connection, whose statements may take any time.
+ * @returns false while another process converts or locks are held too long: to be retried.
  */
 export async function divideResults(client: pg.Client, now: number, logger: Logger): Promise<boolean> {
   if (!(await takeTurn(client))) return false;
@@ -49,7 +48,7 @@ async function buildKey(
     [name],
   );
   if (rows[0]?.indisvalid === true) return;
-  // One that was not built to its end.
+  // Left by an interrupted build.
   if (rows[0]) await client.query(`drop index concurrently ${name}`);
   const startedMs = performance.now();
   logger.info({ index: name }, 'results become partitions by day: building an index');
@@ -58,7 +57,7 @@ async function buildKey(
   logger.info({ index: name, tookMs }, 'results become partitions by day: built an index');
 }
 
-/** Up to when the table without days has all results, once that is proven; undefined where nobody lets us. */
+/** Returns the validated upper time bound of the unpartitioned table; undefined if the lock was not granted. */
 async function proveUntil(client: pg.Client, now: number, logger: Logger): Promise<number | undefined> {
   const { rows } = await client.query(
     `select conname, convalidated from pg_constraint
@@ -66,7 +65,7 @@ async function proveUntil(client: pg.Client, now: number, logger: Logger): Promi
   );
   let until = rows[0] ? instantOf(rows[0].conname) : undefined;
   if (until !== undefined && until < now + dayMs) {
-    // Left by one that was killed long ago. What is stored must not meet it.
+    // Left by a process that was killed long ago. New results must not violate it.
     if (!(await briefly(client, 'results', [`alter table results drop constraint ${checkOf(until)}`])))
       return undefined;
     until = undefined;

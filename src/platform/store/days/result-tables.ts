@@ -2,14 +2,13 @@ import { nameOf } from './day-ranges.ts';
 import { type DividedTable, taking, vacuumedOften } from './divided-table.ts';
 
 /**
- * The statements that make results partitions by the day they were stored on (PostgreSQL). The key is `created`: lists,
- * analytics and retention go by it. What keeps a run from having two final results is the row of the run, which ends
- * once; see ADR 39.
+ * The statements that partition results by the day of their storage (PostgreSQL). The key is `created`, which lists,
+ * analytics and retention use. The row of the run, which ends once, prevents a second final result; see ADR 39.
  */
 
 const before = 'results_before';
 
-/** The unique indexes a table without days needs before it becomes a partition. */
+/** The unique indexes that an unpartitioned table needs before it becomes a partition. */
 export const keysOfPartition = [
   { name: 'results_before_key', on: '(id, created)' },
   { name: 'results_before_final', on: `(run_id, created) where result_type = 'FINAL'` },
@@ -44,7 +43,7 @@ export const resultTables: DividedTable = {
   },
 };
 
-/** Takes the table of before as the partition of everything before an instant; its keys were built before. */
+/** Attaches the old table as the partition of everything before an instant; its keys were built beforehand. */
 export function takingResultsBefore(until: number): string[] {
   return [
     `alter table ${before} add constraint ${before}_pkey primary key using index results_before_key`,
@@ -53,12 +52,12 @@ export function takingResultsBefore(until: number): string[] {
   ];
 }
 
-/** The name of the constraint that says so of the table of before. */
+/** Name of the constraint with the upper time bound of the old table. */
 export function checkOf(until: number): string {
   return `results_until_${until}`;
 }
 
-/** The instant in the name of such a constraint. */
+/** Returns the instant in the name of such a constraint. */
 export function instantOf(constraint: string): number {
   return Number(/^results_until_(\d+)$/.exec(constraint)?.[1]);
 }

@@ -5,13 +5,13 @@ import { Days, type Part } from './days.ts';
 import { notEnded } from './ended-day.ts';
 import { droppingRunsBefore, runTables } from './run-tables.ts';
 
-/** Runs on their way in a small table, and those that ended as partitions by the day of their end. */
+/** Runs in progress in a small table, and ended runs in daily partitions. */
 export class RunDays extends Days {
   constructor(db: Kysely<Tables>, dialect: Dialect) {
     super(db, dialect, runTables);
   }
 
-  /** The partitions that may go in whole: days that ended before an instant, and what came before days once it is empty. */
+  /** Returns the partitions that may be dropped: days that ended before an instant, and the old table once empty. */
   async due(before: number): Promise<Part[]> {
     const parts = (await this.parts()).filter((part) => !part.isOutside);
     const days = parts.filter(({ from, to }) => from > notEnded && to <= before);

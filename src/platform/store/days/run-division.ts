@@ -8,17 +8,16 @@ import { beforeCheck, runTables, takingRunsBefore } from './run-tables.ts';
 const aheadDays = 3;
 
 /**
- * Parts runs on their way from those that ended, in a table of runs that has both, while the service goes on: the
- * condition under which the table becomes a partition holds from the migration on (a trigger sees to it), is proven
- * without holding anybody up, and a transaction of milliseconds puts the table under a new one. Runs that are on their way then
- * leave it when they end. Each step looks at what is there, so that the next one goes on from any instant at which
- * the last was killed.
+ * Separates runs in progress from ended ones, in an unpartitioned table of runs, while the service runs: the constraint
+ * under which the table becomes a partition holds since the migration (a trigger ensures it), is validated without
+ * blocking, and a transaction of milliseconds attaches the table to a new one. Runs that are in progress at that time
+ * leave it when they end. Each step checks the current state, so that the work resumes after a kill at any instant.
  *
- * Builds before insert runs by a unique key that no table of partitions can have. So nothing is done as long as one is
+ * Older builds insert runs by a unique key that no partitioned table can have. So nothing is done while one is
  * connected.
  *
- * @param client a connection of its own, whose statements may take as long as they do.
- * @returns false while another process is at it, or others use the table for too long: to be tried again.
+ * @param client a separate connection, whose statements may take any time.
+ * @returns false while another process converts or locks are held too long: to be retried.
  */
 export async function divideRuns(
   client: pg.Client,

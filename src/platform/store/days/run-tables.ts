@@ -2,21 +2,20 @@ import { nameOf } from './day-ranges.ts';
 import { type DividedTable, taking, vacuumedOften } from './divided-table.ts';
 
 /**
- * The statements that part runs on their way from those that ended (PostgreSQL). The key is `ended_day`, which the
- * statement that ends a run writes with its end: PostgreSQL moves the row from the small table to that of the day.
- * See ADR 42.
+ * The statements that separate runs in progress from ended ones (PostgreSQL). The key is `ended_day`, written by the
+ * statement that ends a run: PostgreSQL moves the row from the small table to that of the day. See ADR 42.
  */
 
 const before = 'runs_before';
 const live = 'runs_live';
 const outside = 'runs_outside';
 
-/** What the table of before is proven to fulfil, so that it is taken as a partition without being read. */
+/** The validated constraint of the old table, which lets it become a partition without a scan. */
 export const beforeCheck = { name: 'runs_before_days', condition: 'ended_day < 0' } as const;
-/** Keeps `ended_day` of a table without days at what that condition says. */
+/** Keeps `ended_day` of an unpartitioned table within that constraint. */
 export const beforeTrigger = 'runs_before_days';
 
-/** Sets from which value on the table of those on their way has runs. */
+/** Sets the lower bound of the partition of runs in progress. */
 function boundingLive(from: string): string[] {
   return [
     `alter table runs detach partition ${live}`,
@@ -24,7 +23,7 @@ function boundingLive(from: string): string[] {
   ];
 }
 
-/** What finds a run that ended: by its id, its slot, its end, or its session. */
+/** The lookup indexes of ended runs: by id, slot, end, and session. */
 function indexesOfEnded(table: string): string[] {
   return [
     `create unique index ${table}_by_id on ${table} (id)`,
@@ -73,7 +72,7 @@ export const runTables: DividedTable = {
   },
 };
 
-/** Takes the table of before as a partition of its own, with its indexes; its condition was proven before. */
+/** Attaches the old table as a separate partition, with its indexes; its constraint was validated beforehand. */
 export const takingRunsBefore = [
   ...boundingLive('0'),
   `alter table runs attach partition ${before} for values from (minvalue) to (0)`,
@@ -81,7 +80,7 @@ export const takingRunsBefore = [
 ];
 
 /**
- * Removes the table of before, once it is empty. Those on their way take its place: a condition that includes runs of before
- * then means one table, not two.
+ * Drops the old table once it is empty. The partition of runs in progress takes over its range: a condition that
+ * includes older runs then means one table, not two.
  */
 export const droppingRunsBefore = [`drop table ${before}`, ...boundingLive('minvalue')];

@@ -1,8 +1,8 @@
 /**
- * What details of runs have in common: field names, and values that most of them hold. Compression refers to it
- * instead of storing it with each detail; reading it in costs a little each time, so there is one for each kind
- * of check. Rows refer to them for as long as they are kept, so they never change; a better one would be one more
- * format (packed-detail.ts). What is frequent is at the end.
+ * Content that details of runs share: field names, and common values. Compression refers to the dictionary instead of
+ * storing it with each detail; loading it costs a little each time, so each kind of check has its own. Stored rows
+ * refer to it, so it never changes; a better one would be a new format (packed-detail.ts). Frequent content is at the
+ * end.
  */
 export const detailDictionaries = {
   network: text([

@@ -4,15 +4,15 @@ import { storedJson } from '../stored-json.ts';
 
 const read = storedJson('results.failure_details', FailureDetails);
 
-/** What is stored of a failure. */
+/** Stored columns of a failure. */
 export interface StoredFailure {
   readonly code: string | null;
   readonly message: string | null;
-  /** As JSON; null where its agent did not report any. */
+  /** JSON; null if the agent reported none. */
   readonly failure_details: string | null;
 }
 
-/** The facts of a stored failure; those of an older agent are read from its message. */
+/** Returns the facts of a stored failure; those of an older agent are parsed from its message. */
 export function failureDetails({ code, message, failure_details: stored }: StoredFailure): FailureDetails {
   if (stored !== null) return read(stored);
   return code === null ? {} : detailsOfOlderAgent(code, message ?? '');

@@ -8,34 +8,31 @@ import { detailDictionaries } from './dictionary.ts';
 export interface DetailedRow {
   readonly check_type: string;
   readonly detail: string | null;
-  /** There was a detail, and the service is set up to leave those of such runs out. */
+  /** Whether a detail existed that the service omits by configuration. */
   readonly is_detail_left_out?: boolean;
 }
 
-/** A row as it is stored: its detail is compressed, or left out. Rows of older builds have it as JSON. */
+/** A row in its stored form: with a compressed or omitted detail. Rows of older builds have it as JSON. */
 export type PackedRow<Row extends DetailedRow> = Omit<Row, 'is_detail_left_out'> & {
-  /** Empty where the detail was left out by intent; null where there is none, or where it is in `detail`. */
+  /** Empty if the detail was omitted by configuration; null if it is absent or stored in `detail`. */
   packed_detail: Uint8Array | null;
 };
 
-/** The first byte says how the rest came about: what is stored can be read by every later build. */
+/** The first byte is the format of the rest: every later build can read stored details. */
 const formats = { http: 1, network: 2 } as const;
 type Format = keyof typeof formats;
 const formatNames = new Map<number | undefined, Format>([
   [formats.http, 'http'],
   [formats.network, 'network'],
 ]);
-/** Shorter ones cost more to pack than they take. */
+/** Shorter details cost more to compress than they save. */
 const smallestBytes = 200;
 const leftOut = new Uint8Array(0);
 
-/** Stored results whose details were not left out. */
+/** Matches stored results whose details were not omitted. */
 export const isWhole: RawBuilder<boolean> = sql<boolean>`coalesce(length(packed_detail), 1) > 0`;
 
-/**
- * Small tables: most details are a few kilobytes, and clearing the tables would cost more than compressing does.
- * Large ones look back further.
- */
+/** Window sizes: most details are a few kilobytes, and clearing large tables would cost more than compressing them. */
 function options(format: Format, bytes: number) {
   return {
     dictionary: detailDictionaries[format],
@@ -47,7 +44,7 @@ function options(format: Format, bytes: number) {
   };
 }
 
-/** The row of a result as it is stored. */
+/** Converts a result to its stored form. */
 export function packRow<Row extends DetailedRow>(row: Row): PackedRow<Row> {
   const { is_detail_left_out: isLeftOut, ...rest } = row;
   if (isLeftOut) return { ...rest, detail: null, packed_detail: leftOut };
@@ -56,7 +53,7 @@ export function packRow<Row extends DetailedRow>(row: Row): PackedRow<Row> {
   return { ...rest, detail: null, packed_detail: packDetail(detail, formatOf(row.check_type)) };
 }
 
-/** A stored row as the service knows it. */
+/** Converts a stored row to a result. */
 export function unpackRow<Row extends DetailedRow>(stored: PackedRow<Row>): Row {
   const { packed_detail: packed, ...rest } = stored;
   const { detail, isLeftOut } = unpackDetail(stored);
@@ -64,7 +61,7 @@ export function unpackRow<Row extends DetailedRow>(stored: PackedRow<Row>): Row 
   return { ...rest, detail, ...(isLeftOut ? { is_detail_left_out: true } : {}) } as unknown as Row;
 }
 
-/** The detail of a stored row. */
+/** Returns the detail of a stored row. */
 export function unpackDetail({
   detail,
   packed_detail: packed,

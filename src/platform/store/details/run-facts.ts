@@ -4,12 +4,12 @@ import { storedValue } from '../stored-json.ts';
 
 const read = storedValue<object>('results.detail', {});
 
-/** What a stored detail says, whatever its type; nothing where this build does not understand it. */
+/** Returns the facts of a stored detail of any type; none if this build cannot parse it. */
 export function storedFacts(checkType: string, detail: string | null): RunFacts {
   return detail === null ? noFacts : factsOf(checkType, read(detail));
 }
 
-/** The same of a detail that was read. */
+/** The same for a parsed detail. */
 export function factsOf(checkType: string, detail: unknown): RunFacts {
   const type = findCheckType(checkType);
   if (!type?.facts || detail === null) return noFacts;

@@ -5,7 +5,7 @@ import type { Dialect } from './dialect.ts';
 import { isBehind, type Page, readPage } from './queries.ts';
 import { Repository } from './repository.ts';
 
-/** The columns that every table of rows of accounts has. */
+/** The columns of every table whose rows belong to accounts. */
 export interface AccountRow {
   account_id: string;
   created: number;
@@ -14,28 +14,28 @@ export interface AccountRow {
 /** A table of rows that belong to accounts. */
 export interface AccountTableShape<Name extends string, Row, Key extends keyof Row & string, Stored> {
   readonly name: Name;
-  /** The column that tells one row of an account from another, and is named in paths. */
+  /** The column that identifies a row within its account, and appears in paths. */
   readonly key: Key;
-  /** The order of lists; newest first when absent. */
+  /** The order of lists; newest first if absent. */
   readonly order?: readonly Order<Row>[];
-  /** A row as its users know it. */
+  /** Converts a row to the form that callers use. */
   readonly read: (row: Selectable<Row>) => Stored;
 }
 
 type Order<Row> = readonly [column: keyof Row & string, direction: 'asc' | 'desc'];
 
-/** What tells one row of an account from another. */
+/** The key type of a row within its account. */
 type KeyOf<Row, Key extends keyof Row & string> = SelectType<Row[Key]> & (string | number);
 
-/** Which row is changed, and the columns that change. */
+/** The key of a row and its changed columns. */
 export type ChangedRow<Row, Key extends keyof Row & string> = { account_id: string } & {
   [Column in Key]: KeyOf<Row, Key>;
 } & Omit<Updateable<Row>, Key | 'account_id'>;
 
-/** The tables as this class sees them: of any name, and with any columns. */
+/** The tables as this class treats them: with any name and any columns. */
 type AnyTables = Record<string, Record<string, unknown>>;
 
-/** The rows of a table that belong to accounts, found by the account and their key. */
+/** Rows that belong to accounts, found by the account and their key. */
 export class AccountTable<
   Name extends string,
   Row extends AccountRow,
@@ -64,8 +64,8 @@ export class AccountTable<
   }
 
   /**
-   * Changes the columns that are given of the row with this account and key; undefined when there is none.
-   * Ids never change. Fails with a unique violation when a value that has to be unique is taken.
+   * Changes the given columns of the row with this account and key; undefined if the row does not exist. Ids never
+   * change. Fails with a unique violation when a unique value is taken.
    */
   async update(row: ChangedRow<Row, Key>): Promise<Stored | undefined> {
     const { id: _, account_id, [this.#key]: key, ...changes }: Record<string, unknown> = row;
@@ -79,7 +79,7 @@ export class AccountTable<
     return changed && this.#read(changed);
   }
 
-  /** Whether there was such a row. */
+  /** Returns whether the row existed. */
   async delete(accountId: string, key: KeyOf<Row, Key>): Promise<boolean> {
     const done = await this.#tables
       .deleteFrom(this.#name)
@@ -94,13 +94,13 @@ export class AccountTable<
     return row && this.#read(row);
   }
 
-  /** The same, keeping other transactions from changing or deleting it until this one ends. */
+  /** The same, locking the row against changes and deletion until this transaction ends. */
   async findForUpdate(accountId: string, key: KeyOf<Row, Key>): Promise<Stored | undefined> {
     const row = await this.#one(accountId, key).modifyEnd(this.dialect.forUpdate).executeTakeFirst();
     return row && this.#read(row);
   }
 
-  /** Keeps rows of an account as they are until the transaction ends; others may do so at the same time. */
+  /** Locks rows of an account against changes until the transaction ends; several transactions may do so at once. */
   async keep(accountId: string, keys: readonly KeyOf<Row, Key>[]): Promise<void> {
     if (keys.length === 0) return;
     await this.#tables
@@ -113,13 +113,13 @@ export class AccountTable<
       .execute();
   }
 
-  /** A page of an account's rows. */
+  /** Returns a page of an account's rows. */
   async list(accountId: string, page: Page): Promise<{ total: number; rows: Stored[] }> {
     const { total, rows } = await readPage(this.#ordered().where('account_id', '=', accountId), page);
     return { total, rows: rows.map((row) => this.#read(row)) };
   }
 
-  /** An account's rows, newest first, from behind a cursor; all of them without a limit. */
+  /** Returns an account's rows, newest first, from behind a cursor; all of them without a limit. */
   async listBehind(accountId: string, limit?: number, cursor?: Cursor): Promise<Stored[]> {
     let query = this.#ordered().where('account_id', '=', accountId);
     if (cursor) query = query.where(isBehind(cursor));
@@ -127,7 +127,7 @@ export class AccountTable<
     return (await query.execute()).map((row) => this.#read(row));
   }
 
-  /** All rows of some accounts, in the order of lists. */
+  /** Returns all rows of the accounts, in list order. */
   async ofAccounts(accountIds: readonly string[]): Promise<Stored[]> {
     if (accountIds.length === 0) return [];
     const query = this.#ordered().where(this.dialect.inList('account_id', accountIds));
@@ -174,10 +174,9 @@ type ClassOf<Row extends AccountRow, Stored extends object> = <
 ) => TableClass<AccountTable<Name, Row, Key, Stored>>;
 
 /**
- * The repository class of a table, for what it is enough for and for others to extend:
- * `accountTable<NoteRow>()({ name: 'notes', key: 'id' })`.
+ * Returns the repository class of a table, to use or extend: `accountTable<NoteRow>()({ name: 'notes', key: 'id' })`.
  *
- * @param read makes of a row what its users know; they know the row itself when it is absent.
+ * @param read converts a row to the form that callers use; the row itself by default.
  */
 export function accountTable<Row extends AccountRow>(): ClassOf<Row, Selectable<Row>>;
 export function accountTable<Row extends AccountRow, Stored extends object>(

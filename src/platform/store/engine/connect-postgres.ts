@@ -11,7 +11,7 @@ import { type ReplicaObserver, ReplicaPool } from './postgres/replica-pool.ts';
 import { applicationName } from './queries.ts';
 import { PatientPool } from './server-room.ts';
 
-/** How long a reader waits for a copy of the database; what it reads is in the database itself, too. */
+/** How long a reader waits for the replica before it reads from the primary. */
 const replicaWaitMs = 1_000;
 const bigintOid = 20;
 const jsonOid = 114;
@@ -24,22 +24,22 @@ const parsers = new Map<number, (text: string) => unknown>([
 
 const serverTimeouts = {
   statement_timeout: 30_000,
-  // A process that is stopped in the middle of a transaction must not keep its locks from all others.
+  // A process that stops in the middle of a transaction must not keep its locks.
   idle_in_transaction_session_timeout: 10_000,
 } as const;
 
 export interface PostgresOptions {
   readonly databaseUrl: string;
-  /** Where the database itself is, when a pooler in transaction mode is at `databaseUrl`. */
+  /** Address of the database itself, if `databaseUrl` is a pooler in transaction mode. */
   readonly directUrl?: string | undefined;
-  /** A copy for reads that may be some seconds old. */
+  /** A replica for reads that may be some seconds old. */
   readonly replica?: { readonly url: string; readonly observer: ReplicaObserver } | undefined;
-  /** Hears of idle connections that broke. */
+  /** Called for idle connections that broke. */
   readonly onPoolError: (error: Error) => void;
-  /** Hears of statements that failed. */
+  /** Called for statements that failed. */
   readonly onFailed?: (error: Error) => void;
   readonly maxConnections?: number | undefined;
-  /** Hears of each connection that is about to be used. */
+  /** Called for each connection about to be used. */
   readonly onAcquired?: ((client: pg.PoolClient) => void) | undefined;
 }
 
@@ -62,15 +62,15 @@ export function connectPostgres(options: PostgresOptions): Connection {
       ...(isPooled ? {} : serverTimeouts),
       Client: servers.clientClass(),
       max: maxConnections,
-      // Analytics has one connection: a server that is full would not give it another.
+      // Analytics keeps its single connection: a full server would not grant another.
       ...(maxConnections === 1 ? { idleTimeoutMillis: 0 } : {}),
-      // Later than the server's: what the server ends leaves a connection that can roll back and go on.
+      // Later than the server's: after the server's timeout, the connection can roll back and continue.
       query_timeout: 35_000,
     });
     pool.on('error', onPoolError);
     if (options.onAcquired) pool.on('acquire', options.onAcquired);
-    // The pool listens to idle connections only. One that breaks while it is in use fails its query, and must
-    // not, as an error event nobody hears, end the process.
+    // The pool handles errors of idle connections only. A broken connection in use fails its query; without this
+    // listener its error event would end the process.
     pool.on('connect', (client) => client.on('error', () => undefined));
     return pool;
   };
@@ -108,7 +108,7 @@ export function connectPostgres(options: PostgresOptions): Connection {
     }),
     ...(readers ? { readers: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readers }) }) } : {}),
     dialect: postgresSql,
-    // A pooler has limits of its own, which no query tells.
+    // A pooler has its own limits, which no query reveals.
     ...(isPooled ? {} : { limitPool }),
     turns,
     hosts: isPooled ? new PostgresHosts(directUrl, clientConfig) : hosts,

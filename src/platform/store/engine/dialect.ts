@@ -28,67 +28,64 @@ export type ColumnTypes<Row> = {
   readonly [Column in keyof Row]: ColumnType;
 };
 
-/** A statement whose rows nobody reads. */
+/** A statement whose rows are not read. */
 export interface Change extends OperationNodeSource {
   execute(): Promise<unknown>;
 }
 
-/** All that differs between the two engines. No other file knows which one it talks to. */
+/** All differences between the two engines. No other file knows which engine it uses. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
-  /** Type of columns that hold JSON. They are read as text on both engines. */
+  /** Type of columns that hold JSON. Both engines return them as text. */
   readonly jsonColumn: 'text' | 'json';
   /** Type of columns that hold an instant by the database's own clock. */
   readonly instantColumn: 'bigint' | 'timestamptz';
-  /** The type of a primary key that the database counts up and never gives twice. */
+  /** Type of a primary key that the database increments and never reuses. */
   readonly serialKey: string;
   /** Type of columns that hold bytes. */
   readonly blobColumn: 'blob' | 'bytea';
-  /** The end of a select whose rows this transaction will change. */
+  /** Suffix of a select whose rows this transaction will change. */
   readonly forUpdate: RawBuilder<unknown>;
-  /** The same, passing over rows that another process has locked. */
+  /** The same, skipping rows that another process has locked. */
   readonly forUpdateSkipLocked: RawBuilder<unknown>;
-  /** Ends a select whose rows other transactions may read and share, and not change until this one ends. */
+  /** Suffix of a select whose rows other transactions may read and share, but not change until this one ends. */
   readonly forShare: RawBuilder<unknown>;
-  /** How many rows one statement of the background removes: on SQLite everybody waits for it. */
+  /** Rows that one background statement deletes: on SQLite all other statements wait for it. */
   readonly rowsPerRemoval: number;
   /**
-   * `column in (values of a query)`. Where rows are locked, the whole query runs, and locks its rows in its
-   * own order, before the statement touches the first one: two statements that lock in one order cannot wait
-   * for each other.
+   * `column in (values of a query)`. On engines with row locks, the whole query runs first and locks its rows in its
+   * own order before the statement touches any: statements with the same lock order cannot deadlock.
    */
   inLocked(column: string, query: Expression<unknown>): RawBuilder<boolean>;
-  /** Whether rows are locked one by one. Where they are not, an order for locking would only cost an index. */
+  /** Whether rows are locked one by one. Otherwise a lock order would only cost an index. */
   readonly locksRows: boolean;
-  /** Keeps two processes from migrating, or creating the first account, at the same time. */
+  /** Prevents concurrent migrations, and concurrent creation of the first account. */
   lockSchema(transaction: Kysely<Tables>): Promise<void>;
-  /** When the oldest transaction of the service's processes began; null where there is none. */
+  /** Start of the oldest transaction of the service's processes; null if no transaction is open. */
   oldestTransactionMs(db: Kysely<Tables>): Promise<number | null>;
-  /** Fails when the database does not answer, or would take no writes. */
+  /** Fails when the database does not respond, or would refuse writes. */
   ping(db: Kysely<Tables>): Promise<void>;
   /**
-   * Gives disk space of removed rows back to the file system, a few megabytes at a time; whether there may be
-   * more. PostgreSQL does so by itself.
+   * Returns disk space of deleted rows to the file system, a few megabytes at a time, and whether there may be more.
+   * PostgreSQL does so by itself.
    */
   giveBackSpace(db: Kysely<Tables>): Promise<boolean>;
   /**
-   * Makes it possible to give space back in a database that was made without, if it is small enough to be
-   * written anew now; false when it is not.
+   * Enables the return of space in a database created without it; false if the database is too large to rewrite now.
    */
   allowGivingBack(db: Kysely<Tables>): Promise<boolean>;
-  /** Writes the database anew where deleted content would stay readable in its file. */
+  /** Rewrites the database where deleted content would stay readable in its file. */
   forgetDeleted(db: Kysely<Tables>): Promise<void>;
   /** `column in (values)` with one parameter, so that the statement is the same for any number of values. */
   inList(column: string, values: readonly string[]): RawBuilder<boolean>;
-  /** Rows in portions that one insert takes. */
+  /** Splits rows into batches for one insert each. */
   portions<Row>(rows: readonly Row[]): Iterable<readonly Row[]>;
   /**
-   * The rows of an insert. PostgreSQL gets an array for each column, not a parameter for each value: the
-   * statement is short and the same for any number of rows, where reading and planning a long one would cost
-   * more than the rows do.
+   * Adds rows to an insert. PostgreSQL gets an array per column, not a parameter per value: the statement is short and
+   * the same for any number of rows, while parsing and planning a long one would cost more than the rows.
    *
-   * @param unless leaves out rows, which it calls `fresh`: on PostgreSQL, where a table may be partitions and no
-   *   unique key holds over them.
+   * @param unless excludes rows, which it calls `fresh`: on PostgreSQL, where a partitioned table has no unique key
+   *   across its partitions.
    */
   rows<Table extends keyof Tables>(
     insert: InsertQueryBuilder<Tables, Table, InsertResult>,
@@ -96,14 +93,11 @@ export interface Dialect {
     rows: readonly Tables[Table][],
     unless?: RawBuilder<boolean>,
   ): InsertQueryBuilder<Tables, Table, InsertResult>;
-  /**
-   * Carries out changes of which none depends on another. PostgreSQL gets them as one statement: each one more
-   * costs a way there and back.
-   */
+  /** Executes independent changes. PostgreSQL gets them as one statement, which saves round trips. */
   together(db: Kysely<Tables>, changes: readonly Change[]): Promise<void>;
   /**
-   * The rows of a query for each of some texts, one after the other. PostgreSQL plans it once: with partitions, planning
-   * one for each would take longer than the rows do.
+   * Returns the rows of a query for each of several texts, in order. PostgreSQL plans it once: with partitions,
+   * planning one query per text would take longer than the rows do.
    */
   forEach<Row>(
     db: Kysely<Tables>,
@@ -115,7 +109,7 @@ export interface Dialect {
     columns: readonly [string, string],
     pairs: readonly (readonly [string, number])[],
   ): RawBuilder<unknown>;
-  /** The numbers of a group that fulfil a condition, as a text that is a JSON list. */
+  /** Aggregates the numbers of a group that meet a condition to a JSON list, as text. */
   jsonArray(number: RawBuilder<unknown>, condition: RawBuilder<unknown>): RawBuilder<string>;
   /** `(text column, integer column) in (pairs)`. */
   inPairs(
@@ -126,7 +120,7 @@ export interface Dialect {
 
 const nothing = sql``;
 
-/** Free pages that stay: they are used again within the hour. */
+/** Free pages to keep: they are reused within the hour. */
 const keptFreePages = 2_000;
 /** 2 MB: a step takes milliseconds. */
 const pagesPerStep = 500;
@@ -150,7 +144,7 @@ const sqliteSql: Dialect = {
   locksRows: false,
   forUpdateSkipLocked: nothing,
   forShare: nothing,
-  // BEGIN IMMEDIATE holds the one write lock already.
+  // BEGIN IMMEDIATE already holds the single write lock.
   lockSchema: async () => undefined,
   // One connection writes, one transaction after the other.
   oldestTransactionMs: async () => null,
@@ -160,7 +154,7 @@ const sqliteSql: Dialect = {
   giveBackSpace: async (db) => {
     if ((await pragma(db, 'freelist_count')) <= keptFreePages) return false;
     await sql`pragma incremental_vacuum(${sql.lit(pagesPerStep)})`.execute(db);
-    // Where the file cannot shrink, nothing has changed, and nothing is tried again at once.
+    // If the file cannot shrink, nothing has changed, and an immediate retry is pointless.
     return (await pragma(db, 'auto_vacuum')) !== 0 && (await pragma(db, 'freelist_count')) > keptFreePages;
   },
   allowGivingBack: async (db) => {
@@ -201,7 +195,7 @@ const sqliteSql: Dialect = {
       (select value ->> 0, value ->> 1 from json_each(${JSON.stringify(pairs)}))`,
 };
 
-/** Any number that other programs on the same database are unlikely to use for an advisory lock. */
+/** An arbitrary advisory-lock number that other programs on the same database are unlikely to use. */
 const schemaLock = 7_425_381_001;
 
 export const postgresSql: Dialect = {
@@ -227,7 +221,7 @@ export const postgresSql: Dialect = {
   },
   giveBackSpace: async () => false,
   allowGivingBack: async () => true,
-  // Its own vacuum frees the pages; who reads the server's files has more than them.
+  // The server's vacuum frees the pages; a reader of its files has access to more than those.
   forgetDeleted: async () => undefined,
   inLocked: (column, query) => sql<boolean>`${sql.ref(column)} = any(array${query})`,
   portions: (rows) => (rows.length === 0 ? [] : [rows]),
@@ -276,25 +270,25 @@ export interface Connection {
   /** PostgreSQL with a replica only: for reads that may be some seconds old. */
   readonly readers?: Kysely<Tables>;
   readonly dialect: Dialect;
-  /** SQLite only: transactions that let others in between. */
+  /** SQLite only: transactions that yield to others. */
   readonly slices?: SlicedTransactions;
-  /** Who waits for a connection. */
+  /** Queue for connections. */
   readonly turns?: FairQueue;
-  /** PostgreSQL only: where a dedicated connection (LISTEN, leadership) goes. */
+  /** PostgreSQL only: hosts for dedicated connections (LISTEN, leadership). */
   readonly hosts?: PostgresHosts;
-  /** PostgreSQL without a pooler only: makes the pool smaller than it was opened. */
+  /** PostgreSQL without a pooler only: reduces the size of the open pool. */
   readonly limitPool?: (size: number) => void;
 }
 
-/** Opens the embedded database on a second connection, for reading only. */
+/** Opens the embedded database on a second, read-only connection. */
 export function connectSqliteToRead(path: string): Connection {
   const dialect = sqliteKyselyDialect(path, { isReadOnly: true });
   return { db: new Kysely<Tables>({ dialect }), dialect: sqliteSql };
 }
 
 /**
- * Opens the embedded database, creating its folder when it is missing. `onOpenToOthers` hears of files that
- * others can read and that this process may not change, `onFailed` of statements that failed.
+ * Opens the embedded database and creates its folder if missing. Calls `onOpenToOthers` with files that other users can
+ * read and this process cannot change, and `onFailed` for failed statements.
  */
 export function connectSqlite(
   path: string,
@@ -312,7 +306,7 @@ export function connectSqlite(
     onFailed?.(error);
   };
   const ping: Dialect['ping'] = async (db) => {
-    // What is damaged anywhere is no place to write to.
+    // Once damage has been detected, the database counts as unavailable.
     if (damage) throw damage;
     await sqliteSql.ping(db);
   };
@@ -326,18 +320,18 @@ export function connectSqlite(
   return { db, dialect: { ...sqliteSql, ping }, turns, slices };
 }
 
-/** A text as it stands in a `like` pattern with `escape '\\'`. */
+/** Escapes a text for a `like` pattern with `escape '\\'`. */
 export function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
 }
 
 /**
- * SQLSTATE classes: connection exceptions, transaction rollbacks, insufficient resources, operator
- * intervention (a statement that took too long, or was cancelled, among them), damaged data; 25P03: the
- * process stood still in a transaction; 25006: a standby; 55P03: a lock was not to be had.
+ * SQLSTATE classes: connection exceptions, transaction rollbacks, insufficient resources, operator intervention
+ * (including cancelled or timed-out statements), damaged data; 25P03: idle-in-transaction timeout; 25006: a standby;
+ * 55P03: lock not available.
  */
 const unavailableStates = /^(08|40|53|57|XX00[12]|25P03|25006|55P03)/;
-/** SQLSTATEs of transactions that were rolled back for the sake of another and may simply be tried again. */
+/** SQLSTATEs of transactions that lost to a concurrent one and may be retried. */
 const conflictStates = new Set(['40001', '40P01']);
 const unavailableCodes = new Set(
   'ECONNREFUSED ECONNRESET EPIPE ENOENT ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN'.split(' '),
@@ -348,7 +342,7 @@ const unavailableSqlite = new Set([5, 6, 14]);
 const damagedSqlite = new Set([11, 26]);
 
 /**
- * The error as STORE_UNAVAILABLE or STORAGE_FULL when the database is what failed, not the query; the error itself otherwise.
+ * Returns STORE_UNAVAILABLE or STORAGE_FULL if the database failed rather than the query; the error itself otherwise.
  */
 export function asStoreError(error: Error): Error {
   const problem = storageProblemOf(error);
@@ -375,13 +369,13 @@ function unavailableMessage(error: Error): string | undefined {
   return isUnavailable ? 'The database is unavailable. Try again.' : undefined;
 }
 
-/** Whether SQLite found its file damaged. */
+/** Whether SQLite detected damage to its file. */
 export function isDamaged(error: Error): boolean {
   const code = sqliteCodeOf(error);
   return code !== null && damagedSqlite.has(code);
 }
 
-/** Whether a transaction failed only because of another one at the same time: a deadlock, a serialization failure. */
+/** Whether a transaction failed only because of a concurrent one: a deadlock, a serialization failure. */
 export function isConflict(error: unknown): boolean {
   return conflictStates.has(errorCodeOf(error) ?? '');
 }

@@ -1,6 +1,6 @@
-/** Texts of PostgreSQL, of poolers before it, and of the client `pg`, which have no code. */
+/** Message texts without codes, of PostgreSQL, poolers in front of it, and the client `pg`. */
 
-/** Whether a pooler says that it has no connection left. */
+/** Whether a pooler reports that it has no connection left. */
 export function isAboutRoom(message: string): boolean {
   return /too many clients|no more connections allowed/i.test(message);
 }
@@ -10,12 +10,12 @@ export function isAboutStartupParameter(message: string): boolean {
   return /unsupported startup parameter/i.test(message);
 }
 
-/** Whether the client gave up waiting for an answer. */
+/** Whether the client gave up waiting for a response. */
 export function isReadTimeout(message: string): boolean {
   return /query read timeout/i.test(message);
 }
 
-/** Whether the client says that a connection is broken, or that there was none in time. */
+/** Whether the client reports a broken connection, or a timeout while waiting for one. */
 export function isBrokenConnection(message: string): boolean {
   return (
     isReadTimeout(message) ||

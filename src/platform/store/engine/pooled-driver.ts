@@ -9,14 +9,14 @@ import {
 } from 'kysely';
 
 /**
- * PostgreSQL behind a pooler in transaction mode: the next statement may go by another connection of the server, so
- * nothing can be set for a session. What each session would set at its start, each transaction sets for itself.
+ * PostgreSQL behind a pooler in transaction mode: the next statement may use another server connection, so session
+ * settings do not work. Each transaction applies the settings that a session would otherwise apply at its start.
  */
 export class PooledPostgresDialect extends PostgresDialect {
   readonly #config: PostgresDialectConfig;
   readonly #begin: string;
 
-  /** @param settings of the server, for each transaction. */
+  /** @param settings of the server, applied in each transaction. */
   constructor(config: PostgresDialectConfig, settings: Readonly<Record<string, number>>) {
     super(config);
     this.#config = config;
@@ -44,7 +44,7 @@ class PooledDriver extends PostgresDriver {
     if (settings.isolationLevel || settings.accessMode) {
       throw new Error('transactions with settings of their own are not used here');
     }
-    // Without parameters it is one message, whatever it holds: no more ways there and back than `begin` alone.
+    // Without parameters it is one message with any content: no more round trips than `begin` alone.
     await connection.executeQuery(CompiledQuery.raw(this.#begin));
   }
 }

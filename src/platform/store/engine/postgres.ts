@@ -15,21 +15,21 @@ import { LocalSignals, merged, type Relay, readMessage, type Signal, type Signal
 const channel = 'picket';
 /** PostgreSQL caps a payload at 8,000 bytes. */
 const signalsPerPayload = 25;
-/** While the database is slow: with more than that everybody looks at everything. */
+/** Backlog limit for a slow database: beyond it, a single `look` signal replaces the backlog. */
 const mostOutgoing = 250;
 
-/** SQLSTATE of a lock that was not to be had in time. */
+/** SQLSTATE of a lock timeout. */
 const lockNotAvailable = '55P03';
 
-/** Leadership expires when it is not renewed for this long, by the database's clock. */
+/** Leadership expires if it is not renewed for this long, by the database's clock. */
 const leadershipMs = 6_000;
 const renewEveryMs = 2_000;
-/** A takeover does not wait longer for a leader that stands still in the middle of a transaction. */
+/** Maximum wait of a takeover for a leader that stalls in the middle of a transaction. */
 const lockTimeoutMs = 1_000;
-/** A notification of our own comes back in milliseconds, if it does. */
+/** Our own notification arrives within milliseconds, if at all. */
 const proofMs = 5_000;
 
-/** Instants are the database's: the clocks of service processes may differ. */
+/** Uses the database's time: the clocks of service processes may differ. */
 const takeLeadership = `
   insert into leaderships as present (name, holder, backend_pid, held_until)
   values ('scheduler', $1, pg_backend_pid(), clock_timestamp() + $2 * interval '1 millisecond')
@@ -44,22 +44,21 @@ export interface LinkOptions {
   readonly hosts: PostgresHosts;
   readonly db: Kysely<Tables>;
   readonly logger: Logger;
-  /** What the database is called in errors. */
+  /** Place of the database for error messages. */
   readonly place: string;
-  /** Takes signals to other processes while it can; else the database does. */
+  /** Carries signals to other processes if available; else the database does. */
   readonly relay?: Relay | undefined;
 }
 
 /**
- * One dedicated connection to PostgreSQL: it listens for signals of other service processes, and keeps the
- * rows that make this process the leader and give it its parts of the schedule.
+ * One dedicated connection to PostgreSQL: it listens for signals of other service processes, and maintains the rows
+ * that make this process the leader and assign its parts of the schedule.
  *
- * Nobody leads → leading: the row is free, or its holder was silent for `leadershipMs` (a process that is
- * stopped, or cut off), or the holder's connection is gone (a process that died: nobody has to wait for it).
- * Leading → leading: the row is renewed every two seconds. Leading → not leading: the time is over without an
- * answer, or another one has the row. A process that was stopped learns of none of this before it goes on; so
- * what only the leader may write is written under `lockLeadership`, which holds the row until the end of the
- * transaction.
+ * No leader → leading: the row is free, or its holder was silent for `leadershipMs` (a stopped or isolated process), or
+ * the holder's connection is gone (a dead process: its successor need not wait). Leading → leading: the row is renewed
+ * every two seconds. Leading → not leading: the time passes without a response, or another process holds the row. A
+ * stopped process learns of none of this before it resumes; so writes reserved to the leader run under
+ * `lockLeadership`, which locks the row until the end of the transaction.
  */
 export class PostgresLink implements Signals {
   readonly #hosts: PostgresHosts;
@@ -68,22 +67,22 @@ export class PostgresLink implements Signals {
   readonly #place: string;
   readonly #relay: Relay | undefined;
   readonly #local = new LocalSignals();
-  /** Tells this process's own notifications from those of others. */
+  /** Distinguishes this process's own notifications from those of others. */
   readonly #origin = randomUUID();
   readonly #parts: ScheduleParts;
   #client: pg.Client | undefined;
-  /** Until when this process leads for certain, on its monotonic clock. */
+  /** Until when this process certainly leads, on its monotonic clock. */
   #leadsUntilMs = 0;
   #asking: Promise<boolean> | undefined;
   #renewing: NodeJS.Timeout | undefined;
   #isClosed = false;
   #last: Promise<unknown> = Promise.resolve();
-  /** Signals that others do not know of yet. */
+  /** Signals not yet sent to other processes. */
   #outgoing: readonly Signal[] = [];
   #isNotifying = false;
   #reopening: NodeJS.Timeout | undefined;
   #failures = 0;
-  /** Called with notifications of this process's own. */
+  /** Called for notifications of this process itself. */
   #heardOwn: (() => void) | undefined;
 
   constructor({ hosts, db, logger, place, relay }: LinkOptions) {
@@ -119,13 +118,13 @@ export class PostgresLink implements Signals {
   }
 
   /**
-   * A pooler that gives each transaction another connection of the server takes LISTEN, and nothing is ever heard.
+   * A pooler that assigns each transaction another server connection accepts LISTEN, but delivers no notifications.
    *
    * @throws AppError CONFIG_INVALID.
    */
   async #proveSession(client: pg.Client): Promise<void> {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    // What a pooler says of itself is not the server's. One that keeps sessions will do.
+    // A pooler reports its own process ID, not the server's. A session-mode pooler is acceptable.
     if (rows[0]?.pid === (client as { processID?: number }).processID) return;
     const heard = Promise.withResolvers<true>();
     this.#heardOwn = () => heard.resolve(true);
@@ -142,31 +141,28 @@ export class PostgresLink implements Signals {
     throw poolerError(this.#place);
   }
 
-  /** A connection carries one query at a time: leadership and the parts of the schedule share it. */
+  /** A connection handles one query at a time: leadership and the parts of the schedule share it. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work);
-    // The one who asked has the error; the next one has its own work.
+    // The caller gets the error; the next work is independent of it.
     this.#last = done.catch(() => undefined);
     return done;
   }
 
-  /** Whether this process is the leader; takes leadership when nobody has it. */
+  /** Whether this process is the leader; takes over leadership if it is free. */
   async isLeader(): Promise<boolean> {
     if (performance.now() < this.#leadsUntilMs) return true;
     return await this.#leadership();
   }
 
-  /**
-   * Whether this process leads, for certain until the end of the transaction: nobody else can become leader
-   * meanwhile.
-   */
+  /** Whether this process leads. Locks the row, so that no other process becomes leader before the transaction ends. */
   async lockLeadership(transaction: Kysely<Tables>): Promise<boolean> {
     const { rows } = await sql`select holder from leaderships
       where name = 'scheduler' and holder = ${this.#origin} for share`.execute(transaction);
     return rows.length === 1;
   }
 
-  /** Several parts ask at the same time, when a process starts: the answer to one is the answer to all. */
+  /** Shares one query among concurrent callers, as when a process starts. */
   #leadership(): Promise<boolean> {
     this.#asking ??= this.#askForLeadership().finally(() => {
       this.#asking = undefined;
@@ -187,11 +183,11 @@ export class PostgresLink implements Signals {
       // The holder is in the middle of a transaction; it may be this process. Nothing has changed.
       if (errorCodeOf(thrown) === lockNotAvailable) return performance.now() < this.#leadsUntilMs;
       const error = toError(thrown);
-      // A line that is dead without a word: what listens on it hears nothing either.
+      // The connection died silently, so its LISTEN receives nothing either.
       if (isReadTimeout(error.message)) this.#lost(client, error);
       throw error;
     }
-    // The connection may have been lost meanwhile, and with it the sign that this process lives.
+    // The connection may have been lost meanwhile, and with it this process's sign of life.
     if (client !== this.#client) return false;
     this.#leadsUntilMs = isHeld ? askedAtMs + leadershipMs : 0;
     if (isHeld && !wasLeading) this.#logger.info('became leader');
@@ -199,17 +195,17 @@ export class PostgresLink implements Signals {
     return isHeld;
   }
 
-  /** The parts of the schedule that are this process's, for certain until the end of the transaction. */
+  /** Returns this process's parts of the schedule, locked until the end of the transaction. */
   lockParts(transaction: Kysely<Tables>): Promise<readonly number[]> {
     return this.#parts.lock(transaction);
   }
 
-  /** This process schedules from now on. */
+  /** Begins scheduling in this process. */
   joinSchedule(): Promise<void> {
     return this.#inTurn(() => this.#parts.join(this.#client));
   }
 
-  /** This process schedules nothing more. */
+  /** Ends scheduling in this process. */
   async leaveSchedule(): Promise<void> {
     try {
       await this.#inTurn(() => this.#parts.leave(this.#client));
@@ -233,7 +229,7 @@ export class PostgresLink implements Signals {
     const client = this.#client;
     if (!client) return;
     try {
-      // Slots of what was taken may be due: its holder may be gone for seconds.
+      // Slots of the acquired parts may be due: their former holder may have been gone for seconds.
       const hasMore = await this.#inTurn(() => this.#parts.share(client));
       if (hasMore) this.#local.send([{ kind: 'schedule' }]);
     } catch (thrown) {
@@ -252,9 +248,9 @@ export class PostgresLink implements Signals {
   }
 
   /**
-   * Notifies other processes, after the transactions that the signals are about: what comes meanwhile goes
-   * together, with the next statement. Notifications of all processes follow each other under one lock of the
-   * database, held until the commit is done, so theirs does not wait for the disk.
+   * Notifies other processes, after the transactions that the signals are about; batches signals that arrive meanwhile
+   * with the next statement. Notifications of all processes are serialized by one lock of the database, held until the
+   * commit is done, so these transactions do not wait for the disk.
    */
   async #notify(): Promise<void> {
     this.#isNotifying = true;
@@ -271,7 +267,7 @@ export class PostgresLink implements Signals {
         await sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, payload)
           from unnest(${payloads}::text[]) as payload`.execute(this.#db);
       } catch (thrown) {
-        // Others look by themselves now and then, so a lost signal costs them seconds at most.
+        // Other processes also poll now and then, so a lost signal costs them seconds at most.
         this.#logger.debug({ reason: toError(thrown).message }, 'failed to notify other processes');
       }
     }
@@ -289,18 +285,18 @@ export class PostgresLink implements Signals {
     const client = this.#client;
     this.#client = undefined;
     this.#leadsUntilMs = 0;
-    // The end of the connection is what frees leadership.
+    // The end of the connection releases leadership.
     if (client) await client.end();
   }
 
-  /** A message of some process, of this one too. */
+  /** Receives a message of any process, including this one. */
   receive(payload: string): void {
     const message = readMessage(payload);
     if (message?.origin === this.#origin) this.#heardOwn?.();
     else if (message) this.#local.send(message.signals);
   }
 
-  /** Signals may have been missed. */
+  /** Wakes all listeners, since signals may have been missed. */
   missed(): void {
     this.#local.send([{ kind: 'look' }]);
   }

@@ -7,7 +7,7 @@ export interface Page {
   readonly offset: number;
 }
 
-/** One page of the rows of a query that says their order, and how many rows there are in all. */
+/** Returns one page of an ordered query, and its total number of rows. */
 export async function readPage<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
   page: Page,
@@ -21,7 +21,7 @@ export async function readPage<DB, TB extends keyof DB, Row>(
   return { total: Number(counted?.total ?? 0), rows };
 }
 
-/** The rows behind a cursor, in a list ordered by creation time and id, newest first. */
+/** Matches the rows behind a cursor, in a list ordered by creation time and id, newest first. */
 export function isBehind(cursor: { readonly created: number; readonly id: string }): RawBuilder<boolean> {
   return sql<boolean>`(created < ${cursor.created} or (created = ${cursor.created} and id < ${cursor.id}))`;
 }
@@ -29,8 +29,8 @@ export function isBehind(cursor: { readonly created: number; readonly id: string
 const sizes = [64, 16, 4, 1] as const;
 
 /**
- * Rows cut into batches of a few fixed sizes. An insert of many rows is one statement, but its text depends
- * on how many there are; with four sizes there are four texts to prepare and keep, not one for every number.
+ * Splits rows into batches of a few fixed sizes. The text of a multi-row insert depends on the number of rows; four
+ * sizes mean four statements to prepare and keep, not one for every number.
  */
 export function* batches<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
   let start = 0;
@@ -42,12 +42,12 @@ export function* batches<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
   }
 }
 
-/** What PostgreSQL knows the service's connections by, with the schema that a build needs to go on. */
+/** Name of the service's connections on PostgreSQL, with the schema that the build requires. */
 export const applicationName = 'picket service/0070';
-/** The same of builds that cannot go on once runs are partitions. */
+/** Name used by builds that do not support partitioned runs. */
 export const nameBeforeRunDays = 'picket service';
 
-/** When the oldest transaction of the service's processes began, by PostgreSQL; null where there is no other. */
+/** Start of the oldest transaction of the other service processes, by PostgreSQL; null if no other is open. */
 export async function oldestTransactionMs(db: Kysely<Tables>): Promise<number | null> {
   const { rows } = await sql<{ ms: number | null }>`
     select (extract(epoch from min(xact_start)) * 1000)::double precision as ms from pg_stat_activity

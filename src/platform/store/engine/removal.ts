@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Dialect } from './dialect.ts';
 
-/** How rows are removed in the background, by engine. */
+/** Parameters of background deletion, by engine. */
 export interface Removal {
-  /** Where a row is, in a column of every table: found in an index once, it needs no other lookup. */
+  /** Physical row address, in a column of every table: it saves any lookup after the first one in an index. */
   readonly rowAddress: 'ctid' | 'rowid';
-  /** How long one statement should take. On SQLite everybody waits for it. */
+  /** Target duration of one statement. On SQLite all other statements wait for it. */
   readonly statementMs: number;
-  /** The pause after a statement, as a share of what it took. */
+  /** Pause after a statement, as a share of its duration. */
   readonly restShare: number;
 }
 
@@ -16,11 +16,7 @@ export const removals: Readonly<Record<Dialect['name'], Removal>> = {
   postgres: { rowAddress: 'ctid', statementMs: 150, restShare: 0.2 },
 };
 
-/**
- * Rows that a query names by where they are. A row that changes meanwhile is somewhere else, and stays.
- *
- * @param rows the query, without parentheses, of the column it is given.
- */
+/** Matches rows of a query by their physical address. A row that moves in the meantime is not matched. */
 export function atAddresses(
   dialect: Dialect,
   rows: (address: RawBuilder<unknown>) => RawBuilder<unknown>,

@@ -3,18 +3,18 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import type { Tables } from '../tables.ts';
 
-/** Into how many parts the checks are divided by a hash of their ids. Equal shares for 1, 2, 3, 4 and 6 processes. */
+/** Number of parts of the schedule, by hash of the check id. Divides equally among 1, 2, 3, 4 and 6 processes. */
 export const schedulePartCount = 12;
 
-/** All parts: what a process schedules that shares its database with no other. */
+/** All parts: the share of a process that is alone on its database. */
 export const allScheduleParts: readonly number[] = Array.from(
   { length: schedulePartCount },
   (_none, part) => part,
 );
 
 /**
- * Whether a check is in one of some parts. On PostgreSQL only, for on SQLite one process has all. The hash is
- * stored nowhere, so another version of PostgreSQL may have another one.
+ * Whether a check is in one of the parts. PostgreSQL only, since on SQLite one process has all. The hash is not stored,
+ * so it may differ in another version of PostgreSQL.
  */
 export function isInParts(column: string, parts: readonly number[]): RawBuilder<boolean> {
   return sql<boolean>`abs(hashtext(${sql.ref(column)}) % ${sql.lit(schedulePartCount)}) = any(${parts}::int[])`;
@@ -28,7 +28,7 @@ const makeParts = `
   select 'part ' || part, '', 0, 'epoch' from generate_series(0, $1::int - 1) as part
   on conflict (name) do nothing`;
 
-/** This process counts among those that share; those that are gone for long are forgotten. */
+/** Registers this process among those that share, and forgets long-gone processes. */
 const join = `
   with gone as (
     delete from leaderships
@@ -43,8 +43,8 @@ const leave = `
   delete from leaderships where name = 'process ' || $1`;
 
 /**
- * Renews the parts of this process, gives back what is above its share, and takes free ones up to it. A part
- * whose holder is in the middle of a transaction is passed over: it keeps a lock on its row.
+ * Renews the parts of this process, returns those above its share, and takes free ones up to it. Skips a part whose
+ * holder is in the middle of a transaction, which locks its row.
  */
 const share = `
   with fair as (
@@ -70,13 +70,12 @@ const share = `
   select (select count(*) from kept)::int as kept, (select count(*) from taken)::int as taken`;
 
 /**
- * The schedule divided among the service processes on one PostgreSQL. A part is a row that its holder renews, as
- * leadership is; so is each process, and their number says how many parts are a fair share.
+ * The schedule, divided among the service processes on one PostgreSQL. A part is a row that its holder renews, like
+ * leadership; so is each process, and their number determines the fair share.
  *
- * Nobody's → mine: the row is free, its holder was silent for too long, or its connection is gone. Mine → nobody's:
- * there are more processes now. A process that was stopped learns of neither before it goes on; so it turns slots
- * into runs in transactions that lock the rows of its parts, which keeps all others from taking them, and finds
- * there what it still has.
+ * Free → mine: the row is free, its holder was silent for too long, or its connection is gone. Mine → free: the number
+ * of processes has grown. A stopped process learns of neither before it resumes; so it turns slots into runs in
+ * transactions that lock the rows of its parts, which prevents takeovers, and reads there which parts it still has.
  */
 export class ScheduleParts {
   readonly #holder: string;
@@ -86,7 +85,7 @@ export class ScheduleParts {
   #held = 0;
   #sharing: Promise<boolean> | undefined;
 
-  /** @param options.heldMs a part is free when it was not renewed for this long. */
+  /** @param options.heldMs a part becomes free if it is not renewed for this long. */
   constructor(options: { readonly holder: string; readonly heldMs: number; readonly logger: Logger }) {
     this.#holder = options.holder;
     this.#heldMs = options.heldMs;
@@ -94,9 +93,9 @@ export class ScheduleParts {
   }
 
   /**
-   * Takes part from now on; until then this process counts as none that schedules.
+   * Joins the schedule; before that, this process does not count as scheduling.
    *
-   * @param client absent while there is no connection: `share` follows when there is one.
+   * @param client absent while there is no connection: `share` follows once there is one.
    */
   async join(client: pg.Client | undefined): Promise<void> {
     if (this.#hasJoined) return;
@@ -104,7 +103,7 @@ export class ScheduleParts {
     if (client) await this.share(client);
   }
 
-  /** Gives all parts back: others need not wait for the end of the connection. */
+  /** Releases all parts: other processes need not wait for the end of the connection. */
   async leave(client: pg.Client | undefined): Promise<void> {
     if (!this.#hasJoined) return;
     this.#hasJoined = false;
@@ -114,10 +113,10 @@ export class ScheduleParts {
   }
 
   /**
-   * Renews, gives back and takes.
+   * Renews, releases and acquires parts.
    *
-   * @param client whose end frees the parts.
-   * @returns whether this process has parts now that it did not have before.
+   * @param client whose end releases the parts.
+   * @returns whether this process has acquired parts.
    */
   async share(client: pg.Client): Promise<boolean> {
     if (!this.#hasJoined) return false;
@@ -143,7 +142,7 @@ export class ScheduleParts {
     return taken > 0;
   }
 
-  /** The parts that are this process's, for certain until the end of the transaction. */
+  /** Returns the parts of this process, locked until the end of the transaction. */
   async lock(transaction: Kysely<Tables>): Promise<number[]> {
     const { rows } = await sql<{ name: string }>`select name from leaderships
       where name like 'part %' and holder = ${this.#holder} order by name for key share`.execute(transaction);
@@ -151,7 +150,7 @@ export class ScheduleParts {
   }
 }
 
-/** How many parts of the schedule no living process has. */
+/** Number of parts of the schedule without a living holder. */
 export async function unheldParts(db: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{ held: number }>`select count(*)::int as held from leaderships
     where name like 'part %' and ${sql.raw(isAlive)}`.execute(db);

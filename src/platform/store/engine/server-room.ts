@@ -8,28 +8,28 @@ import type { Tables } from '../tables.ts';
 import { isAboutRoom } from './foreign-texts.ts';
 import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 
-/** How many connections a process has to PostgreSQL besides its pool: for signals, and for analytics. */
+/** Connections of a process to PostgreSQL besides its pool: for signals, and for analytics. */
 export const connectionsBesidesPool = 2;
 const defaultPoolSize = 10;
 /** A transaction that holds one connection may need a second one. */
 const smallestPool = 2;
 /** How long a request waits for a connection that the server refuses. */
 const waitMs = 5_000;
-/** After this long a pool that was refused a connection tries to grow again. */
+/** Delay after a refused connection before a pool tries to grow again. */
 const growAgainMs = 30_000;
 
-/** What people can do where a request got no connection. */
+/** Remedy for a request that got no connection. */
 export const noRoomLeft =
   'PostgreSQL has no connection left for this. Raise max_connections, or lower DATABASE_POOL_SIZE. Try again.';
 
-/** Whether a server, or a pooler, has no room for one connection more. */
+/** Whether a server or a pooler refuses a further connection. */
 export function hasNoRoom(error: Error): boolean {
   return errorCodeOf(error) === '53300' || isAboutRoom(error.message);
 }
 
 /**
- * Gives connections of a pool. Where the server refuses a new one, the pool stays as large as it is for a while, and
- * requests wait for a connection that it has; without any, for the server to have room again.
+ * Hands out connections of a pool. When the server refuses a new one, the pool keeps its size for a while, and requests
+ * wait for an existing connection; an empty pool waits until the server accepts one.
  */
 export class PatientPool {
   readonly #pool: pg.Pool;
@@ -43,7 +43,7 @@ export class PatientPool {
     this.#most = pool.options.max;
   }
 
-  /** Has at most this number of connections from now on. */
+  /** Limits the number of connections from now on. */
   limit(size: number): void {
     this.#most = size;
     this.#pool.options.max = size;
@@ -65,7 +65,7 @@ export class PatientPool {
   }
 }
 
-/** How many connections the server lets this service have at most. */
+/** Returns the maximum number of connections that the server grants this service. */
 async function mostConnections(db: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{ most: number }>`
     select least(
@@ -78,9 +78,9 @@ async function mostConnections(db: Kysely<Tables>): Promise<number> {
 }
 
 /**
- * How large the pool may be, so that there is room for the other connections of the process.
+ * Returns the largest pool size that leaves room for the other connections of the process.
  *
- * @throws AppError CONFIG_INVALID where the server cannot give what one process needs.
+ * @throws AppError CONFIG_INVALID if the server cannot grant what one process needs.
  */
 export async function poolSizeThatFits(
   db: Kysely<Tables>,
@@ -104,7 +104,7 @@ export async function poolSizeThatFits(
   return room;
 }
 
-/** What people can do about a store that does not open because there is no room. */
+/** Remedy for a store that does not open for lack of connections. */
 export function withoutConnections(error: Error, poolSize = defaultPoolSize): AppError | undefined {
   if (!hasNoRoom(error)) return undefined;
   const needed = poolSize + connectionsBesidesPool;

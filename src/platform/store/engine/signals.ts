@@ -4,8 +4,8 @@ import { z } from 'zod';
 const id = z.string().min(1).max(200);
 
 /**
- * News that wakes waiting parts of the service: in this process at once, in others through the database or NATS. A
- * signal may be lost with a connection; every waiter also looks by itself now and then.
+ * Signals that wake waiting parts of the service: in this process at once, in others through the database or NATS. A
+ * signal may be lost with a connection; every waiter also polls now and then.
  */
 export const Signal = z.discriminatedUnion('kind', [
   /** Runs may be claimed. */
@@ -20,32 +20,31 @@ export const Signal = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('cancelled'), locationId: id, sessionId: id, runId: id }),
   /** There are notifications to send, or incidents to open or resolve. */
   z.object({ kind: z.literal('alerts') }),
-  /** There is a deployment to work on, or one to cancel. */
+  /** A deployment is to be processed or cancelled. */
   z.object({ kind: z.literal('deployments') }),
-  /** A test session began, or a run of it began or ended. */
+  /** A test session began, or one of its runs began or ended. */
   z.object({ kind: z.literal('tested'), testSessionId: id }),
-  /** Checks were created or changed: the next slot may be nearer. */
+  /** Checks were created or changed: the next slot may be earlier. */
   z.object({ kind: z.literal('schedule') }),
   /**
-   * Polls that wait at a location end without work: all of them when its keys were revoked, those of one
-   * session when a lease of it ran out. A frozen or cut-off agent keeps its poll open, and what it were given
-   * would be lost with it.
+   * Ends waiting polls of a location without work: all of them when its keys were revoked, those of one session when
+   * one of its leases expired. A frozen or disconnected agent keeps its poll open, and runs given to it would be lost.
    */
   z.object({ kind: z.literal('dismiss'), locationId: id, sessionId: id.optional() }),
-  /** Signals may have been missed: everybody looks again. */
+  /** Signals may have been missed: every listener looks again. */
   z.object({ kind: z.literal('look') }),
 ]);
 export type Signal = Readonly<z.output<typeof Signal>>;
 
 export interface Signals {
   send(signals: readonly Signal[]): void;
-  /** Returns the function that ends the subscription. */
+  /** @returns a function that ends the subscription. */
   subscribe(listener: (signal: Signal) => void): () => void;
 }
 
-/** Takes messages to the other processes of this database in another way than the database's own. */
+/** Carries messages to the other processes of this database, in place of the database. */
 export interface Relay {
-  /** Whether it took them: if not, they have to go another way. */
+  /** Whether it accepted them: if not, the database carries them. */
   carry(messages: readonly string[]): Promise<boolean>;
 }
 
@@ -66,8 +65,8 @@ export class LocalSignals implements Signals {
 const Message = z.object({ origin: id, signals: z.array(z.unknown()).max(1_000) });
 
 /**
- * A message of a service process, or undefined: others may write where they are read. Signals that this build does not
- * know are left out: a later one may have sent them.
+ * Parses a message of a service process, or returns undefined, since other programs may write to the same channel.
+ * Skips signals that this build does not know: a later build may have sent them.
  */
 export function readMessage(
   text: string,
@@ -84,7 +83,7 @@ export function readMessage(
   return { origin: message.origin, signals };
 }
 
-/** The same news in fewer signals: those that say the same are one, and counts of queued runs add up. */
+/** Merges signals: duplicates become one, and counts of queued runs add up. */
 export function merged(signals: readonly Signal[]): Signal[] {
   const distinct = new Map<string, Signal>();
   for (const signal of signals) {
@@ -98,7 +97,7 @@ export function merged(signals: readonly Signal[]): Signal[] {
   return [...distinct.values()];
 }
 
-/** The signals that wake polls for new runs, one for each location, lane and type. */
+/** Returns the signals that wake polls for new runs, one for each location, lane and type. */
 export function queuedSignals(
   runs: readonly {
     readonly state: string;
@@ -121,13 +120,13 @@ export function queuedSignals(
   return [...counted.values()].map(({ signal, count }) => ({ ...signal, count }));
 }
 
-/** The signals that tell those who watch test sessions that something happened in some of them. */
+/** Returns the signals that notify watchers of test sessions of an event. */
 export function testedSignals(runs: readonly { readonly test_session_id: string | null }[]): Signal[] {
   const ids = new Set(runs.flatMap(({ test_session_id: id }) => id ?? []));
   return [...ids].map((testSessionId) => ({ kind: 'tested', testSessionId }));
 }
 
-/** The signals that tell sessions which of their leased runs were cancelled. */
+/** Returns the signals that notify sessions of their cancelled leased runs. */
 export function cancelledSignals(
   runs: readonly {
     readonly id: string;

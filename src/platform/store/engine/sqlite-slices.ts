@@ -11,38 +11,37 @@ import {
 import type { Tables } from '../tables.ts';
 import type { OpenSqlite } from './sqlite.ts';
 
-/** What a long transaction works with. */
+/** A long transaction and its version check. */
 export interface LongWork<T> {
-  /** `pause` is to be called between two steps, with nothing under way. */
+  /** The work calls `pause` between two steps, with no statement in progress. */
   readonly work: (db: Kysely<Tables>, pause: () => Promise<void>) => Promise<T>;
-  /** What the work has read must not change during a pause: it begins anew when this does. */
+  /** Version of the data that the work has read: the work restarts when it changes during a pause. */
   readonly version: (db: Kysely<Tables>) => Promise<unknown>;
 }
 
-/** How long a slice works before it lets others in; longer where beginning one takes long. */
+/** How long a slice works before it yields; longer if its start takes long. */
 const sliceMs = 25;
-/** The same while others ask for something: what each of them asks next may wait for one more. */
+/** The same while other requests are active: each of their next queries may wait for one more slice. */
 const sliceBesideOthersMs = 8;
-/** After that the work is done in one piece: somebody changes all the time what it changes. */
+/** After this many conflicts with concurrent changes, the work runs in one piece. */
 const slicedTries = 3;
 
 class Overtaken extends Error {}
 
 /**
- * Transactions on SQLite that let others read and write in between, and are all or nothing. SQLite has one writer, so
- * a long transaction would keep all others waiting. This one is cut into slices: at the end of each one what it
- * changed is taken as a changeset (SQLite's session extension) and rolled back, so others never see it, nor wait for
- * it. The next slice applies the changesets again, which takes microseconds a row, and goes on from there; the last
- * one commits. A changeset knows what each row was before: when another transaction has changed the same in a pause,
- * or the version has become another one, the work begins anew. A process that is killed leaves nothing. ADR 43 says
- * what else was looked at.
+ * Atomic transactions on SQLite during which others can read and write. SQLite has one writer, so a long transaction
+ * would block all others. This one is cut into slices: at the end of each, its changes are captured as a changeset
+ * (SQLite's session extension) and rolled back, so others neither see them nor wait for them. The next slice applies
+ * the changesets again, which takes microseconds per row, and continues from there; the last one commits. A changeset
+ * records the previous state of each row: if another transaction has changed the same row in a pause, or the version
+ * has changed, the work restarts. A killed process leaves nothing behind. ADR 43 describes the alternatives.
  */
 export class SlicedTransactions {
   readonly #db: Kysely<Tables>;
   readonly #opened: () => OpenSqlite | undefined;
   readonly #turns: Pick<FairQueue, 'figures'>;
 
-  /** @param turns of the connection: whether others have used it in a pause. */
+  /** @param turns of the connection: show whether others have used it in a pause. */
   constructor(db: Kysely<Tables>, opened: () => OpenSqlite | undefined, turns: Pick<FairQueue, 'figures'>) {
     this.#db = db;
     this.#opened = opened;
@@ -75,7 +74,7 @@ export class SlicedTransactions {
       await resumed.promise;
     };
     for (;;) {
-      // The connection is this slice's until the callback ends.
+      // This slice owns the connection until the callback ends.
       const end = await this.#db.connection().execute(async () => {
         const open = this.#opened();
         if (!open) throw new Error('the SQLite database is not open');
@@ -98,7 +97,7 @@ export class SlicedTransactions {
           else work = long.work(db, pause);
           const end = await Promise.race([work.then((value) => ({ value })), paused.promise]);
           if (end === 'paused') kept.push(session.changeset());
-          // An open one goes on recording what anybody changes.
+          // An open session keeps recording changes of others.
           session.close();
           session = undefined;
           tookMs = performance.now() - beganMs;
@@ -123,14 +122,14 @@ export class SlicedTransactions {
 
 type Counted = { readonly name: string; readonly seq: number };
 
-/** The last number of each table whose key the database counts up. */
+/** Returns the last number of each table with an auto-increment key. */
 function countedUp(database: DatabaseSync): Counted[] {
   return database.prepare('select name, seq from sqlite_sequence').all() as unknown as Counted[];
 }
 
 /**
- * Keeps the numbers that a slice has taken for it: they were rolled back, and the next row of anybody else would get
- * the same. As of PostgreSQL's sequences, those of work that fails are given to no row.
+ * Preserves the numbers that a slice has taken: after the rollback, the next inserted row would get the same ones. As
+ * with PostgreSQL's sequences, numbers of failed work stay unused.
  */
 function keepNumbers(database: DatabaseSync, numbers: readonly Counted[]): void {
   const present = new Map(countedUp(database).map(({ name, seq }) => [name, seq]));
@@ -145,8 +144,8 @@ function keepNumbers(database: DatabaseSync, numbers: readonly Counted[]): void 
 }
 
 /**
- * A row that is to be removed may be gone with what it belonged to: the version says that no other caller did that.
- * Anything else that is not as it was has been changed by others.
+ * A row to delete may already be gone along with its parent: the version shows that no other caller deleted it. Any
+ * other difference is a concurrent change.
  */
 function onConflict(kind: number): number {
   return kind === constants.SQLITE_CHANGESET_NOTFOUND
@@ -154,7 +153,7 @@ function onConflict(kind: number): number {
     : constants.SQLITE_CHANGESET_ABORT;
 }
 
-/** Queries on a connection whose transaction somebody else began and will end. */
+/** Runs queries on a connection whose transaction the caller controls. */
 function onConnection(connection: DatabaseConnection): Kysely<Tables> {
   const nothing = async () => undefined;
   return new Kysely<Tables>({

@@ -15,27 +15,27 @@ import {
 } from 'kysely';
 import { recordStatement } from '../commits.ts';
 
-/** How many prepared statements are kept; the service has fewer distinct ones, lists of filters aside. */
+/** Maximum number of cached prepared statements; the service has fewer distinct ones, lists of filters aside. */
 const maxStatements = 500;
 
-/** The one connection of a database, for what Kysely has no words for. */
+/** The single connection of a database, for features outside Kysely. */
 export interface OpenSqlite {
   readonly database: DatabaseSync;
   readonly connection: DatabaseConnection;
 }
 
 export interface SqliteOptions {
-  /** Accounts take turns at the connection; absent: first come, first served. */
+  /** Queue of the connection by account; absent: first come, first served. */
   readonly turns?: FairQueue;
   readonly onOpen?: (open: OpenSqlite) => void;
   readonly isReadOnly?: boolean;
-  /** Hears of every statement that failed. */
+  /** Called for every failed statement. */
   readonly onError?: (error: Error) => void;
 }
 
 /**
- * Kysely over node:sqlite with one connection. Kysely serialises its users, so a transaction is never
- * interleaved with another query. WAL, and `synchronous=FULL`: what was acknowledged survives a power cut.
+ * Kysely over node:sqlite with one connection. Kysely serializes its users, so a transaction is never interleaved with
+ * another query. WAL, and `synchronous=FULL`: acknowledged writes survive a power cut.
  */
 export function sqliteKyselyDialect(path: string, options: SqliteOptions = {}): KyselyDialect {
   return {
@@ -46,7 +46,7 @@ export function sqliteKyselyDialect(path: string, options: SqliteOptions = {}): 
   };
 }
 
-/** The driver itself gives the one connection to one user after the other. */
+/** The driver itself hands the single connection from user to user. */
 class SharedAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
@@ -69,7 +69,7 @@ class NodeSqliteDriver implements Driver {
     const { isReadOnly = false, onError, onOpen } = this.#options;
     const database = new DatabaseSync(this.#path, { readOnly: isReadOnly });
     database.exec('pragma busy_timeout = 5000; pragma foreign_keys = on;');
-    // Pages that become free can be given back; it takes effect in a database without tables, or with VACUUM.
+    // Free pages can be returned; takes effect in a database without tables, or with VACUUM.
     if (!isReadOnly) database.exec('pragma auto_vacuum = incremental;');
     if (!isReadOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full;');
     this.#database = database;
@@ -103,7 +103,7 @@ class NodeSqliteDriver implements Driver {
     this.#release();
   }
 
-  /** Waits for the turn of the account that asks; it ends with the connection's release. */
+  /** Waits for the turn of the current account; it ends with the release of the connection. */
   #turn(turns: FairQueue): Promise<void> {
     const begun = Promise.withResolvers<void>();
     const { key, isFirst } = presentAsker();
@@ -124,7 +124,7 @@ class NodeSqliteDriver implements Driver {
 
 interface Prepared {
   readonly statement: StatementSync;
-  /** Whether it goes on for as long as it has rows: pragmas have some without columns, as one for each page given back. */
+  /** Whether the statement returns rows: some pragmas return rows without columns, such as one per returned page. */
   readonly hasRows: boolean;
 }
 
@@ -158,7 +158,7 @@ class NodeSqliteConnection implements DatabaseConnection {
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
 
-  // biome-ignore lint/correctness/useYield: nothing in the service streams rows; the interface asks for the method
+  // biome-ignore lint/correctness/useYield: nothing in the service streams rows; the interface requires the method
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new Error('streaming is not supported');
   }

@@ -1,8 +1,6 @@
 const ofAccount = 'account_id text not null references accounts (id) on delete cascade';
 
-/**
- * Alert channels and who is subscribed, alert states, alerts, their notifications, and events for incidents.
- */
+/** Alert channels and their subscriptions, alert states, alerts, their notifications, and events for incidents. */
 export const alerting = {
   name: '0006-alerting',
   statements: [
@@ -20,8 +18,7 @@ export const alerting = {
       unique (channel_id, check_id), unique (channel_id, group_id))`,
     `create index alert_subscriptions_by_check on alert_subscriptions (check_id) where check_id is not null`,
     `create index alert_subscriptions_by_group on alert_subscriptions (group_id) where group_id is not null`,
-    // No reference to the check: results are stored while checks are changed, and neither must wait for the
-    // other.
+    // No reference to the check: results are stored while checks are changed, and neither must wait for the other.
     `create table alert_states (
       check_id text primary key, account_id text not null, state {json} not null,
       next_at bigint, updated bigint not null)`,
@@ -52,7 +49,7 @@ export const alerting = {
   ],
 };
 
-/** Slots in a row that were not measured, and their groups. */
+/** Consecutive unmeasured slots, and their groups. */
 export const monitoringGaps = {
   name: '0035-monitoring-gaps',
   statements: [
@@ -83,7 +80,7 @@ export const heldNotifications = {
   statements: [`alter table alert_notifications add column held_until bigint`],
 };
 
-/** A try that ended with its process says nothing about the channel: only those that failed count. */
+/** An attempt that ended with its process proves nothing about the channel: only failed ones count. */
 export const failedTries = {
   name: '0058-failed-tries',
   statements: [
@@ -92,7 +89,7 @@ export const failedTries = {
   ],
 };
 
-/** What people do about alerts, and alerts that nobody was notified of. */
+/** Handling of alerts by users, and alerts without notifications. */
 export const alertHandling = {
   name: '0032-alert-handling',
   statements: [
@@ -114,7 +111,7 @@ export const alertHandling = {
 
 const keeping = `('PAGERDUTY', 'OPSGENIE', 'ALERTMANAGER', 'INCIDENT_IO')`;
 
-/** What is open at receivers that keep incidents, and channels that have a last word after they are gone. */
+/** Open incidents at receivers that track them, and deleted channels with a final message to send. */
 export const receiverIncidents = {
   name: '0080-receiver-incidents',
   statements: [
@@ -129,7 +126,7 @@ export const receiverIncidents = {
     `create table former_channels (
       id text primary key, ${ofAccount}, type text not null, definition {json} not null, created bigint not null)`,
     `alter table alert_notifications add column former_channel_id text`,
-    // What was opened before there was this table: the newest news of each thing is no recovery.
+    // Incidents opened before this table existed: those whose latest message is not a recovery.
     `insert into receiver_incidents
         (channel_id, incident_key, account_id, filed_under, subject, alert_id, facts, opened, look_at)
       select channel_id, 'picket-' || subject || place || '-' || filed_under, account_id, filed_under, subject,

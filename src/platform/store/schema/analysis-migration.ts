@@ -1,4 +1,4 @@
-/** What was found out about the causes of error groups, and what waits to be. */
+/** Analyses of the causes of error groups, finished and pending. */
 export const rootCauseAnalyses = {
   name: '0062-root-cause-analyses',
   statements: [
@@ -17,7 +17,7 @@ export const rootCauseAnalyses = {
   ],
 } as const;
 
-/** What runs of checks left for later ones. */
+/** Plans that runs of checks leave for later runs. */
 export const checkPlans = {
   name: '0063-check-plans',
   statements: [
@@ -32,7 +32,7 @@ export const checkPlans = {
   ],
 } as const;
 
-/** What models add to analyses, and when they are to be asked. */
+/** Model contributions to analyses, and when to request them. */
 export const analysesByModels = {
   name: '0067-analyses-by-models',
   statements: [

@@ -1,4 +1,4 @@
-/** Answers that are given again to a request that is repeated, and the row that tries whether something is stored. */
+/** Responses to replay to repeated requests, and the row that tests whether the store accepts writes. */
 export const storedAnswers = {
   name: '0075-stored-answers',
   statements: [

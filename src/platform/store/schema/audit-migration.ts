@@ -1,4 +1,4 @@
-/** When keys were used last, and who changed what. */
+/** Last use of keys, and the log of changes with their actors. */
 export const auditMigration = {
   name: '0050-audit-log',
   statements: [

@@ -1,10 +1,10 @@
 const ofAccount = 'account_id text not null references accounts (id) on delete cascade';
 
-/** What checks fail by: causes with their members, the news that wait to be grouped, and who depends on whom. */
+/** Causes of failures with their members, news waiting to be grouped, and dependencies between checks. */
 export const alertCauses = {
   name: '0036-alert-causes',
   statements: [
-    // No reference to checks where results are stored while checks are changed: neither must wait for the other.
+    // No reference to checks: results are stored while checks are changed, and neither must wait for the other.
     `create table alert_causes (
       id text primary key, ${ofAccount}, kind text not null, state {json} not null,
       opened bigint not null, closed bigint, next_at bigint)`,
@@ -34,7 +34,7 @@ export const alertCauses = {
   ],
 };
 
-/** What a further message on a cause is about: checks that joined it, or have recovered while others fail still. */
+/** Content of a follow-up message on a cause: checks that joined it, or recovered while others still fail. */
 export const causeUpdates = {
   name: '0081-cause-updates',
   statements: [`alter table alert_notifications add column cause_update {json}`],

@@ -42,7 +42,7 @@ export const statusPageComponents = {
     `create index automation_rule_components_by_component on automation_rule_components (component_id)`,
     `alter table incidents add column rule_id text`,
     `create index incidents_by_rule on incidents (rule_id, created) where rule_id is not null`,
-    // One row for each check, or cause, that fails by a rule: with its incident, or until it may open one.
+    // One row per check or cause that fails under a rule: with its incident, or pending until it may open one.
     `create table rule_failures (
       trigger_id text primary key, ${ofAccount},
       rule_id text not null, check_id text not null,

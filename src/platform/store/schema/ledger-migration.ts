@@ -1,17 +1,17 @@
 /**
- * Every change of a run's state writes a new version of its row, and an entry into each index that holds it:
- * the partial ones name the state. So there is no index that another one can stand in for.
+ * Every change of a run's state writes a new version of its row, and an entry into each index that contains it; the
+ * partial ones depend on the state. So there is no redundant index.
  */
 export const leanLedger = {
   name: '0061-lean-ledger',
   statements: [
-    // The queue's index and that of leases have all runs of a location that are on their way.
+    // The indexes of the queue and of leases contain all runs of a location in progress.
     `{postgres} drop index runs_live_by_location`,
-    // Unique as before, and in the order of time, which runs_of_schedule was there for.
+    // Unique as before, and in the order of time, which replaces runs_of_schedule.
     `{postgres} create unique index runs_by_slot on runs (check_id, slot_at, slot_location)`,
     `{postgres} alter table runs drop constraint runs_check_id_slot_location_slot_at_key`,
     `{postgres} drop index runs_of_schedule`,
-    // One for final results and for all: few results are attempts.
+    // One index for final results and for all: few results are attempts.
     `drop index results_by_type`,
     `drop index results_by_check`,
     `create index results_by_check on results
@@ -22,8 +22,8 @@ export const leanLedger = {
 };
 
 /**
- * What the runs of each check at each location add up to, and up to where runs have been added. No reference to
- * checks: what is added must not wait for who changes a check.
+ * Totals of the runs of each check at each location, and the time up to which they are complete. No reference to
+ * checks: additions must not wait for changes of a check.
  */
 export const checkTotals = {
   name: '0064-check-totals',
@@ -37,9 +37,8 @@ export const checkTotals = {
 };
 
 /**
- * Details of results as compressed bytes; those that are stored already stay as they are. Bytes that are
- * compressed are not compressed again. And how many passes there were since the last one whose detail was kept,
- * for services that leave some out.
+ * Details of results as compressed bytes, which PostgreSQL does not compress again; existing details stay unchanged.
+ * Also the number of passes since the last one whose detail was kept, for services that omit some.
  */
 export const packedDetails = {
   name: '0065-packed-details',
@@ -55,8 +54,8 @@ export const packedDetails = {
 };
 
 /**
- * Which feed of ClickHouse there is, and up to where the sealed results of each check are in it. No reference to
- * checks: rows of those that are gone say what is to be removed there.
+ * The ClickHouse feed, and the time up to which it contains the sealed results of each check. No reference to checks:
+ * rows of deleted checks show what to delete there.
  */
 export const resultFeed = {
   name: '0069-result-feed',
@@ -66,14 +65,14 @@ export const resultFeed = {
   ],
 };
 
-/** What a table is vacuumed by: after a fiftieth of it has changed, not a fifth, and without resting on the way. */
+/** Vacuum settings: after a fiftieth of the rows has changed rather than a fifth, with few pauses. */
 const vacuumedOften = `autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 20000,
   autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02,
   autovacuum_vacuum_cost_limit = 2000`;
 
 /**
- * Runs get no room next to their rows: none of their changes is HOT, and the pages of those that ended are used
- * again either way. Rows of the others are changed in columns that no index has.
+ * Runs get no free space next to their rows: none of their changes is HOT, and vacuum reuses the pages of ended runs
+ * anyway. The other tables change columns that no index contains.
  */
 export const roomForChanges = {
   name: '0066-room-for-changes',
@@ -88,9 +87,9 @@ export const roomForChanges = {
 };
 
 /**
- * Results become partitions by day, on PostgreSQL: at once where there are none yet, else by a job while the service
- * goes on (store/days). Builds before remove results by where they are in the table, which says nothing any more
- * where there are several: one that still runs meanwhile is kept from it.
+ * Daily partitions of results on PostgreSQL: at once for an empty table, else by a job while the service runs
+ * (store/days). Older builds delete results by their physical address, which is ambiguous across partitions: the
+ * trigger refuses this to builds that still run.
  */
 export const resultDays = {
   name: '0068-result-days',
@@ -106,9 +105,9 @@ export const resultDays = {
 };
 
 /**
- * Runs on their way get a small table of their own, and those that ended partitions by the day of their end, on PostgreSQL:
- * at once where there are none yet, else by a job while the service goes on (store/days). Until then the trigger
- * keeps the day of all runs, by builds old and new, at that of before there were days.
+ * On PostgreSQL, a small table for runs in progress and daily partitions for ended ones: at once for an empty table,
+ * else by a job while the service runs (store/days). Until then the trigger keeps the day of all runs, by builds old
+ * and new, at the value from before partitioning.
  */
 export const runDays = {
   name: '0070-run-days',
@@ -124,19 +123,19 @@ export const runDays = {
   ],
 };
 
-/** When an agent said that it stops: from then on it is not there, however short a time ago it called. */
+/** When an agent announced its stop: from then on it counts as absent, however recently it called. */
 export const agentGoodbyes = {
   name: '0078-agent-goodbyes',
   statements: [`alter table agents add column left_at bigint`],
 };
 
-/** Why an artifact store did not take a file at the last try. */
+/** Reason why an artifact store refused a file at the last attempt. */
 export const artifactTrouble = {
   name: '0084-artifact-trouble',
   statements: [`alter table artifacts add column trouble text`],
 };
 
-/** The facts of failures, for programs; their messages are for people. */
+/** Facts of failures, for programs; their messages are for people. */
 export const failureDetails = {
   name: '0085-failure-details',
   statements: [

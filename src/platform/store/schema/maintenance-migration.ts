@@ -1,7 +1,7 @@
 const ofWindow =
   'window_id bigint not null references maintenance_windows (id) on delete cascade, occurrence bigint not null';
 
-/** Single occurrences of maintenance windows: what was changed of them and what was announced about them. */
+/** Single occurrences of maintenance windows: their changes and their announcements. */
 export const maintenanceOccurrences = {
   name: '0020-maintenance-occurrences',
   statements: [
@@ -20,7 +20,7 @@ export const maintenanceOccurrences = {
       ${ofWindow}, kind text not null, created bigint not null,
       primary key (window_id, occurrence, kind))`,
     `create index maintenance_notices_by_time on maintenance_notices (created)`,
-    // Written as JSON.stringify writes it; in names the quotes would be escaped.
+    // In the format of JSON.stringify; in names the quotes would be escaped.
     `alter table maintenance_windows add column is_visible integer not null default 0`,
     `update maintenance_windows set is_visible = 1
       where cast(definition as text) like '%"statusPageVisibility":{"enabled":true%'`,

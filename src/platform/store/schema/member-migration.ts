@@ -1,7 +1,4 @@
-/**
- * People, what they are members of, how they log in. Sessions are those of a key or of a person from now on;
- * those there are end.
- */
+/** People, their memberships and logins. From now on a session belongs to a key or a person; existing ones end. */
 export const memberMigration = {
   name: '0051-members',
   statements: [
@@ -47,8 +44,8 @@ export const memberMigration = {
 };
 
 /**
- * Where the role of a member comes from, and which sessions were begun by single sign-on. A member who has
- * logged in by single sign-on has neither role: which one theirs was is found out at the next login.
+ * Origin of a member's role, and sessions begun by single sign-on. Existing members with single sign-on get neither
+ * role: the next login determines it.
  */
 export const memberOrigins = {
   name: '0072-member-origins',
@@ -57,13 +54,13 @@ export const memberOrigins = {
     `alter table members add column group_role text`,
     `update members set given_role = role
       where not exists (select 1 from identities where identities.person_id = members.person_id)`,
-    // How much an address was asked lately, whatever the page.
+    // For the number of recent requests to an address, regardless of the page.
     `create index status_page_subscriptions_by_address on status_page_subscriptions (address)`,
     `alter table login_sessions add column by_single_sign_on integer not null default 0`,
   ],
 };
 
-/** Allowances of logins and mails, which all processes share and which outlive them. */
+/** Allowances of logins and mails, which all processes share and which survive restarts. */
 export const sharedLimits = {
   name: '0083-shared-limits',
   statements: [

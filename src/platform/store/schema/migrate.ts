@@ -6,11 +6,10 @@ import type { Tables } from '../tables.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 /**
- * Brings the schema up to date, in the order of the numbers that names of migrations begin with. Safe when
- * several processes start at once: PostgreSQL holds a lock meanwhile, SQLite has one writer.
+ * Brings the schema up to date, in the order of the numbers in the names of the migrations. Safe when several processes
+ * start at once: PostgreSQL holds a lock meanwhile, SQLite has one writer.
  *
- * @throws AppError CONFIG_INVALID when the database was written by a newer build: an older one must not
- *   touch it.
+ * @throws AppError CONFIG_INVALID when a newer build wrote the database: an older one must not touch it.
  */
 export async function migrate(
   db: Kysely<Tables>,
@@ -36,7 +35,7 @@ export async function migrate(
   });
 }
 
-/** The table in which migrations are recorded. */
+/** Creates the table that records migrations. */
 export async function createMigrationTable(transaction: Kysely<Tables>): Promise<void> {
   await sql`create table if not exists schema_migrations (
     position integer primary key, name text not null, applied_at bigint not null)`.execute(transaction);
@@ -59,8 +58,8 @@ export async function applyMigrations(
 }
 
 /**
- * A migration that was applied must be the one this build knows: a database whose schema came about in
- * another way is not touched. What was applied before there were checksums gets its own.
+ * Requires an applied migration to equal the one in this build: a database with a different history is not touched.
+ * Adds checksums to migrations recorded before checksums existed.
  */
 async function compareChecksums(transaction: Kysely<Tables>, all: readonly Migration[]): Promise<void> {
   const { rows } = await sql<{ position: number; name: string; checksum: string | null }>`

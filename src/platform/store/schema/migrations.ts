@@ -32,10 +32,10 @@ import { accountResources } from './resource-migration.ts';
 import { followedTestSessions, sessionMigrations, testDefinitions } from './session-migration.ts';
 
 /**
- * The schema's history. A migration that was released is frozen: later changes are new entries at the end.
- * Each runs once, in order, in a transaction together with its record. `{json}` and `{blob}` stand for the
- * engine's column types, `{serial}` for that of a primary key that the database counts up, `{instant}` for
- * that of an instant by the database's clock. A statement that begins with `{postgres}` is for PostgreSQL alone.
+ * History of the schema. A released migration is frozen: later changes are new entries at the end. Each runs once, in
+ * order, in a transaction together with its record. `{json}` and `{blob}` stand for the engine's column types,
+ * `{serial}` for that of an auto-increment primary key, `{instant}` for that of an instant by the database's clock. A
+ * statement that begins with `{postgres}` is for PostgreSQL only.
  */
 export interface Migration {
   readonly name: string;
@@ -168,7 +168,7 @@ export const migrations: readonly Migration[] = [
       `alter table results add column agent_overhead double precision not null default 0`,
       `alter table results add column timing_doubtful integer not null default 0`,
       `alter table results add column certificate_expires bigint`,
-      // Days that remain are counted when somebody asks; it was never written.
+      // The remaining days are computed on request; the column was never written.
       `alter table statuses drop column ssl_days_remaining`,
       `alter table statuses add column certificate_expires bigint`,
     ],
@@ -266,7 +266,7 @@ export const migrations: readonly Migration[] = [
   },
   {
     name: '0024-secret-keys',
-    // Which keys the secrets of this database are sealed with; never a key itself.
+    // Ids of the keys that seal the secrets of this database; never a key itself.
     statements: [`create table secret_keys (key_id text primary key)`],
   },
   {
@@ -275,7 +275,7 @@ export const migrations: readonly Migration[] = [
   },
   {
     name: '0026-code-bundles',
-    // Those that were uploaded before count when they are uploaded again.
+    // Earlier uploads count when they are uploaded again.
     statements: [
       `create table code_bundles (
         account_id text not null references accounts (id) on delete cascade,
@@ -285,7 +285,7 @@ export const migrations: readonly Migration[] = [
   },
   {
     name: '0027-reports-from-an-index',
-    // It holds all that reports count: they need not read the results, which are large.
+    // A covering index for reports, which then need not read the large results.
     statements: [
       `drop index results_by_type`,
       `create index results_by_type on results

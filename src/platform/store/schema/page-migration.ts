@@ -1,6 +1,6 @@
 const ofAccount = 'account_id text not null references accounts (id) on delete cascade';
 
-/** What people look at: dashboards, status pages, services, incidents, subscriptions. */
+/** Pages for readers: dashboards, status pages, services, incidents, subscriptions. */
 export const pages = {
   name: '0007-pages',
   statements: [
@@ -76,17 +76,17 @@ export const pages = {
   ],
 };
 
-/** Whose page a mail to a subscriber is of: accounts take turns at being mailed for. */
+/** Account of a subscriber mail: accounts take turns at sending. */
 export const subscriberMailAccounts = {
   name: '0082-subscriber-mail-accounts',
   statements: [
-    // Those of older builds are all of one, which is no account.
+    // Mails of older builds share one value, which is not an account.
     `alter table subscriber_mails add column account_id text not null default ''`,
     `create index subscriber_mails_due_of_account on subscriber_mails (account_id, next_at, position)`,
   ],
 };
 
-/** Status pages that open with a key. */
+/** Status pages that require a key. */
 export const statusPageKeys = {
   name: '0059-status-page-keys',
   statements: [
@@ -100,8 +100,8 @@ export const statusPageKeys = {
 };
 
 /**
- * One table of the host names that pages of all kinds and accounts answer at, and the names that the service itself
- * was called by. Of two pages that had one name, the older one keeps it.
+ * One table of the host names of all pages and accounts, and of the names by which the service itself was called. Of
+ * two pages with the same name, the older one keeps it.
  */
 export const customDomains = {
   name: '0071-custom-domains',

@@ -1,4 +1,4 @@
-/** Projects, what is of them, and their deployments. */
+/** Projects, their resources, and their deployments. */
 export const projects = {
   name: '0056-projects',
   statements: [

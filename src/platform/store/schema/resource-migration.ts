@@ -1,6 +1,6 @@
 const ofAccount = 'account_id text not null references accounts (id) on delete cascade';
 
-/** What checks refer to: variables, snippets, client certificates, groups, maintenance windows. */
+/** Resources that checks refer to: variables, snippets, client certificates, groups, maintenance windows. */
 export const accountResources = {
   name: '0005-account-resources',
   statements: [

@@ -1,4 +1,4 @@
-/** Heartbeats, the groups errors fall into, and runs outside the schedule: sessions and triggers. */
+/** Heartbeats, error groups, and runs outside the schedule: sessions and triggers. */
 export const sessionMigrations = [
   {
     name: '0008-heartbeats',
@@ -83,7 +83,7 @@ export const sessionMigrations = [
   },
 ] as const;
 
-/** Definitions that test sessions run although they are no checks. */
+/** Definitions in test sessions that are not checks. */
 export const testDefinitions = {
   name: '0055-test-definitions',
   statements: [
@@ -97,7 +97,7 @@ export const testDefinitions = {
   ],
 } as const;
 
-/** Clients follow test sessions as they go, by an id of their own; a session that failed says so for good. */
+/** Clients follow running test sessions by a separate id; a failed session stays marked as failed. */
 export const followedTestSessions = {
   name: '0057-followed-test-sessions',
   statements: [

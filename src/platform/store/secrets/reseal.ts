@@ -8,13 +8,13 @@ const rowsPerTurn = 200;
 type Row = Record<string, string | number | null>;
 
 /**
- * Brings every stored secret under the present key: those that were stored in clear, and those that an older
- * key sealed. Each is changed only if it is still what was read. Without a key, and with the old one among
- * the old keys, they are in clear afterwards.
+ * Encrypts every stored secret with the present key: those stored in clear, and those sealed with an older key. A value
+ * that has changed since it was read stays. Without a present key it decrypts all, given their key is among the old
+ * keys.
  *
  * @param db without the plugin that seals and opens.
- * @returns how many values were changed.
- * @throws AppError CONFIG_INVALID when one was sealed with a key that is not known, before anything changes.
+ * @returns the number of changed values.
+ * @throws AppError CONFIG_INVALID when a value is sealed with an unknown key, before anything changes.
  */
 export async function resealSecrets(db: Kysely<Tables>, box: SecretBox): Promise<number> {
   const keys = await sql<{ key_id: string }>`select key_id from secret_keys`.execute(db);

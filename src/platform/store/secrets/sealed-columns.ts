@@ -22,16 +22,16 @@ import {
 } from 'kysely';
 import { keyIdOf, type SecretBox } from './secret-box.ts';
 
-/** What a sealed column holds. JSON columns stay JSON: what is sealed is one text of it. */
+/** Content of a sealed column. JSON columns stay JSON: the sealed value is a JSON string. */
 type SealedKind = 'text' | 'json';
 
 interface SealedTable {
-  /** The columns that tell its rows apart. */
+  /** The columns that identify a row. */
   readonly keys: readonly string[];
   readonly columns: Readonly<Record<string, SealedKind>>;
 }
 
-/** Everything stored that may hold secrets the service hands out again. Whatever is only compared is hashed. */
+/** All stored values that may contain secrets needed in clear again. Values that are only compared are hashed. */
 export const sealedTables: Readonly<Record<string, SealedTable>> = {
   variables: { keys: ['account_id', 'key'], columns: { value: 'text' } },
   snippets: { keys: ['id'], columns: { script: 'text' } },
@@ -49,8 +49,8 @@ export const sealedTables: Readonly<Record<string, SealedTable>> = {
 };
 
 /**
- * Column names in results, aliases included. The same name in another table holds nothing sealed, and opening
- * leaves it alone.
+ * Column names in results, including aliases. A column of the same name in another table contains no sealed value, and
+ * opening leaves it unchanged.
  */
 const sealedNames: Readonly<Record<string, SealedKind>> = {
   ...Object.assign({}, ...Object.values(sealedTables).map(({ columns }) => columns)),
@@ -59,7 +59,7 @@ const sealedNames: Readonly<Record<string, SealedKind>> = {
 
 export function sealValue(box: SecretBox, kind: SealedKind, value: string): string {
   if (kind === 'text') return box.seal(value);
-  // JSON without a key is an object or a list, and never looks sealed.
+  // JSON in clear is an object or a list, and never looks sealed.
   return box.keyId === undefined ? value : JSON.stringify(box.seal(value));
 }
 
@@ -68,15 +68,15 @@ export function openValue(box: SecretBox, kind: SealedKind, stored: string): str
   return stored.startsWith('"') ? box.open(JSON.parse(stored) as string) : stored;
 }
 
-/** The key a stored value was sealed with; undefined when it is plain. */
+/** Returns the id of the key that sealed a stored value; undefined if it is in clear. */
 export function keyOfValue(kind: SealedKind, stored: string): string | undefined {
   if (kind === 'text') return keyIdOf(stored);
   return stored.startsWith('"') ? keyIdOf(JSON.parse(stored) as string) : undefined;
 }
 
 /**
- * Seals what is written into sealed columns and opens what is read of them, in every statement: no repository
- * knows of it, so none can forget it.
+ * Seals values written to sealed columns and opens values read from them, in every statement: repositories are not
+ * involved, so none can forget it.
  */
 export class SealedColumns implements KyselyPlugin {
   readonly #box: SecretBox;
@@ -147,7 +147,7 @@ export class SealedColumns implements KyselyPlugin {
   }
 }
 
-/** Changes within a statement that is written out would not be sealed. */
+/** Values in raw SQL would not be sealed. */
 function refuseSealed({ parameters }: RawNode): void {
   for (const node of parameters) {
     if (RawNode.is(node)) refuseSealed(node);
@@ -161,7 +161,7 @@ function columnsOf(node: OperationNode | undefined): Readonly<Record<string, Sea
   return sealedTables[node.table.identifier.name]?.columns;
 }
 
-/** A statement that writes a secret in a way that cannot be sealed is a fault of ours, and not run. */
+/** A statement that writes a secret in a form that cannot be sealed is our own bug, and not executed. */
 function unsealable(): Error {
   return new Error('a sealed column is written by an expression');
 }

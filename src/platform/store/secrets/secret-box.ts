@@ -4,11 +4,11 @@ import { AppError } from '@picket/lib/errors.ts';
 const keyBytes = 32;
 const ivBytes = 12;
 const tagBytes = 16;
-/** How sealed texts begin, and plain ones that would look like them. */
+/** Prefix of sealed texts, and of plain texts that would look sealed. */
 const sealedPrefix = 'picket:1:';
 const plainPrefix = 'picket:0:';
 
-/** A key as its setting has it: 32 bytes as Base64 or hex; undefined when it is neither. */
+/** Parses a key from its setting: 32 bytes as Base64 or hex; undefined otherwise. */
 export function parseSecretsKey(text: string): Buffer | undefined {
   const isHex = /^[0-9a-f]{64}$/i.test(text);
   const isBase64 = /^[A-Za-z0-9+/_-]{43}=?$/.test(text);
@@ -27,8 +27,8 @@ function named(key: Buffer): NamedKey {
 }
 
 /**
- * Seals texts with AES-256-GCM under a key that is not in the database, and opens what was sealed with it or
- * an older one: `picket:1:KEY:BASE64` of IV, tag and ciphertext. Without a key texts stay as they are.
+ * Seals texts with AES-256-GCM under a key outside the database, and opens texts sealed with it or an older one:
+ * `picket:1:KEY:BASE64` of IV, tag and ciphertext. Without a key texts stay unchanged.
  */
 export class SecretBox {
   readonly #current: NamedKey | undefined;
@@ -40,7 +40,7 @@ export class SecretBox {
     this.#byId = new Map(all.map((one) => [one.id, one]));
   }
 
-  /** Tells the present key from others without giving it away. */
+  /** Identifies the present key without revealing it. */
   get keyId(): string | undefined {
     return this.#current?.id;
   }
@@ -58,7 +58,7 @@ export class SecretBox {
     return `${sealedPrefix}${this.#current.id}:${packed}`;
   }
 
-  /** @throws AppError CONFIG_INVALID when it was sealed with a key that is not here, or changed since. */
+  /** @throws AppError CONFIG_INVALID when the key is missing, or the text was changed since. */
   open(stored: string): string {
     if (stored.startsWith(plainPrefix)) return stored.slice(plainPrefix.length);
     const keyId = keyIdOf(stored);
@@ -79,7 +79,7 @@ export class SecretBox {
   }
 }
 
-/** The key that a stored text was sealed with; undefined when it is plain. */
+/** Returns the id of the key that sealed a stored text; undefined if it is in clear. */
 export function keyIdOf(stored: string): string | undefined {
   if (!stored.startsWith(sealedPrefix)) return undefined;
   return stored.slice(sealedPrefix.length, stored.indexOf(':', sealedPrefix.length));

@@ -6,11 +6,11 @@ import { makeFolders } from '@picket/lib/process/make-folders.ts';
 import { sqliteBusy, sqliteCodeOf, sqliteNotADatabase } from './sqlite-code.ts';
 
 /**
- * Keeps a second service off a data directory: two schedulers and sweepers on one SQLite database would each
- * believe to be the only one. The lock is the operating system's, held through an open transaction on a file
- * of its own, so it ends with the process however that ends.
+ * Locks a data directory against a second service: two schedulers and sweepers on one SQLite database would each assume
+ * to be the only one. The lock is the operating system's, held through an open transaction on a separate file, so it
+ * ends with the process in any case.
  *
- * @returns a function that gives the lock back.
+ * @returns a function that releases the lock.
  * @throws AppError CONFIG_INVALID when another process holds it.
  */
 export function lockDataDir(dataDir: string): () => void {
@@ -44,10 +44,10 @@ export function lockDataDir(dataDir: string): () => void {
 const forOthers = 0o077;
 
 /**
- * Makes a database of SQLite one that only its owner reads, whatever the folder's rights and the umask are:
- * created so when it is missing, and so are the files next to it, which take the rights of the database.
+ * Makes an SQLite database readable to its owner only, regardless of folder permissions and umask. Creates it if
+ * missing; the files next to it inherit its permissions.
  *
- * @returns the files that are still open to others, because somebody else owns them.
+ * @returns the files that stay readable to others because another user owns them.
  */
 export function keepPrivate(path: string): string[] {
   closeSync(openSync(path, 'a', 0o600));

@@ -3,16 +3,16 @@ import { dirname } from 'node:path';
 import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { storageProblemOf } from './storage-problem.ts';
 
-/** A directory the service writes to, and the setting that names it. */
+/** A directory that the service writes to, and its setting. */
 export interface ConfiguredDirectory {
   readonly variable: 'DATA_DIR' | 'ARTIFACT_STORE';
   readonly path: string;
 }
 
-/** What a service that starts should find free; a new database with its files takes 5 MB. */
+/** Minimum free space at start; a new database with its files takes 5 MB. */
 const startBytes = 100_000_000;
 
-/** Does something at start that writes to a directory; its errors say which directory, and what to do. */
+/** Runs startup work that writes to a directory; its errors name the directory and the remedy. */
 export async function inDirectory<T>(directory: ConfiguredDirectory, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -22,8 +22,8 @@ export async function inDirectory<T>(directory: ConfiguredDirectory, work: () =>
 }
 
 /**
- * Why a directory cannot be used, in one line: STORAGE_FULL where room may come, CONFIG_INVALID where the setting or the
- * file system is to be changed. Errors that are not about the directory stay as they are.
+ * Describes in one line why a directory is unusable: STORAGE_FULL if space may become free, CONFIG_INVALID if the
+ * setting or the file system needs a change. Errors unrelated to the directory stay unchanged.
  */
 export function asDirectoryError(error: Error, directory: ConfiguredDirectory): Error {
   const { variable, path } = directory;
@@ -79,7 +79,7 @@ function freeText(path: string): string {
       const { bavail, blocks, bsize } = statfsSync(at);
       return `${megabytes(bavail * bsize)} of ${megabytes(blocks * bsize)} free`;
     } catch {
-      // The directory may not exist yet: its parent's file system is the one that is full.
+      // The directory may not exist yet: the file system of its parent is the full one.
       if (at === dirname(at)) return 'no space left';
     }
   }

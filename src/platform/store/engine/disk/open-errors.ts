@@ -2,7 +2,7 @@ import { AppError, errorCodeOf } from '@picket/lib/errors.ts';
 import { asStoreError, isDamaged } from '../dialect.ts';
 import { isAboutStartupParameter } from '../foreign-texts.ts';
 
-/** What a database that cannot be opened was called, without user and password. */
+/** Returns the place of a database for error messages, without user and password. */
 export function placeOf(databaseUrl: string | undefined, path: string): string {
   if (databaseUrl === undefined) return path;
   return databaseUrl.replace(/^postgres(?:ql)?:\/\/(?:[^@/?]*@)?/, '').replace(/\?.*$/, '');
@@ -19,7 +19,7 @@ const reasons: Readonly<Record<string, string>> = {
   '57P03': 'it is starting up or shutting down',
 };
 
-/** What to set where a pooler that keeps no sessions is between the service and its database. */
+/** Error for a pooler without sessions between the service and its database, with the setting to change. */
 export function poolerError(place: string, cause?: Error): AppError {
   return new AppError(
     'CONFIG_INVALID',
@@ -29,12 +29,12 @@ export function poolerError(place: string, cause?: Error): AppError {
   );
 }
 
-/** SQLSTATEs that waiting does not fix: authentication, no such database, no rights. */
+/** SQLSTATEs that waiting does not fix: authentication, missing database, missing privileges. */
 const configurationStates = /^(28|3D|42501)/;
 
 /**
- * Why a database cannot be opened, in words: which one, and what is wrong with it. CONFIG_INVALID where the
- * settings are to be changed, STORE_UNAVAILABLE where it may be there later. Other errors stay as they are.
+ * Describes why a database cannot be opened: CONFIG_INVALID if the settings need a change, STORE_UNAVAILABLE if it may
+ * become available later. Other errors stay unchanged.
  */
 export function asOpenError(error: Error, place: string): Error {
   if (error instanceof AppError) return error;

@@ -3,7 +3,7 @@ import { asStoreError } from '../dialect.ts';
 
 const failed = (fields: object) => Object.assign(new Error('no'), fields);
 
-// A quota is not to be had on every machine; the others are provoked in test/system/service/full-disk.night.test.ts.
+// Quotas are not available on every machine; test/system/service/full-disk.night.test.ts provokes the other problems.
 it.each([
   ['a full disk', { code: 'ENOSPC' }, 'A disk of the service is full'],
   ['a quota that is used up', { code: 'EDQUOT' }, 'A disk of the service is full'],

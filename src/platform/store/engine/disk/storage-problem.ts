@@ -1,6 +1,6 @@
 import { errorCodeOf } from '@picket/lib/errors.ts';
 
-/** What keeps a place from being written to. */
+/** Reason why a place refuses writes. */
 export type StorageProblem = 'full' | 'read-only' | 'failing';
 
 const byCode: Readonly<Record<string, StorageProblem>> = {
@@ -10,11 +10,11 @@ const byCode: Readonly<Record<string, StorageProblem>> = {
   EROFS: 'read-only',
   EIO: 'failing',
 };
-/** Result codes of SQLite: disk full, and a shared index that could not grow; read-only; I/O error. */
+/** SQLite result codes: disk full, and a shared index that could not grow; read-only; I/O error. */
 const byResult: Readonly<Record<number, StorageProblem>> = { 13: 'full', 8: 'read-only', 10: 'failing' };
 const sharedIndexGrowth = 4874;
 
-/** Which problem of a disk an error of a file system, of SQLite or of PostgreSQL tells; undefined when none. */
+/** Returns the disk problem behind an error of a file system, SQLite or PostgreSQL; undefined for other errors. */
 export function storageProblemOf(error: Error): StorageProblem | undefined {
   const known = byCode[errorCodeOf(error) ?? ''];
   if (known !== undefined) return known;
@@ -29,7 +29,7 @@ const words: Readonly<Record<StorageProblem, string>> = {
   failing: 'fails to read or write (input/output error). Look for a failing disk or a quota that is used up.',
 };
 
-/** The problem as a sentence about the disk that has it. */
+/** Describes the problem in a sentence about the affected disk. */
 export function describeStorage(problem: StorageProblem, error: Error): string {
   const code = errorCodeOf(error);
   if (code === '53100') return `The disk of the PostgreSQL server ${words[problem]}`;

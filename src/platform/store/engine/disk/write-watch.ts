@@ -7,20 +7,20 @@ import type { Kysely } from 'kysely';
 import type { Tables } from '../../tables.ts';
 import { storageProblemOf } from './storage-problem.ts';
 
-/** How long what was found out holds: a probe each second is no write each second. */
+/** Lifetime of a finding: a probe each second does not cause a write each second. */
 const goodMs = 5_000;
 const badMs = 1_000;
-/** What a data directory must take. */
+/** Test file that a data directory must accept. */
 const fileBytes = 1024 * 1024;
-/** A table of a server must grow by this after it refused a write; one row finds room in pages that are there. */
+/** After a refused write, the test must grow a server's table by this; a single row fits into existing pages. */
 const growthBytes = 64 * 1024;
 
 /**
- * Whether the store takes writes, found out by writing. Reads go on while a disk is full, so a service that only reads for
- * its readiness would be ready.
+ * Whether the store accepts writes, determined by writing. Reads succeed on a full disk, so a readiness check that only
+ * reads would report ready.
  *
- * TAKES writes → REFUSES when a try fails → TAKES when a later one does not. A statement that a full disk refused makes the
- * next try a larger one.
+ * TAKES writes → REFUSES when a test write fails → TAKES when a later one succeeds. After a statement failed on a full
+ * disk, the next test write is larger.
  */
 export class WriteWatch {
   readonly #db: Kysely<Tables>;
@@ -38,19 +38,19 @@ export class WriteWatch {
     this.#directory = directory;
   }
 
-  /** Statements that failed because of a disk. */
+  /** Number of statements that failed because of a disk. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Hears of statements that failed. */
+  /** Records a failed statement. */
   record(error: Error): void {
     if (storageProblemOf(error) === undefined) return;
     this.#refused += 1;
     this.#isDoubted = true;
   }
 
-  /** @throws the error of the disk or the database when nothing can be stored. */
+  /** @throws the error of the disk or the database when the store refuses writes. */
   async check(): Promise<void> {
     const last = this.#last;
     const ageMs = this.#clock.monotonicMs() - (last?.atMs ?? 0);

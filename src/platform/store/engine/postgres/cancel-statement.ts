@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type pg from 'pg';
 
-/** A client with what the driver keeps of its session but does not document. */
+/** A client, with undocumented session fields of the driver. */
 export type PostgresSession = Pick<pg.Client, 'host' | 'port'> & {
   readonly processID?: number | null;
   readonly secretKey?: number | null;
@@ -11,10 +11,9 @@ export type PostgresSession = Pick<pg.Client, 'host' | 'port'> & {
 const cancelRequest = 80_877_102;
 
 /**
- * Ends the statement that a session works on, on the server, as psql does at Ctrl-C: by a request of the wire protocol
- * that shows the key of the session, which poolers understand, too. Resolves when the server has taken it. Where there
- * is no statement nothing happens; where the request does not arrive, the statement ends by itself, at last by
- * `statement_timeout`.
+ * Cancels the current statement of a session on the server, as psql does at Ctrl-C: by a request of the wire protocol
+ * with the key of the session, which poolers also understand. Resolves when the server has received it. Does nothing if
+ * no statement is running; if the request is lost, the statement ends by itself, at the latest by `statement_timeout`.
  */
 export async function cancelStatement({ host, port, processID, secretKey }: PostgresSession): Promise<void> {
   if (typeof processID !== 'number' || typeof secretKey !== 'number') return;
@@ -24,12 +23,12 @@ export async function cancelStatement({ host, port, processID, secretKey }: Post
   }
   const isSocket = host.startsWith('/');
   const socket = isSocket ? connect(join(host, `.s.PGSQL.${port}`)) : connect(port, host);
-  // A request that does not arrive changes nothing: the statement ends at its time limit.
+  // A lost request changes nothing: the statement ends at its time limit.
   socket.on('error', () => undefined);
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.setTimeout(5_000, () => socket.destroy());
   socket.end(request);
-  // The server answers nothing and hangs up.
+  // The server closes the connection without a response.
   socket.resume();
   await closed;
 }

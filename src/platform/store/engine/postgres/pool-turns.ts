@@ -2,10 +2,10 @@ import { presentAsker } from '@picket/lib/turns/asker.ts';
 import { FairQueue } from '@picket/lib/turns/fair-queue.ts';
 import type { PostgresPool } from 'kysely';
 
-/** Of five connections one is there for accounts that have none. */
+/** One of five connections is reserved for accounts that hold none. */
 const shareForOthers = 5;
 
-/** Turns at the connections of a pool: by account, and none has all connections for itself. */
+/** Queue for the connections of a pool, by account: no account can occupy all of them. */
 export function poolTurns(connections: number): FairQueue {
   return new FairQueue({
     name: 'database',
@@ -16,7 +16,7 @@ export function poolTurns(connections: number): FairQueue {
   });
 }
 
-/** A pool whose connections are given to accounts in turns. A turn ends when its connection is given back. */
+/** A pool whose connections accounts get in turns. A turn ends when its connection is released. */
 export function inTurns(turns: FairQueue, pool: PostgresPool): PostgresPool {
   return {
     options: pool.options,
@@ -27,7 +27,7 @@ export function inTurns(turns: FairQueue, pool: PostgresPool): PostgresPool {
       const turn = turns.run({ key, isFirst }, async () => {
         const released = Promise.withResolvers<void>();
         const client = await pool.connect();
-        // The pool makes the function anew each time it gives a connection.
+        // The pool creates the function anew each time it hands out a connection.
         const release = client.release;
         client.release = (error) => {
           release.call(client, error);

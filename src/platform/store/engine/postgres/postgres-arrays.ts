@@ -1,18 +1,17 @@
 import { type RawBuilder, sql } from 'kysely';
 
-/** A type of a column on PostgreSQL. `json text` is JSON in a column of type text. */
+/** Column type on PostgreSQL. `json text` is JSON in a column of type text. */
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'double precision' | 'json' | 'json text' | 'bytea';
 
 /**
- * Between the texts of a list, and in place of one that is null. JSON has no such characters, it escapes
- * them.
+ * Separator between the texts of a list, and placeholder for null. JSON text never contains these characters, since it
+ * escapes them.
  */
 const [separator, noText] = ['\u001e', '\u001f'] as const;
 
 /**
- * The values of a column as one array. JSON goes as one text that the database takes apart: as an element of
- * an array every quotation mark in it would have to be escaped here and unescaped there, and results are full
- * of them.
+ * Passes the values of a column as one array. JSON is passed as one text that the database splits: as array elements,
+ * every quotation mark in it would have to be escaped and unescaped, and results are full of them.
  */
 export function arrayOf(type: ColumnType, values: readonly unknown[]): RawBuilder<unknown> {
   if (type === 'bytea') return bytesOf(values as readonly (Uint8Array | null)[]);
@@ -22,7 +21,7 @@ export function arrayOf(type: ColumnType, values: readonly unknown[]): RawBuilde
   return type === 'json' ? sql`${texts}::json[]` : texts;
 }
 
-/** All bytes as one parameter, which goes as it is, and what part of them each value is: in an array they would be hex. */
+/** Passes all bytes as one raw parameter with the offsets of the values: as an array they would be sent in hex. */
 function bytesOf(values: readonly (Uint8Array | null)[]): RawBuilder<unknown> {
   let end = 1;
   const starts: number[] = [];

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-/** SQLSTATE of a server that does not take writes, as a standby. */
+/** SQLSTATE of a server that refuses writes, such as a standby. */
 export const readOnlyState = '25006';
 
 type ConnectCallback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
-/** The URLs of a connection URL that names several hosts (`a:5432,b:5432`), one for each; else itself. */
+/** Splits a connection URL with several hosts (`a:5432,b:5432`) into one URL for each. */
 export function urlsOfHosts(url: string): string[] {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)(.*)$/.exec(url);
   if (!parts) return [url];
@@ -15,8 +15,8 @@ export function urlsOfHosts(url: string): string[] {
 }
 
 /**
- * The servers of a database, of which one takes writes. Connections go to the one that did last; where it
- * cannot be reached, or has become a standby, the next one is tried.
+ * The servers of a database, one of them accepting writes. Connections use the last known primary; if it is
+ * unreachable, or has become a standby, the next host is tried.
  */
 export class PostgresHosts {
   readonly #urls: readonly string[];
@@ -32,7 +32,7 @@ export class PostgresHosts {
     return this.#urls.length;
   }
 
-  /** The class of clients for a pool: each goes to the host that is thought to take writes. */
+  /** Client class for a pool: each client connects to the host presumed to accept writes. */
   clientClass(): typeof pg.Client {
     const hosts = this;
     return class extends pg.Client {
@@ -42,7 +42,7 @@ export class PostgresHosts {
         const url = hosts.#urls[hosts.#index] ?? '';
         super({ ...config, connectionString: url });
         this.#url = url;
-        // One that the server ends before its user listens fails its query, and must not end the process.
+        // Without a listener, an error before the pool listens would end the process instead of failing the query.
         this.on('error', () => undefined);
       }
 
@@ -68,7 +68,7 @@ export class PostgresHosts {
     };
   }
 
-  /** A client of its own, connected to the host that takes writes. */
+  /** Connects a separate client to the host that accepts writes. */
   async connect(options: pg.ClientConfig, prepare: (client: pg.Client) => void): Promise<pg.Client> {
     const Client = this.clientClass();
     return this.tryEach(async () => {

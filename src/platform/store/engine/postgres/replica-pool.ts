@@ -2,30 +2,29 @@ import { toError } from '@picket/lib/errors.ts';
 import type { PostgresPool } from 'kysely';
 import type pg from 'pg';
 
-/** A copy that is further behind is as good as none: its readers would wonder where their results are. */
+/** A replica with a larger lag is not used: its readers would miss their recent results. */
 const longestLagMs = 5_000;
-/** How long what was found out of the copy counts. */
+/** Lifetime of a measured replica state. */
 const lookEveryMs = 1_000;
-/** How long a copy that is away, or behind, is left alone. */
+/** How long an unavailable or lagging replica is not used. */
 const awayMs = 15_000;
 
 /**
- * How far a copy is behind. Where nothing is written it seems to fall behind all the time; but the service's
- * processes write every two seconds. Of a server that is no copy, or none any more, it is nothing.
+ * Lag of a replica. Without writes it would seem to grow constantly, but the service's processes write every two
+ * seconds. 0 if the server is not a replica (any longer).
  */
 const lag = `select case when pg_is_in_recovery()
   then coalesce(extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000, 1e12)
   else 0 end::double precision as ms`;
 
-/** Hears of changes between the copy and the database itself. */
+/** Notified when reads switch between the replica and the primary. */
 export interface ReplicaObserver {
   used(): void;
   passedOver(reason: string): void;
 }
 
 /**
- * Connections for reads that may be some seconds old: to a copy of the database (a streaming replica) while it is there
- * and keeps up, else to the database itself.
+ * Connections for slightly outdated reads: to a streaming replica if it is available and current, else to the primary.
  */
 export class ReplicaPool implements PostgresPool {
   readonly #replica: pg.Pool;
@@ -56,7 +55,7 @@ export class ReplicaPool implements PostgresPool {
     return this.#primary.connect();
   }
 
-  /** The database itself is closed by others. */
+  /** Closes the replica only; the primary pool has another owner. */
   async end(): Promise<void> {
     await this.#replica.end();
   }
