@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 
 export type IpFamily = 4 | 6;
 
-/** Which addresses of a name are wanted: of one family, or of IPv4 and, where it has none, of IPv6. */
+/** The address family to resolve: one family, or IPv4 with IPv6 as the fallback. */
 export type WantedFamily = IpFamily | 'ipv4-first';
 
 export interface ResolvedAddress {
@@ -11,13 +11,13 @@ export interface ResolvedAddress {
   readonly family: IpFamily;
 }
 
-/** The address a literal stands for, or undefined when the host is a name. */
+/** Parses an IP literal; returns undefined for a name. */
 export function literalAddress(hostname: string): ResolvedAddress | undefined {
   const family = isIP(hostname);
   return family === 4 || family === 6 ? { address: hostname, family } : undefined;
 }
 
-/** The IPv4 address that one of IPv6 stands for (RFC 4291 section 2.5.5.2), however that is written; else the address itself. */
+/** Converts an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) in any notation to its IPv4 address. */
 export function unmapped({ address, family }: ResolvedAddress): ResolvedAddress {
   const compressed = family === 6 ? URL.parse(`http://[${address}]/`)?.hostname : undefined;
   const [, high, low] = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(compressed ?? '') ?? [];
@@ -28,7 +28,7 @@ export function unmapped({ address, family }: ResolvedAddress): ResolvedAddress 
   return { address: parts.join('.'), family: 4 };
 }
 
-/** The address that packets really carry: some stand for another one, which answers come from. */
+/** Returns the address that packets carry: for mapped and unspecified addresses, responses come from another one. */
 export function wireAddress(resolved: ResolvedAddress): ResolvedAddress {
   const { address, family } = unmapped(resolved);
   if (address === '0.0.0.0') return { address: '127.0.0.1', family: 4 };
@@ -42,8 +42,8 @@ export function hostAndPort(hostname: string, port: number): string {
 }
 
 /**
- * True when this host has IPv6 switched on at all: with `disable_ipv6` not even the loopback interface has an
- * IPv6 address. A host with IPv6 but without a route says so only when it connects (ENETUNREACH).
+ * Returns true if IPv6 is enabled on this host: with `disable_ipv6` not even the loopback interface has an IPv6
+ * address. A host with IPv6 but without a route reports ENETUNREACH only on connect.
  */
 export function isIpv6Enabled(): boolean {
   return Object.values(networkInterfaces()).some((addresses) =>
@@ -52,8 +52,8 @@ export function isIpv6Enabled(): boolean {
 }
 
 /**
- * The family to connect with: the wanted one, or IPv4 where IPv6 is switched off (spec: the agent falls back
- * to IPv4 when IPv6 is disabled).
+ * Returns the family to connect with: the wanted one, or IPv4 if IPv6 is disabled (spec: the agent falls back to IPv4
+ * when IPv6 is disabled).
  */
 export function usableFamily(
   wanted: IpFamily,

@@ -2,11 +2,11 @@ import { lookup } from 'node:dns';
 import { type IpFamily, literalAddress, type ResolvedAddress, type WantedFamily } from './address.ts';
 import type { StampClock } from './sys/kernel-clock.ts';
 
-/** How long others took to answer a lookup. */
+/** Timing of a lookup. */
 export interface LookupTimes {
-  /** Name servers and the network between, in milliseconds; 0 when nobody had to be asked. */
+  /** Time of the name servers and the network, in milliseconds; 0 if no server was queried. */
   readonly elapsedMs: number;
-  /** How much later than it came an answer was noticed, at most. */
+  /** Maximum delay between the arrival of a response and its detection. */
   readonly lagMs: number;
   readonly clock: StampClock;
 }
@@ -14,21 +14,19 @@ export interface LookupTimes {
 export interface LookupControls {
   /** Aborting ends the lookup and its queries; it then rejects. */
   readonly signal?: AbortSignal | undefined;
-  /**
-   * Called before the lookup ends, however it ends, by resolvers that know more than how long it took in all.
-   */
+  /** Called before the lookup ends, with or without success, by resolvers that measure more than the total time. */
   readonly onMeasured?: ((times: LookupTimes) => void) | undefined;
 }
 
-/** Where addresses of host names come from. */
+/** Resolves host names to addresses. */
 export interface Resolver {
   /**
-   * The addresses of a host name in the order they should be tried, at least one. A literal address is
-   * answered as it is, whatever family was asked for: the one who wrote it has already chosen.
+   * Returns the addresses of a host name in the order to try them, at least one. A literal address is returned
+   * unchanged, whatever the family: its author has already chosen.
    *
    * @param hostname a name, or an IPv4 or IPv6 address without brackets.
    * @param family the only family wanted, or 'any'.
-   * @throws ResolveError when there is no such address, or the resolver gave no answer.
+   * @throws ResolveError if there is no such address, or the resolver gave no answer.
    */
   resolve(
     hostname: string,
@@ -38,15 +36,15 @@ export interface Resolver {
 }
 
 /**
- * Why a name has no address: `not-found` is the name's fault, `unavailable` the resolver's; `refused`: the egress policy
- * keeps it from being looked up.
+ * Why a name has no address: `not-found` is the name's fault, `unavailable` the resolver's; `refused`: the egress
+ * policy forbids the lookup.
  */
 export class ResolveError extends Error {
   readonly kind: 'not-found' | 'unavailable' | 'refused';
   readonly code: string;
-  /** What a name server answered that gave no address. */
+  /** Response code of a name server that returned no address. */
   readonly responseCode: string | undefined;
-  /** The rule of the egress policy that keeps the name from being looked up. */
+  /** The rule of the egress policy that forbids the lookup. */
   readonly egressRule: string | undefined;
 
   constructor(
@@ -64,14 +62,14 @@ export class ResolveError extends Error {
   }
 }
 
-/** Nobody had to be asked. */
+/** No server was queried. */
 export const ownAnswer: LookupTimes = { elapsedMs: 0, lagMs: 0, clock: 'kernel' };
 
 /**
- * The addresses of a name that are wanted. With `ipv4-first` those of IPv6 are asked for only when there are none of
- * IPv4; the time of both lookups counts.
+ * Resolves the wanted addresses of a name. With `ipv4-first`, IPv6 is queried only if there is no IPv4 address; the
+ * times of both lookups count.
  *
- * @throws ResolveError of the first lookup when neither finds any, of the second when that one has no answer.
+ * @throws ResolveError of the first lookup if neither finds an address, of the second if that one gets no answer.
  */
 export async function resolveWanted(
   resolver: Resolver,
@@ -98,7 +96,7 @@ function isNotFound(thrown: unknown): boolean {
   return thrown instanceof ResolveError && thrown.kind === 'not-found';
 }
 
-/** Lookups one after the other. */
+/** Adds up consecutive lookups. */
 function inTurn(lookups: readonly LookupTimes[]): LookupTimes {
   return {
     elapsedMs: lookups.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0),
@@ -107,14 +105,14 @@ function inTurn(lookups: readonly LookupTimes[]): LookupTimes {
   };
 }
 
-/** Answers of getaddrinfo that mean "the name has no such address"; all others blame the resolver. */
+/** Errors of getaddrinfo that mean "the name has no such address"; all others are the resolver's fault. */
 const notFoundCodes: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_NONAME', 'EAI_NODATA', 'ENODATA']);
 
 /**
- * The host's own resolver (getaddrinfo: resolv.conf, /etc/hosts, nsswitch). The agent uses it for the names
- * that host-resolver.ts cannot look up by itself. Each lookup holds a thread of libuv's pool until it is
- * answered, so the process has to set UV_THREADPOOL_SIZE well above the number of names that may hang at
- * once; the default of 4 lets a few dead names delay all others by many seconds.
+ * The host's own resolver (getaddrinfo: resolv.conf, /etc/hosts, nsswitch). The agent uses it for the names that
+ * host-resolver.ts cannot resolve itself. Each lookup holds a thread of libuv's pool until it is done, so the process
+ * must set UV_THREADPOOL_SIZE well above the number of lookups that may hang at once; the default of 4 lets a few dead
+ * names delay all others by many seconds.
  */
 export const systemResolver: Resolver = {
   resolve(hostname, family, { onMeasured } = {}) {
@@ -123,7 +121,7 @@ export const systemResolver: Resolver = {
       onMeasured?.(ownAnswer);
       return Promise.resolve([literal]);
     }
-    // There is no way to stop getaddrinfo: an answer nobody waits for any more is dropped by the caller.
+    // getaddrinfo cannot be aborted: the caller drops a late result.
     return new Promise((resolve, reject) => {
       lookup(
         hostname,

@@ -1,11 +1,11 @@
-/** Texts of other programs that this host's side of the sandbox matches. */
+/** Patterns for texts of other programs, matched on the host's side of the sandbox. */
 
-/** Whether the program unshare(1), or who starts it, says why it could not start another one. */
+/** Returns whether a message explains why unshare(1), or its parent, could not start a program. */
 export function isOfUnshare(text: string): boolean {
   return /unshare/.test(text);
 }
 
-/** The message of the error that ended a program of Node, in what it wrote to stderr. */
+/** Extracts the message of the error that ended a Node program from its stderr. */
 export function thrownMessageIn(stderr: string): string | undefined {
   return /^\w*Error: (.*)$/m.exec(stderr)?.[1];
 }

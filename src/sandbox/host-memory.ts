@@ -4,16 +4,14 @@ import { dirname, join } from 'node:path';
 const noLimit = 2 ** 60;
 
 /**
- * How much memory programs can still take before this host, or a control group this process is in, has none
- * left, in bytes. The kernel's cache of files counts as free where it would give way.
+ * Returns how much more memory programs can use before this host, or a control group of this process, runs out, in
+ * bytes. Reclaimable page cache counts as free.
  */
 export function availableMemoryBytes(): number {
   return Math.min(onHost('MemAvailable'), ...groupsOf(read('/proc/self/cgroup') ?? '').map(leftInGroup));
 }
 
-/**
- * How much memory there is at most, in bytes: this host's, or what a control group this process is in allows.
- */
+/** Returns the memory limit in bytes: this host's, or that of a control group of this process. */
 export function memoryLimitBytes(): number {
   return Math.min(onHost('MemTotal'), ...groupsOf(read('/proc/self/cgroup') ?? '').map(limitOf));
 }
@@ -23,7 +21,7 @@ function onHost(field: 'MemAvailable' | 'MemTotal'): number {
   return kilobytes === undefined ? noLimit : Number(kilobytes) * 1024;
 }
 
-/** Folders of the control groups that may bound memory: the process's own and those around it. */
+/** Folders of the control groups that may limit memory: the process's own and its ancestors. */
 function groupsOf(text: string): string[] {
   const folders: string[] = [];
   for (const line of text.split('\n')) {
@@ -52,19 +50,19 @@ function limitOf(folder: string): number {
   return number(folder, 'memory.max') ?? number(folder, 'memory.limit_in_bytes') ?? noLimit;
 }
 
-/** Undefined for `max` too. */
+/** Also undefined for `max`. */
 function number(folder: string, name: string): number | undefined {
   const text = read(join(folder, name))?.trim();
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** For how long the processors were idle since the host started, all together, in milliseconds. */
+/** Total idle time of all processors since the host started, in milliseconds. */
 export function idleProcessorMs(): number {
   const [, idleSeconds] = (read('/proc/uptime') ?? '').split(' ');
   return Number(idleSeconds ?? 0) * 1000;
 }
 
-/** Files of the kernel: what is not there on this one is not known. */
+/** Reads a kernel file; undefined if this kernel does not have it. */
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1');

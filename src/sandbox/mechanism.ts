@@ -1,14 +1,12 @@
 /**
- * Ways to contain code, strongest first.
+ * Mechanisms to contain code, strongest first.
  *
  * - `uid+namespaces`: as root. An unprivileged user per slot, in namespaces of its own for processes, mounts
- *   and IPC. The file system is read-only but for the slot's folder.
- * - `uid`: as root where namespaces are refused (a container without SYS_ADMIN). An unprivileged user per
- *   slot.
- * - `user-namespaces`: as a plain user whose kernel allows them. The same user, in namespaces as above;
- *   private paths are covered.
- * - `none`: as a plain user without them. Nothing but limits and a clean environment; only where it is
- *   explicitly allowed.
+ *   and IPC. The file system is read-only except for the slot's folder.
+ * - `uid`: as root if namespaces are refused (a container without SYS_ADMIN). An unprivileged user per slot.
+ * - `user-namespaces`: as a plain user whose kernel allows them. The same user, in namespaces as above; private
+ *   paths are covered.
+ * - `none`: as a plain user without them. Only limits and a clean environment; requires explicit permission.
  */
 export const sandboxMechanisms = ['uid+namespaces', 'uid', 'user-namespaces', 'none'] as const;
 export type SandboxMechanism = (typeof sandboxMechanisms)[number];
@@ -16,31 +14,31 @@ export type SandboxMechanism = (typeof sandboxMechanisms)[number];
 /** How code is contained on this host, for health and logs. */
 export interface SandboxFacts {
   readonly mechanism: SandboxMechanism;
-  /** One line to be read by operators. */
+  /** One line for operators. */
   readonly description: string;
-  /** Controllers of control groups in use; what is not among them is watched by polling instead. */
+  /** Control group controllers in use; other resources are polled instead. */
   readonly controllers: readonly string[];
   readonly slotCount: number;
-  /** Whether each sandbox has a network of its own, where the egress policy holds. */
+  /** Whether each sandbox has a network of its own, which enforces the egress policy. */
   readonly hasOwnNetwork: boolean;
-  /** The executable of Node that sandboxed code can reach: a copy where the usual one is out of reach. */
+  /** The Node executable that sandboxed code can access: a copy if the original is not accessible. */
   readonly nodePath: string;
-  /** What is degraded, with what to change. Empty when nothing is. */
+  /** Degradations, each with a remedy. Empty if everything works. */
   readonly problems: readonly string[];
-  /** What is wrong with parts that scripts use. */
+  /** Problems of parts that scripts use. */
   readonly partProblems?: readonly PartProblem[] | undefined;
 }
 
 export interface PartProblem {
   readonly part: 'runtime' | 'browser-trust';
-  /** One line to be read by operators. */
+  /** One line for operators. */
   readonly text: string;
 }
 
 export const needsRoot = (mechanism: SandboxMechanism): boolean => mechanism.startsWith('uid');
 export const hasNamespaces = (mechanism: SandboxMechanism): boolean => mechanism.includes('namespaces');
 
-/** Whether programs have the agent's own user, and the kernel is to be asked to keep it from them. */
+/** Whether programs run as the agent's own user, so that the kernel must be asked to shield the agent from them. */
 export const isToBeHidden = ({ mechanism }: SandboxFacts): boolean => mechanism === 'user-namespaces';
 
 const descriptions: Readonly<Record<SandboxMechanism, string>> = {
@@ -52,7 +50,7 @@ const descriptions: Readonly<Record<SandboxMechanism, string>> = {
   none: 'NO ISOLATION: scripts can read whatever the agent can read',
 };
 
-/** What contains scripts, in a few words: agents tell it to the service. */
+/** A short description of the containment, which agents report to the service. */
 export function mechanismInShort({ mechanism, hasOwnNetwork }: SandboxFacts): string {
   return hasOwnNetwork
     ? `${mechanism}, own network`

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const programFolders = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 
-/** Absolute path of a system program, whatever PATH says. @throws Error when it is missing. */
+/** Absolute path of a system program, independent of PATH. @throws Error if it is missing. */
 export function systemProgram(name: string): string {
   for (const folder of programFolders) {
     const path = join(folder, name);

@@ -7,7 +7,7 @@ import { type CaptureScope, captureFilter } from './filter.ts';
 import { PacketSocket } from './packet-socket.ts';
 import { type CapturedPacket, pcapFile, recordBytes } from './pcap.ts';
 
-/** This host does not allow captures; the message says what is missing. */
+/** Thrown if this host does not allow captures; the message names the missing permission or feature. */
 export class CaptureUnavailable extends Error {
   constructor(message: string) {
     super(message);
@@ -15,39 +15,37 @@ export class CaptureUnavailable extends Error {
   }
 }
 
-/** What a capture got. */
+/** Result of a capture. */
 export interface Capture {
-  /** A file of libpcap's format. */
+  /** A file in libpcap format. */
   readonly file: Buffer;
   readonly packetCount: number;
-  /** True when a limit ended it early. */
+  /** True if a limit ended the capture early. */
   readonly isFull: boolean;
-  /** Packets that the kernel had to drop because they came faster than they were taken. */
+  /** Packets the kernel dropped because they were not read fast enough. */
   readonly droppedPackets: number;
 }
 
 export interface CaptureLimits {
   readonly maxPackets: number;
-  /** Of the file. */
+  /** Limit for the file. */
   readonly maxBytes: number;
 }
 
-/** Packets wait in the socket meanwhile, with the kernel's time on them. */
+/** Until a drain, packets wait in the socket with the kernel's timestamps. */
 const drainIntervalMs = 20;
-/** Taken at a time, so that a flood holds the thread up for less than a millisecond. */
+/** Packets read per drain, so that a flood blocks the thread for less than a millisecond. */
 const drainedPackets = 128;
-/** At most taken out once it is over, in as many steps as that needs. */
+/** Maximum number of drains after the capture is stopped. */
 const maxLateDrains = 64;
 const fileHeaderBytes = 24;
 
 /**
- * Captures the packets of connections to one port of one peer, headers above all (see filter.ts for what is
- * kept).
+ * Captures the packets of connections to one port of one peer, mostly headers (filter.ts defines what is kept).
  *
- * OPEN from `start`: packets to and from the peer's port collect in the socket; `watch` names the connections
- * that count, by this end's port, before or after their packets came. → FULL when a limit is reached: the
- * socket is closed, nothing more is taken. → CLOSED by `stop`, from both, which returns what was captured: only
- * packets of the watched ports.
+ * OPEN from `start`: packets to and from the peer's port collect in the socket; `watch` selects connections by their
+ * local port, before or after their packets arrive. → FULL when a limit is reached: the socket is closed and no more
+ * packets are read. → CLOSED by `stop`, from both states; it returns the packets of the watched ports only.
  */
 export class ConnectionCapture {
   readonly #scope: Omit<CaptureScope, 'localPorts'>;
@@ -70,9 +68,9 @@ export class ConnectionCapture {
   }
 
   /**
-   * Captures from this moment on.
+   * Starts capturing immediately.
    *
-   * @throws CaptureUnavailable when this host does not allow it.
+   * @throws CaptureUnavailable if this host does not allow captures.
    */
   static start(
     libc: Libc,
@@ -90,29 +88,29 @@ export class ConnectionCapture {
     }
   }
 
-  /** Takes the packets of the connection with that port of this end. */
+  /** Includes the packets of the connection with this local port. */
   watch(localPort: number): void {
     this.#localPorts.add(localPort);
   }
 
   /**
-   * Lets the kernel pass nothing but the connections that are watched by now, so that others to the same peer
-   * cost nothing. One that begins later loses its first packets, even if it is watched then.
+   * Narrows the kernel filter to the connections watched so far, so that other connections to the same peer cost
+   * nothing. A connection that begins later loses its first packets, even if it is watched then.
    */
   narrow(): void {
     this.#socket?.filter(captureFilter({ ...this.#scope, localPorts: [...this.#localPorts] }));
   }
 
   /**
-   * Takes what has come until now and ends the capture.
+   * Reads the packets received so far and ends the capture.
    *
-   * @throws SysError when the socket failed meanwhile.
+   * @throws SysError if the socket has failed.
    */
   async stop(): Promise<Capture> {
     try {
       for (let count = 0; this.#socket && count < maxLateDrains; count += 1) {
         if (!this.#drain()) break;
-        // Others of this thread come in between.
+        // Other work of this thread runs between drains.
         await new Promise((resolve) => setImmediate(resolve));
       }
     } finally {
@@ -132,15 +130,15 @@ export class ConnectionCapture {
     try {
       this.#drain();
     } catch (thrown) {
-      // `stop` throws it.
+      // `stop` throws this error.
       this.#error = toError(thrown);
       this.#close();
     }
   }
 
-  /** @returns whether more packets may wait. */
+  /** @returns true if more packets may be waiting. */
   #drain(): boolean {
-    // Until a connection is known no packet can be attributed.
+    // A packet cannot be attributed until a connection is known.
     if (!this.#socket || this.#localPorts.size === 0) return false;
     let count = 0;
     this.#socket.drain(drainedPackets, (packet) => {
@@ -151,10 +149,10 @@ export class ConnectionCapture {
     return count === drainedPackets;
   }
 
-  /** @returns false when a limit is reached. */
+  /** @returns false if a limit is reached. */
   #acceptPacket(packet: CapturedPacket): boolean {
     const { deviceType, packetType } = packet.link;
-    // What goes through the loopback device passes twice, out and in again.
+    // The loopback device delivers each packet twice, outgoing and incoming.
     if (deviceType === ARPHRD_LOOPBACK && packetType === PACKET_OUTGOING) return true;
     const facts = connectionPacket(packet.data, { ...this.#scope, localPorts: [] });
     if (!facts || !this.#localPorts.has(facts.localPort)) return true;
@@ -176,7 +174,7 @@ export class ConnectionCapture {
       this.#droppedPackets = socket.droppedPackets();
     } finally {
       this.#closed = socket.close();
-      // `stop` waits for it, which may be later.
+      // `stop` handles the rejection, possibly later.
       this.#closed.catch(() => undefined);
     }
   }

@@ -1,11 +1,11 @@
 import { encodeSocketAddress } from '../sys/socket-address.ts';
 import type { CaptureScope } from './filter.ts';
 
-/** A packet of a conversation with the peer, as far as its headers tell. */
+/** A packet exchanged with the peer, according to its headers. */
 export interface ConnectionPacket {
-  /** This end's port; 0 for pings, which have none. */
+  /** Local port; 0 for pings, which have no port. */
   readonly localPort: number;
-  /** How much of the packet may be kept, in bytes. */
+  /** Number of bytes of the packet that may be kept. */
   readonly keptBytes: number;
 }
 
@@ -20,10 +20,10 @@ const icmpHeaderBytes = 8;
 const udpHeaderBytes = 8;
 
 /**
- * Reads the headers of a packet again, because some wait in a socket since before its filter knew this end's
- * port, and so that nothing but headers can reach a file even if a filter of the kernel were at fault.
+ * Parses the headers of a packet again: some packets were queued before the filter knew the local port, and a faulty
+ * kernel filter must not let payload into a file.
  *
- * @returns undefined when the packet is none of a conversation with that peer, nor an ICMP error about one.
+ * @returns undefined unless the packet was exchanged with that peer or is an ICMP error about such a packet.
  */
 export function connectionPacket(data: Buffer, scope: CaptureScope): ConnectionPacket | undefined {
   const outer = ipHeader(data, 0);

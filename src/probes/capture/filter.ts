@@ -1,24 +1,24 @@
 import type { IpFamily } from '../address.ts';
 import { encodeSocketAddress } from '../sys/socket-address.ts';
 
-/** What conversations that can be captured are made of. */
+/** Protocols that can be captured. */
 export type TransportProtocol = 'tcp' | 'udp' | 'icmp';
 
-/** Which packets are captured, and how much of them. */
+/** The packets to capture, and how much of each to keep. */
 export interface CaptureScope {
   readonly protocol: TransportProtocol;
-  /** The peer's address as packets carry it, without a zone. */
+  /** The peer's address as it appears in packets, without a zone. */
   readonly address: string;
   readonly family: IpFamily;
-  /** The peer's port; without meaning for pings. */
+  /** The peer's port; ignored for pings. */
   readonly port: number;
-  /** This end's ports; all when empty. */
+  /** Local ports; all ports if empty. */
   readonly localPorts: readonly number[];
-  /** How much is kept of what follows the header of TCP, UDP or ICMP, in bytes. */
+  /** Bytes to keep after the TCP, UDP or ICMP header. */
   readonly payloadBytes: number;
 }
 
-/** More ports than that are distinguished afterwards: jumps of a program reach 255 steps. */
+/** Above this number, ports are distinguished after the capture: BPF jumps span at most 255 steps. */
 export const maxFilteredPorts = 16;
 
 /** One step of a classic BPF program (`struct sock_filter`). */
@@ -29,14 +29,14 @@ interface Step {
   readonly jumpFalse?: number;
 }
 
-/** Part of a packet, and the values of it that are wanted. */
+/** A field of a packet and its accepted values. */
 interface Test {
   readonly load: Step;
   readonly mask?: number;
   readonly anyOf: readonly number[];
 }
 
-/** Packets of one sort: all tests hold. `length` leaves in the accumulator how many bytes are kept. */
+/** One class of packets: all tests must match. `length` leaves the number of bytes to keep in the accumulator. */
 interface Sort {
   readonly tests: readonly Test[];
   readonly length: readonly Step[];
@@ -46,7 +46,7 @@ interface Sort {
 const word = (offset: number): Step => ({ code: 0x20, k: offset });
 const half = (offset: number): Step => ({ code: 0x28, k: offset });
 const byte = (offset: number): Step => ({ code: 0x30, k: offset });
-/** The same, counted from the end of the IP header, which X holds. */
+/** The same, relative to the end of the IP header; X holds its length. */
 const wordAfterIp = (offset: number): Step => ({ code: 0x40, k: offset });
 const halfAfterIp = (offset: number): Step => ({ code: 0x48, k: offset });
 const byteAfterIp = (offset: number): Step => ({ code: 0x50, k: offset });
@@ -59,7 +59,7 @@ const jumpIfEqual = (value: number, jumpTrue: number, jumpFalse: number): Step =
 });
 const returnAccumulator: Step = { code: 0x16, k: 0 };
 const returnNothing: Step = { code: 0x06, k: 0 };
-/** X becomes the length of the IPv4 header at the start. */
+/** Sets X to the length of the IPv4 header at the start. */
 const measureIpv4Header: Step = { code: 0xb1, k: 0 };
 const setIpHeaderLength = (sizeBytes: number): Step => ({ code: 0x01, k: sizeBytes });
 const addIpHeaderLength: Step = { code: 0x0c, k: 0 };
@@ -71,7 +71,7 @@ const stepBytes = 8;
 const icmpHeaderBytes = 8;
 const udpHeaderBytes = 8;
 
-/** Where the headers of a family have what the filter looks at, in bytes. */
+/** Offsets of the header fields that the filter reads, per family, in bytes. */
 const layouts = {
   4: {
     version: 0x40,
@@ -104,12 +104,12 @@ const layouts = {
 } as const;
 
 /**
- * A classic BPF program (`struct sock_filter`s) for packets that start at their IP header. It lets through
- * the TCP segments or datagrams to and from a peer's port, or pings to and from the peer, and the ICMP errors about
- * what was sent to it, and cuts each inside the kernel: `payloadBytes` after its header, errors after the first 8
- * bytes of the header that they quote (ports and sequence number of TCP, all of UDP's and an echo's).
+ * Builds a classic BPF program (`struct sock_filter`s) for packets that start at their IP header. It accepts the TCP
+ * segments or datagrams to and from a peer's port, or pings to and from the peer, and the ICMP errors about packets
+ * sent to it. It truncates each packet inside the kernel: to `payloadBytes` after its header; errors to the first 8
+ * bytes of the quoted header (TCP ports and sequence number; the whole UDP or echo header).
  *
- * Packets of IPv6 that have other headers before that are not recognised; this host sends none.
+ * IPv6 packets with extension headers are not recognised; this host sends none.
  */
 export function captureFilter(scope: CaptureScope): Buffer {
   const layout = layouts[scope.family];
@@ -200,7 +200,7 @@ function addressIs(address: string, offset: number, load: (offset: number) => St
   }));
 }
 
-/** The steps of one sort; a test that fails jumps behind them, to the next sort. */
+/** The steps of one class; a failed test jumps past them, to the next class. */
 function assembled({ tests, length }: Sort): Step[] {
   const accept = [...length, returnAccumulator];
   const steps: Step[] = [];
@@ -211,7 +211,7 @@ function assembled({ tests, length }: Sort): Step[] {
     if (mask !== undefined) steps.push(and(mask));
     for (const [index, value] of anyOf.entries()) {
       const left = anyOf.length - 1 - index;
-      // Offsets count from the step after the jump.
+      // Jump offsets count from the step after the jump.
       const next = total - steps.length - 1;
       steps.push(jumpIfEqual(value, left, left === 0 ? next : 0));
     }

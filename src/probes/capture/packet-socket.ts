@@ -7,18 +7,18 @@ import type { Libc } from '../sys/libc.ts';
 import * as linux from '../sys/linux.ts';
 import type { CapturedPacket } from './pcap.ts';
 
-/** The longest headers, what is kept after them, and some more. */
+/** Room for the longest headers, the bytes kept after them, and a margin. */
 const maxDataBytes = 512;
 const maxControlBytes = 256;
-/** `struct sockaddr_ll` with room for long addresses, which infiniband has. */
+/** `struct sockaddr_ll` with room for the long addresses of InfiniBand. */
 const nameBytes = 32;
 const controlHeaderBytes = 16;
 const receiveBufferBytes = 1 << 20;
 const { EAGAIN, EINTR } = constants.errno;
 
 /**
- * A packet socket (`AF_PACKET`) that gets every packet of this network namespace, both ways, from the IP
- * header on, if its filter lets it through. It does not block. Needs NET_RAW.
+ * A packet socket (`AF_PACKET`) that receives every packet of this network namespace, in both directions, from the IP
+ * header on, if its filter accepts it. Non-blocking. Needs NET_RAW.
  */
 export class PacketSocket {
   readonly #libc: Libc;
@@ -42,15 +42,14 @@ export class PacketSocket {
   }
 
   /**
-   * Opens a socket that receives from this moment on.
+   * Opens a socket that receives immediately.
    *
    * @param filter a classic BPF program.
-   * @throws SysError: EPERM without NET_RAW; EAFNOSUPPORT where the kernel or a sandbox knows no such
-   *   sockets.
+   * @throws SysError: EPERM without NET_RAW; EAFNOSUPPORT if the kernel or a sandbox does not support packet sockets.
    */
   static open(libc: Libc, filter: Buffer): PacketSocket {
     const type = linux.SOCK_DGRAM | linux.SOCK_NONBLOCK | linux.SOCK_CLOEXEC;
-    // Protocol 0 receives nothing, so that nothing comes in before the filter is there.
+    // Protocol 0 receives nothing, so no packet arrives before the filter is attached.
     const opened = libc.socket(linux.AF_PACKET, type, 0);
     if (opened < 0) throw new SysError('socket', libc.errno());
     const descriptor = adoptDescriptor(libc, opened);
@@ -69,7 +68,7 @@ export class PacketSocket {
   }
 
   /**
-   * Replaces the filter for packets from now on; those that wait already stay.
+   * Replaces the filter for future packets; packets already queued stay.
    *
    * @throws SysError
    */
@@ -81,7 +80,7 @@ export class PacketSocket {
   }
 
   /**
-   * Takes out packets that wait, up to `maxPackets`.
+   * Reads queued packets, up to `maxPackets`.
    *
    * @param onPacket returns false to stop.
    */
@@ -94,7 +93,7 @@ export class PacketSocket {
         const errno = this.#libc.errno();
         if (errno === EINTR) continue;
         if (errno === EAGAIN) return;
-        // A device that went down; the others go on.
+        // A device went down; the others still deliver packets.
         if (errno === constants.errno.ENETDOWN) continue;
         throw new SysError('recvmsg', errno);
       }
@@ -102,7 +101,7 @@ export class PacketSocket {
     }
   }
 
-  /** How many packets the kernel dropped since the last call because they were not taken out in time. */
+  /** Returns how many packets the kernel dropped since the last call because they were not read in time. */
   droppedPackets(): number {
     const statistics = Buffer.alloc(8);
     const size = Buffer.alloc(4);
@@ -114,8 +113,8 @@ export class PacketSocket {
   }
 
   /**
-   * Closes it; resolves once that is done. Elsewhere than in this thread, because the kernel waits until no
-   * processor looks at the socket any more, which takes about ten milliseconds.
+   * Closes the socket; resolves when that is done. Runs in the thread pool: the kernel waits until no processor uses
+   * the socket, which takes about ten milliseconds.
    */
   close(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -158,7 +157,7 @@ export class PacketSocket {
   }
 
   #bindToAll(): void {
-    // Packets that this host sends come only to sockets that take all protocols.
+    // Only sockets bound to all protocols receive the packets that this host sends.
     const address = Buffer.alloc(20);
     address.writeUInt16LE(linux.AF_PACKET, 0);
     address.writeUInt16BE(linux.ETH_P_ALL, 2);

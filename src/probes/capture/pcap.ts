@@ -1,17 +1,17 @@
 import type { KernelTime } from '../sys/kernel-clock.ts';
 
-/** A packet as the kernel handed it over, from its IP header on. */
+/** A packet as the kernel delivered it, from its IP header on. */
 export interface CapturedPacket {
   readonly receivedAt: KernelTime;
   readonly data: Buffer;
-  /** How long it was on the wire, in bytes, before it was cut. */
+  /** Length on the wire, in bytes, before truncation. */
   readonly originalBytes: number;
-  /** What the link knows of it; see `struct sockaddr_ll`. */
+  /** Link-layer metadata; see `struct sockaddr_ll`. */
   readonly link: LinkFacts;
 }
 
 export interface LinkFacts {
-  /** To this host, broadcast, multicast, to another host, or sent by this host: 0 to 4. */
+  /** 0 to 4: to this host, broadcast, multicast, to another host, sent by this host. */
   readonly packetType: number;
   /** ARPHRD number of the device. */
   readonly deviceType: number;
@@ -22,14 +22,14 @@ export interface LinkFacts {
   readonly protocol: number;
 }
 
-/** Times are in nanoseconds. */
+/** Magic number of files with nanosecond timestamps. */
 const magic = 0xa1b23c4d;
 /** LINKTYPE_LINUX_SLL: packets of any device, each with its direction. */
 const linkType = 113;
 const linkHeaderBytes = 16;
 const snapBytes = 65_535;
 
-/** A file in the format of libpcap, which Wireshark and tcpdump read. */
+/** Builds a file in libpcap format, which Wireshark and tcpdump read. */
 export function pcapFile(packets: readonly CapturedPacket[]): Buffer {
   const header = Buffer.alloc(24);
   header.writeUInt32LE(magic, 0);
@@ -40,7 +40,7 @@ export function pcapFile(packets: readonly CapturedPacket[]): Buffer {
   return Buffer.concat([header, ...packets.flatMap((packet) => [recordHeader(packet), packet.data])]);
 }
 
-/** Bytes that a packet takes in the file. */
+/** Bytes that a packet occupies in the file. */
 export function recordBytes({ data }: CapturedPacket): number {
   return recordHeaderBytes + data.length;
 }

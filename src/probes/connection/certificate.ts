@@ -2,49 +2,48 @@ import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate, type TLSSocket } from 'node:tls';
 
-/** What a peer's certificate chain and handshake say of themselves. */
+/** Facts from a peer's certificate chain and TLS handshake. */
 export interface CertificateFacts {
-  /** Common names of the certificate's subject and its issuer; null for a certificate without. */
+  /** Common names of the certificate's subject and issuer; null if absent. */
   readonly subject: string | null;
   readonly issuer: string | null;
-  /** When the certificate itself expires, in epoch milliseconds. */
+  /** Expiry of the leaf certificate, in epoch milliseconds. */
   readonly validToMs: number;
-  /** When the first certificate of the chain expires; the root is not the target's and does not count. */
+  /** Earliest expiry in the chain, excluding the root, which does not belong to the target. */
   readonly chainValidToMs: number;
   /** Such as `TLSv1.3`. */
   readonly protocol: string | null;
-  /** By its name in the standard, such as `TLS_AES_256_GCM_SHA384`. */
+  /** IANA name, such as `TLS_AES_256_GCM_SHA384`. */
   readonly cipher: string | null;
 }
 
-/** A certificate, and the host of a chain of redirects that showed it. */
+/** A certificate and the host that presented it, in a chain of redirects. */
 export interface HostCertificate extends CertificateFacts {
   readonly hostname: string;
 }
 
-/** Longer than any honest chain; OpenSSL takes up to 100. */
+/** Longer than any real chain; OpenSSL accepts up to 100. */
 const maxChainLength = 10;
 
 /**
- * Reads the certificate of one TLS client connection, whether it is valid or not and whether that is of
- * interest.
+ * Reads the certificate of one TLS client connection, whether or not it is valid or checked.
  *
- * Node reads the chain itself to compare the host name, unless its verification failed before that. Reading
- * it costs a good part of what a probe costs, and OpenSSL's binding empties the chain when it is read in
- * another form, so that Node's own comparison would fail afterwards. So this takes what Node gets, and reads
- * only when Node will not.
+ * Node reads the chain itself to compare the host name, unless verification failed before that. Reading it is a large
+ * share of a probe's cost, and OpenSSL's binding empties the chain when it is read in another form, so Node's own
+ * comparison would then fail. So this class uses the chain that Node has read, and reads the chain itself only if Node
+ * does not.
  */
 export class CertificateReader {
   facts: CertificateFacts | undefined;
   #socket: TLSSocket | undefined;
 
-  /** To be given to `connect`: compares the host name as Node does. */
+  /** Pass to `connect`: compares the host name as Node does. */
   readonly checkServerIdentity = (hostname: string, certificate: PeerCertificate): Error | undefined => {
     if (this.#socket) this.facts = { ...factsOfPeer(certificate), ...negotiated(this.#socket) };
     return checkStrictIdentity(hostname, certificate);
   };
 
-  /** To be called with what `connect` returned, at once. */
+  /** Call immediately, with the socket that `connect` returned. */
   attach(socket: TLSSocket): void {
     this.#socket = socket;
     socket.prependOnceListener('secure', () => {
@@ -56,17 +55,17 @@ export class CertificateReader {
   }
 }
 
-/** Why a certificate is not for a name or an address, as browsers see it; undefined when it is. */
+/** Explains why a certificate does not match a name or an address by the rules of browsers; undefined if it matches. */
 export function checkStrictIdentity(hostname: string, certificate: PeerCertificate): Error | undefined {
   return checkServerIdentity(hostname, certificate) ?? strictMismatch(hostname, certificate);
 }
 
-/** A `*` that is not a whole first label, or a wildcard where Node looks at nothing else. */
+/** A `*` that is not a whole first label: Node accepts it as a partial wildcard. */
 const partialWildcard = /DNS:(?!\*\.[^*,]*(?:,|$))[^,]*\*/;
 
 /**
- * Node takes the common name of a certificate without alternative names, and `foo*.example.com` for any name that
- * begins like that. Browsers take neither (RFC 9525 sections 2 and 6.3).
+ * Node accepts the common name of a certificate without alternative names, and `foo*.example.com` for any name with
+ * that prefix. Browsers accept neither (RFC 9525 sections 2 and 6.3).
  */
 function strictMismatch(hostname: string, { raw, subjectaltname = '' }: PeerCertificate): Error | undefined {
   if (isIP(hostname) !== 0 || (subjectaltname.includes('DNS:') && !partialWildcard.test(subjectaltname))) {
@@ -99,7 +98,7 @@ function factsOfPeer(certificate: PeerCertificate): Facts {
   };
 }
 
-/** A root is its own issuer there. */
+/** A root certificate is its own issuer in this structure. */
 function issuerOf(certificate: PeerCertificate): PeerCertificate | undefined {
   return (certificate as { readonly issuerCertificate?: PeerCertificate }).issuerCertificate;
 }
@@ -125,7 +124,7 @@ function commonName(name: string | readonly string[] | undefined): string | null
   return (typeof name === 'object' ? name[0] : name) ?? null;
 }
 
-/** A distinguished name as lines, such as `O=Example\nCN=example.com`. */
+/** Finds the common name in a multi-line distinguished name, such as `O=Example\nCN=example.com`. */
 function commonNameIn(name: string | undefined): string | null {
   return (
     name

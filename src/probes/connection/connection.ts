@@ -16,28 +16,28 @@ import { usableContext } from './secure-contexts.ts';
 import type { ConnectionOptions, ConnectionTarget, ConnectionTimes, Upgrade } from './target.ts';
 
 /**
- * One fresh connection, made step by step so that every step can be timed and blamed: the name, one TCP
- * connect to its first address if the egress policy allows that, the tunnel through a proxy if there is one,
- * and TLS without session resumption (a monitor has to see the full handshake). After `open` has called back,
- * the socket belongs to the caller; `destroy` works at any time.
+ * One fresh connection, made step by step so that every step can be timed and its failure attributed: DNS, one TCP
+ * connect to the first address if the egress policy allows it, the tunnel through a proxy if there is one, and TLS
+ * without session resumption (a monitor must see the full handshake). After `open` has called back, the socket belongs
+ * to the caller; `destroy` works at any time.
  *
- * Each step is timed from the moment its first packet has left to the arrival of the last one it needs, by
- * the kernel's stamps where those are to be had (see kernel-thread/socket-watch.ts).
+ * Each step is timed from the departure of its first packet to the arrival of the last packet it needs, by kernel
+ * timestamps where available (see kernel-thread/socket-watch.ts).
  */
 export class Connection {
   readonly times: ConnectionTimes = { dnsMs: 0, tcpMs: 0, proxyMs: 0, startTlsMs: 0, tlsMs: 0 };
-  /** How much later than it happened a step was noticed, at most. */
+  /** Maximum delay between an event and its detection, over all steps. */
   lagMs = 0;
   #timekeeper: Timekeeper | undefined;
-  /** True once there was a TCP connection to the target, through a proxy or not. */
+  /** True once a TCP connection to the target is established, directly or through a proxy. */
   isConnected = false;
-  /** The step under way. Whatever happens on the way to a proxy and through it is `proxy`. */
+  /** The step in progress. Every step of connecting to and through a proxy is `proxy`. */
   phase: ProbePhase;
-  /** True once the connection is the caller's; what happens from then on has phases of its own. */
+  /** True once the connection belongs to the caller, which has phases of its own. */
   isOpen = false;
-  /** True once the proxy was asked for a tunnel, unless it said no: what is heard of it then may be the target's. */
+  /** True once a tunnel has been requested and not refused: errors may then come from the target. */
   isTunnelPending = false;
-  /** The address connected to; the proxy's when there is one. */
+  /** The remote address; the proxy's if there is one. */
   address: string | null = null;
   readonly #target: ConnectionTarget;
   #socket: Socket | undefined;
@@ -47,9 +47,9 @@ export class Connection {
   readonly #certificate = new CertificateReader();
   #lookupClock: StampClock = 'kernel';
   #lookupStop: AbortController | undefined;
-  /** The first error that TLS met. */
+  /** The first TLS error. */
   #tlsError: Error | undefined;
-  /** The step that is being timed. */
+  /** The step being timed. */
   #step: { readonly name: keyof ConnectionTimes; readonly start: SentMoment } | undefined;
   #connectedMs = 0;
   #isDestroyed = false;
@@ -60,7 +60,7 @@ export class Connection {
     this.phase = target.proxy ? 'proxy' : 'dns';
   }
 
-  /** The peer of the present step, for messages. */
+  /** The peer of the current step, for messages. */
   get where(): string {
     return placeOf(this.#target, this);
   }
@@ -70,72 +70,72 @@ export class Connection {
     return peerOf(this.#target, this);
   }
 
-  /** What the target showed of itself in TLS. */
+  /** Certificate and TLS parameters of the target. */
   get certificate(): CertificateFacts | undefined {
     return this.#certificate.facts;
   }
 
-  /** Whose stamps the times are made of. */
+  /** The source of the timestamps. */
   get clock(): StampClock {
     return this.#watch?.clock === 'event' ? 'event' : this.#lookupClock;
   }
 
-  /** When the peer could begin to speak. To be asked as soon as the connection is open, before anything is sent. */
+  /** When the peer could begin to send. Read it as soon as the connection is open, before sending anything. */
   get readyMs(): number {
     if (this.#socket !== this.#tcpSocket) return performance.now();
     if (this.#target.proxy) return this.arrivalOf(this.receivedBytes, performance.now());
     return this.#watch?.readyAt(this.#connectedMs) ?? this.#connectedMs;
   }
 
-  /** By how much the times may be off in all, as far as is known. */
+  /** Total error bound of the times, as far as it is known. */
   get doubtMs(): number {
     return this.#watch?.doubtMs ?? 0;
   }
 
-  /** Bytes the TCP socket has received so far, those of TLS included. */
+  /** Bytes the TCP socket has received so far, including TLS. */
   get receivedBytes(): number {
     return this.#tcpSocket?.bytesRead ?? 0;
   }
 
-  /** True while something that was written has not been handed to the kernel yet. */
+  /** True while written data has not been handed to the kernel. */
   get isSending(): boolean {
     const { _handle: handle } = (this.#tcpSocket ?? {}) as { _handle?: { writeQueueSize?: number } | null };
     return (handle?.writeQueueSize ?? 0) > 0;
   }
 
-  /** What is behind an error where TLS failed before it. */
+  /** Returns the earlier TLS error that caused an error, or the error itself. */
   explained(error: Error): Error {
     return explainedBy(this.#tlsError, error);
   }
 
-  /** For how long the connection has been silent on either side, as far as the kernel knows. */
+  /** How long the connection has been silent in both directions, as far as the kernel knows. */
   silentMs(): number {
     return this.#watch?.silentMs(performance.now()) ?? 0;
   }
 
-  /** To be called right before something is written that `sentSince` is asked about. */
+  /** Call right before a write that is timed with `sentSince`. */
   beforeSending(): void {
     this.#timekeeper?.interruption();
   }
 
-  /** When data were sent whose writing began at `beforeMs` and has just ended. */
+  /** Returns when data was sent; its write began at `beforeMs` and has just ended. */
   sentSince(beforeMs: number, usualMs?: number): number {
     const afterMs = performance.now();
     const stamps = { beforeMs, afterMs, usualMs, interruption: () => this.#timekeeper?.interruption() };
     return this.#noted(this.#watch?.written(stamps) ?? afterMs, afterMs);
   }
 
-  /** When the first `receivedBytes` bytes had arrived, which have been read in this very event. */
+  /** Returns when the first `receivedBytes` bytes had arrived; they were read in this event. */
   arrivalOf(receivedBytes: number, eventMs: number): number {
     return this.#noted(this.#watch?.arrivalOf(receivedBytes, eventMs) ?? eventMs, eventMs);
   }
 
-  /** When the first byte after the first `knownBytes` arrived; `receivedBytes` are read in this very event. */
+  /** Returns when the first byte after the first `knownBytes` arrived; `receivedBytes` were read in this event. */
   arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number {
     return this.#noted(this.#watch?.arrivalAfter(knownBytes, receivedBytes, eventMs) ?? eventMs, eventMs);
   }
 
-  /** Connects; calls back once, with what `classifyError` says of the error when it fails. */
+  /** Connects; calls back once, on failure with an error that `classifyError` has classified. */
   open(
     { resolver, egress, onAttempt, timekeeper = threadTimekeeper() }: ConnectionOptions,
     callback: (error: Error | null, socket: Socket | null) => void,
@@ -150,7 +150,7 @@ export class Connection {
       measured = times;
     };
     const startMs = this.#begin('dnsMs');
-    // Through a proxy the family is the proxy's business: only its own name is looked up here.
+    // With a proxy, only the proxy's own name is resolved here; the proxy chooses the target's family.
     resolveWanted(resolver, name, proxy ? 'any' : family, { signal: this.#lookupStop?.signal, onMeasured })
       .finally(() => {
         this.#lookupStop = undefined;
@@ -188,13 +188,13 @@ export class Connection {
     return atMs;
   }
 
-  /** Ends the step under way. */
+  /** Ends the step in progress. */
   #complete(durationMs: number): void {
     if (this.#step) this.times[this.#step.name] += Math.max(0, durationMs);
     this.#step = undefined;
   }
 
-  /** Ends a step that was an exchange with the peer, of which everything has been read in this very event. */
+  /** Ends a step that exchanged data with the peer; all of it was read in this event. */
   #completeExchange(): void {
     const step = this.#step;
     if (!step) return;
@@ -230,7 +230,7 @@ export class Connection {
     let hasLeft = false;
     socket.once('connectionAttempt', () => {
       startMs = this.#begin('tcpMs');
-      // The connect follows this event: then there is something to watch.
+      // The connect call follows this event; only then is there a descriptor to watch.
       process.nextTick(() => {
         hasLeft = !socket.destroyed;
         if (!this.#isDestroyed) this.#watch = timekeeper.watch(socket, startMs);
@@ -238,14 +238,13 @@ export class Connection {
         onAttempt?.({ protocol: 'tcp', hostname, isSecure, address, port: proxy?.port ?? port, localPort });
       });
     });
-    // An error that comes after this connection is done concerns nobody, but unheard it would end the
-    // process.
+    // An error after the end of this connection is irrelevant, but without a listener it would end the process.
     socket.on('error', ignore);
     const onError = (error: NodeJS.ErrnoException) => {
       const eventMs = performance.now();
       const answeredMs = this.#noted(this.#watch?.answeredAt(eventMs) ?? eventMs, eventMs);
       this.#complete(answeredMs - startMs);
-      // Without IPv6 there is no source address, which looks like having run out of ports.
+      // Without IPv6 there is no source address, which looks like port exhaustion.
       if (error.code === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
         this.#fail(new ProbeError('network-unavailable', 'tcp', `${error.message}: IPv6 is disabled here`));
       } else {
@@ -276,7 +275,7 @@ export class Connection {
 
   #askProxy(socket: Socket, proxy: ForwardProxy): void {
     const { isSecure, isAlwaysTunnelled, hostname, port } = this.#target;
-    // A proxy of HTTP forwards plain requests without a tunnel.
+    // An HTTP proxy forwards plain requests without a tunnel.
     if (proxy.protocol === 'http' && !isSecure && !isAlwaysTunnelled) {
       this.#secure(socket);
       return;
@@ -308,7 +307,7 @@ export class Connection {
     } else encrypt();
   }
 
-  /** Every question with its answer is an exchange of its own: what this side needs in between is in no time. */
+  /** Times every request and its response as an exchange of its own; local processing in between is not counted. */
   #upgrade(
     socket: Socket,
     { upgrade, step }: { readonly upgrade: Upgrade; readonly step: keyof ConnectionTimes },
@@ -318,7 +317,7 @@ export class Connection {
     this.#begin(step);
     let hasSpoken = this.#target.proxy !== undefined;
     const complete = () => {
-      // A peer that speaks first does not wait for the client.
+      // A server that speaks first does not wait for the client.
       if (!hasSpoken) this.#begin(step, this.readyMs);
       this.#completeExchange();
     };
@@ -360,11 +359,11 @@ export class Connection {
       secureContext,
       ...(isTarget && { checkServerIdentity }),
     });
-    // ClientHello has left with that.
+    // This write sent the ClientHello.
     const sentMs = this.sentSince(beforeMs, usualHandshakeStartMs);
     this.#begin(options.step, sentMs, Math.min(sentMs, beforeMs + quickestHandshakeStartMs));
     this.#socket = secureSocket;
-    // Who inspects the handshake reads the chain, which can be read once.
+    // An inspection reads the chain itself, and the chain can be read only once.
     if (isTarget && !inspection) this.#certificate.attach(secureSocket);
     secureSocket.on('error', (error) => {
       this.#tlsError ??= error;

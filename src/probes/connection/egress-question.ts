@@ -2,8 +2,8 @@ import type { ConnectionPolicy, EgressRefusal } from '../egress/policy.ts';
 import type { ConnectionTarget } from './target.ts';
 
 /**
- * Judges the resolved address itself, which is then connected to without another lookup. Through a proxy
- * that is the proxy's; the target, which the proxy resolves, is judged by what is known of it.
+ * Checks the resolved address, to which the caller then connects without another lookup. With a proxy, that is the
+ * proxy's address; the target is resolved by the proxy and checked by its name and port.
  */
 export function egressRefusal(
   egress: ConnectionPolicy,

@@ -2,7 +2,7 @@ import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import type { EgressRefusal } from '../egress/policy.ts';
 import { ResolveError } from '../resolver.ts';
 
-/** The step of a probe that was under way; a message about a timeout names it. */
+/** The step in progress in a probe; timeout messages name it. */
 export const probePhases = {
   dns: 'resolving the name',
   tcp: 'connecting',
@@ -17,7 +17,7 @@ export const probePhases = {
 } as const;
 export type ProbePhase = keyof typeof probePhases;
 
-/** What went wrong, in words of the network and not of any product. */
+/** Kinds of failure, in network terms independent of any product. */
 export type ProbeErrorKind =
   | 'name-not-found'
   | 'resolver-unavailable'
@@ -42,43 +42,41 @@ export type ProbeErrorKind =
   | 'egress-denied'
   | 'aborted';
 
-/** What went wrong as programs read it; what is not known is absent. */
+/** Machine-readable details of an error; unknown values are absent. */
 export interface ProbeErrorDetails {
-  /** The peer: its address where the connection was to that and no further. */
+  /** The peer: its address if the error occurred while connecting to that address, else its name. */
   readonly host?: string;
   readonly address?: string;
   readonly port?: number;
-  /** The step in which a time limit of ours ran out. */
+  /** The step in which one of our time limits expired. */
   readonly timedOutIn?: ProbePhase;
-  /** The proxy, with its port, and what it answered. */
+  /** The proxy with its port, and its response. */
   readonly proxy?: string;
   readonly proxyStatus?: number;
   readonly proxyStatusText?: string;
-  /** Whether the name is there, without an address of the wanted family. */
+  /** Whether the name exists, without an address of the wanted family. */
   readonly nameExists?: boolean;
-  /** What the resolver answered. */
+  /** The resolver's response code. */
   readonly responseCode?: string;
-  /** The time by which a certificate was judged. */
+  /** The local time used to validate a certificate. */
   readonly clockAt?: string;
-  /** With which a WebSocket was closed. */
+  /** Close code of a WebSocket. */
   readonly closeCode?: number;
   /** The rule of the egress policy that denied it. */
   readonly egressRule?: string;
 }
 
-/**
- * A probe that did not end in a whole answer. Returned as a value, never thrown across the probe's boundary.
- */
+/** A probe that did not get a complete response. Returned as a value, never thrown across the probe's boundary. */
 export class ProbeError extends Error {
   readonly kind: ProbeErrorKind;
   readonly phase: ProbePhase;
-  /** Code of the system or library error, when there was one. */
+  /** Code of the system or library error, if any. */
   readonly code: string | undefined;
   details: ProbeErrorDetails;
-  /** For how long there had been nothing to do but to wait for the other side, where that is known. */
+  /** Time spent only waiting for the peer, if known. */
   waitedMs: number | undefined;
 
-  /** @param options.cause the system or library error, when there was one. */
+  /** @param options.cause the system or library error, if any. */
   constructor(
     kind: ProbeErrorKind,
     phase: ProbePhase,
@@ -96,12 +94,12 @@ export class ProbeError extends Error {
   }
 }
 
-/** The error for a connection that the egress policy refuses in some phase. */
+/** The error for a connection that the egress policy refuses in a phase. */
 export function egressDenied(phase: ProbePhase, { message, rule }: EgressRefusal): ProbeError {
   return new ProbeError('egress-denied', phase, message, undefined, { details: { egressRule: rule } });
 }
 
-/** Codes that mean the same in whatever phase they come up. */
+/** Codes that mean the same in every phase. */
 const kindByCode: Readonly<Record<string, ProbeErrorKind>> = {
   ECONNREFUSED: 'connection-refused',
   ECONNRESET: 'connection-reset',
@@ -128,17 +126,16 @@ const kindByCode: Readonly<Record<string, ProbeErrorKind>> = {
 
 const resourceKinds: ReadonlySet<ProbeErrorKind> = new Set(['out-of-resources', 'network-unavailable']);
 
-/** OpenSSL's verdicts on a certificate, as Node names them, and Node's own on the host name. */
+/** OpenSSL's verdicts on a certificate, by their Node names, and Node's own verdict on the host name. */
 const certificateCode =
   /^(CERT_|CRL_|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|UNABLE_TO_|INVALID_(CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$|ERROR_IN_CERT_|ERR_TLS_CERT_ALTNAME_)/;
 const handshakeCode = /^(ERR_SSL_|ERR_TLS_|ERR_OSSL_|EPROTO$)/;
 
 /**
- * What an error met in some phase means: an ProbeError, or the error itself when it is no system or protocol
- * error and therefore a fault of ours.
+ * Classifies an error that occurred in a phase: returns a ProbeError, or the error itself if it is not a system or
+ * protocol error and therefore a bug of ours.
  *
- * @param where the peer, such as `example.com:443` or `10.0.0.1:80`, for messages that do not name it
- *   themselves.
+ * @param where the peer, such as `example.com:443` or `10.0.0.1:80`, for messages that do not name it.
  * @param peer the same for programs.
  */
 export function classifyError(
@@ -174,15 +171,15 @@ export function classifyError(
   });
 }
 
-/** What getaddrinfo and ours say of a name that is there and has no address that is wanted. */
+/** Codes of getaddrinfo and of our resolver for a name that exists without an address of the wanted family. */
 const namedWithoutAddress: ReadonlySet<string> = new Set(['ENODATA', 'EAI_NODATA']);
 
-/** One peer, not parts of two. */
+/** Keeps the details of one peer instead of mixing two. */
 function withPeer(own: ProbeErrorDetails, peer: ProbeErrorDetails): ProbeErrorDetails {
   return own.port === undefined ? { ...peer, ...own } : own;
 }
 
-/** Where a system call went. */
+/** The peer of a failed system call. */
 function systemPeer(
   error: Error & { readonly address?: unknown; readonly port?: unknown },
 ): ProbeErrorDetails {
@@ -195,9 +192,9 @@ function isAboutTime(code: string): boolean {
 }
 
 /**
- * The error of something that had been sent, as an answer of the network. ICMPv6 errors of routers and
- * firewalls that prohibit it ("administratively prohibited" and its kin, RFC 4443) are EACCES to the kernel,
- * as is what this host does not let out; those of IPv4 are EHOSTUNREACH.
+ * Classifies an error after a packet was sent, as a response of the network. The kernel reports ICMPv6 errors of
+ * routers and firewalls that prohibit it ("administratively prohibited" and similar, RFC 4443) as EACCES, like packets
+ * that this host itself blocks; their IPv4 equivalents are EHOSTUNREACH.
  */
 export function networkAnswer(error: Error, phase: ProbePhase, where: string): Error {
   if (errorCodeOf(error) !== 'EACCES') return error;
@@ -207,7 +204,7 @@ export function networkAnswer(error: Error, phase: ProbePhase, where: string): E
 }
 
 function resolveKind({ kind, code }: ResolveError, phase: ProbePhase): ProbeErrorKind {
-  // Looking a name up takes file descriptors and memory as well.
+  // A lookup can run out of file descriptors or memory, too.
   const own = kindByCode[code];
   if (own !== undefined && resourceKinds.has(own)) return own;
   if (kind === 'refused') return 'egress-denied';
@@ -215,10 +212,10 @@ function resolveKind({ kind, code }: ResolveError, phase: ProbePhase): ProbeErro
   return kind === 'not-found' ? 'name-not-found' : 'resolver-unavailable';
 }
 
-/** What happened, without the noise some libraries add to it. */
+/** Returns the message without the noise that some libraries add. */
 function textOf(error: Error, kind: ProbeErrorKind, clockAt: string | undefined): string {
   const code = errorCodeOf(error) ?? '';
-  // OpenSSL's own words, without thread ids and source lines.
+  // OpenSSL's reason, without thread ids and source lines.
   if ('reason' in error && typeof error.reason === 'string' && code.startsWith('ERR_SSL_')) {
     return `TLS failed: ${error.reason}`;
   }
@@ -238,27 +235,27 @@ function kindOf(code: string, phase: ProbePhase): ProbeErrorKind | undefined {
   return undefined;
 }
 
-/** The kernel has more error numbers than the table: they are still news about the peer, not about us. */
+/** The kernel has more error numbers than the table; the unknown ones are still failures of the peer. */
 function unknownSystemError(phase: ProbePhase): ProbeErrorKind {
   return phase === 'tcp' ? 'host-unreachable' : 'connection-reset';
 }
 
 /**
- * Node knows few of OpenSSL's verdicts on certificates by name: the others are UNSPECIFIED, or what a later
- * version calls them. They are still the target's.
+ * Node names only a few of OpenSSL's certificate verdicts: the others are UNSPECIFIED, or have names from a later
+ * version. All of them concern the target.
  */
 function unknownTlsError(code: string): ProbeErrorKind {
   return code.startsWith('ERR_') ? 'handshake-failed' : 'certificate-invalid';
 }
 
-/** The library's words and, unless they hold it already, the peer and the code. */
+/** The library's message, followed by the peer and the code unless it contains them. */
 function describe(message: string, code: string, where: string): string {
   const text = message === '' ? code : message;
   const withPeer = text.includes(where) ? text : `${text} (${where})`;
   return code === '' || withPeer.includes(code) ? withPeer : `${withPeer} [${code}]`;
 }
 
-/** The error for a deadline that passed in some phase. */
+/** The error for a deadline that expired in a phase. */
 export function deadlineError(phase: ProbePhase, timeoutMs: number, where: string): ProbeError {
   const kind = deadlineKinds[phase];
   const message = `timed out after ${Math.round(timeoutMs)} ms while ${probePhases[phase]} (${where})`;

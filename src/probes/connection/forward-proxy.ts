@@ -1,4 +1,4 @@
-/** A forward proxy from its URL. */
+/** A forward proxy, parsed from its URL. */
 export interface ForwardProxy {
   readonly protocol: 'http' | 'socks5';
   /** TLS to the proxy itself. */
@@ -11,19 +11,19 @@ export interface ForwardProxy {
   readonly login: { readonly user: string; readonly password: string } | undefined;
 }
 
-/** A connection that a proxy is asked for. */
+/** A connection requested from a proxy. */
 export interface Tunnel {
   readonly proxy: ForwardProxy;
-  /** The target, whose name the proxy resolves. */
+  /** The target; the proxy resolves its name. */
   readonly hostname: string;
   readonly port: number;
-  /** Whether TLS follows. */
+  /** True if TLS follows. */
   readonly isSecure: boolean;
-  /** Called with true once the proxy is asked: its silence may then be the target's. With false when it says no. */
+  /** Called with true once a tunnel is requested (silence may now be the target's), with false if it is refused. */
   onPending(isPending: boolean): void;
 }
 
-/** Schemes that a proxy's URL may have, and the port of each. Both of SOCKS have the proxy resolve names. */
+/** Schemes of proxy URLs and their default ports. With both SOCKS schemes, the proxy resolves names. */
 const defaultPorts: Readonly<Record<string, number>> = {
   'http:': 80,
   'https:': 443,
@@ -31,12 +31,12 @@ const defaultPorts: Readonly<Record<string, number>> = {
   'socks5h:': 1080,
 };
 
-/** Whether a proxy can be had from that URL. */
+/** Returns true if the URL describes a supported proxy. */
 export function isProxyUrl({ protocol, hostname }: URL): boolean {
   return protocol in defaultPorts && hostname !== '';
 }
 
-/** The proxy a URL describes; its port defaults to the one of its scheme. */
+/** The proxy that a URL describes; the port defaults to that of the scheme. */
 export function proxyFromUrl(url: URL): ForwardProxy {
   const { protocol, username, password } = url;
   const hasLogin = username !== '' || password !== '';
@@ -50,12 +50,12 @@ export function proxyFromUrl(url: URL): ForwardProxy {
   };
 }
 
-/** Host of a URL without the brackets of an IPv6 literal. */
+/** Host of a URL, without the brackets of an IPv6 literal. */
 export function bareHostname(url: URL): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
 
-/** `Authorization` value for the user and password of a URL, if it has any. */
+/** `Authorization` value for the user and password of a URL; undefined if it has neither. */
 export function basicAuthorization(url: URL): string | undefined {
   if (url.username === '' && url.password === '') return undefined;
   const credentials = `${decodePart(url.username)}:${decodePart(url.password)}`;
@@ -66,7 +66,7 @@ function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch (error) {
-    // A lone % is legal in a URL's password; it is then meant literally.
+    // A lone % is legal in a URL's password and is then literal.
     if (error instanceof URIError) return text;
     throw error;
   }

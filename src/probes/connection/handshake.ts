@@ -3,9 +3,9 @@ import { connect, type PeerCertificate, type SecureContext, type TLSSocket } fro
 import type { ClientIdentity } from './secure-contexts.ts';
 import type { TlsInspection } from './target.ts';
 
-/** What a handshake is made with, but for the certificates that are trusted. */
+/** Handshake parameters, except the trusted certificates. */
 export interface HandshakeOptions {
-  /** The name the certificate has to be for. */
+  /** The name that the certificate must match. */
   readonly hostname: string;
   readonly alpnProtocols: readonly string[];
   readonly clientIdentity?: ClientIdentity | undefined;
@@ -25,7 +25,7 @@ export function beginHandshake(
   const secureSocket = connect({
     socket,
     host: hostname,
-    // SNI knows no addresses; RFC 6066 section 3: without the trailing dot of a fully qualified name.
+    // SNI does not allow addresses; RFC 6066 section 3: no trailing dot after a fully qualified name.
     servername: isIP(hostname) === 0 ? hostname.replace(/\.$/, '') : '',
     rejectUnauthorized: isCertificateChecked,
     ...trust,

@@ -4,12 +4,12 @@ import { ProbeError } from './errors.ts';
 import type { Tunnel } from './forward-proxy.ts';
 
 /**
- * Asks a proxy of HTTP for a tunnel (RFC 9110 section 9.3.6).
+ * Requests a tunnel from an HTTP proxy (RFC 9110 section 9.3.6).
  *
- * A proxy that refuses has its reason in the target: proxies answer 502, 503, 504, 500, 404 or 403 for one that
- * they cannot reach. Only 407 is about the proxy's own terms.
+ * Most refusals are about the target: proxies respond with 502, 503, 504, 500, 404 or 403 if they cannot reach it. Only
+ * 407 concerns access to the proxy itself.
  *
- * @throws ProbeError when it refuses; Malformed when it does not speak HTTP
+ * @throws ProbeError if the proxy refuses; Malformed if it does not speak HTTP
  */
 export function* httpTunnel({ proxy, hostname, port, onPending }: Tunnel): Preamble {
   const authority = hostAndPort(hostname, port);

@@ -1,20 +1,17 @@
 import { deadlineError, ProbeError, type ProbePhase } from './errors.ts';
 
-/** Why a probe has to end before it is done. */
+/** Why a probe ends before it is complete. */
 export type Interruption = 'deadline' | 'abort';
 
-/** What can interrupt a probe. */
+/** Events that can interrupt a probe. */
 export interface InterruptionSources {
-  /** Aborting ends the probe with `aborted`, or as a passed deadline when its reason is a TimeoutError. */
+  /** Aborting ends the probe with `aborted`, or with a timeout if the reason is a TimeoutError. */
   readonly signal: AbortSignal;
   /** Limit for the whole probe, in milliseconds from now. */
   readonly timeoutMs: number;
 }
 
-/**
- * Waits for the first interruption of a probe and reports it, once; at once when the signal has aborted
- * already.
- */
+/** Waits for the first interruption of a probe and reports it once; immediately if the signal is already aborted. */
 export class Interruptions {
   readonly #signal: AbortSignal;
   readonly #timer: NodeJS.Timeout;
@@ -33,14 +30,14 @@ export class Interruptions {
     if (signal.aborted) this.#interrupt(isTimeout(signal.reason) ? 'deadline' : 'abort');
   }
 
-  /** Ends the waiting; to be called when the probe is done. */
+  /** Stops waiting; call it when the probe is done. */
   release(): void {
     clearTimeout(this.#timer);
     clearImmediate(this.#lastTurn);
     this.#signal.removeEventListener('abort', this.#onAbort);
   }
 
-  /** What had arrived by the deadline is read first: a thread that was late must not call it missing. */
+  /** Data that arrived before the deadline is read first: a late thread must not report it as missing. */
   #expire(): void {
     this.#lastTurn ??= setImmediate(() => this.#interrupt('deadline'));
   }
@@ -51,7 +48,7 @@ export class Interruptions {
   }
 }
 
-/** The error of a probe that was interrupted in some phase. */
+/** The error of a probe that was interrupted in a phase. */
 export function interruptionError(
   interruption: Interruption,
   at: { readonly phase: ProbePhase; readonly where: string; readonly timeoutMs: number },
@@ -60,7 +57,7 @@ export function interruptionError(
   return new ProbeError('aborted', at.phase, `the run was stopped while ${at.where} was being probed`);
 }
 
-/** Whether that is why a signal aborts whose time is over. */
+/** Returns true if a signal aborted because of a timeout. */
 export function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }

@@ -3,14 +3,14 @@ import { hostAndPort } from '../address.ts';
 import { ProbeError, type ProbeErrorDetails, type ProbePhase } from './errors.ts';
 import type { ConnectionTarget } from './target.ts';
 
-/** How far a connection has come. */
+/** Progress of a connection. */
 interface Progress {
   readonly phase: ProbePhase;
   readonly isOpen: boolean;
   readonly address: string | null;
 }
 
-/** The peer of the present step of a connection, for programs. */
+/** The peer of a connection's current step, for programs. */
 export function peerOf({ hostname, port, proxy }: ConnectionTarget, progress: Progress): ProbeErrorDetails {
   if (proxy) return { proxy: hostAndPort(proxy.hostname, proxy.port) };
   const { phase, isOpen, address } = progress;
@@ -33,8 +33,8 @@ export function placeOf(
 }
 
 /**
- * Why TLS failed, where that is behind an error: in TLS 1.3 a server refuses a client's certificate after the
- * handshake, and all that is heard of it afterwards is that the connection was closed.
+ * Returns the TLS error that caused an error, or else the error itself: in TLS 1.3 a server refuses a client
+ * certificate after the handshake, and the client afterwards sees only a closed connection.
  */
 export function explainedBy(tlsError: Error | undefined, error: Error): Error {
   const isAboutItsEnd = !(error instanceof ProbeError) || error.kind === 'connection-reset';

@@ -5,10 +5,10 @@ import type { ForwardProxy } from './forward-proxy.ts';
 import { isTimeout } from './interruption.ts';
 import type { ConnectionOptions } from './target.ts';
 
-/** How long a proxy may take to answer for itself. */
+/** How long a proxy may take to respond to a request of its own. */
 const answerMs = 3000;
 
-/** What a proxy is asked that is for itself, and how its answer begins; what it answers says nothing, that it does says that it is well. */
+/** A request to the proxy itself, and the start of a valid response. Any response shows that the proxy works. */
 const questions = {
   http: {
     textFor: (authority: string) => `GET / HTTP/1.1\r\nHost: ${authority}\r\nConnection: close\r\n\r\n`,
@@ -16,7 +16,7 @@ const questions = {
     startBytes: 'HTTP/1.1 200'.length,
     name: 'HTTP',
   },
-  // A greeting with the login of nobody; refusing it is an answer, too.
+  // A greeting without credentials; a refusal is a response, too.
   socks5: {
     textFor: () => '\x05\x01\x00',
     isAnswer: (start: string) => start.charCodeAt(0) === 5,
@@ -25,7 +25,7 @@ const questions = {
   },
 } as const;
 
-/** The error of a connection; where nobody has answered through a proxy, once it is known whose fault that is. */
+/** Returns the error of a connection; if a proxied one got no response, it first finds out which peer is at fault. */
 export async function settledError(
   error: ProbeError | undefined,
   connection: Pick<Connection, 'isTunnelPending' | 'address'>,
@@ -38,11 +38,10 @@ export async function settledError(
 }
 
 /**
- * Finds out whose fault an error is that the proxy and the target behind it look the same in: silence, a
- * connection that was broken off, an answer that is no HTTP. A proxy that still answers a request of its own is
- * well, and then it is the target's.
+ * Determines whether the proxy or the target behind it caused an error that looks the same for both: silence, a broken
+ * connection, a response that is not HTTP. If the proxy still responds to a request of its own, the target is at fault.
  *
- * @param address where the proxy was connected to.
+ * @param address the address of the proxy connection.
  */
 export async function blamedError(
   error: ProbeError,

@@ -7,7 +7,7 @@ import { httpTunnel } from './http-tunnel.ts';
 import { socksTunnel } from './socks-tunnel.ts';
 import type { Upgrade } from './target.ts';
 
-/** Asks a proxy, over a connection to it, for one to a target: afterwards it is that. */
+/** Requests a tunnel to a target over a connection to a proxy; afterwards the connection reaches the target. */
 export function openTunnel(tunnel: Tunnel): Upgrade {
   const { proxy, hostname, port, isSecure } = tunnel;
   const about = `proxy ${hostAndPort(proxy.hostname, proxy.port)}, connecting to ${hostAndPort(hostname, port)}`;

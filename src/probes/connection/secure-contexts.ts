@@ -2,7 +2,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { LruMap } from '@picket/lib/lru.ts';
 import { ProbeError, type ProbePhase } from './errors.ts';
 
-/** Client certificate for a target: PEM texts. `ca` replaces the trusted roots for that target. */
+/** Client certificate for a target, in PEM. `ca` replaces the trusted roots for that target. */
 export interface ClientIdentity {
   readonly cert: string;
   readonly key: string;
@@ -10,20 +10,20 @@ export interface ClientIdentity {
   readonly passphrase?: string | null | undefined;
 }
 
-/** An authority that is trusted is trusted without the one above it, as curl and browsers do. */
+/** A trusted authority needs no trusted issuer above it, as in curl and browsers. */
 const allowPartialTrustChain = true;
 
-/** Everything OpenSSL still knows: keys, signatures and protocols that are too weak to be trusted can still be looked at. */
+/** Everything OpenSSL supports, so that keys, signatures and protocols too weak to trust can be inspected. */
 const lenientTerms = { minVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const;
 
 const contexts = new LruMap<string, SecureContext>(200);
 
 /**
- * The TLS settings for a client certificate, or the defaults (what this thread trusts, see
- * lib/ca-directory.ts). Parsing PEM costs up to milliseconds, so contexts are kept.
+ * Returns the TLS settings for a client certificate, or the defaults (this thread's trusted authorities, see
+ * lib/ca-directory.ts). Contexts are cached because parsing PEM takes up to milliseconds.
  *
- * @param isLenient takes what is too weak to be trusted, to look at it.
- * @throws Error of OpenSSL when certificate, key and passphrase do not fit together.
+ * @param isLenient accepts parameters too weak to trust, for inspection.
+ * @throws Error of OpenSSL if certificate, key and passphrase do not match.
  */
 export function secureContextFor(identity: ClientIdentity | undefined, isLenient = false): SecureContext {
   const terms = { allowPartialTrustChain, ...(isLenient && lenientTerms) };

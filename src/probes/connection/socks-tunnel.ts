@@ -10,13 +10,13 @@ const connectCommand = 1;
 const noLogin = 0;
 const passwordLogin = 2;
 const noneAcceptable = 0xff;
-/** Kinds of addresses, and how many bytes those of a fixed length have. */
+/** Address types, and the length in bytes of those with a fixed length. */
 const kinds = { ipv4: 1, name: 3, ipv6: 4 } as const;
 const addressLengths: Readonly<Record<number, number>> = { [kinds.ipv4]: 4, [kinds.ipv6]: 16 };
-/** A name, a user and a password are preceded by one byte with their length. */
+/** One byte holds the length of a name, a user or a password. */
 const maxTextBytes = 255;
 
-/** What a proxy answers instead of a connection (RFC 1928 section 6). What it says of the target is the target's failure. */
+/** Reply codes of refusals (RFC 1928 section 6). Codes about the target are failures of the target. */
 const refusals: Readonly<Record<number, readonly [ProbeErrorKind, string]>> = {
   1: ['host-unreachable', 'general failure'],
   2: ['proxy-failed', 'not allowed by its ruleset'],
@@ -29,9 +29,9 @@ const refusals: Readonly<Record<number, readonly [ProbeErrorKind, string]>> = {
 };
 
 /**
- * Asks a SOCKS5 proxy for a connection to a target (RFC 1928, RFC 1929).
+ * Requests a connection to a target from a SOCKS5 proxy (RFC 1928, RFC 1929).
  *
- * @throws ProbeError when it cannot make one; Refusal when it wants another login; Malformed when it does not speak SOCKS5
+ * @throws ProbeError if the proxy cannot connect; Refusal if it wants another login; Malformed if it is not SOCKS5
  */
 export function* socksTunnel({ proxy, hostname, port, onPending }: Tunnel): Preamble {
   const { login } = proxy;
@@ -63,7 +63,7 @@ export function* socksTunnel({ proxy, hostname, port, onPending }: Tunnel): Prea
     const asked = `proxy ${hostAndPort(proxy.hostname, proxy.port)}, connecting to ${hostAndPort(hostname, port)}`;
     throw new ProbeError(errorKind, 'proxy', `${asked}: ${words} (reply ${reply})`);
   }
-  // Where the proxy connects from: of no use here, but it has to be read.
+  // The proxy's source address: unused, but it must be read.
   const sizeBytes = kind === kinds.name ? (yield* bytes(1))[0] : addressLengths[kind];
   if (sizeBytes === undefined) throw new Malformed(`its reply has an unknown address type, ${kind}`);
   yield* bytes(sizeBytes + portBytes.length);

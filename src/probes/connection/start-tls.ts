@@ -16,14 +16,14 @@ const preambles: Readonly<Record<StartTlsProtocol, (hostname: string) => Preambl
   xmpp,
 };
 
-/** The protocols in which a server can be asked for TLS. */
+/** Protocols with an upgrade to TLS. */
 export type StartTlsProtocol = 'smtp' | 'imap' | 'pop3' | 'ldap' | 'postgres' | 'mysql' | 'xmpp';
 
 /**
- * Asks a server for TLS in its protocol.
+ * Requests TLS from a server in its protocol.
  *
- * A server that says anything after its consent and before TLS is refused: somebody in between could have said
- * that, and a client that reads it later would take it for what came in TLS.
+ * Data between the server's consent and TLS is refused: a man in the middle could have injected it, and a client
+ * that reads it later would take it for data received over TLS.
  */
 export function startTls(protocol: StartTlsProtocol, hostname: string): Upgrade {
   return (socket, exchange) =>

@@ -7,81 +7,81 @@ import type { Resolver } from '../resolver.ts';
 import type { ForwardProxy } from './forward-proxy.ts';
 import type { ClientIdentity } from './secure-contexts.ts';
 
-/** Where a connection goes and how. */
+/** Endpoint and parameters of a connection. */
 export interface ConnectionTarget {
   readonly hostname: string;
   readonly port: number;
   readonly isSecure: boolean;
-  /** The name for TLS: sent as SNI, and the certificate has to be for it; the hostname when absent. */
+  /** The name for TLS: sent as SNI and matched against the certificate; defaults to the hostname. */
   readonly serverName?: string | undefined;
   readonly family: WantedFamily;
   readonly isCertificateChecked: boolean;
   readonly clientIdentity: ClientIdentity | undefined;
   readonly proxy: ForwardProxy | undefined;
-  /** Whether the proxy makes a tunnel for plain text, too: what follows is no HTTP that it could forward. */
+  /** True if plain text needs a tunnel, too, because the protocol is not HTTP and the proxy cannot forward it. */
   readonly isAlwaysTunnelled?: boolean | undefined;
   /** Protocols offered in the TLS handshake, the preferred one first. */
   readonly alpnProtocols: readonly string[];
-  /** What is said in plain text before TLS; nothing when absent. */
+  /** The plain-text exchange before TLS, if any. */
   readonly upgrade?: Upgrade | undefined;
-  /** Makes TLS with whatever the target still speaks, so that it can be looked at; see TlsInspection. */
+  /** Negotiates TLS with any parameters that the target still supports, to inspect them; see TlsInspection. */
   readonly inspection?: TlsInspection | undefined;
 }
 
-/** Asks the peer of a plain connection for what comes next: to go on in TLS, or for a connection to the target. */
+/** Requests the next layer from the peer of a plain connection: TLS, or a tunnel to the target. */
 export type Upgrade = (socket: Socket, exchange: UpgradeExchange) => void;
 
-/** How an upgrade talks, so that each question and its answer can be timed. */
+/** Sends and completes an upgrade, so that each request and its response can be timed. */
 export interface UpgradeExchange {
   send(data: Buffer): void;
-  /** To be called once: without an error the next byte of either side is of what comes next. */
+  /** Call once: without an error, the next byte in either direction belongs to the next layer. */
   done(error: Error | null): void;
 }
 
 /**
- * A handshake that takes protocols, keys and signatures that are refused elsewhere, TLS 1.0 among them, and asks for a
- * stapled OCSP response.
+ * A handshake that accepts protocols, keys and signatures that other handshakes refuse, including TLS 1.0, and requests
+ * a stapled OCSP response.
  */
 export interface TlsInspection {
   onStaple(response: Buffer): void;
 }
 
-/** What a connection needs besides its target. */
+/** Dependencies of a connection. */
 export interface ConnectionOptions {
   readonly resolver: Resolver;
-  /** Asked for the very address that is connected to, right before. */
+  /** Checks the exact address right before connecting to it. */
   readonly egress: ConnectionPolicy;
-  /** Who says when things happened; the one of this thread when absent. */
+  /** Source of timestamps; defaults to the timekeeper of this thread. */
   readonly timekeeper?: Timekeeper | undefined;
-  /** Called with every connect that was begun, so that the connection can be watched on the wire. */
+  /** Called for every connect that has begun, so that the connection can be captured. */
   readonly onAttempt?: ((attempt: ContactAttempt) => void) | undefined;
 }
 
 /**
- * What the network and the peers took for each step, in milliseconds; 0 for steps that were not reached. What
- * this process needed before, between and after them is in none.
+ * Time that the network and the peers took for each step, in milliseconds; 0 for steps not reached. Processing time of
+ * this process before, between and after the steps is not included.
  */
 export interface ConnectionTimes {
   dnsMs: number;
   tcpMs: number;
-  /** The TLS of the proxy and its answer to CONNECT; 0 without a tunnel. */
+  /** TLS to the proxy and the CONNECT exchange; 0 without a tunnel. */
   proxyMs: number;
-  /** What was said in plain text before TLS. */
+  /** The plain-text exchange before TLS. */
   startTlsMs: number;
   tlsMs: number;
 }
 
-/** A connect, a query or a train of pings that was begun; through a proxy, that to the proxy. */
+/** A connect, a query or a train of pings that has begun; with a proxy, the connect to the proxy. */
 export interface ContactAttempt {
   readonly protocol: TransportProtocol;
-  /** Whom it is for, also through a proxy. */
+  /** The target's name, also with a proxy. */
   readonly hostname: string;
-  /** Whether TLS is meant to follow. */
+  /** True if TLS is to follow. */
   readonly isSecure: boolean;
-  /** Where it goes. */
+  /** The remote address. */
   readonly address: string;
-  /** 0 for pings, which have none, on either side. */
+  /** Remote port; 0 for pings, which have no ports. */
   readonly port: number;
-  /** This end's port; undefined once the connection is closed. */
+  /** Local port; undefined once the connection is closed. */
   localPort(): number | undefined;
 }

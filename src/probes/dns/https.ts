@@ -11,8 +11,8 @@ const mediaType = 'application/dns-message';
 const maxMessageBytes = 65_535;
 
 /**
- * Sends a query over HTTPS (RFC 8484), as a POST on a fresh connection: HTTP/2 where the server offers it.
- * The time is that of the whole request, connection included.
+ * Sends a query over HTTPS (RFC 8484), as a POST on a fresh connection, with HTTP/2 if the server offers it. The time
+ * covers the whole request, including the connection.
  *
  * @throws ProbeError
  */

@@ -4,37 +4,36 @@ import type { ConnectionOptions } from '../connection/target.ts';
 import type { ConnectionPolicy } from '../egress/policy.ts';
 import type { Timekeeper } from '../kernel-thread/timekeeper.ts';
 
-/** How long a query may go on, and where it may go. */
+/** Limits, policy and observers of a query. */
 export interface QueryControls {
-  /** Asked for the address of the server, right before anything is sent there. */
+  /** Checks the server's address right before anything is sent there. */
   readonly egress: ConnectionPolicy;
-  /** Aborting ends the query as `aborted`, or as unanswered when its reason is a TimeoutError. */
+  /** Aborting ends the query with `aborted`, or with a timeout if the reason is a TimeoutError. */
   readonly signal: AbortSignal;
   /** In milliseconds from now. */
   readonly timeoutMs: number;
   /**
-   * When a query over UDP that was answered with what is no DNS message waits no longer for something better, by
-   * `performance.now()`; its limit when absent.
+   * When a UDP query that received only malformed datagrams stops waiting for a valid response, by `performance.now()`;
+   * defaults to the query's deadline.
    */
   readonly malformedAtMs?: number | undefined;
-  /** Called with every datagram and connect that was begun, so that it can be watched on the wire. */
+  /** Called for every datagram and connect that has begun, so that it can be captured. */
   readonly onAttempt?: ConnectionOptions['onAttempt'];
-  /** Who says when things happened; the one of this thread when absent. */
+  /** Source of timestamps; defaults to the timekeeper of this thread. */
   readonly timekeeper?: Timekeeper | undefined;
 }
 
-/** How an exchange ends: once, whichever comes first. */
+/** Ends an exchange; the first call wins. */
 export interface Settle<Value> {
   resolve(value: Value): void;
   reject(error: unknown): void;
 }
 
 /**
- * Runs an exchange that calls back, and ends it at its limits. However it ends, what it opened is closed
- * exactly once.
+ * Runs a callback-based exchange and ends it at its limits. However it ends, its resources are closed exactly once.
  *
  * @param where the server, for messages.
- * @param start begins the exchange and returns what closes it.
+ * @param start begins the exchange and returns a function that closes it.
  * @param expired the error for a limit that has passed.
  */
 export function withinLimits<Value>(
@@ -60,7 +59,7 @@ export function withinLimits<Value>(
         settle(() => reject(error));
       }
     };
-    // What had arrived by then is read first: a thread that was late must not call it missing.
+    // Data that arrived before the deadline is read first: a late thread must not report it as missing.
     const expireAfterReading = () => void setImmediate(expire);
     const onAbort = () => {
       const { reason } = controls.signal;
@@ -84,8 +83,8 @@ export function withinLimits<Value>(
 }
 
 /**
- * @param waitedMs for how long an answer would have been heard, had there been one; 0 where that is not known.
- * @param remark more about it, such as what was ignored meanwhile.
+ * @param waitedMs how long a response could have been received; 0 if unknown.
+ * @param remark additional detail, such as datagrams that were ignored meanwhile.
  */
 export function noAnswer(where: string, timeoutMs: number, waitedMs = 0, remark = ''): ProbeError {
   const message = `no response from ${where} within ${Math.max(0, Math.round(timeoutMs))} ms${remark}`;

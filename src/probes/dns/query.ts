@@ -10,24 +10,24 @@ import { type DnsMessage, type DnsQuestion, encodeQuery } from './wire/message.t
 
 export type DnsProtocol = 'UDP' | 'TCP' | 'DOT' | 'DOH';
 
-/** A server's answer, whatever it says. */
+/** A server's response, whatever its response code. */
 export interface DnsReply {
   readonly message: DnsMessage;
-  /** From the query having left to its answer, in milliseconds; over connections with making them. */
+  /** Milliseconds from sending the query to its response; over TCP, TLS and HTTPS including the connection. */
   readonly elapsedMs: number;
   readonly measurement: ProbeMeasurement;
-  /** The UDP answer was truncated and the question asked again over TCP; the time is that of both. */
+  /** The UDP response was truncated and the query repeated over TCP; the time covers both. */
   readonly isRetriedOverTcp: boolean;
 }
 
 /**
- * Asks one server one question. A truncated UDP answer is asked for again over TCP (RFC 7766 section 5); a
- * server that refuses EDNS is asked again without it (RFC 6891 section 7); a connection that breaks off before its
- * answer is whole is made once more, as servers close connections at any time (RFC 7766 section 6.2.4). Nothing
- * else is repeated: a lost datagram is news.
+ * Sends one query to one server. A truncated UDP response is followed by a query over TCP (RFC 7766 section 5); if a
+ * server refuses EDNS, the query is repeated without it (RFC 6891 section 7); if a connection breaks before the
+ * response is complete, it is made again once, because servers close connections at any time (RFC 7766 section 6.2.4).
+ * Nothing else is repeated: a lost datagram is a result.
  *
- * @param options.isEdns false leaves EDNS out, which limits UDP answers to 512 bytes.
- * @throws ProbeError when there is no usable answer.
+ * @param options.isEdns false omits EDNS, which limits UDP responses to 512 bytes.
+ * @throws ProbeError if there is no usable response.
  */
 export async function queryDns(
   question: DnsQuestion,
@@ -48,7 +48,7 @@ export async function queryDns(
       reply = await send(question, server, over, withEdns, left());
     } catch (thrown) {
       if (!isBrokenOff(thrown)) throw thrown;
-      // What it took counts, by the clock of this process.
+      // The time of the failed attempt counts, by the clock of this process.
       const lostMs = performance.now() - beganMs;
       elapsedMs += lostMs;
       measurements.push({ clock: 'event', overheadMs: 0, lagMs: 0 });
@@ -76,7 +76,7 @@ export async function queryDns(
   return { message: reply.message, elapsedMs, measurement, isRetriedOverTcp: over !== protocol };
 }
 
-/** The server took the connection, and broke it off instead of answering. */
+/** The server accepted the connection and closed it instead of responding. */
 function isBrokenOff(thrown: unknown): boolean {
   return thrown instanceof ProbeError && thrown.kind === 'connection-reset' && thrown.phase === 'firstByte';
 }
@@ -94,7 +94,7 @@ function send(
   isEdns: boolean,
   controls: QueryControls,
 ): Promise<TimedMessage> {
-  // Over HTTPS the id is 0, so that caches can work (RFC 8484 section 4.1).
+  // Over HTTPS the id is 0, for HTTP caches (RFC 8484 section 4.1).
   const id = protocol === 'DOH' ? 0 : randomInt(0x1_0000);
   const query = { question, id, bytes: encodeQuery(question, id, isEdns) };
   switch (protocol) {

@@ -3,27 +3,27 @@ import { classifyError, ProbeError } from '../connection/errors.ts';
 import type { Resolver } from '../resolver.ts';
 import { type QueryControls, withinLimits } from './limits.ts';
 
-/** A name server at an address. */
+/** A name server at a known address. */
 export interface DnsServer {
-  /** What it is called: a name, which its certificate has to be for, or the address itself. */
+  /** Its name, which its certificate must match, or the address itself. */
   readonly hostname: string;
   readonly address: string;
   readonly family: IpFamily;
   readonly port: number;
-  /** Path and query of a DNS-over-HTTPS server; `/dns-query` when absent. */
+  /** Path and query of a DNS-over-HTTPS server; defaults to `/dns-query`. */
   readonly path?: string | undefined;
 }
 
-/** A server as messages name it. */
+/** Formats a server for messages. */
 export function serverText({ hostname, address, port }: DnsServer): string {
   if (hostname === address) return hostAndPort(address, port);
   return `${hostAndPort(hostname, port)} (${address})`;
 }
 
 /**
- * Looks up the address of a name server; of several the first, IPv4 before IPv6.
+ * Resolves the address of a name server: the first one, IPv4 before IPv6.
  *
- * @throws ProbeError when it has none, or none was found in time.
+ * @throws ProbeError if the name has no address or the lookup times out.
  */
 export async function locateServer(
   named: Pick<DnsServer, 'hostname' | 'port' | 'path'>,

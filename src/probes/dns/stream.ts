@@ -8,13 +8,13 @@ import { type DnsServer, serverText } from './server.ts';
 import { malformed, type SentQuery, type TimedMessage } from './udp.ts';
 import { DnsDecodeError, type DnsMessage, decodeMessage, mismatch } from './wire/message.ts';
 
-/** The length that comes before every message (RFC 1035 section 4.2.2). */
+/** Length prefix of every message (RFC 1035 section 4.2.2). */
 const lengthBytes = 2;
 
 /**
- * Sends a query over a TCP connection of its own (RFC 7766), or over TLS (RFC 7858), and takes the first
- * message that answers it. A message has at most 65535 bytes, because its length comes first in two bytes;
- * what follows it is not read. The time includes making the connection.
+ * Sends a query over a fresh TCP connection (RFC 7766) or TLS connection (RFC 7858) and reads the first message. A
+ * message has at most 65535 bytes, because its length prefix has two bytes; data after it is not read. The time
+ * includes making the connection.
  *
  * @throws ProbeError
  */
@@ -53,7 +53,7 @@ export function queryStream(
       });
       const length = Buffer.alloc(lengthBytes);
       length.writeUInt16BE(query.bytes.length);
-      // One write: some servers answer a length that comes alone with an error.
+      // One write: some servers respond with an error to a length prefix that arrives alone.
       connection.beforeSending();
       const beforeMs = performance.now();
       socket.write(Buffer.concat([length, query.bytes]));
@@ -66,7 +66,7 @@ export function queryStream(
   );
 }
 
-/** The address is known already; connecting must not look it up again. */
+/** Returns the known address, so that connecting does not resolve it again. */
 export function knownAddress({ address, family }: DnsServer): Resolver {
   return {
     resolve: (_hostname, _family, { onMeasured } = {}) => {
@@ -102,7 +102,7 @@ function receive(
     try {
       const message = decodeMessage(received.subarray(lengthBytes, wantedBytes), query.question.class);
       const problem = mismatch(message, query.question, query.id);
-      // Nobody else can write into this connection: the server itself is confused.
+      // No third party can write into this connection: the server itself sent a wrong message.
       if (problem !== undefined) settle.reject(malformed(where, new Error(problem)));
       else settle.resolve({ message, eventMs });
     } catch (thrown) {

@@ -14,31 +14,28 @@ import {
   mismatch,
 } from './wire/message.ts';
 
-/** A query as it is sent. */
+/** An encoded query. */
 export interface SentQuery {
   readonly question: DnsQuestion;
   readonly id: number;
   readonly bytes: Buffer;
 }
 
-/** An answer as it came. */
+/** A response and its timing. */
 export interface TimedMessage {
   readonly message: DnsMessage;
-  /**
-   * From the query having left to the arrival of the answer, in milliseconds; with making the connection, if
-   * any.
-   */
+  /** Milliseconds from sending the query to the arrival of the response, including making the connection, if any. */
   readonly elapsedMs: number;
   readonly measurement: ProbeMeasurement;
 }
 
 /**
- * Sends a query over UDP, once, and takes the first datagram that answers it. Each query has a socket of its
- * own: a fresh source port, which the kernel picks at random, and as the socket is connected the kernel drops
- * whatever does not come from the server's address and port. Datagrams with another id or question, and those that
- * are no DNS message, are ignored while there is time (RFC 5452 section 9.1): who cannot see the query cannot answer
- * it, nor stop us from hearing the server. When nothing came that can be read, or nothing better than a message with
- * our id that makes no sense, that was the answer.
+ * Sends a query over UDP, once, and takes the first datagram that answers it. Each query has a socket of its own: a
+ * fresh source port, which the kernel picks at random, and as the socket is connected, the kernel drops datagrams from
+ * any other address or port. Datagrams with another id or question, and those that are not DNS messages, are ignored
+ * until the time limit (RFC 5452 section 9.1): an off-path attacker can neither answer the query nor suppress the
+ * server's response. If the limit passes with no readable datagram, or with nothing better than an invalid message with
+ * our id, the response was malformed.
  *
  * @throws ProbeError
  */
@@ -54,7 +51,7 @@ export function queryUdp(
   let ignoredCount = 0;
   let lastIgnored = '';
   let isAnyReadable = false;
-  /** What is no DNS message: the first one with our id, and the first one of all. */
+  /** Invalid DNS messages: the first one with our id, and the first one overall. */
   let senseless: Error | undefined;
   let garbage: Error | undefined;
   let waiting: NodeJS.Timeout | undefined;
@@ -103,7 +100,7 @@ export function queryUdp(
         if (read.isOurs) senseless ??= read.unreadable;
         const { malformedAtMs } = controls;
         if (malformedAtMs === undefined) return;
-        // Once what has arrived by then is read.
+        // Runs after the data that has arrived by then is read.
         const end = () => {
           const error = noBetter();
           if (error) reject(error);
@@ -135,7 +132,7 @@ export function queryUdp(
   );
 }
 
-/** The answer in a datagram, or why it holds no answer; `unreadable` when it is no DNS message. */
+/** Reads the response in a datagram, or explains why it has none; `unreadable` if it is not a DNS message. */
 function readDatagram(
   bytes: Buffer,
   { question, id }: SentQuery,
@@ -154,7 +151,7 @@ function readDatagram(
   }
 }
 
-/** As much of a datagram as its header takes: what follows may hold what the query asked for. */
+/** Shows only the header: the rest may contain the queried data. */
 const shownBytes = 12;
 
 function describe(bytes: Buffer): string {
@@ -163,7 +160,7 @@ function describe(bytes: Buffer): string {
 }
 
 function socketError(error: Error, { family }: DnsServer, where: string): Error {
-  // Without IPv6 there is no source address, which looks like having run out of ports.
+  // Without IPv6 there is no source address, which looks like port exhaustion.
   if (errorCodeOf(error) === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
     return new ProbeError('network-unavailable', 'firstByte', `${error.message}: IPv6 is disabled here`);
   }
@@ -171,7 +168,7 @@ function socketError(error: Error, { family }: DnsServer, where: string): Error 
   return classifyError(isAnswer ? networkAnswer(error, 'firstByte', where) : error, 'firstByte', where);
 }
 
-/** The server sent something that is no DNS message. */
+/** The server sent something that is not a DNS message. */
 export function malformed(where: string, reason: Error): ProbeError {
   const message = `the response of ${where} is not a DNS message: ${reason.message}`;
   return new ProbeError('response-malformed', 'firstByte', message);

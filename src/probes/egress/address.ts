@@ -1,10 +1,10 @@
 import ipaddr from 'ipaddr.js';
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
-/** An address and how many of its bits count. */
+/** An address and the number of its significant bits. */
 export type IpNetwork = readonly [address: IpAddress, prefixBits: number];
 
-/** IPv6 ranges that carry an IPv4 address, and where in its 16 bytes that begins. */
+/** IPv6 ranges with an embedded IPv4 address, and the offset of that address in the 16 bytes. */
 const carriers: readonly (readonly [range: string, offsetBytes: number])[] = [
   // IPv4-mapped (RFC 4291 section 2.5.5.2): the kernel connects to the IPv4 address.
   ['::ffff:0:0/96', 12],
@@ -24,8 +24,8 @@ const carrierNetworks = carriers.map(([range, offsetBytes]) => ({
 const compatibleNetwork = ipaddr.IPv6.parseCIDR('::/96');
 
 /**
- * The address a text spells, whatever the spelling: IPv4 dotted, short (`127.1`), octal, hexadecimal or as
- * one number, IPv6 in every form, with brackets or a zone. undefined when it is a name, or nothing at all.
+ * Parses an address in any spelling: IPv4 dotted, short (`127.1`), octal, hexadecimal or as one number, IPv6 in every
+ * form, with brackets or a zone. Returns undefined for names and other text.
  */
 export function parseAddress(text: string): IpAddress | undefined {
   const [bare = ''] = text.replace(/^\[(.*)\]$/, '$1').split('%', 1);
@@ -33,8 +33,8 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /**
- * Every address that a connection to this one may end up at: itself; when it is an IPv6 address that carries
- * an IPv4 address, that one; and loopback for the unspecified address, which the kernel takes for it.
+ * Returns every address that a connection to this one may reach: itself; its embedded IPv4 address, if any; and
+ * loopback for the unspecified address, which the kernel treats as loopback.
  */
 export function meantAddresses(address: IpAddress): readonly IpAddress[] {
   const bytes = address.toByteArray();
@@ -49,7 +49,7 @@ export function meantAddresses(address: IpAddress): readonly IpAddress[] {
 function carriedBytes(address: ipaddr.IPv6, bytes: number[]): number[] | undefined {
   const carrier = carrierNetworks.find(({ network }) => address.match(network));
   if (carrier) return bytes.slice(carrier.offsetBytes, carrier.offsetBytes + 4);
-  // `::7f00:1` carries 127.0.0.1, while `::1` and other small numbers are addresses of IPv6 itself.
+  // `::7f00:1` embeds 127.0.0.1, while `::1` and other small numbers are IPv6 addresses themselves.
   const isCompatible = address.match(compatibleNetwork) && (bytes[12] !== 0 || bytes[13] !== 0);
   return isCompatible ? bytes.slice(12) : undefined;
 }
@@ -58,20 +58,20 @@ export function isIpv6(address: IpAddress): address is ipaddr.IPv6 {
   return address.kind() === 'ipv6';
 }
 
-/** Whether an address lies in a network; addresses of the other family never do. */
+/** Returns whether an address is in a network; the families must match. */
 export function isInNetwork(address: IpAddress, [network, prefixBits]: IpNetwork): boolean {
   return address.kind() === network.kind() && address.match(network, prefixBits);
 }
 
 /**
- * How closely a network describes an address, comparable between the families: an IPv4 network is as narrow
- * as the IPv4-mapped network of the same addresses.
+ * Specificity of a network, comparable across families: an IPv4 network is as narrow as the IPv4-mapped network of the
+ * same addresses.
  */
 export function narrowness([network, prefixBits]: IpNetwork): number {
   return isIpv6(network) ? prefixBits : 96 + prefixBits;
 }
 
-/** The network of just that address. */
+/** The network that contains only this address. */
 export function hostNetwork(address: IpAddress): IpNetwork {
   return [address, isIpv6(address) ? 128 : 32];
 }

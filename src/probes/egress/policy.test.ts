@@ -6,12 +6,12 @@ function policy(settings: Partial<EgressSettings> = {}) {
   return createEgressPolicy({ allow: '', deny: '', ownPorts: [], ...settings });
 }
 
-/** Whether a connection to an address, reached by a name, is open. */
+/** Returns whether the policy allows a connection to an address, reached by a name. */
 function isOpen(settings: Partial<EgressSettings>, address: string, hostname = 'name.example'): boolean {
   return policy(settings).refusal({ hostname, address, port: 443 }) === undefined;
 }
 
-/** Spellings of 169.254.169.254 and 127.0.0.1 that some part of the world takes for these addresses. */
+/** Spellings of 169.254.169.254 and 127.0.0.1 that some parser accepts. */
 const metadataSpellings = [
   '169.254.169.254',
   '169.254.43518',
@@ -140,23 +140,23 @@ describe('rules', () => {
   });
 
   it.each([
-    // The narrowest network decides, whichever list it stands in.
+    // The narrowest network wins, in either list.
     [{ deny: '10.0.0.0/8' }, '10.1.2.3', false],
     [{ deny: '10.0.0.0/8' }, '11.1.2.3', true],
     [{ deny: '10.0.0.0/8', allow: '10.1.0.0/16' }, '10.1.2.3', true],
     [{ deny: '10.0.0.0/8', allow: '10.1.0.0/16' }, '10.2.2.3', false],
     [{ deny: '10.1.2.3', allow: '10.1.0.0/16' }, '10.1.2.3', false],
     [{ deny: 'fd00::/8', allow: 'fd00:1::/32' }, 'fd00:1::5', true],
-    // Of equals, deny.
+    // In a tie, deny wins.
     [{ deny: '10.0.0.0/8', allow: '10.0.0.0/8' }, '10.1.2.3', false],
-    // Only what is listed.
+    // An allowlist.
     [{ deny: '*', allow: '10.0.0.0/8' }, '10.1.2.3', true],
     [{ deny: '*', allow: '10.0.0.0/8' }, '8.8.8.8', false],
     [{ deny: '*', allow: '10.0.0.0/8' }, '2001:db8::1', false],
     [{ deny: '*', allow: '10.0.0.0/8' }, '::ffff:10.1.2.3', true],
     [{ deny: '0.0.0.0/0' }, '2001:db8::1', true],
     [{ deny: '::ffff:10.0.0.0/104' }, '10.1.2.3', false],
-    // Defaults are opened by what is as narrow or narrower.
+    // An allow rule opens a default-closed network if it is at least as narrow.
     [{ allow: '169.254.0.0/16' }, '169.254.169.254', true],
     [{ allow: '169.254.169.254' }, '169.254.169.254', true],
     [{ allow: '169.254.169.254' }, '169.254.169.253', false],
@@ -174,10 +174,10 @@ describe('rules', () => {
     [{ deny: '*.prod.example' }, 'prod.example', '10.0.0.1', true],
     [{ deny: '*.example', allow: '*.prod.example' }, 'db.prod.example', '10.0.0.1', true],
     [{ deny: '*.prod.example', allow: '*.example' }, 'db.prod.example', '10.0.0.1', false],
-    // A name and its address both have to pass.
+    // Both the name and its address must be allowed.
     [{ deny: '*.prod.example', allow: '10.0.0.0/8' }, 'db.prod.example', '10.0.0.1', false],
     [{ deny: '10.0.0.0/8', allow: '*.prod.example' }, 'db.prod.example', '10.0.0.1', false],
-    // An allowed name opens what only a rule for everything closes.
+    // An allowed name opens addresses that only a rule for all addresses closes.
     [{ deny: '*', allow: '*.prod.example' }, 'db.prod.example', '10.0.0.1', true],
     [{ deny: '*', allow: '*.prod.example' }, 'db.test.example', '10.0.0.1', false],
     [{ deny: '*', allow: '*.prod.example' }, 'db.prod.example', '169.254.169.254', false],
@@ -221,13 +221,13 @@ describe('rules', () => {
     [{ deny: '*' }, '10.0.0.1', false],
     [{ deny: '0.0.0.0/0, ::/0' }, 'a.example', false],
     [{ deny: '0.0.0.0/1, 128.0.0.0/1, ::/1, 8000::/1' }, 'a.example', false],
-    // An address may come of it.
+    // The name may resolve to an open address.
     [{ deny: '0.0.0.0/0' }, 'a.example', true],
     [{ deny: '0.0.0.0/1, ::/0' }, 'a.example', true],
     [{ deny: '*', allow: '10.0.0.0/8' }, 'a.example', true],
     [{ deny: '*', allow: '10.1.2.3' }, 'a.example', true],
     [{ deny: '*, 10.0.0.0/8', allow: '10.0.0.0/8' }, 'a.example', false],
-    // Of names, those that patterns allow.
+    // Only names that a pattern allows.
     [{ deny: '*', allow: '*.shop.example' }, 'a.example', false],
     [{ deny: '*', allow: '*.shop.example' }, 'www.Shop.example.', true],
     [{ deny: '*, *.prod.shop.example', allow: '*.shop.example' }, 'db.prod.shop.example', false],

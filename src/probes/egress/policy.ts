@@ -14,61 +14,61 @@ import {
 } from './address.ts';
 import { parseEgressRules, plainName } from './rules.ts';
 
-/** Where a probe is about to connect. */
+/** Destination of a connection. */
 export interface EgressDestination {
-  /** The name it was asked for, or the address itself. */
+  /** The requested name, or the address itself. */
   readonly hostname: string;
   /**
-   * The very address that will be connected to. Left out only where somebody else looks the name up (a
-   * proxy): then the name is judged, and the address it may spell.
+   * The exact address to connect to. Omitted only if a proxy resolves the name: then the policy checks the name and any
+   * address that it spells.
    */
   readonly address?: string | undefined;
-  /** Left out where there are no ports (ICMP). */
+  /** Omitted for protocols without ports (ICMP). */
   readonly port?: number | undefined;
 }
 
-/** Why the policy refuses a connection or a look-up. */
+/** Explains why the policy refuses a connection or a lookup. */
 export interface EgressRefusal {
-  /** The sentence for people. */
+  /** Message for users. */
   readonly message: string;
-  /** The rule that decided, such as `by the rule 10.0.0.0/8 of EGRESS_DENY`. */
+  /** The rule that matched, such as `by the rule 10.0.0.0/8 of EGRESS_DENY`. */
   readonly rule: string;
 }
 
-/** Decides where probes may connect to. */
+/** Decides which destinations probes may connect to. */
 export interface ConnectionPolicy {
   /**
-   * Why that connection is refused; undefined when it may be made. To be asked for every connection and every
-   * packet's destination, right before it, with the resolved address: a name that is checked and then resolved
-   * again can lead elsewhere by then.
+   * Returns why a connection is refused; undefined if it is allowed. Call it for every connection and every packet's
+   * destination, right before sending, with the resolved address: a name that is checked and then resolved again may
+   * have another address by then.
    */
   refusal(destination: EgressDestination): EgressRefusal | undefined;
 }
 
-/** Decides where probes may connect to, and which names they look up. */
+/** Decides which destinations probes may connect to, and which names they may resolve. */
 export interface EgressPolicy extends ConnectionPolicy {
   /**
-   * Why a name is not to be looked up at the name servers of this host: no address that it could have may be
-   * connected to. To look it up would only tell others of it. undefined when it may be.
+   * Returns why a name must not be resolved at the name servers of this host: every address that it could have is
+   * closed, so a lookup would only disclose the name. undefined if the lookup is allowed.
    */
   lookupRefusal(hostname: string): EgressRefusal | undefined;
 }
 
-/** The settings of a policy; plain data, so that they can go to a thread. */
+/** The settings of a policy; plain data, so that they can be passed to a thread. */
 export interface EgressSettings {
-  /** Lists of addresses, networks and host patterns, separated by commas. */
+  /** Comma-separated lists of addresses, networks and host patterns. */
   readonly allow: string;
   readonly deny: string;
-  /** Ports this process itself listens on. */
+  /** Ports that this process listens on. */
   readonly ownPorts: readonly number[];
-  /** Whether loopback is closed unless a rule opens it; false when absent: agents check their own hosts. */
+  /** Whether loopback is closed unless a rule opens it; defaults to false: agents check their own hosts. */
   readonly isLoopbackClosed?: boolean;
 }
 
 export const defaultEgressSettings: EgressSettings = { allow: '', deny: '', ownPorts: [] };
 
 const metadata = 'cloud metadata services are';
-/** What is closed unless a rule opens it. All are reachable from inside only, and give credentials away. */
+/** Networks that are closed unless a rule opens them. All are reachable only from inside, and disclose credentials. */
 const closedNetworks: readonly (readonly [network: string, subject: string])[] = [
   ['169.254.0.0/16', 'link-local addresses, and with them cloud metadata services, are'],
   ['fe80::/10', 'link-local addresses are'],
@@ -83,12 +83,12 @@ const loopbackNetworks: typeof closedNetworks = [
   ['127.0.0.0/8', 'loopback addresses are'],
   ['::1/128', 'loopback addresses are'],
 ];
-/** Names of metadata services: a proxy in a cloud would resolve them to its own. */
+/** Names of metadata services: a proxy in a cloud would resolve them to the metadata service of that cloud. */
 const closedNames = ['metadata.google.internal', 'instance-data.ec2.internal', 'metadata.tencentyun.com'];
 
 type Effect = 'allow' | 'deny';
 
-/** A rule with its effect and, for a refusal, the end of the sentence "a connection to … is refused". */
+/** A rule's effect and, for a refusal, the end of the sentence "a connection to … is refused". */
 interface Judgement {
   readonly effect: Effect;
   readonly because: string;
@@ -101,21 +101,19 @@ interface HostRule extends Judgement {
 }
 
 /**
- * The policy that some settings describe. Everything is open that no rule closes. A name is judged first,
- * then the address; both have to pass.
+ * Creates the policy for some settings. Everything is open unless a rule closes it. The name is checked first, then the
+ * address; both must be allowed.
  *
- * - Of the host patterns that fit a name, the one with the most characters besides `*` decides.
- * - Of the networks an address lies in, the narrowest decides. A port of our own is closed at every address
- *   of this host, as narrowly as can be.
- * - Of equals, `deny` goes before `allow`, and both before what is closed by default.
- * - A name that is explicitly allowed opens its addresses where only a rule for all addresses (`*`,
- *   `0.0.0.0/0`, `::/0`) closes them; narrower rules and defaults hold, because who owns a name chooses its
- *   addresses.
- * - A name is looked up unless a rule closes it, or no address at all is open to it: every address is closed (`*`), no
- *   pattern allows the name, and no network is allowed that it could lead to.
+ * - Of the host patterns that match a name, the one with the most characters besides `*` decides.
+ * - Of the networks that contain an address, the narrowest decides. A port of our own is closed at every address
+ *   of this host, as if by a rule for that single address.
+ * - In a tie, `deny` precedes `allow`, and both precede the defaults.
+ * - An explicitly allowed name opens its addresses if only a rule for all addresses (`*`, `0.0.0.0/0`, `::/0`)
+ *   closes them; narrower rules and defaults still apply, because the owner of a name chooses its addresses.
+ * - A name may be resolved unless a rule closes it, or no address is open to it: every address is closed (`*`), no
+ *   pattern allows the name, and no network is allowed that it could resolve to.
  *
- * @throws Error when a list holds something that is no rule; configuration is checked before
- *   (`parseEgressRules`).
+ * @throws Error if a list contains an invalid rule; configuration is validated before (`parseEgressRules`).
  */
 export function createEgressPolicy(settings: EgressSettings = defaultEgressSettings): EgressPolicy {
   const networkRules: NetworkRule[] = [];
@@ -145,20 +143,20 @@ export function createEgressPolicy(settings: EgressSettings = defaultEgressSetti
   return new RuleBook(networkRules, hostRules, new Set(settings.ownPorts));
 }
 
-/** What is known of a host name: whether it is an address in truth, and the rule for it otherwise. */
+/** Result of checking a host name: whether it is in fact an address, and otherwise the rule that matches it. */
 interface JudgedName {
   readonly isAddress: boolean;
   readonly rule: HostRule | undefined;
 }
 
-/** What is known of the text of an address: every address it may mean, and the rule for them. */
+/** Result of checking the text of an address: every address it may mean, and the rule that matches them. */
 interface JudgedAddress {
   readonly isAddress: boolean;
   readonly meant: readonly IpAddress[];
   readonly rule: NetworkRule | undefined;
 }
 
-/** Judgements are kept, because they are made between two instants that are measured. */
+/** Judgements are cached, because they are made between two measured instants. */
 const keptJudgements = 1000;
 
 class RuleBook implements EgressPolicy {
@@ -167,12 +165,12 @@ class RuleBook implements EgressPolicy {
   readonly #networkRules: readonly NetworkRule[];
   readonly #hostRules: readonly HostRule[];
   readonly #ownPorts: ReadonlySet<number>;
-  /** What closes every address to names that are allowed, and to others; each found out once. */
+  /** The rule that closes every address, for allowed names and for others; each computed once. */
   readonly #closing = new Map<boolean, { readonly rule: NetworkRule | undefined }>();
-  /** The rules that together close every address, when there are such. */
+  /** A rule of those that together close every address, if they do. */
   readonly #closesEverything: NetworkRule | undefined;
 
-  /** Both lists have those rules first that win over their equals. */
+  /** Both lists are sorted so that the winner of a tie comes first. */
   constructor(
     networkRules: readonly NetworkRule[],
     hostRules: readonly HostRule[],
@@ -204,7 +202,7 @@ class RuleBook implements EgressPolicy {
   }
 
   lookupRefusal(hostname: string): EgressRefusal | undefined {
-    // Whatever is asked of a name server is a name, also what spells an address.
+    // A name server only receives names, even if they spell an address.
     const rule = this.#hostRule(hostname);
     const closing = rule?.effect === 'deny' ? rule : this.#closingAll(rule?.effect === 'allow');
     return closing && refused(`a look-up of ${hostname}`, closing.because);
@@ -224,8 +222,8 @@ class RuleBook implements EgressPolicy {
   }
 
   /**
-   * A rule that closes addresses, where no address at all is open. What rules say changes only where one of their networks
-   * begins or ends, so it is enough to look there.
+   * Returns a closing rule if no address is open. The verdict changes only at the start or end of a rule's network, so
+   * it is enough to check those addresses.
    */
   #closingAll(isNameAllowed: boolean): NetworkRule | undefined {
     const known = this.#closing.get(isNameAllowed);
@@ -253,7 +251,7 @@ class RuleBook implements EgressPolicy {
     };
   }
 
-  /** The rule that closes a port of our own; addresses of this host change, so it is made anew. */
+  /** The rule that closes a port of our own; rebuilt each time, because addresses of this host change. */
   #ownPortRule({ meant, rule }: JudgedAddress, port: number | undefined): NetworkRule | undefined {
     if (port === undefined || !this.#ownPorts.has(port)) return undefined;
     const own = meant.find(isOwnAddress);
@@ -265,7 +263,7 @@ class RuleBook implements EgressPolicy {
   }
 }
 
-/** The first of those that score highest. */
+/** The first element with the highest score. */
 function best<Rule>(rules: readonly Rule[], score: (rule: Rule) => number): Rule | undefined {
   let found: Rule | undefined;
   for (const rule of rules) {
@@ -278,7 +276,7 @@ function isEverywhere({ network: [, prefixBits] }: NetworkRule): boolean {
   return prefixBits === 0;
 }
 
-/** Addresses of which every part of the address space, as some networks divide it, has at least one. */
+/** Sample addresses, at least one from each part of the address space as the networks divide it. */
 function edges(rules: readonly NetworkRule[]): string[] {
   const found = ['1.0.0.1', '1::1'];
   for (const {
@@ -290,7 +288,7 @@ function edges(rules: readonly NetworkRule[]): string[] {
     const sizeBits = BigInt(bits - prefixBits);
     const first = (value >> sizeBits) << sizeBits;
     const after = first + (1n << sizeBits);
-    // Some addresses have a meaning of their own, such as 0.0.0.0: their neighbours stand for the network.
+    // Some addresses have a special meaning, such as 0.0.0.0: their neighbours represent the network.
     for (const edge of [first, first + 1n, first + 2n, after, after + 1n, after + 2n]) {
       if (edge < 1n << BigInt(bits)) found.push(addressOf(edge, bytes.length));
     }
@@ -313,9 +311,7 @@ function refused(what: string, rule: string): EgressRefusal {
   return { message: `${what} is refused${rule.startsWith('by ') ? ' ' : ': '}${rule}`, rule };
 }
 
-/**
- * Whether this host answers at that address: loopback, or an address of one of its interfaces at this moment.
- */
+/** Returns whether an address belongs to this host: loopback, or a current address of one of its interfaces. */
 function isOwnAddress(address: IpAddress): boolean {
   if (address.range() === 'loopback') return true;
   const text = address.toNormalizedString();

@@ -9,7 +9,7 @@ export type EgressRule =
 
 const everywhere = ['0.0.0.0/0', '::/0'].map((text) => ipaddr.parseCIDR(text));
 
-/** What a list of rules says, and what in it cannot be understood: a sentence for each entry. */
+/** Parses a list of rules; returns a sentence for each invalid entry. */
 export function parseEgressRules(list: string): {
   readonly rules: readonly EgressRule[];
   readonly problems: readonly string[];
@@ -29,8 +29,7 @@ function parseRule(text: string): EgressRule | string {
   if (text === '*') return { text, networks: everywhere };
   const [start = '', prefix, ...rest] = text.split('/');
   if (prefix !== undefined) {
-    // Other spellings of an address are understood when they are connected to; a rule has to be plain to its
-    // reader.
+    // Connecting accepts other spellings of an address; a rule must be clear to its reader.
     if (isIP(start) === 0 || start.includes('%') || rest.length > 0 || !ipaddr.isValidCIDR(text)) {
       return 'is not a network: it must look like 10.0.0.0/8 or fd00::/8';
     }
@@ -48,12 +47,12 @@ function parseRule(text: string): EgressRule | string {
   return { text, hostPattern: plainName(text) };
 }
 
-/** A host name as rules compare it: in lower case, and without the dot that marks it as complete. */
+/** Normalises a host name for rules: lower case, without a trailing dot. */
 export function plainName(hostname: string): string {
   return hostname.toLowerCase().replace(/\.$/, '');
 }
 
-/** IPv4-mapped networks are networks of IPv4. */
+/** Converts IPv4-mapped networks to IPv4 networks. */
 function plainNetwork([address, prefixBits]: IpNetwork): IpNetwork {
   if (!isIpv6(address) || !address.isIPv4MappedAddress() || prefixBits < 96) return [address, prefixBits];
   return [address.toIPv4Address(), prefixBits - 96];

@@ -3,7 +3,7 @@ import { AnswerPosition } from '../http/http2/answer-position.ts';
 import type { Http2Wire, ReceivedFrames } from '../http/http2/session.ts';
 import { quickestAnswerMs } from '../kernel-thread/send-time.ts';
 
-/** What passes a connection, for the exchange that is under way. */
+/** Forwards the traffic of a connection to the exchange in progress. */
 export class CallWire implements Http2Wire {
   current: Http2Wire | undefined;
 
@@ -16,18 +16,18 @@ export class CallWire implements Http2Wire {
   }
 }
 
-/** When the steps of one exchange over HTTP/2 happened. */
+/** Timestamps of the steps of one exchange over HTTP/2. */
 export class CallTimes implements Http2Wire {
   readonly #connection: Connection;
   readonly #wire: CallWire;
   #answer: AnswerPosition | undefined;
-  /** When the request began to be written: it cannot have left earlier. */
+  /** When the write of the request began: a lower bound for its departure. */
   #beforeMs = 0;
   #sentMs = 0;
   #hasSent = false;
   #firstByteMs = 0;
   #endMs = 0;
-  /** By how much the border between wait and download may be off. */
+  /** Error bound of the boundary between wait and download. */
   doubtMs = 0;
 
   constructor(connection: Connection, wire: CallWire) {
@@ -35,7 +35,7 @@ export class CallTimes implements Http2Wire {
     this.#wire = wire;
   }
 
-  /** What is to be sent is about to be handed to Node. */
+  /** Call right before passing the request to Node. */
   begin(): void {
     this.#connection.beforeSending();
     this.#beforeMs = performance.now();
@@ -44,7 +44,7 @@ export class CallTimes implements Http2Wire {
     this.#wire.current = this;
   }
 
-  /** The settings of HTTP/2 are written first; what answers those of the server is no part of a call. */
+  /** The HTTP/2 settings are written first; the acknowledgement of the server's settings is not part of a call. */
   onSent(beforeMs: number, isRequest: boolean): void {
     if (this.#firstByteMs > 0 || (this.#hasSent && !isRequest)) return;
     this.#hasSent = true;
@@ -56,7 +56,7 @@ export class CallTimes implements Http2Wire {
     this.#answer?.record(frames);
   }
 
-  /** The head of the answer has come in this very event. */
+  /** The head of the response has arrived in this event. */
   recordFirstByte(): void {
     if (this.#firstByteMs > 0 || !this.#answer) return;
     const { atMs, doubtMs } = this.#answer.firstByte(performance.now());
@@ -64,21 +64,21 @@ export class CallTimes implements Http2Wire {
     this.doubtMs = doubtMs;
   }
 
-  /** The last byte of the answer has come in this very event. */
+  /** The last byte of the response has arrived in this event. */
   recordEnd(): void {
     this.#endMs = this.#arrivalMs();
   }
 
-  /** From what was sent to the head of the answer, or to now. */
+  /** From sending the request to the head of the response, or to now. */
   get waitMs(): number {
     if (this.#beforeMs === 0) return 0;
     if (this.#firstByteMs === 0) return performance.now() - this.#sentMs;
-    // No answer comes before its question: where the stamps say so, this thread saw the time too late.
+    // A response cannot precede its request: if the timestamps say so, this thread read the clock too late.
     const waitMs = this.#firstByteMs - this.#sentMs;
     return Math.max(0, waitMs, Math.min(this.#firstByteMs - this.#beforeMs, quickestAnswerMs));
   }
 
-  /** From the head of the answer to its end. */
+  /** From the head of the response to its end. */
   get downloadMs(): number {
     return this.#firstByteMs === 0 ? 0 : Math.max(0, (this.#endMs || performance.now()) - this.#firstByteMs);
   }

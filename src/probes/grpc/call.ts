@@ -12,7 +12,7 @@ import { framed, type MessageLimits, MessageReader, UnreadableMessage } from './
 import { callHeaders, type MetadataEntry, receivedMetadata } from './metadata.ts';
 import { type GrpcStatus, ownStatus, statusOfHttp, statusOfReset, statusOfTrailers } from './status.ts';
 
-/** A call of one method, with one message to send. */
+/** A call of one method, with one request message. */
 export interface CallRequest {
   readonly authority: string;
   readonly isSecure: boolean;
@@ -20,22 +20,22 @@ export interface CallRequest {
   readonly path: string;
   readonly metadata: readonly MetadataEntry[];
   readonly message: Uint8Array;
-  /** Whether it answers with any number of messages; else with exactly one. */
+  /** True if the method returns a stream of messages; else exactly one. */
   readonly isServerStream: boolean;
-  /** How many messages of a stream are waited for; null: all. */
+  /** Number of messages of a stream to wait for; null for all. */
   readonly wantedMessages: number | null;
   readonly timeoutMs: number;
 }
 
 export interface CallEnd {
   readonly status: GrpcStatus;
-  /** Whole messages, decompressed. */
+  /** Complete messages, decompressed. */
   readonly messages: readonly Buffer[];
-  /** Whether the stream was left before its end, as it should be. */
+  /** True if the client left the stream before its end, as requested. */
   readonly isLeft: boolean;
   readonly metadata: readonly MetadataEntry[];
   readonly trailers: readonly MetadataEntry[];
-  /** What of the answer is against the rules, or broke it off. */
+  /** A protocol violation, or the failure that ended the response. */
   readonly fault: CallFault | undefined;
 }
 
@@ -53,15 +53,15 @@ interface End {
 export interface CallOptions {
   readonly limits: MessageLimits;
   readonly times: CallTimes;
-  /** Does a step of reading, which is work that the peer has made. */
+  /** Runs a step of reading, whose cost the peer causes. */
   work(step: () => void): void;
-  /** How the call ends is known: what becomes of the connection afterwards does not change it. */
+  /** Called once the result of the call is known; later events on the connection do not change it. */
   onSettled?(): void;
 }
 
 /**
- * Calls a method on a session that is ready. Resolves with whatever the peer makes of it; only a session that fails keeps it
- * from that, and then nobody waits for it any more.
+ * Calls a method on a session that is ready. Resolves with the peer's result; if the session fails, it may never
+ * resolve, and the caller no longer waits for it.
  *
  * @throws ProbeError `request-invalid` for a call that cannot be sent.
  */
@@ -81,7 +81,7 @@ export async function callMethod(
   return await answer.result(end);
 }
 
-/** The stream of a call; undefined where the server has said that it takes no more of them. */
+/** Opens the stream of a call; undefined if the server no longer accepts streams. */
 function begun(session: ClientHttp2Session, headers: OutgoingHttpHeaders): ClientHttp2Stream | undefined {
   try {
     return session.request(headers, { endStream: false });
@@ -92,7 +92,7 @@ function begun(session: ClientHttp2Session, headers: OutgoingHttpHeaders): Clien
 }
 
 const sessionEnds: ReadonlySet<string> = new Set(['ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION']);
-/** What Node says of such a session tells no more. */
+/** Node reports no more detail about such a session. */
 const brokenSession = 'the server violates HTTP/2';
 const farewell = 'the server accepts no calls on this connection (GOAWAY)';
 const leftAlone: CallEnd = {
@@ -104,9 +104,7 @@ const leftAlone: CallEnd = {
   fault: { kind: 'connection-reset', message: farewell },
 };
 
-/**
- * An answer: head, messages, trailers; or trailers alone, which come as its head. Whatever ends it first counts.
- */
+/** A response: head, messages, trailers; or trailers alone, sent as its head. The first event that ends it counts. */
 class Answer {
   readonly #request: Pick<CallRequest, 'isServerStream' | 'wantedMessages'> & {
     readonly session: ClientHttp2Session;
@@ -133,7 +131,7 @@ class Answer {
       this.#head = headers;
       if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0) this.#recordTrailers(headers);
       else this.#judgeHead();
-      // Not before: what came together with the head would be read before it.
+      // Attached late, so that data that arrived with the head is not read before it.
       stream.on('data', (bytes: Buffer) => work(() => this.#read(bytes)));
     });
     stream.once('trailers', (trailers) => this.#recordTrailers(trailers));
@@ -141,7 +139,7 @@ class Answer {
       if (this.#trailers) this.#finish();
     });
     stream.on('error', (error) => this.#recordError(error));
-    // Whether the connection broke is known only after this round.
+    // Whether the connection broke is known only after this turn of the event loop.
     stream.once('close', () => setImmediate(() => this.#recordClose(stream.rstCode ?? 0)));
   }
 
@@ -164,13 +162,13 @@ class Answer {
       return { ...base, ...this.#checked({ status, fault }, messages.length), messages };
     } catch (thrown) {
       if (!(thrown instanceof UnreadableMessage)) throw thrown;
-      // What went wrong first is what counts.
+      // The first failure counts.
       const unreadable = fault || status.code !== 0 ? { status, fault } : unreadableEnd(thrown);
       return { ...base, status: unreadable.status, fault: unreadable.fault, messages: [] };
     }
   }
 
-  /** One question has one answer, unless it is a stream. */
+  /** A unary request has exactly one response message. */
   #checked({ status, fault }: End, count: number): Pick<CallEnd, 'status' | 'fault'> {
     if (status.code !== 0 || fault || this.#request.isServerStream || count === 1) return { status, fault };
     const message = `${oneIsWanted}, but the server sent no message`;
@@ -240,7 +238,7 @@ class Answer {
 
   #recordError(error: Error): void {
     const code = errorCodeOf(error) ?? '';
-    // Those say less than the code that the stream closes with, and `close` follows.
+    // These errors say less than the stream's reset code, and `close` follows.
     if (code === 'ERR_HTTP2_STREAM_ERROR' || code === 'ERR_HTTP2_SESSION_ERROR') return;
     if (sessionEnds.has(code)) this.#break(brokenSession, 'INTERNAL', 'response-malformed');
     else if (code.startsWith('ERR_HTTP2_')) this.#break(error.message, 'INTERNAL', 'response-malformed');
@@ -277,7 +275,7 @@ class Answer {
 
 const oneIsWanted = 'the method returns one message';
 
-/** Too much of an answer is a status; what cannot be read at all breaks the rules. */
+/** Exceeding a limit is a status; unreadable data violates the protocol. */
 function unreadableEnd({ status, message }: UnreadableMessage): Pick<CallEnd, 'status' | 'fault'> {
   const isTooMuch = status.code === ownStatus('RESOURCE_EXHAUSTED', '').code;
   return { status, fault: isTooMuch ? undefined : { kind: 'body-undecodable', message } };

@@ -5,7 +5,7 @@ import { type GrpcStatus, ownStatus } from './status.ts';
 
 const prefixBytes = 5;
 
-/** A message with the prefix it has on the wire, not compressed. */
+/** Frames a message for the wire, without compression. */
 export function framed(message: Uint8Array): Buffer {
   const frame = Buffer.alloc(prefixBytes + message.length);
   frame.writeUInt32BE(message.length, 1);
@@ -13,14 +13,14 @@ export function framed(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** What an answer may hold. */
+/** Limits for a response. */
 export interface MessageLimits {
-  /** Of one message, and of all together once they are decompressed. */
+  /** Limit for one message, and for the decompressed total. */
   readonly bytes: number;
   readonly messages: number;
 }
 
-/** An answer that cannot be read any further, with what gRPC calls that. */
+/** A response that cannot be read further, with the matching gRPC status. */
 export class UnreadableMessage extends Error {
   override readonly name = 'UnreadableMessage';
   readonly status: GrpcStatus;
@@ -36,7 +36,7 @@ interface Frame {
   readonly bytes: Buffer;
 }
 
-/** Cuts a stream of bytes into messages, whatever pieces they come in. */
+/** Splits a stream of bytes into messages, independent of packet boundaries. */
 export class MessageReader {
   readonly #limits: MessageLimits;
   readonly #frames: Frame[] = [];
@@ -48,12 +48,12 @@ export class MessageReader {
     this.#limits = limits;
   }
 
-  /** How many messages have come whole. */
+  /** Number of complete messages. */
   get count(): number {
     return this.#frames.length;
   }
 
-  /** Whether the last message has begun and not ended. */
+  /** True if the last message has begun but not ended. */
   get isInside(): boolean {
     return this.#pieceBytes > 0;
   }
@@ -62,7 +62,7 @@ export class MessageReader {
   write(bytes: Buffer): void {
     this.#pieces.push(bytes);
     this.#pieceBytes += bytes.length;
-    // A peer that sends single bytes must not cost a copy for each.
+    // Pieces are joined only when needed: a peer that sends single bytes must not cost a copy for each.
     while (this.#pieceBytes >= prefixBytes) {
       const prefix = this.#start();
       const sizeBytes = prefix.readUInt32BE(1);
@@ -77,7 +77,7 @@ export class MessageReader {
     }
   }
 
-  /** The first piece, with the whole prefix in it. */
+  /** Returns the first piece, joined so that it contains the whole prefix. */
   #start(): Buffer {
     const [first] = this.#pieces;
     if (first && first.length >= prefixBytes) return first;
@@ -101,9 +101,9 @@ export class MessageReader {
   }
 
   /**
-   * The messages so far, decompressed.
+   * Returns the messages so far, decompressed.
    *
-   * @param encoding what `grpc-encoding` says of those that are compressed.
+   * @param encoding value of `grpc-encoding` for compressed messages.
    * @throws UnreadableMessage
    */
   async messages(encoding: string): Promise<Buffer[]> {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { packageVersion } from '@picket/lib/version.ts';
 import { ProbeError } from '../connection/errors.ts';
 
-/** A key and its value, as it is written; values of keys that end in `-bin` are bytes in base64. */
+/** A metadata key and its value as written; values of keys that end in `-bin` are base64. */
 export interface MetadataEntry {
   readonly key: string;
   readonly value: string;
@@ -11,10 +11,10 @@ export interface MetadataEntry {
 const keyPattern = /^[0-9a-z_.-]+$/;
 const valuePattern = /^[\x20-\x7e]*$/;
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
-/** What follows from the call itself. */
+/** Headers that the call itself determines. */
 const reserved = new Set(['te', 'content-type', 'user-agent', 'host', 'connection', 'content-length']);
 
-/** The headers of a call. @throws ProbeError `request-invalid` for metadata that nobody can send. */
+/** Builds the headers of a call. @throws ProbeError `request-invalid` for metadata that cannot be sent. */
 export function callHeaders(call: {
   readonly authority: string;
   readonly isSecure: boolean;
@@ -64,10 +64,10 @@ function unsendable(message: string): ProbeError {
   return new ProbeError('request-invalid', 'firstByte', message);
 }
 
-/** What counts as a part of gRPC's own, and is no metadata of a service. */
+/** Headers that belong to gRPC itself and are not metadata of a service. */
 const own = new Set(['grpc-status', 'grpc-message', 'grpc-encoding', 'grpc-accept-encoding']);
 
-/** The metadata in headers or trailers that came. */
+/** Returns the metadata in received headers or trailers. */
 export function receivedMetadata(headers: IncomingHttpHeaders): MetadataEntry[] {
   return Object.entries(headers).flatMap(([key, value]) => {
     if (key.startsWith(':') || own.has(key) || value === undefined) return [];

@@ -21,7 +21,7 @@ import { ReflectionFailed, reflectedFiles } from './reflection.ts';
 import { openSession } from './session.ts';
 import { type GrpcStatus, ownStatus } from './status.ts';
 
-/** What is called once it is known how. */
+/** The call to make, once its method is known. */
 export type PlannedCall = Pick<CallRequest, 'path' | 'message' | 'isServerStream' | 'wantedMessages'>;
 
 /** A call to measure. */
@@ -30,9 +30,9 @@ export interface GrpcProbeRequest {
   readonly hostname: string;
   readonly port: number;
   readonly family: WantedFamily;
-  /** Through which the connection is made, if there is one. */
+  /** Proxy for the connection, if any. */
   readonly proxy?: ForwardProxy | undefined;
-  /** Absent: HTTP/2 without TLS. */
+  /** Absent for HTTP/2 without TLS. */
   readonly tls:
     | {
         readonly isCertificateChecked: boolean;
@@ -44,9 +44,9 @@ export interface GrpcProbeRequest {
   readonly call:
     | PlannedCall
     | {
-        /** What the server is asked to describe by reflection. */
+        /** The symbol that the server describes by reflection. */
         readonly symbol: string;
-        /** Plans the call by that; what it throws is the server's: it describes something else. */
+        /** Plans the call from the description; an error it throws is the server's, for describing something else. */
         plan(files: readonly FileDescriptorProto[]): PlannedCall;
       };
   readonly limits: MessageLimits;
@@ -54,44 +54,44 @@ export interface GrpcProbeRequest {
 
 export interface GrpcProbeControls extends ConnectionOptions, InterruptionSources {}
 
-/** Milliseconds each step took; all but `total` add up to it. What reflection took is in none. */
+/** Duration of each step in milliseconds; all but `total` add up to it. Reflection is not included. */
 export interface GrpcPhases {
   dns: number;
-  /** To the target; through a proxy, its answer included. */
+  /** TCP connection to the target; with a proxy, including the proxy's response. */
   connection: number;
   /** 0 without TLS. */
   tls: number;
-  /** From the preface of HTTP/2 having left to the settings of the server. */
+  /** From sending the HTTP/2 preface to the settings of the server. */
   settings: number;
-  /** From the call having left to the head of the answer. */
+  /** From sending the call to the head of the response. */
   wait: number;
-  /** From the head of the answer to its trailers. */
+  /** From the head of the response to its trailers. */
   download: number;
   total: number;
 }
 
-/** What a probe found. With an error, `end` is what had come by then. */
+/** Result of a probe. With an error, `end` holds the data received so far. */
 export interface GrpcProbeResult {
   readonly error: ProbeError | undefined;
-  /** How the call ended; what clients of gRPC make of it where it did not come to that. */
+  /** Status of the call; without a status from the server, the one that gRPC clients derive. */
   readonly status: GrpcStatus;
   readonly end: CallEnd | undefined;
   readonly phases: GrpcPhases;
-  /** How long the server was asked to describe the method; 0 where it was not. */
+  /** Duration of the reflection exchange; 0 without reflection. */
   readonly reflectionMs: number;
   readonly measurement: ProbeMeasurement;
-  /** What this thread has worked on what the server sent, in CPU milliseconds. */
+  /** CPU time that this thread spent processing the server's data, in milliseconds. */
   readonly workMs: number;
   readonly certificate: CertificateFacts | undefined;
-  /** Null when there was none, or a proxy in between. */
+  /** Null without a connection, or with a proxy. */
   readonly address: string | null;
 }
 
-/** What all that comes may take on the wire, as a multiple of its limits: frames, and encodings of nothing. */
+/** Limit for received bytes, as a multiple of the message limits: frame headers and empty frames add overhead. */
 const wirePart = 4;
 const wireWatchMs = 100;
 
-/** Calls one method on one fresh connection. Never throws for what a peer does; a rejection is a fault of ours. */
+/** Calls one method on one fresh connection. Never throws because of a peer; a rejection is a bug of ours. */
 export async function probeGrpc(
   request: GrpcProbeRequest,
   controls: GrpcProbeControls,
@@ -105,8 +105,8 @@ export async function probeGrpc(
 }
 
 /**
- * A conversation goes CONNECTING -> SETTLING (HTTP/2) -> ASKING (reflection, where it is wanted) -> CALLING -> done, and from
- * each of them straight to done when something fails.
+ * States of a conversation: CONNECTING -> SETTLING (HTTP/2) -> ASKING (reflection, if wanted) -> CALLING -> done, and
+ * from each of them straight to done on failure.
  */
 class Conversation {
   readonly #request: GrpcProbeRequest;
@@ -121,7 +121,7 @@ class Conversation {
   #session: ClientHttp2Session | undefined;
   #reflectionMs = 0;
   #workMs = 0;
-  /** How the call ends is known, and only its messages are being read. */
+  /** The result of the call is known; only its messages remain to be read. */
   #isSettled = false;
 
   constructor(request: GrpcProbeRequest, controls: GrpcProbeControls) {
@@ -176,7 +176,7 @@ class Conversation {
     if (socket instanceof Error) return socket;
     const refusal = this.#protocolProblem(socket);
     if (refusal) return refusal;
-    // Where a call is under way, it says more of what happened, in this very round.
+    // A call in progress reports a more specific error in this turn of the event loop.
     const onFailure = (error: Error) =>
       setImmediate(() => {
         if (!this.#isSettled) this.#failed.resolve(error);
@@ -251,7 +251,7 @@ class Conversation {
     });
   }
 
-  /** Ends a conversation in which more has come than its limits can explain. */
+  /** Ends a conversation that has received more than its limits can explain. */
   #watchWire(): void {
     const mostBytes = wirePart * (this.#request.limits.bytes + maxHeadBytes);
     if (this.connection.receivedBytes <= mostBytes) return;
@@ -259,7 +259,7 @@ class Conversation {
     this.#failed.resolve(new ProbeError('response-malformed', this.#phase, message));
   }
 
-  /** Counts what the thread does in a step as the run's. */
+  /** Adds the CPU time of a step to the run's. */
   #work(step: () => void): void {
     const before = process.threadCpuUsage();
     step();
@@ -318,7 +318,7 @@ class Conversation {
   }
 }
 
-/** What clients of gRPC call that. */
+/** Maps an error to the status that gRPC clients report. */
 function statusOfError(error: ProbeError | undefined): GrpcStatus {
   if (error?.kind === 'aborted') return ownStatus('CANCELLED', error.message);
   if (error?.code === 'ETIMEDOUT') return ownStatus('DEADLINE_EXCEEDED', error.message);

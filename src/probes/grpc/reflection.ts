@@ -4,29 +4,29 @@ import { isKnownFile, ProtoError, readFileDescriptor } from '@picket/lib/proto/r
 import type { CallEnd } from './call.ts';
 import { grpcStatusName } from './status.ts';
 
-/** What a server may say of itself. */
+/** Limits for a server's description of itself. */
 const maxFiles = 200;
 const maxBytes = 2 * 1024 * 1024;
 
-/** The versions of the service, the newer one first; most servers know the older one as well. */
+/** Versions of the service, the newer one first; most servers support the older one as well. */
 const paths = ['v1', 'v1alpha'].map(
   (version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
 );
 
-/** Numbers of the fields of reflection.proto. */
+/** Field numbers of reflection.proto. */
 const ask = { fileByName: 3, fileOfSymbol: 4 } as const;
 const answered = { files: 4, error: 7 } as const;
 
-/** The server does not say what is asked of it, and why. */
+/** The server does not describe the symbol; the message explains why. */
 export class ReflectionFailed extends Error {
   override readonly name = 'ReflectionFailed';
 }
 
-/** Asks the server of one path, with one message. */
+/** Calls the server at one path, with one message. */
 export type AskReflection = (path: string, message: Uint8Array) => Promise<CallEnd>;
 
 /**
- * The file that defines a symbol, with all it imports, as the server knows them.
+ * Fetches the file that defines a symbol and all its imports from the server.
  *
  * @throws ReflectionFailed
  */
@@ -83,7 +83,7 @@ class ReflectingServer {
       this.#paths = others;
       return await this.ask(field, text);
     }
-    // An answer to a stream ends with a status of its own.
+    // A response on a stream ends with a status of its own.
     const [first] = messages;
     if (status.code === 0 && first) return filesOf(first, text);
     const said = [grpcStatusName(status.code), status.message].filter((part) => part !== '').join(': ');
@@ -93,7 +93,7 @@ class ReflectingServer {
   }
 }
 
-/** The files in an answer of the service. */
+/** Extracts the files from a response of the service. */
 function filesOf(answer: Uint8Array, asked: string): Uint8Array[] {
   const files: Uint8Array[] = [];
   let problem: string | undefined;
@@ -132,7 +132,7 @@ function errorText(bytes: Uint8Array): string {
   return [grpcStatusName(code), text].filter((part) => part !== '').join(': ');
 }
 
-/** @param read takes the value of a field that it knows. */
+/** @param read reads the value of a field that it knows; returns false for others. */
 function eachField(bytes: Uint8Array, read: (field: number, reader: BinaryReader) => boolean): void {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {

@@ -6,10 +6,10 @@ import { type Http2Wire, startHttp2 } from '../http/http2/session.ts';
 import type { CallTimes } from './call-times.ts';
 
 /**
- * Begins HTTP/2 on a connection and waits for the settings of the server, as clients of gRPC do: a call has then nothing to
- * wait for but its answer.
+ * Begins HTTP/2 on a connection and waits for the settings of the server, as gRPC clients do: a call then waits only
+ * for its response.
  *
- * @param onFailure hears of everything that ends the session, also later, and more than once.
+ * @param onFailure called for every event that ends the session, also later, and possibly more than once.
  */
 export async function openSession(
   socket: Socket,
@@ -34,9 +34,9 @@ export async function openSession(
     onFailure(new ProbeError('connection-reset', 'firstByte', message));
   };
   session.once('close', onClose);
-  // A refused client certificate is an error of the socket, which stays open, and nothing to the session.
+  // A refused client certificate is an error of the socket, which stays open; the session does not report it.
   socket.on('error', onError);
-  // Of a socket that was closed before, the session never hears.
+  // The session does not report a socket that was closed before.
   if (socket.destroyed) onClose();
   else socket.once('close', onClose);
   session.once('remoteSettings', () => {
@@ -46,7 +46,7 @@ export async function openSession(
   return await promise;
 }
 
-/** What comes is no HTTP/2, or the peer says that what it got is none. */
+/** The peer does not speak HTTP/2, or rejects our frames as invalid. */
 function sessionError(error: Error, goawayCode: number): Error {
   const code = errorCodeOf(error);
   if (code === 'ERR_HTTP2_SESSION_ERROR' && goawayCode !== constants.NGHTTP2_NO_ERROR) {

@@ -1,6 +1,6 @@
 import { constants, type IncomingHttpHeaders } from 'node:http2';
 
-/** The codes of gRPC, by number. */
+/** The gRPC status codes, by number. */
 export const grpcStatusNames = [
   'OK',
   'CANCELLED',
@@ -22,28 +22,28 @@ export const grpcStatusNames = [
 ] as const;
 export type GrpcStatusName = (typeof grpcStatusNames)[number];
 
-/** How a call ended. */
+/** Status of a finished call. */
 export interface GrpcStatus {
   readonly code: number;
   readonly message: string;
-  /** False where no server said so, and the code is what clients make of what happened. */
+  /** False if no server sent it and the client derived the code. */
   readonly isFromServer: boolean;
 }
 
-/** What a client makes of something that is no status of a server. */
+/** The status that a client derives from an event without a server status. */
 export function ownStatus(name: GrpcStatusName, message: string): GrpcStatus {
   return { code: grpcStatusNames.indexOf(name), message, isFromServer: false };
 }
 
-/** The name of a code; the number itself for one that has none. */
+/** Returns the name of a code, or the number itself if the code is unknown. */
 export function grpcStatusName(code: number): string {
   return grpcStatusNames[code] ?? String(code);
 }
 
-/** Longest message of a status that is kept; servers may put whole stacks there. */
+/** Maximum length of a status message; servers may put whole stack traces there. */
 const maxMessageLength = 4096;
 
-/** The status in the trailers of an answer; undefined where they hold none. */
+/** Reads the status from the trailers of a response; undefined if absent. */
 export function statusOfTrailers(trailers: IncomingHttpHeaders): GrpcStatus | undefined {
   const written = firstValue(trailers['grpc-status']);
   if (written === undefined) return undefined;
@@ -54,7 +54,7 @@ export function statusOfTrailers(trailers: IncomingHttpHeaders): GrpcStatus | un
   return { code: Number(written), message, isFromServer: true };
 }
 
-/** What an HTTP status means where a proxy or a server that speaks no gRPC answers. */
+/** Maps an HTTP status of a proxy or of a server without gRPC. */
 export function statusOfHttp(httpStatus: number): GrpcStatus {
   const message = `the response has HTTP status ${httpStatus} and no gRPC status`;
   return ownStatus(byHttpStatus[httpStatus] ?? 'UNKNOWN', message);
@@ -71,7 +71,7 @@ const byHttpStatus: Readonly<Record<number, GrpcStatusName>> = {
   504: 'UNAVAILABLE',
 };
 
-/** What the code of a stream that was reset means. */
+/** Maps the code of a stream reset. */
 export function statusOfReset(code: number, message: string): GrpcStatus {
   return ownStatus(byResetCode[code] ?? 'INTERNAL', message);
 }
@@ -87,7 +87,7 @@ function firstValue(value: string | string[] | undefined): string | undefined {
   return typeof value === 'object' ? value[0] : value;
 }
 
-/** Percent-encoded UTF-8; what is not encoded as it should be stays as it is. */
+/** Decodes percent-encoded UTF-8; invalid sequences stay unchanged. */
 export function percentDecoded(text: string): string {
   if (!text.includes('%')) return text;
   const bytes: Buffer[] = [];

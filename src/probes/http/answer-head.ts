@@ -1,4 +1,4 @@
-/** Names in lower case; repeated headers keep their values apart. */
+/** Names are in lower case; values of repeated headers stay separate. */
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 export interface ResponseHead {
@@ -8,26 +8,26 @@ export interface ResponseHead {
   readonly httpVersion: '1.0' | '1.1' | '2';
 }
 
-/** How the body of an HTTP/1 answer ends. */
+/** Framing of the body of an HTTP/1 response. */
 export type Framing =
   | { readonly kind: 'none' }
   | { readonly kind: 'length'; readonly sizeBytes: number }
   | { readonly kind: 'chunks' }
   | { readonly kind: 'until-close' };
 
-/** What came is no HTTP. */
+/** The data is not HTTP. */
 export class MalformedAnswer extends Error {
   override readonly name = 'MalformedAnswer';
 }
 
-/** Some servers claim HTTP/2 here; what follows is HTTP/1 anyway. */
+/** Some servers claim HTTP/2 here, but HTTP/1 follows. */
 const statusLine = /^HTTP\/(1\.[01]|2(?:\.0)?)[ \t]+(\d{3})(?:[ \t](.*))?$/;
-/** What no header may hold; other control characters are the reader's business. */
+/** Characters that no header may contain; other control characters are left to the reader. */
 const forbidden = /[\0\r]/;
 
 /**
- * The head of an HTTP/1 answer, line by line, as far as curl takes it: lines may end in a bare line feed,
- * values may go on in the next line, a name may have blanks behind it.
+ * Parses the head of an HTTP/1 response line by line, as leniently as curl: lines may end in a bare line feed, values
+ * may continue on the next line, a name may be followed by blanks.
  */
 export class HeadReader {
   #version: '1.0' | '1.1' = '1.1';
@@ -36,18 +36,18 @@ export class HeadReader {
   readonly #headers = new Map<string, string | string[]>();
   #lastName: string | undefined;
 
-  /** Whether the status line has been read. */
+  /** True if the status line has been read. */
   get hasBegun(): boolean {
     return this.#status !== 0;
   }
 
   /**
-   * @returns true when this line was the end of the head.
+   * @returns true if this line ended the head.
    * @throws MalformedAnswer
    */
   add(line: string): boolean {
     if (!this.hasBegun) {
-      // Some servers end a body with a line too many.
+      // Some servers end a body with an extra empty line.
       if (line !== '') this.#begin(line);
       return false;
     }
@@ -68,12 +68,12 @@ export class HeadReader {
   }
 
   /**
-   * How the body ends (RFC 9112 section 6.3), by the headers.
+   * Determines the framing of the body from the headers (RFC 9112 section 6.3).
    *
    * @throws MalformedAnswer
    */
   framing(): Framing {
-    // "identity" says nothing.
+    // "identity" has no effect.
     const codings = this.#list('transfer-encoding')
       .map((coding) => coding.toLowerCase())
       .filter((coding) => coding !== 'identity');
@@ -119,7 +119,7 @@ export class HeadReader {
     this.#lastName = name;
   }
 
-  /** The line goes on with the header before it (RFC 9112 section 5.2). */
+  /** The line continues the previous header (RFC 9112 section 5.2). */
   #continue(line: string): void {
     const name = this.#lastName;
     const known = name === undefined ? undefined : this.#headers.get(name);

@@ -1,21 +1,21 @@
 import { HeadReader, MalformedAnswer, type ResponseHead } from './answer-head.ts';
 
-/** Most bytes of all heads of an answer, informational ones and trailers included; what curl takes. */
+/** Limit for all heads of a response, including informational ones and trailers; the same as curl's. */
 export const maxHeadBytes = 300 * 1024;
-/** Most bytes between the size of a chunk and its line's end. */
+/** Limit for the bytes between the size of a chunk and the end of its line. */
 const maxExtensionBytes = 16 * 1024;
-/** As many as curl reads. */
+/** The same limit as curl's. */
 const maxSizeDigits = 16;
 
-/** What is moved one by one. */
+/** Up to this many bytes are moved one by one. */
 const fewBytes = 32;
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** What hears of an answer as it comes. */
+/** Receives the events of a response as it is parsed. */
 export interface AnswerListener {
-  /** An answer begins, with the very bytes that are being fed. Again for the one after an informational one. */
+  /** A response begins within the bytes being fed. Called again for the response after an informational one. */
   onStart(): void;
   onHead(head: ResponseHead): void;
   /** At most once for each piece that was fed. */
@@ -35,9 +35,9 @@ type State =
   | 'done';
 
 /**
- * Reads one HTTP/1 answer (RFC 9112) from the pieces that a connection brings, taking what curl takes. What
- * it holds is bounded: a line of a head at most. Chunks are joined within the piece they came in, so that
- * the smallest ones cost no more than their bytes.
+ * Parses one HTTP/1 response (RFC 9112) from the pieces that a connection delivers, as leniently as curl. It buffers at
+ * most one line of a head. Chunks are joined within the piece they arrived in, so that tiny chunks cost no more than
+ * their bytes.
  */
 export class AnswerParser {
   readonly #listener: AnswerListener;
@@ -48,14 +48,14 @@ export class AnswerParser {
   #line = '';
   #hasBegun = false;
   #headBytes = 0;
-  /** What is left of the body, or of a chunk. */
+  /** Bytes left in the body or the chunk. */
   #remainingBytes = 0;
   #sizeDigits = 0;
   #extensionBytes = 0;
 
   /**
-   * @param options.isBodyless whether the request was one whose answer has no body, whatever it says (HEAD).
-   * @param options.isUpgradeAsked whether the request asked for another protocol.
+   * @param options.isBodyless true if the response to this request never has a body (HEAD).
+   * @param options.isUpgradeAsked true if the request asks for a protocol upgrade.
    */
   constructor(
     listener: AnswerListener,
@@ -71,14 +71,14 @@ export class AnswerParser {
   }
 
   /**
-   * Takes the next bytes, which are the parser's from then on.
+   * Parses the next bytes; the parser owns them from then on.
    *
-   * @returns how many of them belong to the answer; what comes after it is left out.
+   * @returns how many of them belong to the response; the rest is ignored.
    * @throws MalformedAnswer
    */
   feed(bytes: Buffer): number {
     let position = 0;
-    /** Where the bytes of the body begin and end that were found in this piece so far. */
+    /** Start and end of the body bytes found in this piece so far. */
     let bodyStart = 0;
     let bodyEnd = 0;
     const take = (sizeBytes: number) => {
@@ -108,10 +108,10 @@ export class AnswerParser {
   }
 
   /**
-   * The connection has ended in good order.
+   * The connection was closed cleanly.
    *
-   * @returns whether the answer was whole with that.
-   * @throws MalformedAnswer when what had come was the beginning of something else than HTTP.
+   * @returns whether the response is then complete.
+   * @throws MalformedAnswer if the data received so far is not the start of HTTP.
    */
   end(): boolean {
     if (this.#state === 'until-close') {
@@ -122,7 +122,7 @@ export class AnswerParser {
     return this.#state === 'done';
   }
 
-  /** Reads on in a line, and takes it when it is whole. */
+  /** Continues reading a line; processes it once it is complete. */
   #readLine(bytes: Buffer, start: number): number {
     if (!this.#hasBegun) {
       this.#hasBegun = true;
@@ -180,7 +180,7 @@ export class AnswerParser {
     this.#extensionBytes = 0;
   }
 
-  /** Reads on in what is between the bytes of chunks. */
+  /** Continues reading the framing between chunks. */
   #readChunkFrame(bytes: Buffer, start: number): number {
     if (this.#state === 'chunk-size') return this.#readSize(bytes, start);
     if (this.#state === 'chunk-extension') {
@@ -229,7 +229,7 @@ export class AnswerParser {
 
 const httpName = 'HTTP/';
 
-/** @throws MalformedAnswer when a line, or the part of it that is there, is no status line. */
+/** @throws MalformedAnswer if a line, or its part received so far, is not a status line. */
 function requireHttp(line: string): void {
   if (line.startsWith(httpName) || httpName.startsWith(line)) return;
   throw new MalformedAnswer(
@@ -237,7 +237,7 @@ function requireHttp(line: string): void {
   );
 }
 
-/** Moves bytes ahead within their buffer; a few of them without the price of a call into Node. */
+/** Moves bytes forward within their buffer; short ranges without a call into Node. */
 function moveBytes(
   bytes: Buffer,
   from: number,
@@ -257,7 +257,7 @@ function hexDigit(byte: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-/** A blank, a tab, a semicolon or the end of the line. */
+/** A space, a tab, a semicolon or the end of the line. */
 function isSizeEnd(byte: number): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x3b || byte === carriageReturn || byte === lineFeed;
 }

@@ -2,26 +2,26 @@ import type { ProbeErrorKind } from '../connection/errors.ts';
 import type { AnswerListener } from './answer-parser.ts';
 import type { SendingObserver } from './sending.ts';
 
-/** What hears of a call. After the end, or anything that broke the call off, nothing counts any more. */
+/** Receives the events of a call. Events after its end or failure are ignored. */
 export interface CallListener extends AnswerListener {
-  /** The connection failed with an error of the system. */
+  /** The connection failed with a system error. */
   onFailure(error: Error): void;
-  /** The peer broke the rules, or broke off; without words when it just closed the connection. */
+  /** The peer violated the protocol or aborted; without a message if it just closed the connection. */
   onBroken(kind: Extract<ProbeErrorKind, 'connection-reset' | 'response-malformed'>, message?: string): void;
 }
 
 export interface CallHooks {
   readonly listener: CallListener;
   readonly sending: SendingObserver;
-  /** Does a step of reading, which is work that the peer has made. */
+  /** Runs a step of reading, whose cost the peer causes. */
   work(step: () => void): void;
 }
 
-/** One request and its answer in some version of HTTP, on a connection that has been made. */
+/** One request and its response in some version of HTTP, on an established connection. */
 export interface Call {
-  /** Lets the peer wait; a piece that is on its way may still come. */
+  /** Pauses the peer; data in flight may still arrive. */
   pause(): void;
   resume(): void;
-  /** Forgets the call. The connection is its owner's to close. */
+  /** Abandons the call. Its owner closes the connection. */
   destroy(): void;
 }

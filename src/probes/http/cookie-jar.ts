@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { ResponseHeaders } from './answer-head.ts';
 
-/** What a browser keeps at most of one cookie, and of all of one site. */
+/** Limits of browsers: the size of one cookie, and the number of cookies of one site. */
 const maxCookieLength = 4096;
 const maxCookies = 180;
 
@@ -9,29 +9,28 @@ interface Cookie {
   readonly name: string;
   readonly value: string;
   readonly domain: string;
-  /** Whether only the very host that set it gets it. */
+  /** True if only the host that set the cookie receives it. */
   readonly isHostOnly: boolean;
   readonly path: string;
   readonly isSecure: boolean;
 }
 
 /**
- * The cookies of one run (RFC 6265 section 5), so that a site that sets one and redirects finds it again. It
- * begins empty and ends with the run. There is no list of public suffixes in it: all servers of a run are
- * ones that the run was led to.
+ * The cookies of one run (RFC 6265 section 5), so that a site that sets a cookie and redirects receives it. Starts
+ * empty and ends with the run. It uses no public suffix list: the run itself chose to contact every server in it.
  */
 export class CookieJar {
   readonly #cookies = new Map<string, Cookie>();
 
-  /** Takes the cookies of an answer. */
+  /** Stores the cookies of a response. */
   store(url: URL, headers: ResponseHeaders, nowMs = Date.now()): void {
     const lines = headers['set-cookie'] ?? [];
     for (const line of typeof lines === 'string' ? [lines] : lines) this.#set(url, line, nowMs);
   }
 
   /**
-   * The headers of a request with the cookies for its URL. They go behind those of its own, and in place of
-   * those that the server has set anew.
+   * Adds the cookies for a URL to the headers of a request. They follow the request's own cookies and replace those
+   * that the server has set again.
    */
   addTo(headers: readonly string[], url: URL): readonly string[] {
     const found = this.#for(url);
@@ -63,7 +62,7 @@ export class CookieJar {
     const [pair = '', ...attributes] = line.split(';');
     const name = nameOf(pair);
     const value = pair.slice(pair.indexOf('=') + 1).trim();
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: such cookies are what browsers refuse
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers refuse such cookies
     if (name === '' || name.length + value.length > maxCookieLength || /[\0-\x08\x0a-\x1f\x7f]/.test(line)) {
       return;
     }
@@ -88,7 +87,7 @@ function nameOf(pair: string): string {
   return equals < 0 ? '' : pair.slice(0, equals).trim();
 }
 
-/** Names in lower case; of repeated ones the last counts. */
+/** Names are in lower case; the last of repeated attributes counts. */
 function attributesOf(attributes: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     attributes.map((attribute) => {
@@ -99,7 +98,7 @@ function attributesOf(attributes: readonly string[]): ReadonlyMap<string, string
   );
 }
 
-/** Max-Age goes before Expires; a date that cannot be read is none. */
+/** Max-Age overrides Expires; an invalid date is ignored. */
 function isExpired(given: ReadonlyMap<string, string>, nowMs: number): boolean {
   const maxAge = given.get('max-age');
   if (maxAge !== undefined && /^-?\d+$/.test(maxAge)) return Number(maxAge) <= 0;
@@ -107,7 +106,7 @@ function isExpired(given: ReadonlyMap<string, string>, nowMs: number): boolean {
   return expires !== undefined && Date.parse(expires.replaceAll('-', ' ')) <= nowMs;
 }
 
-/** Whether a host is a domain or a part of it; an address is only itself. */
+/** Returns whether a host is a domain or a subdomain of it; an address matches only itself. */
 function isWithin(hostname: string, domain: string): boolean {
   const isAddress = hostname.startsWith('[') || isIP(hostname) !== 0;
   return hostname === domain || (!isAddress && domain.includes('.') && hostname.endsWith(`.${domain}`));
@@ -117,7 +116,7 @@ function isUnder(pathname: string, path: string): boolean {
   return pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`);
 }
 
-/** The path that a cookie is for when it does not say (RFC 6265 section 5.1.4). */
+/** The default path of a cookie (RFC 6265 section 5.1.4). */
 function directoryOf(pathname: string): string {
   const end = pathname.lastIndexOf('/');
   return end <= 0 ? '/' : pathname.slice(0, end);

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { ExchangeTimes } from './exchange-times.ts';
 
 /**
- * An exchange whose request was written and whose answer came, by the stamps of a connection.
+ * A complete exchange with the given connection timestamps.
  *
- * @param stamps.sentAfterMs how long after the writing began the request seems to have left.
- * @param stamps.arrivedAfterMs how long after it the answer came.
+ * @param stamps.sentAfterMs delay between the start of the write and the departure of the request.
+ * @param stamps.arrivedAfterMs delay between the start of the write and the response.
  */
 function exchange(stamps: { readonly sentAfterMs: number; readonly arrivedAfterMs: number }) {
   let beforeMs = 0;

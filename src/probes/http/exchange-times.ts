@@ -5,29 +5,29 @@ import type { Http2Wire } from './http2/session.ts';
 import type { HopTimes } from './phases.ts';
 import type { SendingObserver } from './sending.ts';
 
-/** What a connection knows of its own times. */
+/** The timing interface of a connection. */
 type TimedConnection = Pick<
   Connection,
   'times' | 'receivedBytes' | 'isSending' | 'beforeSending' | 'sentSince' | 'arrivalAfter' | 'arrivalOf'
 >;
 
-/** When the steps of one exchange happened, from the moment its connection was open. */
+/** Timestamps of the steps of one exchange, from the opening of its connection. */
 export class ExchangeTimes {
   readonly #connection: TimedConnection;
   /** When the connection was open. */
   #openMs = 0;
-  /** When the writing of the request began; not before that had it left. */
+  /** When the last write of the request began: a lower bound for its departure. */
   #lastWriteMs = 0;
-  /** When the connection was open, then when the request had left. */
+  /** When the connection was open, later when the request had left. */
   #sentMs = 0;
   /** When the first byte of the response arrived. */
   #firstByteMs = 0;
   /** When the last byte of the body arrived. */
   #endMs = 0;
   #finishedMs = 0;
-  /** Bytes of the connection that are known to come before the response. */
+  /** Bytes of the connection known to precede the response. */
   bytesBefore = 0;
-  /** By how much the border between wait and download may be off. */
+  /** Error bound of the boundary between wait and download. */
   doubtMs = 0;
   #answer: AnswerPosition | undefined;
 
@@ -55,7 +55,7 @@ export class ExchangeTimes {
     },
   };
 
-  /** What passes the connection where it is one of HTTP/2. */
+  /** Observes the traffic of an HTTP/2 connection. */
   readonly http2: Http2Wire = {
     onSent: (beforeMs, isRequest) => {
       if (isRequest) this.sending.onSent(beforeMs);
@@ -63,7 +63,7 @@ export class ExchangeTimes {
     onReceived: (frames) => this.#answer?.record(frames),
   };
 
-  /** An answer has begun in this very event; again for the one after an informational one. */
+  /** A response has begun in this event; called again for the response after an informational one. */
   recordFirstByte(): void {
     const { receivedBytes } = this.#connection;
     const eventMs = performance.now();
@@ -75,7 +75,7 @@ export class ExchangeTimes {
     this.bytesBefore = receivedBytes;
   }
 
-  /** The last byte of the answer has come in this very event. */
+  /** The last byte of the response has arrived in this event. */
   recordEnd(): void {
     this.#endMs = this.#lastByteMs();
   }
@@ -99,9 +99,9 @@ export class ExchangeTimes {
   }
 
   /**
-   * From the request having left to the first byte. No answer comes before its question: where the stamps say
-   * so, this thread was interrupted once it had sent, and saw the time too late. A server that answers before
-   * it has heard everything is timed from the beginning of what it had not heard.
+   * From the departure of the request to the first byte. A response cannot precede its request: if the timestamps say
+   * so, this thread was interrupted after sending and read the clock too late. If a server responds before the whole
+   * request has been sent, the wait starts at the write of the missing part.
    */
   #waitMs(): number {
     const waitMs = this.#firstByteMs - this.#sentMs;

@@ -26,38 +26,38 @@ export interface ExchangeRequest {
   readonly target: ConnectionTarget;
   readonly message: RequestMessage;
   readonly maxBodyBytes: number;
-  /** What the body counts towards. */
+  /** The memory share of the body. */
   readonly bodyShare: BodyShare | undefined;
-  /** Whether the body of a response with this status and headers is wanted. */
+  /** Returns whether to read the body of a response with this status and headers. */
   isBodyWanted(status: number, headers: ResponseHeaders): boolean;
 }
 
-/** What came of an exchange. With an error, `head` and `body` are what had arrived by then. */
+/** Result of an exchange. With an error, `head` and `body` hold the data received so far. */
 export interface ExchangeResult {
   readonly head: ResponseHead | undefined;
   readonly body: CollectedBody;
   readonly error: ProbeError | undefined;
-  /** Whether the error may be the proxy's as well as that of the target behind it. */
+  /** True if either the proxy or the target behind it may have caused the error. */
   readonly isProxyInDoubt: boolean;
   readonly times: HopTimes;
   readonly clock: StampClock;
   readonly lagMs: number;
   readonly doubtMs: number;
-  /** For how long the connection had been silent when the exchange failed. */
+  /** How long the connection had been silent when the exchange failed. */
   readonly silentMs: number;
-  /** What this thread has worked on what the peer sent, in CPU milliseconds. */
+  /** CPU time that this thread spent processing the peer's data, in milliseconds. */
   readonly workMs: number;
-  /** What the target showed of itself in TLS; absent without. */
+  /** The target's certificate and TLS parameters; absent without TLS. */
   readonly certificate: CertificateFacts | undefined;
   readonly address: string | null;
 }
 
-/** What an answer may take on the wire, as a multiple of its limits: frames, and encodings of nothing. */
+/** Limit for received bytes, as a multiple of the response's limits: frame headers and empty frames add overhead. */
 const wirePart = 4;
-/** How often an exchange looks at what came over HTTP/2, of which not every event tells. */
+/** Interval of checks on the bytes received over HTTP/2: some frames emit no event. */
 const wireWatchMs = 100;
 
-/** What a proxy that forwards plain HTTP may have caused itself, or handed on from the target. */
+/** Errors that a proxy forwarding plain HTTP may cause itself or pass on from the target. */
 const relayedKinds: ReadonlySet<ProbeErrorKind> = new Set([
   'response-timeout',
   'connection-reset',
@@ -68,9 +68,9 @@ const noBody: CollectedBody = { bytes: Buffer.alloc(0), isTruncated: false, isOv
 const unreadBody: CollectedBody = { ...noBody, isTruncated: true };
 
 /**
- * An exchange goes CONNECTING -> WAITING for the head -> DOWNLOADING -> DECODING -> done, and from each state
- * straight to done when something fails or `stop` is called. Done is final: it happens once, releases the
- * connection, and everything that still comes in from sockets or zlib afterwards is ignored.
+ * States of an exchange: CONNECTING -> WAITING for the head -> DOWNLOADING -> DECODING -> done, and from each state
+ * straight to done on failure or `stop`. Done is final: it happens once, releases the connection, and later events from
+ * sockets or zlib are ignored.
  */
 export class Exchange {
   readonly #request: ExchangeRequest;
@@ -91,20 +91,20 @@ export class Exchange {
     this.#times = new ExchangeTimes(this.#connection);
   }
 
-  /** The step under way. */
+  /** The step in progress. */
   get phase(): ProbePhase {
     if (!this.#connection.isOpen) return this.#connection.phase;
     return this.#head ? 'download' : 'firstByte';
   }
 
-  /** The peer of the step under way, for messages. */
+  /** The peer of the step in progress, for messages. */
   get where(): string {
     return this.#connection.where;
   }
 
   /**
-   * Sends the request and reads the response. Whatever the peer does is a result; the promise rejects only
-   * for faults of ours.
+   * Sends the request and reads the response. Failures of the peer are results; the promise rejects only for bugs of
+   * ours.
    */
   run(means: ConnectionOptions): Promise<ExchangeResult> {
     const { promise, resolve, reject } = Promise.withResolvers<ExchangeResult>();
@@ -189,7 +189,7 @@ export class Exchange {
     });
   }
 
-  /** Ends an answer of which more has come than its limits can explain. */
+  /** Ends a response that has received more bytes than its limits can explain. */
   #watchWire(): void {
     const mostBytes = wirePart * (this.#request.maxBodyBytes + maxHeadBytes) + this.#times.bytesBefore;
     if (!this.#settle || this.#connection.receivedBytes <= mostBytes) return;
@@ -197,7 +197,7 @@ export class Exchange {
     else this.#finish(new ProbeError('response-malformed', this.phase, `endless headers (${this.where})`));
   }
 
-  /** Counts what the thread does in a step as the run's. */
+  /** Adds the CPU time of a step to the run's. */
   #work(step: () => void): void {
     const before = process.threadCpuUsage();
     step();
@@ -243,7 +243,7 @@ export class Exchange {
     return classifyError(this.#connection.explained(thrown), this.phase, this.where, this.#connection.peer);
   }
 
-  /** Either of them may have been silent or have broken off, while nobody has said anything in HTTP. */
+  /** Before any HTTP response, either peer may be the one that was silent or broke off. */
   #isProxyInDoubt({ kind }: ProbeError): boolean {
     const { proxy, isSecure } = this.#request.target;
     if (!proxy) return false;
@@ -252,7 +252,7 @@ export class Exchange {
   }
 }
 
-/** What a header lists, in the order in which it was applied. */
+/** Lists the values of a header, in the order they were applied. */
 function listed({ headers }: ResponseHead, name: string): string[] {
   const value = headers[name] ?? [];
   return (typeof value === 'string' ? [value] : value).flatMap((line) => line.split(','));

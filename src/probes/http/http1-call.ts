@@ -6,12 +6,12 @@ import type { Call, CallHooks, CallListener } from './call.ts';
 import { asksForUpgrade, http1Bytes, type RequestMessage } from './request-message.ts';
 import { observeSending } from './sending.ts';
 
-/** One HTTP/1.1 request and its answer on a connection of its own. */
+/** One HTTP/1.1 request and its response on a connection of its own. */
 export class Http1Call implements Call {
   readonly #socket: Socket;
   readonly #listener: CallListener;
   readonly #parser: AnswerParser;
-  /** Why the peer took no more of the request. */
+  /** The write error if the peer stopped reading the request. */
   #refusal: Error | undefined;
 
   constructor(socket: Socket, message: RequestMessage, { listener, sending, work }: CallHooks) {
@@ -44,8 +44,8 @@ export class Http1Call implements Call {
   }
 
   #end(): void {
-    // A reset that the sending has met is one for the answer, too: what came may be a part. EPIPE is none:
-    // there the peer had closed in good order before.
+    // A reset during the write affects the response, too: it may be incomplete. EPIPE does not: the peer had closed
+    // cleanly before.
     if (this.#refusal && errorCodeOf(this.#refusal) === 'ECONNRESET') {
       this.#listener.onFailure(this.#refusal);
     } else if (!this.#parser.end()) {
@@ -53,7 +53,7 @@ export class Http1Call implements Call {
     }
   }
 
-  /** What comes behind the answer, be it an error, does not change it. */
+  /** Data and errors after the response do not change it. */
   #read(step: () => void): void {
     if (this.#parser.isDone) return;
     try {

@@ -1,8 +1,8 @@
 import type { ConnectionTimes } from '../connection/target.ts';
 
 /**
- * Milliseconds each step took; `firstByte` holds `proxy` and `tls`. See docs/reference/checks.md for the
- * exact borders.
+ * Duration of each step in milliseconds; `firstByte` includes `proxy` and `tls`. docs/reference/checks.md defines the
+ * exact boundaries.
  */
 export interface HttpPhases {
   wait: number;
@@ -15,7 +15,7 @@ export interface HttpPhases {
   proxy: number;
 }
 
-/** Milliseconds since the start at which each step was done. */
+/** Milliseconds from the start to the end of each step. */
 export interface HttpTimings {
   socket: number;
   lookup: number;
@@ -24,20 +24,19 @@ export interface HttpTimings {
   end: number;
 }
 
-/** What the steps of one request of a chain took, in milliseconds. */
+/** Duration of the steps of one request in a chain, in milliseconds. */
 export interface HopTimes {
   readonly connection: ConnectionTimes;
   /**
-   * From the request having left to the first byte of the final response (informational 1xx ones do not
-   * count).
+   * From the departure of the request to the first byte of the final response (ignoring informational 1xx responses).
    */
   readonly waitMs: number;
   readonly downloadMs: number;
 }
 
 /**
- * Phases of a chain of requests: each the sum over the chain, and their own sum is `total`. `wait`, the time
- * before the lookup, would be this process's alone, and that is no part of any phase.
+ * Phases of a chain of requests: each is the sum over the chain, and together they add up to `total`. `wait`, the time
+ * before the lookup, would be this process's alone, which is not part of any phase.
  */
 export function sumPhases(hops: readonly HopTimes[]): HttpPhases {
   const phases = { wait: 0, dns: 0, tcp: 0, firstByte: 0, download: 0, total: 0, tls: 0, proxy: 0 };
@@ -53,7 +52,7 @@ export function sumPhases(hops: readonly HopTimes[]): HttpPhases {
   return phases;
 }
 
-/** The same times as points on one line: each the end of its phase (wait, dns, tcp, firstByte, download). */
+/** The same times as offsets: each is the end of its phase (wait, dns, tcp, firstByte, download). */
 export function timingsOf(phases: HttpPhases): HttpTimings {
   const socket = phases.wait;
   const lookup = socket + phases.dns;

@@ -26,57 +26,55 @@ export interface HttpProbeRequest {
   /** http or https. Its fragment is not sent; its user and password become basic authorization. */
   readonly url: URL;
   readonly method: string;
-  /** Names and values in turn; they go out in this order. */
+  /** Names and values in turn, sent in this order. */
   readonly headers: readonly string[];
   readonly body: string | Buffer | undefined;
   readonly followRedirects: boolean;
-  /** The name for TLS with the host of `url`, redirects back to it included; its own name when absent. */
+  /** TLS server name for the host of `url`, including redirects back to it; defaults to the host's own name. */
   readonly serverName?: string | undefined;
-  /** False takes any certificate. */
+  /** False accepts any certificate. */
   readonly isCertificateChecked: boolean;
   readonly family: WantedFamily;
   readonly proxy: ForwardProxy | undefined;
-  /** The client certificate to offer a host. */
+  /** Returns the client certificate for a host. */
   readonly clientIdentityFor?: ((hostname: string) => ClientIdentity | undefined) | undefined;
-  /** Further headers for a host, names and values in turn; asked for each request of the chain. */
+  /** Returns additional headers for a host, names and values in turn; called for each request of the chain. */
   readonly headersFor?: ((hostname: string) => readonly string[]) | undefined;
-  /** Most of the decoded body that is read, in bytes. */
+  /** Limit on the decoded body, in bytes. */
   readonly maxBodyBytes: number;
-  /** True where the body is of no interest: one that does not end is not read then. */
+  /** True if the body is not needed: an endless body is then not read. */
   readonly isEndlessBodyLeft?: boolean | undefined;
-  /** What the body counts towards until its reader releases it; absent where the limit is small. */
+  /** The body's memory share until its reader releases it; absent if the limit is small. */
   readonly bodyShare?: BodyShare | undefined;
 }
 
-/** The limits hold for the whole chain of redirects. */
+/** The limits apply to the whole chain of redirects. */
 export interface HttpProbeControls extends ConnectionOptions, InterruptionSources {}
 
-/**
- * What a probe found. Either `error` is there, or `head` and `phases` are; a broken-off download has both.
- */
+/** Result of a probe. Either `error` is set, or `head` and `phases` are; an interrupted download sets both. */
 export interface HttpProbeResult {
   readonly error: ProbeError | undefined;
   readonly head: ResponseHead | undefined;
   readonly body: CollectedBody;
-  /** Absent when the probe ended with an error. */
+  /** Absent if the probe ended with an error. */
   readonly phases: HttpPhases | undefined;
   /** Sum of the phases until the end or the error, in milliseconds. */
   readonly elapsedMs: number;
   readonly measurement: ProbeMeasurement;
-  /** What this thread has worked on what the servers sent, in CPU milliseconds. */
+  /** CPU time that this thread spent processing the servers' data, in milliseconds. */
   readonly workMs: number;
-  /** Of all servers of the chain that spoke TLS, what the one showed whose certificates expire first. */
+  /** The certificate whose chain expires first, of all TLS servers in the chain of requests. */
   readonly certificate: HostCertificate | undefined;
   /** The last URL requested. */
   readonly url: URL;
-  /** Address of the last peer; null when there was none, or a proxy in between. */
+  /** Address of the last peer; null without a connection, or with a proxy. */
   readonly address: string | null;
   readonly redirectCount: number;
-  /** What each request before the last one took, in their order. */
+  /** The requests before the last one, in order. */
   readonly redirects: readonly HttpRedirect[];
 }
 
-/** A request whose answer led to another address. */
+/** A request whose response redirected to another URL. */
 export interface HttpRedirect {
   readonly url: URL;
   readonly status: number;
@@ -84,8 +82,8 @@ export interface HttpRedirect {
 }
 
 /**
- * Sends one request and follows its redirects, each on a fresh connection with one connect attempt. Never
- * throws for what a peer does; a rejection is a fault of ours.
+ * Sends one request and follows its redirects, each on a fresh connection with one connect attempt. Never throws
+ * because of a peer; a rejection is a bug of ours.
  */
 export async function probeHttp(
   request: HttpProbeRequest,
@@ -101,8 +99,8 @@ export async function probeHttp(
 }
 
 /**
- * The requests of one probe: at most one is under way. An interruption (deadline or signal) stops the one
- * under way, or the next before it starts.
+ * The requests of one probe: at most one is in progress. An interruption (deadline or signal) stops the current one, or
+ * the next before it starts.
  */
 class Chain {
   readonly #request: HttpProbeRequest;
@@ -157,7 +155,7 @@ class Chain {
     }
   }
 
-  /** With plain http the proxy itself answers when it wants credentials. */
+  /** With plain http the proxy itself responds if it requires credentials. */
   #proxyRefusal({ head }: ExchangeResult, url: URL): ProbeError | undefined {
     const { proxy } = this.#request;
     if (proxy?.protocol !== 'http' || url.protocol !== 'http:' || head?.status !== 407) return undefined;
@@ -202,7 +200,7 @@ class Chain {
         isCertificateChecked,
         clientIdentity: isSecure ? clientIdentityFor?.(hostname) : undefined,
         proxy,
-        // HTTP/2 has no way to ask for another protocol.
+        // HTTP/2 does not support protocol upgrades.
         alpnProtocols: asksForUpgrade(headers) ? ['http/1.1'] : ['h2', 'http/1.1'],
       },
       message: {
@@ -259,10 +257,10 @@ class Chain {
   }
 }
 
-/** Media types of answers that go on as long as the client stays: events, pictures of a camera, radio and television. */
+/** Media types of endless responses: server-sent events, camera images, radio and television. */
 const streamType = /^\s*(text\/event-stream|multipart\/x-mixed-replace|(audio|video)\/)/i;
 
-/** Whether an answer has no end of its own, as far as its head tells. */
+/** Returns whether a response is endless, according to its head. */
 export function isEndless(headers: ResponseHeaders): boolean {
   const type = headers['content-type'];
   return headers['content-length'] === undefined && typeof type === 'string' && streamType.test(type);
@@ -274,7 +272,7 @@ function firstToExpire(urls: readonly URL[], hops: readonly ExchangeResult[]): H
     const url = urls[index];
     return certificate && url ? [{ ...certificate, hostname: bareHostname(url) }] : [];
   });
-  // Dates that make no sense are NaN; they come first only where no other certificate was seen.
+  // Invalid dates are NaN; they are used only if there is no other certificate.
   const dated = shown.filter(({ chainValidToMs }) => Number.isFinite(chainValidToMs));
   return dated.sort((one, other) => one.chainValidToMs - other.chainValidToMs)[0] ?? shown.at(-1);
 }
@@ -284,7 +282,7 @@ function redirectLimitError(url: URL): ProbeError {
   return new ProbeError('redirect-limit', 'firstByte', message);
 }
 
-/** What a URL asks its server for; a lone question mark is a part of that. */
+/** The request target of a URL; it includes a lone question mark. */
 function requestTarget(url: URL): string {
   if (url.search !== '') return url.pathname + url.search;
   const [beforeFragment = ''] = url.href.split('#', 1);

@@ -2,12 +2,12 @@ import { utf8OfHeader } from '@picket/lib/wire/header-text.ts';
 import { ProbeError } from '../connection/errors.ts';
 import type { ResponseHeaders } from './answer-head.ts';
 
-/** Longest chain that is followed. */
+/** Maximum number of redirects that are followed. */
 export const maxRedirects = 10;
 
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** What of a request changes on a redirect. */
+/** The parts of a request that a redirect can change. */
 export interface RedirectableRequest {
   readonly url: URL;
   readonly method: string;
@@ -16,7 +16,7 @@ export interface RedirectableRequest {
   readonly body: string | Buffer | undefined;
 }
 
-/** Where a response sends the client, or undefined when it is no redirect: an empty address leads nowhere. */
+/** Returns the redirect target of a response; undefined if it is not a redirect: an empty location is ignored. */
 export function redirectLocation(status: number, headers: ResponseHeaders): string | undefined {
   if (!redirectStatuses.has(status)) return undefined;
   const location = headers['location'];
@@ -24,7 +24,7 @@ export function redirectLocation(status: number, headers: ResponseHeaders): stri
   return first?.trim() === '' ? undefined : first;
 }
 
-/** Headers that tell the body; they go when the body goes. */
+/** Headers that describe the body; they are dropped with it. */
 const bodyHeaders: ReadonlySet<string> = new Set([
   'content-encoding',
   'content-language',
@@ -32,7 +32,7 @@ const bodyHeaders: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',
 ]);
-/** Headers that are meant for the first origin only. */
+/** Headers for the first origin only. */
 const originHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -41,11 +41,11 @@ const originHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The request that follows a redirect, by the rules of the Fetch standard (section "HTTP-redirect fetch"):
- * 303, and 301 or 302 after a POST, become a GET without body; what belongs to the first origin is not sent
- * to another one. The user and password of a URL go on within its origin, however the location is written.
+ * Builds the request that follows a redirect, by the rules of the Fetch standard (section "HTTP-redirect fetch"): 303,
+ * and 301 or 302 after a POST, become a GET without body; headers for the first origin are not sent to another one. The
+ * user and password of a URL are kept within its origin, whatever form the location has.
  *
- * @throws ProbeError `redirect-invalid` when the location is no http or https address.
+ * @throws ProbeError `redirect-invalid` if the location is not an http or https URL.
  */
 export function redirectedRequest(
   request: RedirectableRequest,
@@ -81,7 +81,7 @@ export function redirectedRequest(
   };
 }
 
-/** A raw path is UTF-8 where its bytes are valid UTF-8; other bytes are sent back as they came, as browsers do. */
+/** A raw path is decoded as UTF-8 if valid; otherwise its bytes are percent-encoded unchanged, as browsers do. */
 function decodeLocation(location: string): string {
   const text = utf8OfHeader(location);
   if (text !== undefined) return text;

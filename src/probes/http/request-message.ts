@@ -1,24 +1,24 @@
 import { ProbeError } from '../connection/errors.ts';
 
-/** A request as it goes over a connection, whatever the version of HTTP. */
+/** A request, independent of the HTTP version. */
 export interface RequestMessage {
-  /** Host and port of its URL, for a request that names no host of its own. */
+  /** Host and port of the URL, for a request without a Host header. */
   readonly authority: string;
   readonly isSecure: boolean;
   readonly method: string;
-  /** The request target: a path, or a whole URL for a proxy that forwards plain HTTP. */
+  /** The request target: a path, or an absolute URL for a proxy that forwards plain HTTP. */
   readonly path: string;
-  /** Names and values in turn; they go out in this order. */
+  /** Names and values in turn, sent in this order. */
   readonly headers: readonly string[];
   readonly body: Buffer | undefined;
 }
 
 const tokenPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** What a value may not hold (RFC 9110 section 5.5), nor what Latin-1 has no byte for. */
+/** Characters that a value must not contain (RFC 9110 section 5.5), or that Latin-1 cannot encode. */
 const invalidInValue = /[^\t\x20-\x7e\x80-\xff]/;
-/** What the body of a request is announced by where it has none. */
+/** Methods that announce an empty body with a Content-Length. */
 const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
-/** What is about one HTTP/1 connection, and forbidden in HTTP/2 (RFC 9113 section 8.2.2). */
+/** Headers of one HTTP/1 connection, forbidden in HTTP/2 (RFC 9113 section 8.2.2). */
 const connectionHeaders: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -29,7 +29,7 @@ const connectionHeaders: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** @throws ProbeError `request-invalid` when the message cannot be sent. */
+/** @throws ProbeError `request-invalid` if the message cannot be sent. */
 export function requireSendable({ headers }: RequestMessage): void {
   for (const [name, value] of pairs(headers)) {
     const shown = JSON.stringify(name);
@@ -44,12 +44,12 @@ export function requireSendable({ headers }: RequestMessage): void {
   }
 }
 
-/** Whether the request wants another protocol, which only HTTP/1 can. */
+/** Returns whether the request asks for a protocol upgrade, which only HTTP/1 supports. */
 export function asksForUpgrade(headers: readonly string[]): boolean {
   return pairs(headers).some(([name]) => name.toLowerCase() === 'upgrade');
 }
 
-/** The bytes of a message in HTTP/1.1. */
+/** Encodes a message in HTTP/1.1. */
 export function http1Bytes({ authority, method, path, headers, body }: RequestMessage): Buffer {
   const given = pairs(headers);
   const has = (wanted: string) => given.some(([name]) => name.toLowerCase() === wanted);
@@ -62,7 +62,7 @@ export function http1Bytes({ authority, method, path, headers, body }: RequestMe
   return body ? Buffer.concat([head, body]) : head;
 }
 
-/** The headers of a message in HTTP/2. */
+/** Converts the headers of a message to HTTP/2. */
 export function http2Headers(message: RequestMessage): Record<string, string> {
   const { authority, isSecure, method, path, body } = message;
   const given = pairs(message.headers);
@@ -84,7 +84,7 @@ export function http2Headers(message: RequestMessage): Record<string, string> {
   };
 }
 
-/** Repeated headers in one line, as HTTP allows for all that are lists. */
+/** Joins repeated headers in one line, as HTTP allows for all list headers. */
 function joined(name: string, values: readonly string[]): string {
   return values.join(name === 'cookie' ? '; ' : ', ');
 }

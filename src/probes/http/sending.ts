@@ -4,29 +4,28 @@ import { errorCodeOf } from '@picket/lib/errors.ts';
 
 type Write = Socket['_write'];
 
-/** What is to be known of a connection that a request is written to. */
+/** Observes the writes of a request to a connection. */
 export interface SendingObserver {
-  /** Whether the socket still has something that the kernel did not take at once. */
+  /** True if the socket still has data that the kernel did not accept immediately. */
   isSending(): boolean;
   /**
-   * What was written until now has left. The last call reports the end of the request.
+   * Everything written so far has left. The last call reports the end of the request.
    *
-   * @param beforeMs when the write began that has just returned; absent when the kernel took what was left of
-   *   it later.
+   * @param beforeMs when the write that just returned began; absent if the kernel accepted the rest of a write later.
    */
   onSent(beforeMs?: number): void;
-  /** The server has sent tickets for later connections (TLS 1.3), which are no answer to anything. */
+  /** The server sent session tickets (TLS 1.3), which are not part of a response. */
   onTicket(): void;
 }
 
 /**
- * Tells when a request has left a socket. Node hands small writes to the kernel before `_write` returns; what
- * did not fit has left when it calls back. What HTTP/2 writes is more than its request: see http2/session.ts.
+ * Reports when a request has left a socket. Node hands small writes to the kernel before `_write` returns; the rest of
+ * a large write has left when its callback runs. HTTP/2 writes more than the request: see http2/session.ts.
  *
- * A peer that takes nothing more may still have answered, as servers do that refuse an upload. Node
- * would throw the answer away with the connection, so the error of a write stays here: reading goes on.
+ * A peer that stops reading may still have responded, as servers do that refuse an upload. Node would discard the
+ * response with the connection, so write errors are held back here and reading continues.
  *
- * @param onRefused hears of an error of a write that says that the peer takes nothing more.
+ * @param onRefused called for a write error because the peer stopped reading.
  */
 export function observeSending(
   socket: Socket,
@@ -57,7 +56,7 @@ export function observeSending(
   };
 }
 
-/** Whether the peer has closed or reset the connection. */
+/** Returns whether the peer has closed or reset the connection. */
 function isHangUp(error: Error): boolean {
   const code = errorCodeOf(error);
   return code === 'EPIPE' || code === 'ECONNRESET';

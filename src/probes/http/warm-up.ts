@@ -5,16 +5,15 @@ import { openTimekeeper } from '../kernel-thread/timekeeper.ts';
 import { systemResolver } from '../resolver.ts';
 import { probeHttp } from './probe.ts';
 
-// Not imported as a module: that would load the web socket of Node's own undici, 45 ms of CPU in each thread.
+// Not a static import: that would load the WebSocket of Node's own undici, 45 ms of CPU in each thread.
 const http = process.getBuiltinModule('node:http');
 
 const requests = 3;
 
 /**
- * Sends a few requests to a server of our own on loopback. The first request of a thread compiles the parser
- * and loads what is loaded late, which takes tens of milliseconds; without this the first check would report
- * them as its target's time. Where nothing can listen on loopback, the first check is measured cold; nothing
- * else depends on it.
+ * Sends a few requests to a server of our own on loopback. The first request of a thread compiles the parser and loads
+ * lazy modules, which takes tens of milliseconds; without a warm-up the first check would report them as its target's
+ * time. If nothing can listen on loopback, the first check is measured cold; nothing else depends on it.
  */
 export async function warmUpHttp(): Promise<void> {
   await openTimekeeper();

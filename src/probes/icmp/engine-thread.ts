@@ -11,13 +11,13 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Of the trains of all users in this thread: they share an engine, and each hears the answers of all. */
+/** Shared by all users in this thread: they share an engine, and each receives the answers for all trains. */
 let lastTrainId = 0;
 
 /**
- * The echo engine in the kernel's thread, as one of those sees it who use it there. It keeps the process alive only
- * while trains are under way. When it ends, whatever the reason, these reject and `isEnded` is true; it is
- * never used again.
+ * One user's view of the echo engine in the kernel thread. It keeps the process alive only while trains are in
+ * progress. When the engine ends, for whatever reason, these reject and `isEnded` is true; the object is never used
+ * again.
  */
 export class EngineThread {
   readonly #thread: KernelThread;
@@ -25,15 +25,13 @@ export class EngineThread {
   readonly #waiting = new Map<number, Waiting>();
   #cause: Error | undefined;
   #isEnded = false;
-  /**
-   * What the sockets of each family turned out to be; rejects with IcmpUnavailable when there can be none.
-   */
+  /** Which sockets are available per family; rejects with IcmpUnavailable without any. */
   readonly ready: Promise<FamilyReports>;
 
   constructor(libc: Libc) {
     const ready = Promise.withResolvers<FamilyReports>();
     this.ready = ready.promise;
-    // Callers that wait for it get the error; it is no fault that nobody waits.
+    // Callers that await it get the error; without one, it must not be reported as unhandled.
     this.ready.catch(() => undefined);
     this.#listener = {
       onMessage: (message) => {
@@ -63,8 +61,8 @@ export class EngineThread {
   /**
    * Sends a train of requests.
    *
-   * @returns their answers; those there were when the signal aborted.
-   * @throws when the engine ends before.
+   * @returns their answers; if the signal aborts, those received so far.
+   * @throws if the engine ends before.
    */
   async ping(spec: Omit<TrainSpec, 'id'>, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
     if (signal.aborted) return [];
@@ -84,7 +82,7 @@ export class EngineThread {
     }
   }
 
-  /** Ends the use: the engine goes with its last user, and so does its thread. Resolves when that is so. */
+  /** Releases the engine: the engine and its thread end with their last user. Resolves when that is done. */
   async close(): Promise<void> {
     if (this.#isEnded) return;
     for (const id of this.#waiting.keys()) this.#thread.post({ type: 'stop', id });

@@ -1,14 +1,12 @@
 import type { IpFamily } from '../address.ts';
 import type { IcmpBackend } from './backend.ts';
 
-/**
- * Why a train of echo requests has no answers that could be judged; the kinds are among those of connections.
- */
+/** Why a train of echo requests has no answers to evaluate; the kinds are a subset of those of connections. */
 export type IcmpErrorKind =
   | 'name-not-found'
   | 'resolver-unavailable'
   | 'egress-denied'
-  /** The time limit passed before all requests had their time. */
+  /** The time limit passed before every request had its full timeout. */
   | 'response-timeout'
   | 'network-unavailable'
   | 'out-of-resources'
@@ -29,7 +27,7 @@ export class IcmpProbeError extends Error {
 
 const resourceErrnos: ReadonlySet<string> = new Set(['ENOBUFS', 'ENOMEM', 'EAGAIN', 'EMFILE', 'ENFILE']);
 
-/** What it means that this host did not send a request: the location's network, or this agent's resources. */
+/** Explains why this host did not send a request: the location's network, or this agent's resources. */
 export function unsentError(
   errno: string,
   address: string,
@@ -51,10 +49,7 @@ interface ErrorWords {
   readonly words: string;
 }
 
-/**
- * The ICMP errors that can come back for an echo request (RFC 792, RFC 1812, RFC 4443), in the words that
- * `ping` made familiar.
- */
+/** ICMP errors in response to an echo request (RFC 792, RFC 1812, RFC 4443), in the wording of `ping`. */
 const table: readonly ErrorWords[] = [
   ...unreachables(4, 3, [
     'destination net unreachable',
@@ -92,7 +87,7 @@ function unreachables(family: IpFamily, type: number, words: readonly string[]):
   return words.map((text, code) => ({ family, type, code, words: text }));
 }
 
-/** What an ICMP error says, such as `destination host unreachable (type 3, code 1)`. */
+/** Describes an ICMP error, such as `destination host unreachable (type 3, code 1)`. */
 export function describeIcmpError(family: IpFamily, type: number, code: number): string {
   const known = table.find((entry) => entry.family === family && entry.type === type && entry.code === code);
   return `${known?.words ?? 'ICMP error'} (type ${type}, code ${code})`;

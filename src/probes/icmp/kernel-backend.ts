@@ -8,8 +8,8 @@ import { EngineThread, type FamilyReports } from './engine-thread.ts';
 const selfTestTimeoutMs = 1000;
 
 /**
- * Pings through ICMP sockets of the kernel: datagram sockets where the system allows them, raw ones where it
- * does not but NET_RAW is there. Times are the kernel's.
+ * Pings through ICMP sockets of the kernel: datagram sockets if the system allows them, otherwise raw sockets, which
+ * need NET_RAW. The kernel takes the timestamps.
  */
 export class KernelBackend implements IcmpBackend {
   readonly description: string;
@@ -26,7 +26,7 @@ export class KernelBackend implements IcmpBackend {
   /**
    * Starts the engine and pings this host itself.
    *
-   * @throws IcmpUnavailable with the reason when this host does not allow it.
+   * @throws IcmpUnavailable with the reason if this host does not allow it.
    */
   static async open(): Promise<KernelBackend> {
     const libc = await loadedLibc();
@@ -62,7 +62,7 @@ export class KernelBackend implements IcmpBackend {
     return this.#thread.close();
   }
 
-  /** An engine that broke is replaced by the next run. */
+  /** The next run replaces an engine that failed. */
   async #liveThread(): Promise<EngineThread> {
     if (this.#thread.isEnded) this.#thread = new EngineThread(this.#libc);
     await this.#thread.ready;
@@ -79,7 +79,7 @@ async function loadedLibc(): Promise<Libc> {
   }
 }
 
-/** Why no family has a socket, in words of the settings that decide it; undefined when one has. */
+/** Explains, by the responsible settings, why neither family has a socket; undefined if one has. */
 function refusal(families: FamilyReports): string | undefined {
   const report = families[4];
   if (report.mode !== null || families[6].mode !== null) return undefined;
@@ -103,7 +103,7 @@ function readSetting(path: string): string | undefined {
   }
 }
 
-/** One request to this host: sockets that open may still lead nowhere, in a sandbox for example. */
+/** Sends one request to this host: sockets may open but not deliver, for example in a sandbox. */
 async function selfTest(thread: EngineThread, address: string): Promise<void> {
   const spec = { address, scopeId: 0, count: 1, intervalMs: 0, dataBytes: 56, ttl: undefined };
   const never = new AbortController().signal;

@@ -6,16 +6,16 @@ import { NetPingBackend } from './net-ping/backend.ts';
 export const icmpFix =
   'Set the sysctl net.ipv4.ping_group_range to "0 2147483647", or grant the agent the capability NET_RAW.';
 
-/** Best first. */
+/** In order of preference. */
 const backends: readonly (() => Promise<IcmpBackend>)[] = [
   () => KernelBackend.open(),
   () => NetPingBackend.open(),
 ];
 
 /**
- * The best backend that works here; each pings this host to find out.
+ * Opens the best backend that works here; each one pings this host as a test.
  *
- * @throws IcmpUnavailable that says why each of them does not work, and which setting to change.
+ * @throws IcmpUnavailable that explains why each backend fails, and which setting to change.
  */
 export async function openIcmpBackend(): Promise<IcmpBackend> {
   const reasons: string[] = [];

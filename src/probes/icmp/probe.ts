@@ -15,9 +15,9 @@ export interface IcmpProbeRequest {
   readonly count: number;
   readonly intervalMs: number;
   readonly dataBytes: number;
-  /** Time to live, or hop limit, to send with; the system's when absent. */
+  /** Time to live or hop limit to send; the system's default when absent. */
   readonly ttl?: number | undefined;
-  /** Whether the requests may not be fragmented on their way; as the system does it when absent. */
+  /** True forbids fragmentation of the requests; the system's default when absent. */
   readonly dontFragment?: boolean | undefined;
 }
 
@@ -28,22 +28,21 @@ export interface IcmpProbeControls extends InterruptionSources {
 }
 
 export interface IcmpProbeResult {
-  /** Set when the answers, if there are any, are not the whole truth about the target. */
+  /** Set if the answers, if any, are not conclusive about the target. */
   readonly error: IcmpProbeError | undefined;
-  /** Where the requests went; null when none could. */
+  /** Destination of the requests; null if none could be sent. */
   readonly address: string | null;
-  /** The address's family, which an address literal decides itself. */
+  /** The address's family; an address literal determines it. */
   readonly family: IpFamily;
-  /** How long the name lookup took, in milliseconds. */
+  /** Duration of the name lookup, in milliseconds. */
   readonly lookupMs: number;
   readonly answers: readonly EchoAnswer[];
 }
 
 /**
- * Pings a host: looks its name up, sends echo requests to its first address at a steady pace and collects
- * what comes back.
+ * Pings a host: resolves its name, sends echo requests to its first address at a steady pace and collects the answers.
  *
- * @throws when the backend itself broke; all else is part of the result.
+ * @throws if the backend itself failed; everything else is part of the result.
  */
 export function probeIcmp(request: IcmpProbeRequest, controls: IcmpProbeControls): Promise<IcmpProbeResult> {
   return new IcmpProbe(request, controls).run();
@@ -58,7 +57,7 @@ class IcmpProbe {
   #address: string | null = null;
   #family: IpFamily;
   #lookupMs = 0;
-  /** The same with what this process needed for it: that much of the time is gone. */
+  /** The same, including the processing time of this process, which also uses up the time limit. */
   #lookupTakenMs = 0;
   #answers: readonly EchoAnswer[] = [];
 
@@ -66,7 +65,7 @@ class IcmpProbe {
     this.#request = request;
     this.#controls = controls;
     this.#family = request.family === 6 ? 6 : 4;
-    // Only the lookup waits for it; the train has the signal.
+    // Only the lookup awaits this promise; the train uses the signal.
     this.#interrupted.promise.catch(() => undefined);
   }
 
@@ -132,7 +131,7 @@ class IcmpProbe {
           measured = times;
         },
       });
-      // It may reject after nobody waits for it any more.
+      // It may reject after the race is decided.
       lookup.catch(() => undefined);
       const [first] = await Promise.race([this.#interrupted.promise, lookup]);
       isOver = true;
@@ -147,14 +146,14 @@ class IcmpProbe {
       throw new IcmpProbeError(kind, thrown.message);
     } finally {
       clearTimeout(timer);
-      // An abort makes an error with a stack, which costs more than a ping.
+      // Abort only if needed: an abort creates an error with a stack, which costs more than a ping.
       if (!isOver) stop.abort();
       this.#lookupTakenMs = performance.now() - startMs;
       this.#lookupMs = measured?.elapsedMs ?? this.#lookupTakenMs;
     }
   }
 
-  /** The run was stopped, or its time was over, while that was going on. */
+  /** The error of a run that was stopped or timed out during an activity. */
   #stopError(doing: string): IcmpProbeError {
     if (this.#interruption === 'abort') {
       return new IcmpProbeError('aborted', `the run was stopped while ${doing}`);

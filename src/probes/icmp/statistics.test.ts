@@ -20,7 +20,7 @@ it('adds up replies, and counts what was not sent as nothing', () => {
     { kind: 'silence', sequence: 4 },
     { kind: 'error', sequence: 5, rttMs: 1, type: 3, code: 1, from: '10.0.0.1', mtuBytes: null },
     { kind: 'unsent', sequence: 6, errno: 'ENETUNREACH' },
-    // The firewall of this host: a loss, as for ping.
+    // The firewall of this host: a loss, as in ping.
     { kind: 'unsent', sequence: 7, errno: 'EPERM' },
   ];
   const { sent, received, latency } = pingStatistics(answers);

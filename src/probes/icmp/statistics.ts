@@ -1,18 +1,18 @@
 import { type EchoAnswer, type EchoUnsent, firewallErrno } from '../kernel-thread/echo/answers.ts';
 
-/** What the answers to a train add up to. */
+/** Summary of the answers to a train. */
 export interface PingStatistics {
   /**
-   * Requests that went out, whatever became of them, and those that this host's own firewall dropped: a packet loss, as
-   * ping counts it. One that this host could not send is none.
+   * Requests that were sent, plus those that this host's own firewall dropped, which count as lost packets, as in ping.
+   * Requests that this host could not send for another reason are not included.
    */
   readonly sent: number;
   readonly received: number;
-  /** Round trip times of the replies, in milliseconds; null without one. */
+  /** Round trip times of the replies, in milliseconds; null without replies. */
   readonly latency: Latency | null;
 }
 
-/** In milliseconds. The deviation is that of the population, as the `mdev` of ping. */
+/** In milliseconds. The deviation is that of the population, as `mdev` in ping. */
 export interface Latency {
   readonly avg: number;
   readonly min: number;
@@ -29,7 +29,7 @@ export function pingStatistics(answers: readonly EchoAnswer[]): PingStatistics {
   };
 }
 
-/** Whether the firewall of this host dropped a request on its way out. */
+/** Returns whether the firewall of this host dropped an outgoing request. */
 export function isDroppedHere({ errno }: EchoUnsent): boolean {
   return errno === firewallErrno;
 }

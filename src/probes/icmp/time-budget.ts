@@ -1,23 +1,23 @@
-/** Most that the last reply is waited for. */
+/** Longest wait for the last reply. */
 const maxReplyTimeoutMs = 5000;
 /** The name lookup leaves at least this much for the last reply. */
 const minReplyTimeoutMs = 1000;
-/** A lookup may take this long even when the time limit is short of what the requests need. */
+/** A lookup may take this long even if the time limit is too short for the requests. */
 const minLookupTimeoutMs = 1000;
-/** Left for judging and answering before the time limit. */
+/** Reserved for evaluating and reporting before the time limit. */
 const marginMs = 100;
 
 export interface TimeBudget {
   /** Limit of the name lookup, in milliseconds. */
   readonly lookupTimeoutMs: number;
-  /** How long each reply is waited for, in milliseconds, with `remainingMs` left after the lookup. */
+  /** Timeout for each reply, in milliseconds, with `remainingMs` left after the lookup. */
   replyTimeoutMs(remainingMs: number): number;
 }
 
 /**
- * How the time limit of a probe is divided: the requests keep their pace whatever happens, so the lookup and
- * the wait for the last reply share the rest. A lookup that is too slow for that is the resolver's failure,
- * and never shows as lost packets of the target.
+ * Divides the time limit of a probe: the requests keep their pace in any case, so the lookup and the wait for the last
+ * reply share the rest. A lookup that is too slow is a failure of the resolver, and never counts as lost packets of the
+ * target.
  */
 export function timeBudget(options: {
   readonly timeoutMs: number;

@@ -3,7 +3,7 @@ import { agreedTime, spanOf } from './arrival-time.ts';
 
 it('is between two ticks of what the kernel counts', () => {
   expect(spanOf({ sinceMs: 12, stepMs: 4 }, 100, 100.5)).toEqual({ earliestMs: 84, latestMs: 92.5 });
-  // Nothing comes after it was read.
+  // An arrival cannot be later than its read.
   expect(spanOf({ sinceMs: 0, stepMs: 4 }, 100, 100.5)).toEqual({ earliestMs: 96, latestMs: 100.5 });
 });
 

@@ -1,23 +1,23 @@
 import type { WakeTime } from './wake-time.ts';
 
-/** What a server sends at once: ten segments of Ethernet (RFC 6928). */
+/** Initial burst of a server: ten Ethernet segments (RFC 6928). */
 export const burstBytes = 14_600;
 
-/** Between these two instants of one clock, in milliseconds, something happened. */
+/** An event happened between these two instants of one clock, in milliseconds. */
 export interface TimeSpan {
   readonly earliestMs: number;
   readonly latestMs: number;
 }
 
-/** What TCP_INFO says of when something happened at a connection. */
+/** Age of an event on a connection, according to TCP_INFO. */
 export interface TickedAge {
-  /** How long ago it was when that was read, counted in the kernel's ticks. */
+  /** Age at the time of reading, in whole kernel ticks. */
   readonly sinceMs: number;
-  /** Of how many milliseconds a tick is. */
+  /** Length of a tick, in milliseconds. */
   readonly stepMs: number;
 }
 
-/** When something happened of which the kernel gave the age between two instants. Both ends of an age are rounded to ticks. */
+/** Time span of an event, from its age as read between two instants; ages are rounded to ticks at both ends. */
 export function spanOf({ sinceMs, stepMs }: TickedAge, readFromMs: number, readUntilMs: number): TimeSpan {
   return {
     earliestMs: readFromMs - sinceMs - stepMs,
@@ -26,8 +26,8 @@ export function spanOf({ sinceMs, stepMs }: TickedAge, readFromMs: number, readU
 }
 
 /**
- * What a stamp and the kernel's own account of the same arrival say together. A stamp that is sure stays as it is, and one
- * that is not is narrowed down. Where the two contradict each other, one of them is wrong, and nobody knows which.
+ * Combines a timestamp and the kernel's own time span of the same arrival. An exact timestamp is kept, an inexact one
+ * is narrowed down. If the two contradict each other, one of them is wrong, and which one is unknown.
  */
 export function agreedTime(stamp: WakeTime, span: TimeSpan): WakeTime {
   const earliestMs = Math.max(stamp.atMs - stamp.doubtMs, span.earliestMs);

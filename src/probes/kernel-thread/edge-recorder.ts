@@ -6,10 +6,7 @@ import { monotonicMs } from './monotonic-clock.ts';
 import type { WakeTime } from './wake-time.ts';
 import type { WatchTable } from './watch-table.ts';
 
-/**
- * Writes down when something happened at the sockets of another thread. It looks at them and never touches
- * them: what arrives stays for its reader.
- */
+/** Records events on the sockets of another thread. It only inspects them: data stays for its reader. */
 export class EdgeRecorder {
   readonly #table: WatchTable;
   readonly #info: TcpInfo;
@@ -19,7 +16,7 @@ export class EdgeRecorder {
     this.#info = new TcpInfo(libc);
   }
 
-  /** @param wake when it happened; `atMs` is of the monotonic clock. @param nowMs the time now, by the same clock. */
+  /** @param wake time of the event; `atMs` is monotonic. @param nowMs the current time of the same clock. */
   record(
     {
       events,
@@ -33,13 +30,13 @@ export class EdgeRecorder {
     if (!table.isCurrent(row, generation)) return;
     const isAnswer = (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) !== 0 && table.addAnswer(row, wake.atMs);
     const readFromMs = monotonicMs();
-    // What has been read meanwhile does not show as EPOLLIN any more, but in what has come in all.
+    // Data read meanwhile no longer raises EPOLLIN, but is included in the received total.
     if (!this.#info.read(table.descriptorOf(row))) return;
-    // The socket may have been closed meanwhile, and its number be another's.
+    // The socket may have been closed meanwhile, and its descriptor reused.
     if (!table.isCurrent(row, generation)) return;
     const { receivedBytes, sinceDataSentMs, sinceDataReceivedMs, stepMs } = this.#info;
     const earlierMs = nowMs - wake.atMs;
-    // What woke the thread was the connection, or of more than one burst the beginning: the rest may have come until now.
+    // The thread was woken by the connect, or by the first of several bursts: the rest may have arrived until now.
     const isOneBurst = !isAnswer && receivedBytes - table.receivedBytes(row) <= burstBytes;
     const stamp = isOneBurst ? wake : { atMs: nowMs, doubtMs: wake.doubtMs + earlierMs };
     const age = { sinceMs: sinceDataReceivedMs, stepMs };

@@ -18,22 +18,22 @@ import { type WakeTime, wakeTime } from './wake-time.ts';
 import { rowCount, WatchTable } from './watch-table.ts';
 
 /**
- * After so little work the reading of the wait before still holds. Should the thread have been interrupted in it after all,
- * it has had one turn more, and is taken for one that does not know when it was woken.
+ * After so little work, the run delay read after the last wait is still valid. If the thread was interrupted after all,
+ * it counts one more turn and is treated as not knowing when it was woken.
  */
 const shortWorkMs = 0.1;
 
-/** How long the thread stays up when nothing is left to do: waking it costs more than a few empty rounds. */
+/** How long the thread keeps waiting without work: waking it costs more than a few empty rounds. */
 const lingerMs = 1000;
 
 /**
- * What the kernel's thread does: it waits for the kernel, for everything that must know when something happened,
- * and notes the time before anything else. It does nothing that takes long.
+ * The main loop of the kernel thread: it waits at the kernel for everything that needs exact timestamps, and reads the
+ * clock before anything else. It does no long-running work.
  *
- * SLEEPING: nothing to wait for; the thread is in its event loop, as any thread, and a message wakes it. →
- * WAITING when a message comes: the thread blocks at its epoll descriptor (wake-up, ICMP sockets, watched
- * sockets of the other thread) and takes messages itself. → SLEEPING when no ping is open and no socket was
- * watched for a second. → ENDED by the message `end`, from both.
+ * SLEEPING: nothing to wait for; the thread is in its event loop, like any thread, and a message wakes it. → WAITING
+ * when a message arrives: the thread blocks at its epoll descriptor (wake-up, ICMP sockets, watched sockets of the
+ * other thread) and reads messages itself. → SLEEPING when no ping is open and no socket was watched for a second. →
+ * ENDED by the message `end`, from both.
  */
 export class KernelLoop {
   readonly #libc: Libc;
@@ -44,9 +44,9 @@ export class KernelLoop {
   readonly #engine: EchoEngine;
   readonly #counter = Buffer.alloc(8);
   readonly #runDelay = openRunDelay();
-  /** What the thread had waited for a processor when it returned from its last wait, and when that was. */
+  /** The run delay when the thread returned from its last wait, and the time of that. */
   #returned: { readonly atMs: number; readonly delay: RunDelay | undefined } = { atMs: 0, delay: undefined };
-  /** When the thread saw last that nothing more was there. */
+  /** When the thread last found that no event was pending. */
   #lookedAtMs = monotonicMs();
   #isEnded = false;
 
@@ -68,9 +68,9 @@ export class KernelLoop {
   }
 
   /**
-   * Does what a message says and everything that follows from it; returns when there is nothing to wait for.
+   * Handles a message and everything that follows from it; returns when there is nothing left to wait for.
    *
-   * @param nextMessage the next message that has arrived meanwhile, or undefined.
+   * @param nextMessage returns the next queued message, or undefined.
    */
   serve(message: ToKernelThread, nextMessage: () => ToKernelThread | undefined): void {
     this.#table.setAwake(true);
@@ -88,7 +88,7 @@ export class KernelLoop {
     }
   }
 
-  /** False when somebody has begun to watch in this very moment. */
+  /** Returns false if the other thread has just begun to watch a socket. */
   #sleep(): boolean {
     this.#table.setAwake(false);
     if (!this.#table.isAnyWatched) return true;
@@ -106,7 +106,7 @@ export class KernelLoop {
     }
   }
 
-  /** Returns whether there may be messages: who posts one wakes the thread after that. */
+  /** Returns whether messages may be queued: a sender posts first and wakes the thread afterwards. */
   #wait(timeoutMs: number): boolean {
     const { atMs: lastReturnMs, delay: lastDelay } = this.#returned;
     const isFresh = lastDelay && monotonicMs() - lastReturnMs <= shortWorkMs;
@@ -115,7 +115,7 @@ export class KernelLoop {
     this.#table.recordWait(askedAtMs);
     const count = this.#waiter.wait(timeoutMs);
     const atMs = monotonicMs();
-    // A wait that was stopped ends without news; what has arrived comes with the next one.
+    // A wait during a standstill ends without events; the next wait returns those that arrived meanwhile.
     if (atMs - askedAtMs > timeoutMs + stoodStillMs) this.#table.recordStandstill(atMs);
     const after = this.#runDelay?.();
     this.#returned = { atMs, delay: after };
@@ -123,7 +123,7 @@ export class KernelLoop {
     const woken: WakeTime = before && after ? wakeTime({ ...wait, before, after }) : { atMs, doubtMs: 0 };
     this.#lookedAtMs = atMs - woken.doubtMs;
     if (count === 0) return false;
-    // What else there is came after that, until now.
+    // The remaining events happened later, at any time until now.
     const later = { atMs, doubtMs: Math.max(woken.doubtMs, atMs - woken.atMs) };
     const own: number[] = [];
     for (let position = 0; position < count; position += 1) {

@@ -10,25 +10,25 @@ import { WatchTable } from './watch-table.ts';
 
 const entry = new URL(`./kernel-worker${extname(import.meta.url)}`, import.meta.url);
 
-/** Callbacks of a thread. */
+/** Callbacks of the kernel thread. */
 export interface KernelThreadListener {
-  /** Everything the thread says. */
+  /** Receives every message of the thread. */
   onMessage?(message: FromKernelThread): void;
-  /** The thread has ended, whatever the reason. Called once. */
+  /** The thread has ended, for whatever reason. Called once. */
   onEnd?(cause: Error | undefined): void;
 }
 
-/** The one of this thread, while somebody uses it. */
+/** The kernel thread of this thread, while it has users. */
 let current: KernelThread | undefined;
 
 /**
- * The thread that waits for the kernel (see kernel-loop.ts), as the thread that uses it sees it. There is one
- * for each thread that probes, for all its probes; it ends when nobody uses it any more. It keeps the process
- * alive only while somebody holds it (`hold`). Once ended it is never used again; the next user gets another.
+ * The thread that waits for the kernel (see kernel-loop.ts), as seen by the thread that uses it. Each probing thread
+ * has one, shared by all its probes; it ends with its last user. It keeps the process alive only while it is held
+ * (`hold`). Once ended it is never used again; the next user gets a new one.
  */
 export class KernelThread {
   readonly table = new WatchTable();
-  /** Rejects with SysUnavailable when the thread can do nothing here. */
+  /** Rejects with SysUnavailable if the thread cannot work on this host. */
   readonly ready: Promise<void>;
   readonly #worker: Worker;
   readonly #wakeUp: WakeUp;
@@ -42,9 +42,9 @@ export class KernelThread {
   #lastError: Error | undefined;
 
   /**
-   * The thread of this thread; started when there is none. `release` it when it is of no use any more.
+   * Returns the kernel thread of this thread, and starts it if necessary. Call `release` when done.
    *
-   * @throws SysError when the kernel has no descriptors left.
+   * @throws SysError if the kernel has no descriptors left.
    */
   static use(libc: Libc, listener: KernelThreadListener = {}): KernelThread {
     if (!current || current.#isEnded) current = new KernelThread(libc);
@@ -74,7 +74,7 @@ export class KernelThread {
     });
     const ready = Promise.withResolvers<void>();
     this.ready = ready.promise;
-    // Callers that wait for it get the error; it is no fault that nobody waits.
+    // Callers that await it get the error; without one, it must not be reported as unhandled.
     this.ready.catch(() => undefined);
     this.hold();
     ready.promise.finally(() => this.letGo()).catch(() => undefined);
@@ -104,12 +104,12 @@ export class KernelThread {
     return this.#isEnded;
   }
 
-  /** False while it starts, and once it has ended. */
+  /** False while the thread starts, and after it has ended. */
   get isUp(): boolean {
     return this.#isReady && !this.#isEnded;
   }
 
-  /** The epoll descriptor of the thread, to add sockets to. */
+  /** The thread's epoll descriptor, to which sockets are added. */
   get epollDescriptor(): number {
     return this.#epoll.descriptor;
   }
@@ -120,7 +120,7 @@ export class KernelThread {
     this.#wakeUp.wake();
   }
 
-  /** Keeps the process alive until `letGo` was called as often. */
+  /** Keeps the process alive until `letGo` has been called as often as `hold`. */
   hold(): void {
     this.#holdCount += 1;
     if (this.#holdCount === 1 && !this.#isEnded) this.#worker?.ref();
@@ -131,13 +131,13 @@ export class KernelThread {
     if (this.#holdCount === 0 && !this.#isEnded) this.#worker.unref();
   }
 
-  /** To be called once for each `use`. The last one ends the thread and waits until it is gone. */
+  /** Call once for each `use`. The last call ends the thread and waits for its exit. */
   async release(listener?: KernelThreadListener): Promise<void> {
     if (listener) this.#listeners.delete(listener);
     this.#userCount -= 1;
     if (this.#userCount > 0 || this.#isEnded) return;
     if (current === this) current = undefined;
-    // The process stays alive while it waits for the end.
+    // Keeps the process alive until the thread has exited.
     this.hold();
     this.post({ type: 'end' });
     await this.#exit.promise;

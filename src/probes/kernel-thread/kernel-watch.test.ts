@@ -4,7 +4,7 @@ import { KernelWatch, type WatchRow } from './kernel-watch.ts';
 import { MonotonicOffset, monotonicMs } from './monotonic-clock.ts';
 import type { Edge } from './watch-table.ts';
 
-/** A watch of a connection whose arrivals are noted only while they are waited for. */
+/** A watch of a connection whose arrivals are recorded only while the watch waits for them. */
 function lateWatch(note: (nowMs: number) => Edge | undefined): KernelWatch {
   const edges: Edge[] = [];
   return new KernelWatch({
@@ -29,7 +29,7 @@ function lateWatch(note: (nowMs: number) => Edge | undefined): KernelWatch {
   });
 }
 
-/** A watch of a connection of which nobody noted anything but the kernel itself. */
+/** A watch of a connection without recorded arrivals; only the kernel itself has information. */
 function unnotedWatch(known: Partial<TcpInfo>, startedMs: number, edges: readonly Edge[] = []): KernelWatch {
   const row = {
     edges: () => edges,
@@ -93,7 +93,7 @@ it.each<[string, (nowMs: number) => Edge | undefined]>([
   const eventMs = performance.now();
   const firstMs = watch.arrivalAfter(0, 700, eventMs);
   expect(firstMs).toBeLessThanOrEqual(eventMs);
-  // The answer to the first question was waited for.
+  // The first call waited and settled the answer.
   expect(watch.arrivalOf(700, performance.now())).toBe(firstMs);
 });
 
@@ -120,7 +120,7 @@ it('an arrival that is noted while it is looked for is not waited for', () => {
     offset: new MonotonicOffset(),
   });
   watch.arrivalOf(700, performance.now());
-  // One more than none has come: such a wait ends at once.
+  // Called with the edge count before the search: such a wait ends immediately.
   expect(waitedFrom).toEqual([0]);
   expect(watch.doubtMs).toBe(0);
 });
@@ -148,7 +148,7 @@ it('a handshake is timed from what was sent before its answer, not from the begi
   edges.push({ atMs: answeredMs, receivedBytes: 700, sinceSentMs: 0, doubtMs: 0 });
   const tlsMs = watch.exchangeMs({ atMs: sentMs, earliestMs: beforeMs + 0.4 }, 700, eventMs);
   expect(tlsMs).toBeGreaterThan(0);
-  // The kernel's ticks leave 8 ms, and what passed while it was asked; the write began 25 s before that.
+  // The kernel's ticks leave 8 ms, plus the time of the query; the write began 25 s before that.
   expect(tlsMs).toBeLessThan(20_000);
   expect(watch.doubtMs).toBeLessThan(20_000);
 });

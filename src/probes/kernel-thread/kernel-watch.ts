@@ -14,46 +14,46 @@ import type { SentMoment, SocketWatch } from './socket-watch.ts';
 import type { WakeTime } from './wake-time.ts';
 import type { Edge } from './watch-table.ts';
 
-/** What Node keeps of a socket's descriptor. */
+/** Node's internal handle of a socket. */
 export interface NativeHandle {
   readonly fd?: number;
-  /** Bytes that wait for being sent. */
+  /** Bytes waiting to be sent. */
   readonly writeQueueSize?: number;
 }
 
-/** Where the kernel's thread writes about one socket. */
+/** The row in which the kernel thread records the events of one socket. */
 export interface WatchRow {
   answeredAtMs(): number | undefined;
   edges(): readonly Edge[];
-  /** How many have come in all. */
+  /** Total number of arrivals. */
   edgeCount(): number;
-  /** Waits until there are more than that many of them. */
+  /** Waits until there are more arrivals than that. */
   awaitEdge(knownCount: number, timeoutMs: number): void;
-  /** When the thread stood still last, until when; 0 when it never did. */
+  /** When the thread's last standstill ended; 0 without one. */
   standstillEndedAtMs(): number;
-  /** When the thread began to wait last. */
+  /** When the thread's last wait began. */
   waitBeganAtMs(): number;
-  /** Whether the thread can write there now. */
+  /** Whether the thread can record events now. */
   isUp(): boolean;
   release(): void;
 }
 
 /**
- * "Time since data was sent" moves in steps of up to 10 ms (HZ=100). What looks like a pause of this side of
- * less than two steps may be none.
+ * "Time since data was sent" moves in steps of up to 10 ms (HZ=100). An apparent pause of this side of less than two
+ * steps may be a rounding error.
  */
 const shortestPauseMs = 20;
 
-/** A write returns that much later than it has sent its data, at most, when nothing comes in between. */
+/** Maximum delay between the send and the return of an uninterrupted write. */
 const longestReturnMs = 0.5;
 
-/** How long an event waits for the note about its arrival: as long as busy processes keep a processor, as a rule. */
+/** How long an event waits for the record of its arrival: usually as long as busy processes keep a processor. */
 const longestNoteMs = 25;
 
 /**
- * What the kernel's thread saw of a connection. It notes with each arrival how many bytes have come in all,
- * and the stream tells how many had been read in an event: together they say which arrival the event is
- * about. An arrival the thread has not noted by then, because it was late itself, is as late as the event.
+ * A connection as recorded by the kernel thread. With each arrival the thread records the total of received bytes, and
+ * the stream knows how many of them it had read in an event: together they identify the arrival of the event. If the
+ * thread itself was late and has not recorded an arrival by then, the arrival counts as late as the event.
  */
 export class KernelWatch implements SocketWatch {
   readonly #startedMs: number;
@@ -61,23 +61,23 @@ export class KernelWatch implements SocketWatch {
   readonly #row: WatchRow;
   readonly #info: TcpInfo;
   readonly #offset: MonotonicOffset;
-  /** Of the arrivals that times were made of, by what had come with them. */
+  /** Error bounds of the arrivals used for times, by received bytes. */
   readonly #doubts = new Map<number, number>();
-  /** Of arrivals that the thread has not noted, by what had come with them. */
+  /** Times of arrivals that the thread has not recorded, by received bytes. */
   readonly #unnotedTimes = new Map<number, WakeTime>();
   #isReleased = false;
   #isLost = false;
-  /** When the most bytes that were asked about had been read; questions about them may come later. */
+  /** The highest byte count queried, and when it had been read; more queries about it may follow. */
   #read = { bytes: 0, atMs: 0 };
-  /** By how much the moments of sending may be off. */
+  /** Error bound of the send times. */
   #sendDoubtMs = 0;
-  /** By how much the moment from which the peer could speak may be off, where that was asked for. */
+  /** Error bound of the time from which the peer could send, if it was queried. */
   #readyDoubtMs = 0;
   /** When the last write sent its data. */
   #write: WriteMoment | undefined;
   /** When the last write began. */
   #wroteMs = Number.NEGATIVE_INFINITY;
-  /** How long the thread did not note what had arrived, at least. */
+  /** Minimum total time in which arrivals went unrecorded. */
   #unknownMs = 0;
 
   constructor(options: {
@@ -107,8 +107,7 @@ export class KernelWatch implements SocketWatch {
   }
 
   connectMs(eventMs: number): number {
-    // The round trip of the SYN is exact, but there is none when a SYN was sent again: then the loss counts
-    // too.
+    // The round trip time of the SYN is exact, but not available after a retransmission: then the loss counts, too.
     if (this.#info.read(this.#descriptor)) {
       const { rttMs, retransmissionCount } = this.#info;
       if (retransmissionCount === 0 && rttMs > 0) return Math.min(rttMs, eventMs - this.#startedMs);
@@ -126,8 +125,8 @@ export class KernelWatch implements SocketWatch {
     if (!this.#info.read(this.#descriptor)) return notedMs;
     const { rttMs, retransmissionCount } = this.#info;
     if (retransmissionCount > 0 || rttMs <= 0) return notedMs;
-    // Not before the SYN and its way there and back. Either the thread that noted it was late, or this one was after it
-    // had read the clock for the start; the stamps do not tell which.
+    // No earlier than the round trip of the SYN. Either the recording thread was late, or this one was interrupted
+    // after it had read the clock for the start; the timestamps cannot tell which.
     const earliestMs = this.#startedMs + rttMs;
     this.#readyDoubtMs = Math.max(0, notedMs - earliestMs);
     return notedMs;
@@ -150,7 +149,7 @@ export class KernelWatch implements SocketWatch {
   }
 
   arrivalAfter(knownBytes: number, receivedBytes: number, askedMs: number): number {
-    // What came is known no better than by the read that brought it.
+    // The arrival is known only as precisely as the read that delivered it.
     if (knownBytes >= receivedBytes) return this.arrivalOf(receivedBytes, askedMs);
     const eventMs = this.#readAt(receivedBytes, askedMs);
     const edge = this.#edgeWith((one) => one.receivedBytes > knownBytes, { receivedBytes, eventMs });
@@ -166,8 +165,8 @@ export class KernelWatch implements SocketWatch {
     this.#unknownMs += endMs - stampedMs;
     const sentMs = this.#sentBefore(endMs, sent, this.#doubts.get(edge?.receivedBytes ?? receivedBytes));
     if (!edge) return endMs - sentMs;
-    // In TLS 1.2, and after a HelloRetryRequest, this side has to answer a flight before it gets the next
-    // one. Whatever arrived before that answer waited for this side from then on.
+    // In TLS 1.2, and after a HelloRetryRequest, the client must answer a flight before it gets the next one. Data that
+    // arrived before that answer had to wait for the client.
     const answeredMs = edge.atMs - edge.sinceSentMs;
     const edgesBefore = this.#edges().filter((one) => one.receivedBytes < edge.receivedBytes);
     const waiting = edgesBefore.findLast(({ atMs }) => atMs < answeredMs);
@@ -190,16 +189,16 @@ export class KernelWatch implements SocketWatch {
   }
 
   /**
-   * The first arrival of that kind. On a busy host the reader may run before the thread that notes it, though both
-   * were woken at once: the thread knows when that was.
+   * Finds the first arrival that matches. On a busy host the reader may run before the recording thread, even if both
+   * were woken at once; the thread still knows the time.
    */
   #edgeWith(
     isWanted: (edge: Edge) => boolean,
     { receivedBytes, eventMs }: { readonly receivedBytes: number; readonly eventMs: number },
   ): Edge | undefined {
-    // What was answered without a note stays so, though the note came later.
+    // An answer given without a record is kept, even if the record arrives later.
     if (this.#unnotedTimes.has(receivedBytes)) return undefined;
-    // Counted before they are looked at: what is noted in between must not be waited for.
+    // Counted before the search, so that an arrival recorded in between ends the wait.
     let count = this.#row.edgeCount();
     let edge = this.#edges().find(isWanted);
     const untilMs = performance.now() + longestNoteMs;
@@ -215,22 +214,22 @@ export class KernelWatch implements SocketWatch {
   }
 
   /**
-   * When that many bytes had been read, of which something is asked now: the answer to an earlier question about them may
-   * have been waited for, and they did not arrive meanwhile.
+   * Returns when that many bytes had been read: an earlier query about them may have waited for its answer, and that
+   * wait must not count.
    */
   #readAt(receivedBytes: number, askedMs: number): number {
     if (receivedBytes > this.#read.bytes) this.#read = { bytes: receivedBytes, atMs: askedMs };
     return receivedBytes === this.#read.bytes ? this.#read.atMs : askedMs;
   }
 
-  /** What is read has arrived: that the thread may have noted it later is no doubt. */
+  /** Data that was read has arrived: a later record does not add to the error bound. */
   #recordDoubt({ receivedBytes, atMs, doubtMs }: Edge, eventMs: number): void {
     if (this.#doubts.has(receivedBytes)) return;
     const afterEventMs = Math.max(0, atMs - this.#toKernel(eventMs));
     this.#doubts.set(receivedBytes, Math.max(0, doubtMs - afterEventMs));
   }
 
-  /** What has arrived so far. */
+  /** The arrivals of this connection so far. */
   #edges(): readonly Edge[] {
     const earliestMs = this.#toKernel(this.#startedMs);
     return this.#row.edges().filter(({ atMs }) => atMs >= earliestMs);
@@ -244,15 +243,15 @@ export class KernelWatch implements SocketWatch {
     return this.#likely({ atMs: this.#offset.toPerformanceMs(atMs), doubtMs }, eventMs);
   }
 
-  /** An arrival that may have been later than its stamp came after what was written before. */
+  /** An arrival that may be later than its timestamp is placed after the preceding write. */
   #likely({ atMs, doubtMs }: WakeTime, eventMs: number): number {
     const answerMs = Math.min(this.#wroteMs + quickestAnswerMs, atMs + doubtMs);
     return Math.min(eventMs, Math.max(this.#startedMs, atMs, answerMs));
   }
 
   /**
-   * When the question was sent to an answer that came then, give or take what is in doubt of that. No answer comes before its
-   * question: then the sender was interrupted once it had sent, and saw the time too late.
+   * Returns when the request was sent whose response arrived then, within its error bound. A response cannot precede
+   * its request: in that case the sender was interrupted after sending and read the clock too late.
    */
   #sentBefore(answeredMs: number, { atMs, earliestMs }: SentMoment, doubtMs = 0): number {
     const write = this.#write ?? { atMs, earliestMs, doubtMs: 0 };
@@ -269,14 +268,14 @@ export class KernelWatch implements SocketWatch {
     return spanOf(age, askedMs, performance.now());
   }
 
-  /** Whether the peer has confirmed all data, and sooner than it could have if they had been sent at that moment. */
+  /** Returns whether the peer has confirmed all data, sooner than possible if it had been sent at that time. */
   #isConfirmedBefore(sentMs: number): boolean {
     if (!this.#info.read(this.#descriptor)) return false;
     const { unconfirmedCount, quickestRttMs } = this.#info;
     return unconfirmedCount === 0 && quickestRttMs > performance.now() - sentMs + longestReturnMs;
   }
 
-  /** When what was read in that event had come, of which the thread has not noted the arrival: the kernel counts it in ticks. */
+  /** Estimates an arrival that the thread has not recorded, from the kernel's own count in ticks. */
   #unnoted(receivedBytes: number, eventMs: number): number {
     const known = this.#unnotedTimes.get(receivedBytes) ?? this.#agedTime(receivedBytes, eventMs);
     this.#unnotedTimes.set(receivedBytes, known);
@@ -285,7 +284,7 @@ export class KernelWatch implements SocketWatch {
     return this.#likely(known, eventMs);
   }
 
-  /** Nobody knows for how long what was read in that event had been there. */
+  /** Returns the time of the event, because the real arrival of the data read in it is unknown. */
   #unknown(eventMs: number): number {
     this.#unknownMs += eventMs - this.#startedMs;
     return this.#asLateAs(eventMs);
@@ -294,15 +293,15 @@ export class KernelWatch implements SocketWatch {
   #agedTime(receivedBytes: number, eventMs: number): WakeTime {
     const askedMs = performance.now();
     const stamp = { atMs: eventMs, doubtMs: eventMs - this.#startedMs };
-    // The kernel knows of what came last only.
+    // The kernel only knows the time of the last arrival.
     if (!this.#info.read(this.#descriptor) || this.#info.receivedBytes !== receivedBytes) return stamp;
     const age = { sinceMs: this.#info.sinceDataReceivedMs, stepMs: this.#info.stepMs };
     return agreedTime(stamp, spanOf(age, askedMs, performance.now()));
   }
 
   /**
-   * The thread has not noted it: it is late by less than anybody minds, or it is gone, or the process goes on
-   * after a standstill and the thread has not even noted that.
+   * Returns the time of the event, because the thread has not recorded the arrival: either it is negligibly late, or it
+   * has ended, or the process resumes after a standstill that the thread has not recorded yet.
    */
   #asLateAs(eventMs: number): number {
     const waitedMs = this.#toKernel(eventMs) - this.#row.waitBeganAtMs();

@@ -1,4 +1,4 @@
-/** Entry of the thread that waits for the kernel. */
+/** Entry point of the kernel thread. */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { type Libc, loadLibc, SysUnavailable } from '../sys/libc.ts';
 import { runPromptly } from '../sys/scheduling.ts';
@@ -13,8 +13,8 @@ void begin();
 async function begin(): Promise<void> {
   const libc = await loaded();
   if (!libc) return;
-  // Whatever the host is busy with, a stamp is taken when it happens. Where that is not granted, it is taken
-  // in turn.
+  // Requests prompt scheduling, so that timestamps are taken in time on a busy host. If that is refused, the thread
+  // waits its turn.
   runPromptly(libc);
   const loop = new KernelLoop(libc, workerData as KernelThreadStart, send);
   const nextMessage = () => receiveMessageOnPort(port)?.message as ToKernelThread | undefined;

@@ -1,10 +1,10 @@
 import type { FromEngine, ToEngine } from './echo/messages.ts';
 
-/** What the kernel's thread is started with. */
+/** Start parameters of the kernel thread. */
 export interface KernelThreadStart {
   /** The epoll descriptor it waits at; the other thread adds its own sockets to it. */
   readonly epollDescriptor: number;
-  /** An eventfd that is written to after each message, because the thread may be blocking. */
+  /** An eventfd to write after each message, because the thread may be blocking. */
   readonly wakeUpDescriptor: number;
   /** Memory of the WatchTable. */
   readonly table: SharedArrayBuffer;
@@ -12,7 +12,7 @@ export interface KernelThreadStart {
 
 export type ToKernelThread =
   | ToEngine
-  /** There are sockets to watch: nothing is said of them, they are in the table. */
+  /** There are sockets to watch; the table lists them. */
   | { readonly type: 'watch' }
   /** Ends the thread. */
   | { readonly type: 'end' };
@@ -23,18 +23,14 @@ export type FromKernelThread =
   | { readonly type: 'unavailable'; readonly reason: string }
   | FromEngine;
 
-/** Indices of epoll events that are no rows of the table. */
+/** Indices of epoll events that are not rows of the table. */
 export const wakeUpIndex = 0xffff_ff00;
 export const echoIndex = { 4: 0xffff_ff04, 6: 0xffff_ff06 } as const;
 
-/**
- * How long the kernel's thread waits at most. No longer, because a thread that blocks in a system call cannot
- * be ended.
- */
+/** Maximum wait of the kernel thread: a thread that blocks in a system call cannot be terminated. */
 export const maxWaitMs = 100;
 /**
- * A wait that ends this much later than it may was not the kernel's: the whole process stood still (SIGSTOP,
- * a suspended machine) or the thread got no time. The stamps of what arrived meanwhile are no better than
- * events then.
+ * If a wait ends this much later than its timeout, the whole process was stopped (SIGSTOP, a suspended machine) or the
+ * thread was starved. Timestamps of arrivals in that time are then no better than events.
  */
 export const stoodStillMs = 250;

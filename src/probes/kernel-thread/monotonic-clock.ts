@@ -7,9 +7,9 @@ export function monotonicMs(): number {
 }
 
 /**
- * Turns times of the monotonic clock into those of this thread's `performance.now()`, which counts from the
- * start of the thread. Both run on the same clock, so the difference stays as it is; it is measured again now
- * and then anyway, because everything depends on it.
+ * Converts times of the monotonic clock to this thread's `performance.now()`, which counts from the start of the
+ * thread. Both use the same clock, so the offset is constant; it is still measured again now and then, because
+ * everything depends on it.
  */
 export class MonotonicOffset {
   #offsetMs = 0;
@@ -19,7 +19,7 @@ export class MonotonicOffset {
     return atMs - this.#offsetMs;
   }
 
-  /** Measures the difference if that was long ago. */
+  /** Measures the offset if the last measurement is too old. */
   check(): void {
     const nowMs = performance.now();
     if (nowMs - this.#checkedAtMs < recheckIntervalMs) return;
@@ -29,7 +29,7 @@ export class MonotonicOffset {
       const beforeMs = performance.now();
       const atMs = monotonicMs();
       const afterMs = performance.now();
-      // The less time passes between the two, the less the one in between can be off.
+      // The shorter the interval between the two readings, the smaller the error of the one in between.
       if (afterMs - beforeMs >= shortestMs) continue;
       shortestMs = afterMs - beforeMs;
       this.#offsetMs = atMs - (beforeMs + afterMs) / 2;

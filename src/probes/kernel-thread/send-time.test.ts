@@ -34,7 +34,7 @@ it('is the beginning of a write that was interrupted, and not its end', () => {
     atMs: 10.1,
     doubtMs: 4.9,
   });
-  // What the kernel knows of the time before says nothing.
+  // The kernel's span lies before the write and is ignored.
   expect(writeMoment({ beforeMs: 10, afterMs: 15, usualMs }, between(5, 15)).atMs).toBe(10.1);
 });
 
@@ -47,7 +47,7 @@ it('is not before what the kernel knows, for a thread that was interrupted befor
 it('is before or after the one interruption, as the kernel says', () => {
   const once = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: () => ({ waitedMs: 8, turnCount: 1 }) };
   expect(writeMoment(once, between(6.25, 14.25))).toMatchObject({ atMs: 10.25, doubtMs: 0 });
-  // A near peer confirms at once what was sent at the end.
+  // A nearby peer confirms at once what was sent at the end.
   expect(writeMoment(once, { ...between(14.25, 18.25), isConfirmed: () => true })).toMatchObject({
     atMs: 18.25,
     doubtMs: 0,
@@ -86,7 +86,7 @@ describe('once its answer has come', () => {
   });
 
   it('is before the answer, and known better by that', () => {
-    // Three interruptions: the middle of what the kernel leaves is later than the answer.
+    // Three interruptions: the middle of the kernel's span is later than the response.
     const spread = momentBefore({ atMs: 20.5, doubtMs: 4, earliestMs: 16.5 }, 18.25);
     expect(spread).toMatchObject({ atMs: expect.closeTo(17.325), doubtMs: expect.closeTo(0.825) });
     const early = momentBefore({ atMs: 10.1, doubtMs: 8, earliestMs: 10.1 }, 12.1);

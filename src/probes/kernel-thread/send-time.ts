@@ -1,69 +1,68 @@
 import type { TimeSpan } from './arrival-time.ts';
 
-/** How much longer than usual a write may take before something must have come in between. */
+/** A write that exceeds its usual duration by more than this was interrupted. */
 const toleranceMs = 0.5;
 
-/** What a small write takes when nothing comes in between. */
+/** Duration of an uninterrupted small write. */
 export const usualWriteMs = 0.1;
 /**
- * What it takes to make a ClientHello and to send it: half a millisecond, but memory is cleaned up there now
- * and then, which comes before the sending.
+ * Time to build and send a ClientHello: half a millisecond, but it occasionally triggers a garbage collection, before
+ * the send.
  */
 export const usualHandshakeStartMs = 4;
-/** What making a ClientHello takes at least. */
+/** Minimum time to build a ClientHello. */
 export const quickestHandshakeStartMs = 0.2;
-/** Nobody answers faster. */
+/** Minimum time between a request and its response. */
 export const quickestAnswerMs = 0.1;
 
-/** How a thread was kept from running during a write. */
+/** Time in which a thread was runnable but not running, during a write. */
 export interface Interruption {
   readonly waitedMs: number;
-  /** How often it had to wait for a processor; after each time it went on. */
+  /** Number of times it had to wait for a processor; it resumed after each. */
   readonly turnCount: number;
 }
 
-/** A write between two looks at the clock. */
+/** A write between two readings of the clock. */
 export interface WriteStamps {
   readonly beforeMs: number;
   readonly afterMs: number;
-  /** What such a write takes when nothing comes in between, if that is more than usual. */
+  /** Duration of such a write when uninterrupted, if longer than the default. */
   readonly usualMs?: number | undefined;
-  /** Only asked where it makes a difference; undefined where nobody knows. */
+  /** Only called if it matters; undefined if unknown. */
   readonly interruption?: (() => Interruption | undefined) | undefined;
 }
 
-/** What the kernel says of the data after a write; only asked where the clock leaves it open. */
+/** The kernel's information about the data after a write; only called if the clock is not conclusive. */
 export interface SentData {
-  /** Between which instants they were sent. */
+  /** The span in which the data was sent. */
   span(): TimeSpan;
-  /** Whether the peer has confirmed all of them, and could not have if they had been sent at the end of the write. */
+  /** Whether the peer has confirmed all data, sooner than possible if it had been sent at the end of the write. */
   isConfirmed(): boolean;
 }
 
-/** When something was sent, as far as its sender can tell. */
+/** When data was sent, as far as the sender can tell. */
 export interface WriteMoment {
-  /** Most likely then. */
+  /** The most likely time. */
   readonly atMs: number;
-  /** By how much it may have been at another time. */
+  /** Error bound of `atMs`. */
   readonly doubtMs: number;
-  /** Not before then, whatever else turns out. */
+  /** Lower bound, whatever later evidence says. */
   readonly earliestMs: number;
 }
 
 /**
- * When something was sent that was written between two instants. Right after the write, as a rule. A write that took
- * much longer was interrupted: by the one who got the data, as a busy kernel lets him run as soon as they are there, or by
- * somebody else before or after the sending. After one interruption there are two moments at which it may have been, and
- * the kernel's count of the time since, or a peer that has confirmed the data too soon for the later one, may leave one of
- * them. Else it was in the span that the kernel leaves, and is taken to have been in its middle. Only a small write of which
- * the kernel knows no better is taken to have sent its data as soon as it does undisturbed: it is seldom interrupted
- * before.
+ * Determines when data written between two instants was sent. Usually right at the end of the write. A much longer
+ * write was interrupted: by the receiver, which a busy kernel may run as soon as the data is there, or by another
+ * process before or after the send. After one interruption there are two candidate times, and the kernel's age of the
+ * send, or a peer that confirmed the data too soon for the later one, may exclude one of them. Otherwise the send was
+ * within the kernel's span, and its middle is used. A small write without better information from the kernel is assumed
+ * to have sent its data as fast as an uninterrupted one: interruptions before the send are rare.
  */
 export function writeMoment(
   { beforeMs, afterMs, usualMs = usualWriteMs, interruption }: WriteStamps,
   data: SentData,
 ): WriteMoment {
-  // Too quick for anything to have come in between that counts.
+  // Too short for a relevant interruption.
   if (afterMs - beforeMs <= toleranceMs) return { atMs: afterMs, doubtMs: 0, earliestMs: beforeMs };
   const mostMs = usualMs + toleranceMs;
   const { waitedMs, turnCount } = interruption?.() ?? { waitedMs: 0, turnCount: 0 };
@@ -88,7 +87,7 @@ export function writeMoment(
   return { atMs, doubtMs: latestMs - atMs, earliestMs };
 }
 
-/** The same moment, once it is known that its answer had come by `answeredMs`. */
+/** Refines a send time, given that the response had arrived by `answeredMs`. */
 export function momentBefore(write: WriteMoment, answeredMs: number): WriteMoment {
   const latestMs = answeredMs - quickestAnswerMs;
   if (latestMs >= write.atMs + write.doubtMs) return write;

@@ -2,64 +2,60 @@ import type { StampClock } from '../sys/kernel-clock.ts';
 import type { WriteStamps } from './send-time.ts';
 
 /**
- * What is known of one TCP connection in addition to the events of its thread. All instants are of
- * `performance.now()`; an answer is never later than the event it is about.
+ * Timing of one TCP connection, in addition to the events of its thread. All instants are of `performance.now()`; a
+ * returned time is never later than its event.
  */
 export interface SocketWatch {
   readonly clock: StampClock;
-  /** By how much the times that were asked for may be off, as far as the kernel knows; 0 where nobody can tell. */
+  /** Error bound of the queried times, as far as the kernel knows; 0 if unknown. */
   readonly doubtMs: number;
-  /** How long the peer took to accept the connection, in milliseconds. To be asked in the event itself. */
+  /** How long the peer took to accept the connection, in milliseconds. Call it within the event itself. */
   connectMs(eventMs: number): number;
-  /** When the peer's refusal came. */
+  /** When the peer's refusal arrived. */
   answeredAt(eventMs: number): number;
-  /** When the peer's consent to connect came: from then on it may speak. @param eventMs of the event of the connection. */
+  /** When the peer accepted the connection: it may send from then on. @param eventMs time of the connect event. */
   readyAt(eventMs: number): number;
-  /** When what has just been written was sent; see writeMoment. */
+  /** When the data just written was sent; see writeMoment. */
   written(stamps: WriteStamps): number;
-  /** When the last of the first `receivedBytes` bytes arrived, which have been read in that event. */
+  /** When the last of the first `receivedBytes` bytes arrived, all of them read in that event. */
   arrivalOf(receivedBytes: number, eventMs: number): number;
-  /**
-   * When the first byte after the first `knownBytes` arrived. `receivedBytes` have been read in that event.
-   */
+  /** When the first byte after the first `knownBytes` arrived. `receivedBytes` were read in that event. */
   arrivalAfter(knownBytes: number, receivedBytes: number, eventMs: number): number;
   /**
-   * How long the peer and the network took for their part of an exchange that ended with the first
-   * `receivedBytes`: like `arrivalOf`, but without the time this side needed to answer in between.
+   * How long the peer and the network took for their part of an exchange that ended with the first `receivedBytes`:
+   * like `arrivalOf`, but without the time that this side needed to respond in between.
    *
-   * @param sent when this side had said its first word.
+   * @param sent when this side had sent its first data.
    */
   exchangeMs(sent: SentMoment, receivedBytes: number, eventMs: number): number;
-  /**
-   * For how long nothing has been sent to the peer, nor come from it, as the kernel saw it; 0 where nobody can tell.
-   */
+  /** How long nothing has been sent to the peer or received from it, according to the kernel; 0 if unknown. */
   silentMs(nowMs: number): number;
-  /** Ends the watching; to be called before the socket is closed. */
+  /** Ends the watch; call it before the socket is closed. */
   release(): void;
 }
 
-/** When something was sent, as far as its sender can tell. */
+/** When data was sent, as far as the sender can tell. */
 export interface SentMoment {
-  /** Most likely then. */
+  /** The most likely time. */
   readonly atMs: number;
-  /** Certainly not before then. */
+  /** Lower bound. */
   readonly earliestMs: number;
 }
 
-/** When the packets of one UDP socket came. */
+/** Timing of the packets of one UDP socket. */
 export interface PacketTimes {
   readonly clock: StampClock;
-  /** By how much the last `elapsedMs` may be off; 0 where nobody can tell. */
+  /** Error bound of the last `elapsedMs`; 0 if unknown. */
   readonly doubtMs: number;
-  /** To be called right before a packet is sent. */
+  /** Call right before sending a packet. */
   beforeSending(): void;
-  /** To be called right after. */
+  /** Call right after sending it. */
   afterSending(): void;
-  /** To be asked in the event of a packet: milliseconds from sending to its arrival. */
+  /** Call in the event of a packet: milliseconds from the send to its arrival. */
   elapsedMs(): number;
 }
 
-/** Takes the events at their word. */
+/** Uses the time of the events themselves. */
 export class EventWatch implements SocketWatch {
   readonly clock = 'event';
   readonly doubtMs = 0;
@@ -102,18 +98,18 @@ export class EventWatch implements SocketWatch {
   }
 
   release(): void {
-    // Nothing was taken.
+    // Nothing to release.
   }
 }
 
-/** Takes the events at their word. */
+/** Uses the time of the events themselves. */
 export class EventPackets implements PacketTimes {
   readonly clock = 'event';
   readonly doubtMs = 0;
   #sentMs = 0;
 
   beforeSending(): void {
-    // Only the time after counts.
+    // Only the time after the send is used.
   }
 
   afterSending(): void {
@@ -125,24 +121,24 @@ export class EventPackets implements PacketTimes {
   }
 }
 
-/** How the times of a probe came about. */
+/** How the times of a probe were measured. */
 export interface ProbeMeasurement {
-  /** The kernel's stamps, or, if only for a part of them, those of events. */
+  /** Kernel timestamps, or events if any part relies on them. */
   readonly clock: StampClock;
-  /** What this process itself needed before, between and after the phases, in milliseconds. */
+  /** Processing time of this process before, between and after the phases, in milliseconds. */
   readonly overheadMs: number;
-  /** How much later than it happened a step was noticed, at most, in milliseconds. */
+  /** Maximum delay between an event and its detection, in milliseconds. */
   readonly lagMs: number;
-  /** By how much the kernel's stamps may be off in all, as far as is known, in milliseconds. */
+  /** Total error bound of the kernel timestamps, as far as known, in milliseconds. */
   readonly doubtMs?: number | undefined;
   /**
-   * For how long a probe that failed had nothing to do but to wait for the other side, as far as the kernel knows, in
-   * milliseconds: what its agent was late for meanwhile made no difference.
+   * How long a failed probe had only been waiting for the peer, as far as the kernel knows, in milliseconds: delays of
+   * the agent in that time made no difference.
    */
   readonly waitedMs?: number | undefined;
 }
 
-/** How the times of several steps in a row came about, with the own time that was left over between them. */
+/** Combines the measurements of consecutive steps, with the processing time left between them. */
 export function joinedMeasurement(
   steps: readonly Omit<ProbeMeasurement, 'overheadMs'>[],
   overheadMs: number,

@@ -16,23 +16,23 @@ import type { Interruption } from './send-time.ts';
 import { EventPackets, EventWatch, type PacketTimes, type SocketWatch } from './socket-watch.ts';
 import { rowCount } from './watch-table.ts';
 
-/** Says when something happened at the sockets of a thread, better than the events of the thread can. */
+/** Timestamps of socket events, more precise than the events of the thread. */
 export interface Timekeeper {
   /**
-   * Watches a TCP socket whose connect has just begun. Whatever stands in the way, there is a watch; it may
-   * then know no more than the events.
+   * Watches a TCP socket whose connect has just begun. It always returns a watch, but in some cases that knows no more
+   * than the events.
    *
-   * @param socket one of Node's, or the descriptor of one that Node does not know.
+   * @param socket a Node socket, or a descriptor that Node does not know.
    * @param startedMs when the connect began, by `performance.now()`.
    */
   watch(socket: Socket | { readonly descriptor: number }, startedMs: number): SocketWatch;
-  /** How this thread was kept from running since it was asked last; undefined where nobody knows. */
+  /** Run delay of this thread since the last call; undefined if unknown. */
   interruption(): Interruption | undefined;
-  /** Prepares a UDP socket for asking when its packets came. */
+  /** Prepares a UDP socket for packet timestamps. */
   packets(socket: UdpSocket): PacketTimes;
 }
 
-/** Knows nothing but the events themselves. */
+/** A timekeeper that only knows the events themselves. */
 export const eventTimekeeper: Timekeeper = {
   watch: (_socket, startedMs) => new EventWatch(startedMs),
   interruption: () => undefined,
@@ -40,14 +40,14 @@ export const eventTimekeeper: Timekeeper = {
 };
 
 /**
- * What a socket is watched for. EPOLLOUT is for more than the answer to the SYN: what was read before the thread looks is no
- * EPOLLIN any more, and the kernel drops an event of which nothing is left.
+ * Events to watch. EPOLLOUT covers more than the response to the SYN: data that was read before the thread looks no
+ * longer raises EPOLLIN, and the kernel drops an event without remaining flags.
  */
 const watchedEvents = (linux.EPOLLIN | linux.EPOLLOUT | linux.EPOLLET) >>> 0;
 
 /**
- * A timekeeper that asks the kernel. While its thread is not there, because it broke, watches know the events
- * only; the next one starts another thread.
+ * A timekeeper that uses the kernel. If its thread has failed, its watches only know the events; the next watch starts
+ * a new thread.
  */
 export class KernelTimekeeper implements Timekeeper {
   readonly #libc: Libc;
@@ -71,7 +71,7 @@ export class KernelTimekeeper implements Timekeeper {
     this.#set = new EpollSet(libc, thread.epollDescriptor);
   }
 
-  /** @throws SysUnavailable or SysError where the kernel cannot be asked. */
+  /** @throws SysUnavailable or SysError if the kernel cannot be queried. */
   static async open(): Promise<KernelTimekeeper> {
     const libc = await loadLibc();
     requireTcpInfo(libc);
@@ -108,7 +108,7 @@ export class KernelTimekeeper implements Timekeeper {
     return descriptor < 0 ? new EventPackets() : this.#packetClock.of(descriptor);
   }
 
-  /** Gives up the thread; it ends when nobody else uses it. */
+  /** Releases the thread; it ends with its last user. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -116,7 +116,7 @@ export class KernelTimekeeper implements Timekeeper {
     await this.#thread.release();
   }
 
-  /** A row in which the thread writes about that socket; undefined when there is none. */
+  /** Allocates a row in which the thread records the events of a socket; undefined if none is free. */
   #row(descriptor: number): WatchRow | undefined {
     if (this.#thread.isEnded) this.#replaceThread();
     const row = this.#freeRows.shift();
@@ -141,7 +141,7 @@ export class KernelTimekeeper implements Timekeeper {
       release: () => {
         table.end(row);
         table.removeWatched();
-        // Rows of a thread that broke went with it.
+        // The rows of a failed thread are gone with it.
         if (thread === this.#thread) this.#freeRows.push(row);
       },
     };
@@ -155,13 +155,13 @@ export class KernelTimekeeper implements Timekeeper {
   }
 }
 
-/** The descriptor of a TCP socket of Node; -1 when it has none. */
+/** Descriptor of a Node TCP socket; -1 if it has no descriptor. */
 function tcpDescriptor(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { readonly _handle?: NativeHandle | null };
   return handle?.fd ?? -1;
 }
 
-/** The descriptor of a UDP socket, which Node has no public word for; -1 when it is not where it was. */
+/** Descriptor of a UDP socket, for which Node has no public API; -1 if Node's internals have changed. */
 function udpDescriptor(socket: UdpSocket): number {
   const symbol = Object.getOwnPropertySymbols(socket).find(
     ({ description }) => description === 'state symbol',
@@ -174,14 +174,12 @@ function udpDescriptor(socket: UdpSocket): number {
 let timekeeper: Timekeeper = eventTimekeeper;
 let opening: Promise<void> | undefined;
 
-/** The timekeeper of this thread: the kernel's once `openTimekeeper` has found that it works here. */
+/** The timekeeper of this thread: the kernel's, once `openTimekeeper` has verified it. */
 export function threadTimekeeper(): Timekeeper {
   return timekeeper;
 }
 
-/**
- * Opens the timekeeper of this thread, once. Where the kernel cannot be asked, times stay those of events.
- */
+/** Opens the timekeeper of this thread, once. If the kernel cannot be queried, times are those of events. */
 export function openTimekeeper(): Promise<void> {
   opening ??= open();
   return opening;
@@ -195,7 +193,7 @@ async function open(): Promise<void> {
   }
 }
 
-/** @throws SysUnavailable where the kernel does not report enough of a TCP connection. */
+/** @throws SysUnavailable if the kernel reports too little about a TCP connection. */
 function requireTcpInfo(libc: Libc): void {
   const descriptor = libc.socket(linux.AF_INET, linux.SOCK_STREAM | linux.SOCK_CLOEXEC, 0);
   const isReported = descriptor >= 0 && new TcpInfo(libc).read(descriptor);
@@ -204,8 +202,8 @@ function requireTcpInfo(libc: Libc): void {
 }
 
 /**
- * Nobody sends to this socket. The kernel stamps packets while any socket wants that, and switching it on and
- * off with each query would leave the first packets without.
+ * An unused socket. The kernel timestamps packets while any socket requests it, and toggling that for each query would
+ * leave the first packets without timestamps.
  */
 function openStampingSocket(libc: Libc): number {
   const opened = libc.socket(linux.AF_INET, linux.SOCK_DGRAM | linux.SOCK_CLOEXEC, 0);

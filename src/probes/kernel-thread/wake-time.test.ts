@@ -33,7 +33,7 @@ it.each([
     'was interrupted before the wait began',
     { ...asked, askedAtMs: 17, returnedAtMs: 18, after: after(8, 1) },
   ],
-  // What it was kept from running between two waits, neither of them counts.
+  // An interruption between two waits is attributed to neither of them.
   [
     'was interrupted after the wait before',
     { ...asked, askedAtMs: 18, returnedAtMs: 18, after: after(0, 0) },

@@ -1,34 +1,34 @@
 import type { RunDelay } from '../sys/run-delay.ts';
 
-/** When something happened that a thread waited for, as far as the thread can tell. */
+/** When an awaited event happened, as far as the thread can tell. */
 export interface WakeTime {
-  /** Most likely then, in milliseconds of the monotonic clock. */
+  /** The most likely time, in milliseconds of the monotonic clock. */
   readonly atMs: number;
-  /** By how much it may have been at another time. */
+  /** Error bound of `atMs`. */
   readonly doubtMs: number;
 }
 
-/** A wait between two readings of what the thread was kept from running. */
+/** A wait between two readings of the thread's run delay. */
 export interface Wait {
-  /** When the thread saw last that nothing was there. */
+  /** When the thread last found that no event was pending. */
   readonly lookedAtMs: number;
   readonly askedAtMs: number;
-  /** After how long it ended in any case. */
+  /** Timeout of the wait. */
   readonly timeoutMs: number;
   readonly returnedAtMs: number;
   readonly before: RunDelay;
   readonly after: RunDelay;
 }
 
-/** Less than that is no sleep. */
+/** A shorter wait does not count as sleep. */
 const shortestSleepMs = 0.1;
 
 /**
- * When the thread was woken. On a busy host it runs some milliseconds after that, and the kernel counts them: a thread that
- * slept, and was given a processor once since, was woken that much before it returned. One that was interrupted besides
- * knows only that it was not earlier than that. So does one that slept for as long as it may: the end of its time woke it,
- * and what it finds came while it had no processor. A thread that did not sleep found what had come since it looked last,
- * be it while it was at work or while it had no processor in between.
+ * Determines when the thread was woken. On a busy host it runs some milliseconds later, and the kernel counts that
+ * delay: a thread that slept and then waited for a processor once was woken that long before it returned. If it was
+ * interrupted as well, that is only a lower bound. The same applies if it slept for its full timeout: the timeout woke
+ * it, and the events arrived while it had no processor. A thread that did not sleep finds events from the time since it
+ * last looked, whether it was working or waiting for a processor.
  */
 export function wakeTime({ lookedAtMs, askedAtMs, timeoutMs, returnedAtMs, before, after }: Wait): WakeTime {
   const lateMs = Math.max(0, after.waitedMs - before.waitedMs);

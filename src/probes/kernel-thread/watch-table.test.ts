@@ -48,7 +48,7 @@ describe('the rows of watched sockets', () => {
     rows.begin(3, 9);
     const knownCount = rows.edgeCount(3);
     rows.addEdge(3, edge(1));
-    // Were it waited for, the test would not end in time.
+    // If it waited, the test would time out.
     rows.awaitEdge(3, knownCount, 600_000);
     expect(rows.edgeCount(3)).toBe(1);
   });

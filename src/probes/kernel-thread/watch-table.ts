@@ -1,11 +1,11 @@
 /**
- * What the kernel's thread writes down of sockets, in memory that it shares with the thread whose sockets
- * they are. A row is for one socket at a time. Its generation changes when it is given back, so that an event
- * that comes late finds out that it is about a socket of the past.
+ * Socket events recorded by the kernel thread, in memory shared with the thread that owns the sockets. A row serves one
+ * socket at a time. Its generation changes when it is released, so that a late event can detect that its socket is
+ * gone.
  *
- * Words of 8 bytes: [generation, descriptor] [edge count, answered] [answered at] then the edges, four words
- * each: [time] [bytes received] [time since data was sent] [doubt]. Of many edges the first and the last are kept;
- * what is in between is of no use to anybody. All times are milliseconds of the monotonic clock.
+ * Words of 8 bytes: [generation, descriptor] [edge count, answered] [answered at] then the edges, four words each:
+ * [time] [bytes received] [time since data was sent] [doubt]. Of many edges the first and the last are kept; those in
+ * between are not needed. All times are milliseconds of the monotonic clock.
  */
 export const rowCount = 2048;
 const firstEdges = 24;
@@ -14,22 +14,21 @@ const edgeWords = 4;
 const headerWords = 3;
 const rowWords = headerWords + (firstEdges + lastEdges) * edgeWords;
 /**
- * The words before the rows: the state of the thread with how many rows are in use, when a standstill of the
- * thread last ended, and when it began to wait last.
+ * The words before the rows: the state of the thread with the number of rows in use, the end of the thread's last
+ * standstill, and the start of its last wait.
  */
 const commonWords = 3;
 
-/** Data that arrived at a socket. */
+/** Arrival of data at a socket. */
 export interface Edge {
   readonly atMs: number;
-  /** All bytes received until then. */
+  /** Total bytes received by then. */
   readonly receivedBytes: number;
   /**
-   * How long before that data had been sent last, in whole milliseconds of a clock that moves in steps of a
-   * few.
+   * How long before the arrival data had last been sent, in whole milliseconds of a clock that moves in steps of a few.
    */
   readonly sinceSentMs: number;
-  /** By how much earlier it may have arrived. */
+  /** How much earlier the data may have arrived. */
   readonly doubtMs: number;
 }
 
@@ -44,11 +43,10 @@ export class WatchTable {
     this.#numbers = new Float64Array(memory);
   }
 
-  // Of both threads: the thread goes to sleep only when nothing is watched, and the first that watches again
-  // wakes it. Each side first writes its own word and then reads the other's, so at least one of them sees
-  // the other.
+  // Used by both threads: the kernel thread sleeps only when nothing is watched, and the first new watch wakes it. Each
+  // side first writes its own word and then reads the other's, so at least one of them sees the other.
 
-  /** Counts one more socket; false when the thread sleeps and has to be woken. */
+  /** Counts another socket; false if the thread sleeps and must be woken. */
   addWatched(): boolean {
     Atomics.add(this.#integers, 1, 1);
     return Atomics.load(this.#integers, 0) === 1;
@@ -66,19 +64,19 @@ export class WatchTable {
     Atomics.store(this.#integers, 0, isAwake ? 1 : 0);
   }
 
-  // Of the watching thread.
+  // Used by the watching thread.
 
-  /** When a standstill of the kernel's thread last ended; 0 when there was none. */
+  /** When the last standstill of the kernel thread ended; 0 without one. */
   get standstillEndedAtMs(): number {
     return this.#numbers[1] ?? 0;
   }
 
-  /** When the kernel's thread began to wait last; 0 before the first time. */
+  /** When the last wait of the kernel thread began; 0 before the first one. */
   get waitBeganAtMs(): number {
     return this.#numbers[2] ?? 0;
   }
 
-  /** Empties a row for a socket; returns its generation. */
+  /** Clears a row for a socket; returns its generation. */
   begin(row: number, descriptor: number): number {
     const base = integerBase(row);
     Atomics.store(this.#integers, base + 1, descriptor);
@@ -87,18 +85,18 @@ export class WatchTable {
     return Atomics.load(this.#integers, base) >>> 0;
   }
 
-  /** Whatever is still on its way to the row is not written into it any more. */
+  /** Releases a row; pending events of its socket are no longer recorded in it. */
   end(row: number): void {
     Atomics.add(this.#integers, integerBase(row), 1);
   }
 
-  /** When the peer answered the attempt to connect, for better or worse; undefined before. */
+  /** When the peer accepted or refused the connection; undefined before. */
   answeredAtMs(row: number): number | undefined {
     if (Atomics.load(this.#integers, integerBase(row) + 3) === 0) return undefined;
     return this.#numbers[wordBase(row) + 2];
   }
 
-  /** Arrivals in their order; of very many, those in the middle are missing. */
+  /** Arrivals in order; those in the middle are missing if there are very many. */
   edges(row: number): Edge[] {
     const count = this.edgeCount(row);
     const edges: Edge[] = [];
@@ -106,30 +104,30 @@ export class WatchTable {
       if (index === firstEdges && count > firstEdges + lastEdges) index = count - lastEdges;
       edges.push(this.#edge(row, index));
     }
-    // The newest ones may have been overwritten while they were read.
+    // The newest ones may have been overwritten during the read.
     const isOverwritten = Atomics.load(this.#integers, integerBase(row) + 2) > Math.max(count, firstEdges);
     return isOverwritten ? edges.slice(0, firstEdges) : edges;
   }
 
-  /** How many bytes had come by the last arrival that was noted. */
+  /** Bytes received by the last recorded arrival. */
   receivedBytes(row: number): number {
     const count = Atomics.load(this.#integers, integerBase(row) + 2);
     return count === 0 ? 0 : (this.#numbers[edgeWord(row, count - 1) + 1] ?? 0);
   }
 
-  /** How many arrivals were noted so far. */
+  /** Number of recorded arrivals. */
   edgeCount(row: number): number {
     return Atomics.load(this.#integers, integerBase(row) + 2);
   }
 
-  /** Waits until more than that many arrivals are noted, but no longer than that. */
+  /** Waits until more than that many arrivals are recorded, or until the timeout. */
   awaitEdge(row: number, knownCount: number, timeoutMs: number): void {
     Atomics.wait(this.#integers, integerBase(row) + 2, knownCount, timeoutMs);
   }
 
-  // Of the kernel's thread.
+  // Used by the kernel thread.
 
-  /** What was stamped between then and the wait before was stamped too late. */
+  /** Timestamps between the previous wait and this time are too late. */
   recordStandstill(endedAtMs: number): void {
     this.#numbers[1] = endedAtMs;
   }
@@ -146,7 +144,7 @@ export class WatchTable {
     return Atomics.load(this.#integers, integerBase(row) + 1);
   }
 
-  /** @returns whether it is the first one. */
+  /** @returns whether it is the first answer. */
   addAnswer(row: number, atMs: number): boolean {
     const base = integerBase(row);
     if (Atomics.load(this.#integers, base + 3) !== 0) return false;
@@ -155,7 +153,7 @@ export class WatchTable {
     return true;
   }
 
-  /** Notes an arrival, unless it brought nothing new. */
+  /** Records an arrival, unless it brought no new bytes. */
   addEdge(row: number, { atMs, receivedBytes, sinceSentMs, doubtMs }: Edge): void {
     const countAt = integerBase(row) + 2;
     const count = Atomics.load(this.#integers, countAt);
@@ -183,7 +181,7 @@ export class WatchTable {
 const wordBase = (row: number) => commonWords + row * rowWords;
 const integerBase = (row: number) => 2 * wordBase(row);
 
-/** After the first edges the last ones take turns in the positions that are left. */
+/** After the first edges, the last ones rotate through the remaining positions. */
 function edgeWord(row: number, index: number): number {
   const position = index < firstEdges ? index : firstEdges + ((index - firstEdges) % lastEdges);
   return wordBase(row) + headerWords + position * edgeWords;

@@ -2,23 +2,23 @@ import type { Socket } from 'node:net';
 import { toError } from '@picket/lib/errors.ts';
 import { HungUp, Malformed, type Preamble, type Want } from './preamble.ts';
 
-/** Most that a peer says in a preamble; the longest of honest ones say a few hundred bytes. */
+/** Limit for the data of a preamble; real servers send a few hundred bytes. */
 const maxBytes = 16 * 1024;
 
-/** How a preamble is held. */
+/** Parameters of a preamble. */
 export interface PreambleControls {
   readonly socket: Socket;
   /**
-   * What follows it. Before TLS nobody may say more than was asked for: somebody in between could have said that, and a
-   * client that reads it later would take it for what came in TLS. Plain data stay in the socket.
+   * The protocol after the preamble. Before TLS, surplus data is refused: a man in the middle could have injected it,
+   * and a client that reads it later would take it for data received over TLS. Plain data stays in the socket.
    */
   readonly next: 'TLS' | 'data';
   send(data: Buffer): void;
-  /** Called once: with what the preamble threw, or what befell the socket. */
+  /** Called once, with the error of the preamble or of the socket, if any. */
   done(error: Error | null): void;
 }
 
-/** Holds a preamble with the peer of a socket, from which nothing is read that comes after it. */
+/** Runs a preamble with the peer of a socket; data after it is not read. */
 export function holdPreamble(preamble: Preamble, controls: PreambleControls): void {
   new Exchange(preamble, controls).begin();
 }
@@ -62,7 +62,7 @@ class Exchange {
     }
   }
 
-  /** Lets the preamble go on until it waits for what has not come yet, or is over. */
+  /** Runs the preamble until it waits for missing data or is over. */
   #go(given: Buffer): void {
     try {
       for (let next: Buffer | undefined = given; next; next = this.#granted()) {
@@ -79,11 +79,11 @@ class Exchange {
     }
   }
 
-  /** What the preamble wants, if it is there by now. */
+  /** Returns the data that the preamble wants; undefined while it is incomplete. */
   #granted(): Buffer | undefined {
     const want = this.#want;
     if (want?.kind === 'say') {
-      // What came unasked for is read as a part of the answer: servers of IMAP tell news whenever they like.
+      // Unsolicited data is read as part of the response: IMAP servers send notifications at any time.
       this.#controls.send(want.data);
       return Buffer.alloc(0);
     }
@@ -116,7 +116,7 @@ class Exchange {
   }
 }
 
-/** Where the part that is wanted ends; undefined while it has not come. */
+/** Returns the end of the wanted part; undefined while it is incomplete. */
 function endOf(want: Exclude<Want, { kind: 'say' }>, received: Buffer): number | undefined {
   if (want.kind === 'bytes') return received.length >= want.count ? want.count : undefined;
   const marks = want.kind === 'line' ? ['\n'] : want.marks;

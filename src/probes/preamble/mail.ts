@@ -12,7 +12,7 @@ export function* smtp(): Preamble {
   yield* smtpReply('220', 'STARTTLS');
 }
 
-/** The texts of a reply, which may have several lines. */
+/** Reads a reply, which may have several lines, and returns their texts. */
 function* smtpReply(wanted: string, what: string): Generator<Want, string[], Buffer> {
   const texts: string[] = [];
   for (;;) {
@@ -39,7 +39,7 @@ export function* imap(): Preamble {
   yield* imapReply('b');
 }
 
-/** The lines before the one that ends the command. */
+/** Returns the lines before the one that completes the command. */
 function* imapReply(tag: string): Generator<Want, string[], Buffer> {
   const lines: string[] = [];
   for (;;) {

@@ -1,27 +1,27 @@
-/** What a preamble wants next: to say something, or a part of what the server says. */
+/** The next step of a preamble: send data, or wait for data from the server. */
 export type Want =
   | { readonly kind: 'say'; readonly data: Buffer }
-  /** A line, without its end. */
+  /** A line, without its terminator. */
   | { readonly kind: 'line' }
   | { readonly kind: 'bytes'; readonly count: number }
-  /** Everything up to the first of those, which is part of it. */
+  /** Everything up to and including the first of these marks. */
   | { readonly kind: 'mark'; readonly marks: readonly string[] };
 
 /**
- * A talk of few words that comes before what a connection is for, as a generator: it is given what it wanted, and is over
- * when it returns.
+ * A short exchange before the actual use of a connection, as a generator: it receives the data it wants, and is
+ * complete when it returns.
  *
  * @throws Refusal, Malformed
  */
 export type Preamble = Generator<Want, void, Buffer>;
 
-/** The peer says no. */
+/** The peer refuses. */
 export class Refusal extends Error {}
 
-/** The peer closes the connection instead of an answer. */
+/** The peer closes the connection instead of responding. */
 export class HungUp extends Refusal {}
 
-/** What the peer says is not its protocol. */
+/** The peer does not speak the expected protocol. */
 export class Malformed extends Error {}
 
 export function* say(text: string): Preamble {
@@ -38,7 +38,7 @@ export function* bytes(count: number): Generator<Want, Buffer, Buffer> {
 
 const maxShownLength = 200;
 
-/** Something a server said, as messages show it. */
+/** Quotes server data for messages, truncated. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text);
 }

@@ -6,12 +6,12 @@ const extendedResponse = 0x78;
 const enumerated = 0x0a;
 const maxLdapBytes = 16 * 1024;
 
-/** RFC 4511 section 4.14: an extended request, whose answer has to be success. */
+/** RFC 4511 section 4.14: an extended request, which must succeed. */
 export function* ldap(): Preamble {
   const request = tlv(0x77, tlv(0x80, startTlsOid));
   yield { kind: 'say', data: tlv(sequence, Buffer.concat([Buffer.from([2, 1, 1]), request])) };
   const value = yield* ldapMessage();
-  // The number of the message, and the answer: its first field is the result.
+  // The message id, then the response: its first field is the result.
   const answer = 3;
   if (value[answer] !== extendedResponse) throw new Malformed('the LDAP server sent a different response');
   const result = value.indexOf(Buffer.from([enumerated, 1]), answer);
@@ -20,13 +20,13 @@ export function* ldap(): Preamble {
   if (code !== 0) throw new Refusal(`the server responded to StartTLS with result code ${code}`);
 }
 
-/** Read byte by byte up to its size: another protocol is not waited for, which may say less than a size asks for. */
+/** Reads byte by byte up to the length, so that the short response of another protocol does not block. */
 function* ldapMessage(): Generator<Want, Buffer, Buffer> {
   const [tag] = yield* bytes(1);
   if (tag !== sequence) throw new Malformed('the response is not an LDAP message');
   const [short = 0] = yield* bytes(1);
   if (short < 0x80) return yield* bytes(short);
-  // 0x80 would be a size that is not said, which LDAP forbids (RFC 4511 section 5.1).
+  // 0x80 would be an indefinite length, which LDAP forbids (RFC 4511 section 5.1).
   const sizeOfSize = short & 0x7f;
   if (sizeOfSize === 0 || sizeOfSize > 4) throw new Malformed('the response is not an LDAP message');
   const sizeBytes = (yield* bytes(sizeOfSize)).readUIntBE(0, sizeOfSize);
@@ -38,7 +38,7 @@ function tlv(tag: number, value: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, value.length]), value]);
 }
 
-/** SSLRequest of the protocol of PostgreSQL: one byte answers it. */
+/** SSLRequest of PostgreSQL: the response is one byte. */
 export function* postgres(): Preamble {
   yield { kind: 'say', data: Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]) };
   const answer = (yield* bytes(1)).toString('latin1');
@@ -53,14 +53,14 @@ const withProtocol41 = 0x0200;
 const withSecureConnection = 0x8000;
 const maxPacketBytes = 0x0100_0000;
 const utf8 = 33;
-/** Those of servers have about a hundred bytes. */
+/** Real greetings have about a hundred bytes. */
 const maxGreetingBytes = 4096;
 
-/** The handshake of MySQL: the server greets with what it can, and the client asks for TLS before it says who it is. */
+/** The MySQL handshake: the server greets with its capabilities; the client requests TLS before it logs in. */
 export function* mysql(): Preamble {
   const head = yield* bytes(4);
   const sizeBytes = head.readUIntLE(0, 3);
-  // Another protocol is not waited for, which does not say as much as its first bytes mean here.
+  // Fail instead of waiting: the first bytes of another protocol suggest a length that never arrives.
   if (head[3] !== 0 || sizeBytes === 0 || sizeBytes > maxGreetingBytes) {
     throw new Malformed(`the server greeting is not MySQL: ${quoted(head.toString('latin1'))}`);
   }
@@ -69,7 +69,7 @@ export function* mysql(): Preamble {
     throw new Refusal(`the server greeted with the error ${quoted(greeting.subarray(3).toString('latin1'))}`);
   }
   const versionEnd = greeting.indexOf(0, 1);
-  // After the version: the connection's number, 8 bytes of salt, a zero, and the lower half of the abilities.
+  // After the version: the connection id, 8 bytes of salt, a zero, and the lower half of the capabilities.
   const abilitiesAt = versionEnd + 1 + 4 + 8 + 1;
   if (greeting[0] !== 10 || versionEnd < 0 || greeting.length < abilitiesAt + 2) {
     throw new Malformed('the server greeting is not MySQL');

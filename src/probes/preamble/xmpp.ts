@@ -1,6 +1,6 @@
 import { bytes, Malformed, type Preamble, quoted, Refusal, say, type Want } from './preamble.ts';
 
-/** RFC 6120 section 5: a stream for that host, whose features have to name STARTTLS. */
+/** RFC 6120 section 5: opens a stream for the host, whose features must include STARTTLS. */
 export function* xmpp(hostname: string): Preamble {
   const stream = `xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' version='1.0'`;
   yield* say(`<?xml version='1.0'?><stream:stream to='${escaped(hostname)}' ${stream}>`);
@@ -15,7 +15,7 @@ export function* xmpp(hostname: string): Preamble {
   if (!answer.endsWith('/>')) yield* upTo('</proceed>');
 }
 
-/** Another protocol is not waited for, in which none of the marks comes. */
+/** Fails early for another protocol, in which none of the marks would ever arrive. */
 function* beginningOfXml(): Generator<Want, void, Buffer> {
   for (;;) {
     const letter = (yield* bytes(1)).toString('latin1');

@@ -1,12 +1,12 @@
 import type { StepOutcome } from './steps.ts';
 
 /**
- * Takes the steps of a conversation one after the other, and counts for each what the other side took: from the last byte that left
- * or arrived to the one that the step waited for.
+ * Runs the steps of a conversation one after the other, and measures the peer's time for each: from the last byte sent
+ * or received to the one that the step waited for.
  */
 export class StepClock {
   readonly outcomes: StepOutcome[] = [];
-  /** Of the other side alone, while steps were waiting. */
+  /** Time of the peer alone, while steps were waiting. */
   waitedMs = 0;
   #stepStartMs = 0;
   #sinceMs: number;
@@ -17,7 +17,7 @@ export class StepClock {
     this.#sinceMs = readyMs;
   }
 
-  /** @returns why a step failed: those behind it are not begun. */
+  /** @returns why a step failed; the steps after it are not run. */
   async each<Step, Failed>(
     steps: readonly Step[],
     take: (step: Step, index: number) => Promise<Failed | undefined>,
@@ -37,18 +37,18 @@ export class StepClock {
     this.#end(false);
   }
 
-  /** Bytes left, or a handshake ended: what the other side takes counts from then. */
+  /** Bytes left, or a handshake ended: the peer's time counts from then. */
   goesOnAt(timeMs: number): void {
     this.#sinceMs = Math.max(this.#sinceMs, timeMs);
   }
 
-  /** What a step waited for arrived. */
+  /** The data that a step waited for arrived. */
   arrived(timeMs: number): void {
     this.waitedMs += Math.max(0, timeMs - this.#sinceMs);
     this.goesOnAt(timeMs);
   }
 
-  /** Waits until `wake` is called; what has come by the end of the time is read first. */
+  /** Waits until `wake` is called; data that arrived before the timeout is read first. */
   async wait(timeoutMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;

@@ -1,18 +1,18 @@
-/** What is made of a line or a message: what was waited for, one of those in between, or the end of the conversation. */
+/** Verdict on a line or a message: expected, skipped, or the end of the conversation. */
 export type Acceptance = 'taken' | 'passed-over' | 'refused';
 
-/** A step that was begun. */
+/** A step that has begun. */
 export interface StepOutcome {
   readonly isDone: boolean;
-  /** What the other side took for it; 0 for what is sent. */
+  /** The peer's time for it; 0 for steps that send. */
   readonly waitMs: number;
 }
 
-/** A line or a message that was sent or that came. */
+/** A line or a message that was sent or received. */
 export interface Exchanged {
   readonly isSent: boolean;
-  /** Milliseconds since the conversation could begin at which it left or arrived. */
+  /** Milliseconds from when the conversation could begin to its departure or arrival. */
   readonly atMs: number;
-  /** The number of the step that sent or took it, from 0; undefined for one that no step took. */
+  /** Index of the step that sent or accepted it, from 0; undefined if no step did. */
   step: number | undefined;
 }

@@ -4,12 +4,12 @@ import type { Libc } from './libc.ts';
 import { O_CLOEXEC } from './linux.ts';
 
 /**
- * Hands a descriptor over to Node: it moves to a number that Node opened itself, and Node closes what a
- * thread opened when that thread ends, however it ends. Without this, a thread that is killed would leave its
- * sockets open for the rest of the process.
+ * Hands a descriptor over to Node: it moves to a number that Node opened itself, and Node closes a thread's descriptors
+ * when that thread ends, however it ends. Otherwise a killed thread would leave its sockets open until the process
+ * ends.
  *
  * @returns the new descriptor; the old one is closed.
- * @throws SysError, and errors of `fs` when descriptors have run out; nothing stays open then.
+ * @throws SysError, and errors of `fs` if descriptors have run out; nothing stays open then.
  */
 export function adoptDescriptor(libc: Libc, descriptor: number): number {
   let adopted: number;

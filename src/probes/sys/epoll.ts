@@ -4,19 +4,19 @@ import { SysError } from './errno.ts';
 import type { Libc } from './libc.ts';
 import { EPOLL_CLOEXEC, EPOLL_CTL_ADD } from './linux.ts';
 
-/** On x64, and only there, `struct epoll_event` is packed: its data follow its events without a gap. */
+/** Only on x64, `struct epoll_event` is packed: its data follows its events without padding. */
 const isPacked = process.arch === 'x64';
 const eventSizeBytes = isPacked ? 12 : 16;
 const dataOffset = isPacked ? 4 : 8;
 const maxEvents = 256;
 
-/** What something is watched under; it comes back with each of its events. Two numbers of 32 bits. */
+/** Key of a watched descriptor, returned with each of its events. Two numbers of 32 bits. */
 export interface WatchKey {
   readonly index: number;
   readonly generation: number;
 }
 
-/** Adds sockets to an epoll descriptor, from whichever thread. What is closed leaves it by itself. */
+/** Adds sockets to an epoll descriptor, from any thread. Closing a descriptor removes it. */
 export class EpollSet {
   readonly #libc: Libc;
   readonly #descriptor: number;
@@ -30,7 +30,7 @@ export class EpollSet {
   /**
    * Watches a descriptor for EPOLL… events.
    *
-   * @returns false when the kernel refuses it.
+   * @returns false if the kernel refuses.
    */
   add(descriptor: number, events: number, { index, generation }: WatchKey): boolean {
     this.#event.writeUInt32LE(events, 0);
@@ -40,7 +40,7 @@ export class EpollSet {
   }
 }
 
-/** Waits for events of an epoll descriptor, in the thread that is there to wait. */
+/** Waits for events of an epoll descriptor, in a thread that may block. */
 export class EpollWaiter {
   readonly #libc: Libc;
   readonly #descriptor: number;
@@ -51,7 +51,7 @@ export class EpollWaiter {
     this.#descriptor = descriptor;
   }
 
-  /** Blocks until something happens, for at most that time; returns how many events there are to be read. */
+  /** Blocks until an event or the timeout; returns the number of events to read. */
   wait(timeoutMs: number): number {
     return Math.max(0, this.#libc.epollWait(this.#descriptor, this.#events, maxEvents, timeoutMs));
   }
@@ -70,7 +70,7 @@ export class EpollWaiter {
 }
 
 /**
- * Opens an epoll descriptor that Node closes with this thread at the latest.
+ * Opens an epoll descriptor that Node closes at the latest when this thread ends.
  *
  * @throws SysError
  */

@@ -2,12 +2,12 @@ import { constants } from 'node:os';
 
 const nameByNumber = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]));
 
-/** The name of an error number, such as `EACCES`. */
+/** Returns the name of an error number, such as `EACCES`. */
 export function errnoName(errno: number): string {
   return nameByNumber.get(errno) ?? `errno ${errno}`;
 }
 
-/** A system call that failed. `code` is the name of its error number, as in Node's own errors. */
+/** A failed system call. `code` is the name of its error number, as in Node's own errors. */
 export class SysError extends Error {
   readonly code: string;
   readonly syscall: string;
@@ -21,7 +21,7 @@ export class SysError extends Error {
   }
 }
 
-/** Words of the C library for errors that a send can meet. */
+/** Texts of the C library for errors of a send. */
 const errnos: Readonly<Record<string, string>> = {
   'Network is unreachable': 'ENETUNREACH',
   'No route to host': 'EHOSTUNREACH',
@@ -38,10 +38,7 @@ const errnos: Readonly<Record<string, string>> = {
   'Too many open files': 'EMFILE',
 };
 
-/**
- * The name of the error that words of the C library stand for, such as `EPERM`; the words themselves when
- * unknown.
- */
+/** Returns the error name for a text of the C library, such as `EPERM`; an unknown text is returned unchanged. */
 export function errnoOfWords(words: string): string {
   return errnos[words.trim()] ?? words;
 }

@@ -1,10 +1,10 @@
 import type { Libc } from './libc.ts';
 import { CLOCK_MONOTONIC, CLOCK_REALTIME } from './linux.ts';
 
-/** Whose stamps times are made of: the kernel's, or those of events in a thread that may have been late. */
+/** Source of timestamps: the kernel, or events in a thread that may have been late. */
 export type StampClock = 'kernel' | 'event';
 
-/** A point in time of one of the kernel's clocks, exact to the nanosecond. */
+/** A time of one of the kernel's clocks, in nanoseconds. */
 export interface KernelTime {
   readonly seconds: number;
   readonly nanoseconds: number;
@@ -15,18 +15,18 @@ export const timespecSizeBytes = 16;
 /** Reads a `struct timespec`. */
 export function readTimespec(buffer: Buffer, offset: number): KernelTime {
   return {
-    // Not as a BigInt, which costs more than the system call. Times before 1970 have no stamps.
+    // Not a BigInt, which costs more than the system call. Timestamps before 1970 do not occur.
     seconds: buffer.readUInt32LE(offset) + buffer.readUInt32LE(offset + 4) * 2 ** 32,
     nanoseconds: buffer.readUInt32LE(offset + 8),
   };
 }
 
-/** Milliseconds from one point in time to another of the same clock. */
+/** Milliseconds between two times of the same clock. */
 export function msBetween(from: KernelTime, to: KernelTime): number {
   return (to.seconds - from.seconds) * 1000 + (to.nanoseconds - from.nanoseconds) / 1_000_000;
 }
 
-/** The kernel's clocks, read the same way as it stamps packets. */
+/** The kernel's clocks, the same ones that timestamp packets. */
 export class KernelClock {
   readonly #libc: Libc;
   readonly #time = Buffer.alloc(timespecSizeBytes);
@@ -35,13 +35,13 @@ export class KernelClock {
     this.#libc = libc;
   }
 
-  /** The clock of receive timestamps. It jumps when somebody sets it. */
+  /** The clock of receive timestamps. It jumps when it is set. */
   realtime(): KernelTime {
     this.#libc.clockGettime(CLOCK_REALTIME, this.#time);
     return readTimespec(this.#time, 0);
   }
 
-  /** The clock that only goes forward. */
+  /** A clock that never goes backwards. */
   monotonic(): KernelTime {
     this.#libc.clockGettime(CLOCK_MONOTONIC, this.#time);
     return readTimespec(this.#time, 0);
@@ -49,9 +49,9 @@ export class KernelClock {
 }
 
 /**
- * The time from sending a packet to the kernel's receive stamp. A stamp is of the realtime clock; when
- * somebody set that clock meanwhile, the difference lies outside of what the monotonic clock allows, which
- * then is the answer: never too short, and too long by no more than the time the packet waited for us.
+ * Returns the time from sending a packet to the kernel's receive timestamp. Timestamps use the realtime clock; if that
+ * clock was set meanwhile, the difference exceeds the bounds of the monotonic clock, and the monotonic time is returned
+ * instead: never too short, and too long by at most the time the packet waited for us.
  *
  * @param elapsedMs monotonic time from sending until now.
  */

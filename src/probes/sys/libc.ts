@@ -3,15 +3,15 @@ import type koffiModule from 'koffi';
 import { nativeLoad } from './native-loads.ts';
 
 /**
- * The few functions of the C library that Node has no words for. Numbers and structures are those of Linux on
- * x64 and arm64 (LP64, little endian; both use the kernel's generic ABI, glibc and musl agree on it).
+ * The few functions of the C library that Node does not expose. Numbers and structures are those of Linux on x64 and
+ * arm64 (LP64, little endian; both use the kernel's generic ABI, glibc and musl agree on it).
  *
- * As in C, a negative result means failure, and `errno()` right after it says why.
+ * As in C, a negative result means failure, and `errno()` right after it returns the reason.
  */
 export interface Libc {
   socket(domain: number, type: number, protocol: number): number;
   setsockopt(descriptor: number, level: number, option: number, value: Buffer, sizeBytes: number): number;
-  /** `sizeBytes` is a `socklen_t`: the room in `value`, then what of it was filled. */
+  /** `sizeBytes` is a `socklen_t`: on entry the size of `value`, on return the bytes used. */
   getsockopt(descriptor: number, level: number, option: number, value: Buffer, sizeBytes: Buffer): number;
   bind(descriptor: number, address: Buffer, addressSizeBytes: number): number;
   connect(descriptor: number, address: Buffer, addressSizeBytes: number): number;
@@ -42,14 +42,14 @@ export interface Libc {
   close(descriptor: number): number;
   clockGettime(clock: number, time: Buffer): number;
   clockGetres(clock: number, step: Buffer): number;
-  /** A system call that has no function of its own; see scheduling.ts. */
+  /** A system call without a C library function; see scheduling.ts. */
   syscall(call: number, id: number, argument: Buffer, flags: number): number;
   errno(): number;
-  /** The address of a buffer's memory, for structures that point to others. The buffer has to stay alive. */
+  /** The address of a buffer's memory, for structures that point to others. The caller must keep the buffer alive. */
   addressOf(buffer: Buffer): bigint;
 }
 
-/** The kernel cannot be asked directly on this host; the message says what is missing. */
+/** System calls are not available on this host; the message says what is missing. */
 export class SysUnavailable extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
@@ -62,8 +62,7 @@ const architectures: readonly string[] = ['x64', 'arm64'];
 /**
  * Loads the functions through koffi, a native module that is only needed here.
  *
- * @throws SysUnavailable on other systems than Linux on x64 and arm64, and where koffi or one of the
- *   functions is missing.
+ * @throws SysUnavailable except on Linux x64 and arm64, and if koffi or one of the functions is missing.
  */
 export async function loadLibc(): Promise<Libc> {
   const koffi = await loadKoffi();
@@ -75,9 +74,9 @@ export async function loadLibc(): Promise<Libc> {
 }
 
 /**
- * What calls functions of the C library.
+ * Loads koffi, which calls functions of the C library.
  *
- * @throws SysUnavailable on other systems than Linux on x64 and arm64, and where koffi is missing.
+ * @throws SysUnavailable except on Linux x64 and arm64, and if koffi is missing.
  */
 export async function loadKoffi(): Promise<typeof koffiModule> {
   if (process.platform !== 'linux' || !architectures.includes(process.arch)) {
@@ -92,7 +91,7 @@ export async function loadKoffi(): Promise<typeof koffiModule> {
 }
 
 function bind(koffi: typeof koffiModule): Libc {
-  // The program itself is linked to the C library, whatever its file is called here.
+  // The program itself is linked to the C library, whatever the library's file is called.
   const program = koffi.load(null);
   return {
     socket: program.func('int socket(int, int, int)'),

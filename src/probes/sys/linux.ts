@@ -21,10 +21,10 @@ export const SO_ERROR = 4;
 export const SO_RCVBUF = 8;
 export const SO_LINGER = 13;
 export const SO_ATTACH_FILTER = 26;
-/** Option and control message share the number: the kernel's receive time as a `struct timespec`. */
+/** Option and control message have the same number: the kernel's receive time as a `struct timespec`. */
 export const SO_TIMESTAMPNS = 35;
 export const SO_TIMESTAMPING = 37;
-/** Its flags: the time at which a packet is handed to the network, in an entry of the error queue without the packet. */
+/** Its flags: report the time a packet is handed to the network, in an error queue entry without the packet. */
 export const SOF_TIMESTAMPING_TX_SOFTWARE = 1 << 1;
 export const SOF_TIMESTAMPING_OPT_TSONLY = 1 << 11;
 
@@ -41,7 +41,7 @@ export const IPV6_RECVERR = 25;
 export const IPV6_RECVHOPLIMIT = 51;
 export const IPV6_HOPLIMIT = 52;
 
-/** Values of both: never, as the system does, always and whatever is known of the path. */
+/** Values of both options: never, the system's default, always and regardless of the known path MTU. */
 export const PMTUDISC_DONT = 0;
 export const PMTUDISC_WANT = 1;
 export const PMTUDISC_PROBE = 3;
@@ -77,14 +77,14 @@ export const IPPROTO_TCP = 6;
 export const TCP_SYNCNT = 7;
 export const TCP_INFO = 11;
 
-/** Asks a socket when the packet that was read last had been received, as a `struct timespec`. */
+/** Ioctl that returns when the packet read last was received, as a `struct timespec`. */
 export const SIOCGSTAMPNS = 0x8907;
 
 export const CLOCK_REALTIME = 0;
 export const CLOCK_MONOTONIC = 1;
-/** Moves with the kernel's tick, and so do the times that TCP_INFO tells. */
+/** Advances with the kernel's tick, like the times in TCP_INFO. */
 export const CLOCK_MONOTONIC_COARSE = 6;
 
-/** Who wrote an entry of the error queue (`sock_extended_err.ee_origin`). */
+/** Source of an entry of the error queue (`sock_extended_err.ee_origin`). */
 export const SO_EE_ORIGIN_LOCAL = 1;
 export const SO_EE_ORIGIN_TIMESTAMPING = 4;

@@ -15,10 +15,10 @@ import {
 } from './linux.ts';
 import { decodeSocketAddress, maxSocketAddressBytes } from './socket-address.ts';
 
-/** What the kernel says of a packet that was sent (`struct sock_extended_err`): that it could not be delivered, or when it left. */
+/** Kernel report on a sent packet (`struct sock_extended_err`): a delivery error, or its departure time. */
 export interface ExtendedError {
   readonly errno: number;
-  /** Who noticed: SO_EE_ORIGIN_LOCAL, SO_EE_ORIGIN_TIMESTAMPING, or an ICMP error that arrived. */
+  /** Source: SO_EE_ORIGIN_LOCAL, SO_EE_ORIGIN_TIMESTAMPING, or an ICMP error that arrived. */
   readonly origin: number;
   /** Type and code of the ICMP error. */
   readonly type: number;
@@ -29,34 +29,34 @@ export interface ExtendedError {
   readonly offender: string | undefined;
 }
 
-/** One packet with everything the kernel knows of it. */
+/** A received packet and its metadata. */
 export interface ReceivedMessage {
   /** The beginning of the packet. Valid until the next receive. */
   readonly data: Buffer;
-  /** The sender; for entries of the error queue, where the packet had been sent to. */
+  /** The sender; for entries of the error queue, the destination of the original packet. */
   readonly address: string | undefined;
   /** When the kernel received it, on its realtime clock; for SO_EE_ORIGIN_TIMESTAMPING, when it sent it. */
   readonly stampedAt: KernelTime | undefined;
-  /** Time to live, or hop limit, it arrived with. */
+  /** Time to live or hop limit on arrival. */
   readonly ttl: number | undefined;
   readonly error: ExtendedError | undefined;
 }
 
-/** Enough for the headers and the first bytes of a packet; what is longer is cut off. */
+/** Enough for the headers and the first bytes of a packet; the rest is truncated. */
 const maxDataBytes = 256;
 const maxControlBytes = 256;
-/** `struct mmsghdr`: a `struct msghdr` of 56 bytes, then the size of what was received. */
+/** `struct mmsghdr`: a `struct msghdr` of 56 bytes, then the received size. */
 const entrySizeBytes = 64;
 const sizeOffset = 56;
 const controlHeaderBytes = 16;
-/** Packets taken out by one system call. */
+/** Packets read per system call. */
 const batchSize = 32;
-/** A bound, so that a flood cannot keep the thread from all else. */
+/** Limit, so that a flood cannot occupy the thread. */
 const maxBatches = 64;
 const { EAGAIN, EINTR } = constants.errno;
 
 /**
- * Receives the beginnings of packets with `recvmmsg`, many at a time, into one set of buffers. `struct
+ * Receives the beginnings of packets with `recvmmsg`, many at a time, into one set of buffers. Fields of `struct
  * msghdr`: name, its size, vectors, their number, control data, its size, flags; eight bytes each.
  */
 export class MessageReceiver {
@@ -86,8 +86,8 @@ export class MessageReceiver {
   }
 
   /**
-   * Takes everything out of a socket that does not block: from its error queue, or its packets. Reading
-   * packets also clears errors that are pending at the socket; they are in the error queue too.
+   * Reads everything from a non-blocking socket: its error queue, or its packets. Reading packets also clears pending
+   * errors of the socket; they are in the error queue, too.
    */
   drain(
     descriptor: number,
@@ -111,7 +111,7 @@ export class MessageReceiver {
     }
   }
 
-  /** The kernel writes down here how much it used of what there was. */
+  /** Resets the sizes, which the kernel overwrites with the bytes used. */
   #makeRoom(index: number): void {
     const header = index * entrySizeBytes;
     this.#headers.writeUInt32LE(maxSocketAddressBytes, header + 8);

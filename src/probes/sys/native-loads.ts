@@ -1,19 +1,19 @@
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
 /**
- * A thread must not be ended while it loads native code: the module cannot pass on the exception that ends the
- * thread, and aborts the whole process (SIGABRT instead of the exit code). So the code that ends threads waits for
- * loads under way, and no thread begins one meanwhile.
+ * A thread must not be terminated while it loads native code: the module cannot propagate the termination exception and
+ * aborts the whole process (SIGABRT instead of the exit code). So code that terminates threads waits for loads in
+ * progress, and no thread begins one meanwhile.
  */
 const key = 'picket.native-loads';
 
-/** Set in the shared number while threads are being ended; the bits below count loads under way. */
+/** Set in the shared number while threads are being terminated; the lower bits count loads in progress. */
 const holdUnit = 1 << 16;
-/** A load that takes longer hangs; the process still has to end. */
+/** A longer load hangs; the process must still end. */
 const maxWaitMs = 5000;
 
 /**
- * The number that this thread shares with the threads it starts. To be called before a thread starts that may
+ * Returns the counter that this thread shares with the threads it starts. Call it before starting a thread that may
  * load native code.
  */
 export function shareNativeLoads(): Int32Array {
@@ -23,7 +23,7 @@ export function shareNativeLoads(): Int32Array {
   return new Int32Array(memory);
 }
 
-/** Loads native code. Waits while threads are being ended. */
+/** Loads native code. Waits while threads are being terminated. */
 export async function nativeLoad<T>(load: () => T | Promise<T>): Promise<T> {
   const state = shareNativeLoads();
   for (;;) {
@@ -39,7 +39,7 @@ export async function nativeLoad<T>(load: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Ends threads while none of them loads native code. */
+/** Terminates threads while none of them loads native code. */
 export async function endWithoutNativeLoads<T>(end: () => Promise<T>): Promise<T> {
   const state = shareNativeLoads();
   Atomics.add(state, 0, holdUnit);
@@ -65,7 +65,7 @@ function leave(state: Int32Array, amount: number): void {
 async function change(state: Int32Array, known: number, timeoutMs: number): Promise<void> {
   const { async: isWaiting, value } = Atomics.waitAsync(state, 0, known, timeoutMs);
   if (!isWaiting) return;
-  // The wait itself keeps no process alive: it would end in the middle, with exit code 13.
+  // Atomics.waitAsync does not keep the process alive: without a timer it would exit with code 13.
   const alive = setTimeout(() => undefined, timeoutMs);
   await value;
   clearTimeout(alive);

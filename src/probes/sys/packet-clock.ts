@@ -9,11 +9,11 @@ import {
 import type { Libc } from './libc.ts';
 import { SIOCGSTAMPNS } from './linux.ts';
 
-/** A send that took longer than this was interrupted, most likely by the one who got the packet. */
+/** A longer send was interrupted, most likely by the receiver of the packet. */
 const undisturbedMs = 0.5;
 const beginning: KernelTime = { seconds: 0, nanoseconds: 0 };
 
-/** Asks the kernel when packets of datagram sockets arrived. */
+/** Reads the kernel's arrival times of packets on datagram sockets. */
 export class PacketClock {
   readonly #libc: Libc;
   readonly #clock: KernelClock;
@@ -24,9 +24,9 @@ export class PacketClock {
     this.#clock = new KernelClock(libc);
   }
 
-  /** The times of one socket, which is to be open. */
+  /** The packet times of one open socket. */
   of(descriptor: number): SocketPacketTimes {
-    // The first question makes the kernel keep stamps for this socket; there is none yet.
+    // The first ioctl makes the kernel keep timestamps for this socket; its result is empty.
     this.#libc.ioctl(descriptor, SIOCGSTAMPNS, this.#stamp);
     return new SocketPacketTimes(this.#clock, () =>
       this.#libc.ioctl(descriptor, SIOCGSTAMPNS, this.#stamp) === 0
@@ -36,10 +36,10 @@ export class PacketClock {
   }
 }
 
-/** From sending a packet to the kernel's stamp of the one that was read last. */
+/** Measures from sending a packet to the kernel's timestamp of the packet read last. */
 export class SocketPacketTimes {
   readonly clock = 'kernel';
-  /** By how much the last `elapsedMs` may be off. */
+  /** Error bound of the last `elapsedMs`. */
   doubtMs = 0;
   readonly #clock: KernelClock;
   readonly #lastStamp: () => KernelTime | undefined;
@@ -65,7 +65,7 @@ export class SocketPacketTimes {
     const elapsedMs = msBetween(this.#sentAtMonotonic, this.#clock.monotonic());
     const receivedAt = this.#lastStamp();
     if (!receivedAt) return elapsedMs;
-    // A near peer answers before the send has returned.
+    // A nearby peer responds before the send has returned.
     const isEarly = msBetween(this.#sentAt, receivedAt) < 0;
     const sendingMs = msBetween(this.#beforeSending, this.#sentAt);
     this.doubtMs = sendingMs > undisturbedMs ? sendingMs : 0;

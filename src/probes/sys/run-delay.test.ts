@@ -10,7 +10,7 @@ it.runIf(process.platform === 'linux')('a reading is what the file says', () => 
     const [, delayNs, turns] = readFileSync(path, 'latin1').trim().split(' ').map(Number);
     return { waitedMs: (delayNs ?? 0) / 1e6, turnCount: turns ?? 0 };
   };
-  // The thread may be interrupted at any time, so that the counts go up in between.
+  // The thread may be interrupted at any time, so the counts may grow in between.
   const before = fields();
   const reading = read?.();
   const after = fields();

@@ -1,17 +1,17 @@
 import { openSync, readSync } from 'node:fs';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 
-/** How the calling thread got processors since it began, by the kernel's own account. */
+/** Scheduling statistics of the calling thread since it started, as counted by the kernel. */
 export interface RunDelay {
-  /** How long it wanted one and had none, in milliseconds. */
+  /** Total time spent runnable without a processor, in milliseconds. */
   readonly waitedMs: number;
-  /** How often it was given one. */
+  /** Number of times it was given a processor. */
   readonly turnCount: number;
 }
 
 /**
- * Linux's `schedstat` of the calling thread; undefined where the system does not say. The file stays open for the life of
- * the thread; a reading takes about a microsecond.
+ * Opens Linux's `schedstat` of the calling thread; undefined if the system does not provide it. The file stays open for
+ * the life of the thread; a reading takes about a microsecond.
  */
 export function openRunDelay(): (() => RunDelay) | undefined {
   let descriptor: number;
@@ -24,7 +24,7 @@ export function openRunDelay(): (() => RunDelay) | undefined {
   const text = Buffer.alloc(96);
   return () => {
     const length = readSync(descriptor, text, 0, text.length, 0);
-    // By hand: texts and lists would cost more than the system call, and this is read with each event.
+    // Parsed by hand: strings and arrays would cost more than the system call, and this runs with each event.
     let field = 0;
     let delayNs = 0;
     let turnCount = 0;

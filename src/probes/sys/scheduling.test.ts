@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const libc = new URL('./libc.ts', import.meta.url).href;
 const scheduling = new URL('./scheduling.ts', import.meta.url).href;
 
-/** What a thread of its own is granted, and what became of its priority. */
+/** Runs `runPromptly` in a new thread; returns its result and the thread's nice value. */
 async function granted(): Promise<{ way: string; nice: number }> {
   const program = `
     import { parentPort } from 'node:worker_threads';

@@ -4,10 +4,10 @@ import { AF_INET, AF_INET6 } from './linux.ts';
 export const maxSocketAddressBytes = 28;
 
 /**
- * A `struct sockaddr_in` or `sockaddr_in6` with port 0.
+ * Encodes a `struct sockaddr_in` or `sockaddr_in6` with port 0.
  *
  * @param address an IPv4 or IPv6 address without a zone.
- * @param scopeId the interface of a link-local IPv6 address, 0 otherwise.
+ * @param scopeId the interface index of a link-local IPv6 address, 0 otherwise.
  */
 export function encodeSocketAddress(address: string, scopeId = 0): Buffer {
   if (!address.includes(':')) {
@@ -24,8 +24,8 @@ export function encodeSocketAddress(address: string, scopeId = 0): Buffer {
 }
 
 /**
- * The address in a `struct sockaddr`, or undefined when there is none. IPv6 addresses are in the short form
- * in which `canonicalAddress` writes them.
+ * Decodes the address in a `struct sockaddr`; undefined if it contains no address. IPv6 addresses are in the short form
+ * of `canonicalAddress`.
  */
 export function decodeSocketAddress(encoded: Buffer): string | undefined {
   if (encoded.length < 8) return undefined;

@@ -5,7 +5,7 @@ import { CLOCK_MONOTONIC_COARSE, IPPROTO_TCP, TCP_INFO } from './linux.ts';
 const bufferBytes = 256;
 /** HZ=100. */
 const longestStepMs = 10;
-/** Offsets in `struct tcp_info` (include/uapi/linux/tcp.h), which only ever grows at its end. */
+/** Offsets in `struct tcp_info` (include/uapi/linux/tcp.h), which is only ever extended at its end. */
 const unconfirmedOffset = 24;
 const lastDataSentOffset = 44;
 const lastDataReceivedOffset = 52;
@@ -16,15 +16,15 @@ const quickestRttOffset = 148;
 const sinceBytesReceivedBytes = bytesReceivedOffset + 8;
 
 /**
- * What the kernel knows of a TCP connection. Read it with `read`, then ask; a later `read` changes the
- * answers.
+ * The kernel's information about a TCP connection. Call `read` first; the properties then describe the connection at
+ * that time.
  */
 export class TcpInfo {
   readonly #libc: Libc;
   readonly #buffer = Buffer.alloc(bufferBytes);
   readonly #sizeBytes = Buffer.alloc(4);
 
-  /** In what steps `sinceDataSentMs` moves: the kernel's tick, 1 to 10 ms. */
+  /** Resolution of `sinceDataSentMs`: the kernel's tick, 1 to 10 ms. */
   readonly stepMs: number;
 
   constructor(libc: Libc) {
@@ -34,24 +34,24 @@ export class TcpInfo {
     this.stepMs = isKnown ? readTimespec(step, 0).nanoseconds / 1_000_000 : longestStepMs;
   }
 
-  /** False when there is nothing to know: no TCP socket, or a kernel before 4.1. */
+  /** Returns false if there is no information: not a TCP socket, or a kernel before 4.1. */
   read(descriptor: number): boolean {
     this.#sizeBytes.writeUInt32LE(bufferBytes);
     const result = this.#libc.getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, this.#buffer, this.#sizeBytes);
     return result === 0 && this.#sizeBytes.readUInt32LE() >= sinceBytesReceivedBytes;
   }
 
-  /** Segments that were sent and that the peer has not confirmed. */
+  /** Segments sent but not yet acknowledged by the peer. */
   get unconfirmedCount(): number {
     return this.#buffer.readUInt32LE(unconfirmedOffset);
   }
 
-  /** Milliseconds since data was sent last, give or take `stepMs`. */
+  /** Milliseconds since data was last sent, give or take `stepMs`. */
   get sinceDataSentMs(): number {
     return this.#buffer.readUInt32LE(lastDataSentOffset);
   }
 
-  /** Milliseconds since data came last, or since the connection was made; give or take `stepMs`. */
+  /** Milliseconds since data last arrived, or since the connection was made; give or take `stepMs`. */
   get sinceDataReceivedMs(): number {
     return this.#buffer.readUInt32LE(lastDataReceivedOffset);
   }
@@ -61,13 +61,13 @@ export class TcpInfo {
     return this.#buffer.readUInt32LE(rttOffset) / 1000;
   }
 
-  /** The quickest round trip of late, in milliseconds; 0 where the kernel does not say. */
+  /** The shortest recent round trip time, in milliseconds; 0 if the kernel does not report it. */
   get quickestRttMs(): number {
     const isTold = this.#sizeBytes.readUInt32LE() >= quickestRttOffset + 4;
     return isTold ? this.#buffer.readUInt32LE(quickestRttOffset) / 1000 : 0;
   }
 
-  /** Segments sent again since the connection began, SYN included. */
+  /** Segments retransmitted since the connection began, including the SYN. */
   get retransmissionCount(): number {
     return this.#buffer.readUInt32LE(totalRetransOffset);
   }

@@ -20,7 +20,7 @@ export class WakeUp {
     this.descriptor = adoptDescriptor(libc, descriptor);
   }
 
-  /** Makes the descriptor readable until somebody reads it. */
+  /** Makes the descriptor readable until it is read. */
   wake(): void {
     if (!this.#isClosed) this.#libc.write(this.descriptor, this.#one, 8);
   }

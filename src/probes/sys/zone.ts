@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 
-/** An address without its zone, and the number of that interface; undefined when this host has none of that name. */
+/** Splits an address from its zone, with the index of that interface; undefined if this host has no such interface. */
 export function splitZone(text: string): { readonly address: string; readonly scopeId: number | undefined } {
   const [address = '', zone] = text.split('%', 2);
   if (zone === undefined) return { address, scopeId: 0 };

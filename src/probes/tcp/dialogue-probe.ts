@@ -12,7 +12,7 @@ import { Dialogue } from './dialogue.ts';
 import type { DialogueStep, ExchangedLine } from './dialogue-steps.ts';
 import { type TcpPhases, tcpPhases } from './probe.ts';
 
-/** A dialogue to hold. */
+/** A dialogue to run. */
 export interface DialogueRequest {
   readonly target: Omit<ConnectionTarget, 'alpnProtocols' | 'clientIdentity'>;
   readonly steps: readonly DialogueStep[];
@@ -20,22 +20,22 @@ export interface DialogueRequest {
 
 export interface DialogueControls extends ConnectionOptions, InterruptionSources {}
 
-/** What a probe found. With an error, the rest is what had come by then. */
+/** Result of a probe. With an error, the other fields hold the results up to then. */
 export interface DialogueResult {
   readonly error: ProbeError | undefined;
   readonly isConnected: boolean;
   readonly lines: readonly ExchangedLine[];
   /** Of the steps that were begun. */
   readonly outcomes: readonly StepOutcome[];
-  /** `data` is what the steps waited for; `tls` has that of a step as well. */
+  /** `data` is the waiting time of the steps; `tls` includes that of a STARTTLS step. */
   readonly phases: TcpPhases;
   readonly measurement: ProbeMeasurement;
   readonly certificate: CertificateFacts | undefined;
-  /** Null when there was none, or a proxy in between. */
+  /** Null without a connection, or with a proxy. */
   readonly address: string | null;
 }
 
-/** Holds one dialogue on one fresh connection. Never throws for what a peer does; a rejection is a fault of ours. */
+/** Runs one dialogue on one fresh connection. Never throws because of a peer; a rejection is a bug of ours. */
 export async function probeDialogue(
   { target, steps }: DialogueRequest,
   controls: DialogueControls,

@@ -10,22 +10,22 @@ import { StepClock } from '../steps/step-clock.ts';
 import type { DialogueStep, ExchangedLine } from './dialogue-steps.ts';
 import { LineReader, maxDialogueBytes } from './line-reader.ts';
 
-/** Most lines of a dialogue. */
+/** Maximum number of lines in a dialogue. */
 const maxLines = 1000;
-/** After such a pause what came of a line is looked at without its end: prompts have none. */
+/** After such a pause, an incomplete line is offered to the step: prompts have no line end. */
 const restPauseMs = 200;
 
-/** How TLS is spoken once a step asks for it. */
+/** Parameters of TLS for a step that requests it. */
 export interface DialogueTls {
   readonly hostname: string;
   readonly isCertificateChecked: boolean;
 }
 
-/** What is said over an open connection, step by step. Times are those at which bytes left and arrived. */
+/** Runs the steps of a dialogue on an open connection. Times are those when bytes left and arrived. */
 export class Dialogue {
   readonly lines: ExchangedLine[] = [];
   readonly stepClock: StepClock;
-  /** Of handshakes of TLS in the middle. */
+  /** Duration of TLS handshakes within the dialogue. */
   tlsMs = 0;
   readonly #connection: Connection;
   readonly #tls: DialogueTls;
@@ -33,10 +33,10 @@ export class Dialogue {
   readonly #reader = new LineReader();
   readonly #certificate = new CertificateReader();
   #socket: Socket;
-  /** When the bytes that came last arrived. */
+  /** When the last bytes arrived. */
   #arrivedMs: number;
   #end: Error | undefined;
-  /** True while a handshake has the socket. */
+  /** True while a handshake owns the socket. */
   #isShaking = false;
 
   constructor(socket: Socket, connection: Connection, tls: DialogueTls) {
@@ -57,7 +57,7 @@ export class Dialogue {
     return this.#isShaking;
   }
 
-  /** The steps one after the other, until one of them fails. @returns the error that ended them, if one did. */
+  /** Runs the steps in order until one fails. @returns the error that ended them, if any. */
   async hold(steps: readonly DialogueStep[]): Promise<Error | undefined> {
     const failed = await this.stepClock.each(steps, (step, index) => this.#acceptLine(step, index));
     return failed === 'refused' ? undefined : failed;
@@ -83,7 +83,7 @@ export class Dialogue {
       const rest = this.#reader.rest;
       if (rest !== '') {
         const taken = step.take(rest);
-        // One that may go on counts against nothing before the time is over.
+        // An incomplete line is not rejected before the timeout: it may continue.
         if (taken === 'taken' || isOver) {
           this.#reader.dropRest();
           this.#keep(rest, taken === 'passed-over' ? undefined : index);
@@ -195,7 +195,7 @@ export class Dialogue {
     if (step !== undefined) this.stepClock.arrived(this.#arrivedMs);
   }
 
-  /** Waits for more; what has come by the end of the time counts. */
+  /** Waits for more data; data that arrived before the timeout counts. */
   async #somethingCame(timeoutMs: number): Promise<boolean> {
     if (this.#end) return false;
     const before = this.#reader.sizeBytes;

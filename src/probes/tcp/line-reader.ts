@@ -1,21 +1,21 @@
-/** Most bytes that are read of a dialogue. */
+/** Limit for the bytes read in a dialogue. */
 export const maxDialogueBytes = 1024 * 1024;
 
-/** Bytes as they come, line by line. What it holds is bounded by what it takes. */
+/** Splits received bytes into lines. Its memory is bounded by the limit on received bytes. */
 export class LineReader {
   #bytes = Buffer.alloc(0);
   #start = 0;
   #end = 0;
-  /** Of all that came. */
+  /** Total bytes received. */
   sizeBytes = 0;
 
-  /** @returns false when that is more than is read. */
+  /** @returns false if the limit is exceeded. */
   add(chunk: Buffer): boolean {
     this.sizeBytes += chunk.length;
     if (this.sizeBytes > maxDialogueBytes) return false;
     const neededBytes = this.#end + chunk.length;
     if (neededBytes > this.#bytes.length) {
-      // One buffer that grows, because a peer that sends single bytes must not cost a buffer for each.
+      // A single growing buffer: a peer that sends single bytes must not cost a buffer for each.
       const grown = Buffer.alloc(Math.max(neededBytes, 2 * this.#bytes.length));
       this.#bytes.copy(grown, 0, 0, this.#end);
       this.#bytes = grown;
@@ -25,7 +25,7 @@ export class LineReader {
     return true;
   }
 
-  /** The next whole line, without its end; undefined where there is none. */
+  /** Returns the next complete line, without its terminator; undefined if there is no complete line. */
   line(): string | undefined {
     const found = this.#bytes.subarray(0, this.#end).indexOf(0x0a, this.#start);
     if (found < 0) return undefined;
@@ -34,7 +34,7 @@ export class LineReader {
     return text.endsWith('\r') ? text.slice(0, -1) : text;
   }
 
-  /** What has come of a line that has not ended. */
+  /** The received part of an incomplete line. */
   get rest(): string {
     return this.#bytes.toString('utf8', this.#start, this.#end);
   }
@@ -43,7 +43,7 @@ export class LineReader {
     return this.#start < this.#end;
   }
 
-  /** The rest counts as a line. */
+  /** Consumes the rest as a line. */
   dropRest(): void {
     this.#start = this.#end;
   }

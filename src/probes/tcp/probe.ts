@@ -21,51 +21,48 @@ export interface TcpProbeRequest {
   readonly hostname: string;
   readonly port: number;
   readonly family: WantedFamily;
-  /** Through which the connection is made, if there is one. */
+  /** Proxy for the connection, if any. */
   readonly proxy?: ForwardProxy | undefined;
-  /** Whether TLS is spoken; the certificate has to be for the server's name, or the host's, unless it is not checked. */
+  /** Parameters of TLS, if it is used; the certificate must match `serverName`, or else the host's name. */
   readonly tls:
     | { readonly isCertificateChecked: boolean; readonly serverName?: string | undefined }
     | undefined;
-  /** What is sent once the connection is ready; an empty text sends nothing. */
+  /** Sent once the connection is ready; an empty text sends nothing. */
   readonly data: string;
-  /** False, when nothing is sent either, closes the connection as soon as it is ready. */
+  /** False closes the connection as soon as it is ready, if there is nothing to send. */
   readonly isAnswerWanted: boolean;
-  /** Most of the answer that is read, in bytes. */
+  /** Limit for the bytes read from the response. */
   readonly maxAnswerBytes: number;
-  /** A pause of this length, in milliseconds, ends an answer that has begun, if `isEnough` has nothing against it. */
+  /** A pause of this length, in milliseconds, ends a response that has begun, unless `isEnough` rejects it. */
   readonly idleGapMs: number;
-  /** Whether the answer so far is all that is waited for; any answer when absent. */
+  /** Whether the response so far is complete; defaults to any response. */
   readonly isEnough?: ((answer: Buffer) => boolean) | undefined;
 }
 
 export interface TcpProbeControls extends ConnectionOptions, InterruptionSources {}
 
-/**
- * What a probe found. Either `error` is there or `phases` are; with an error, `answer` is what had arrived by
- * then.
- */
+/** Result of a probe. Either `error` or `phases` is set; with an error, `answer` holds the data received so far. */
 export interface TcpProbeResult {
   readonly error: ProbeError | undefined;
-  /** True when the TCP connection to the target was made, whatever happened afterwards. */
+  /** True if the TCP connection to the target was established, whatever happened afterwards. */
   readonly isConnected: boolean;
   readonly answer: Buffer;
-  /** True when the peer had more to say: the size limit or the deadline was reached. */
+  /** True if the peer had more data: the size limit or the deadline was reached. */
   readonly isTruncated: boolean;
-  /** Absent when the probe ended with an error. */
+  /** Absent if the probe ended with an error. */
   readonly phases: TcpPhases | undefined;
   /** Sum of the phases until the end or the error, in milliseconds. */
   readonly elapsedMs: number;
   readonly measurement: ProbeMeasurement;
-  /** What the peer showed of itself in TLS; absent without. */
+  /** Certificate and TLS parameters of the peer; absent without TLS. */
   readonly certificate: CertificateFacts | undefined;
-  /** Null when there was none, or a proxy in between. */
+  /** Null without a connection, or with a proxy. */
   readonly address: string | null;
 }
 
 /**
- * Connects once, sends what there is to send and reads what comes back. Never throws for what a peer does; a
- * rejection is a fault of ours.
+ * Connects once, sends the data, if any, and reads the response. Never throws because of a peer; a rejection is a bug
+ * of ours.
  */
 export async function probeTcp(
   request: TcpProbeRequest,
@@ -80,11 +77,10 @@ export async function probeTcp(
 }
 
 /**
- * A conversation goes CONNECTING (name, TCP, TLS; see Connection) -> READING -> done, or straight to done
- * from either when something fails. READING ends without an error when the peer closes its side, when nothing
- * comes for the idle gap after something came and that is enough, when the size limit is reached, or when the deadline passes
- * after something came; a peer that says nothing until the deadline is an error. Done is final: it happens
- * once, and releases the socket, the timers and the signal.
+ * States of a conversation: CONNECTING (name, TCP, TLS; see Connection) -> READING -> done, or straight to done from
+ * either on failure. READING ends without an error when the peer closes its side, when an idle gap follows a sufficient
+ * response, when the size limit is reached, or when the deadline passes after some data; a peer that is silent until
+ * the deadline is an error. Done is final: it happens once, and releases the socket, the timers and the signal.
  */
 class Conversation {
   readonly #request: TcpProbeRequest;
@@ -95,7 +91,7 @@ class Conversation {
   #sizeBytes = 0;
   /** When the conversation could begin: the request has left, or the connection is ready. */
   #dataStartMs = 0;
-  /** The last event that brought data, and how much had been received by then. */
+  /** The last event with data, and the total received by then. */
   #lastData: { readonly eventMs: number; readonly receivedBytes: number } | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
   #interruptions: Interruptions | undefined;
@@ -124,7 +120,7 @@ class Conversation {
     const { promise, resolve, reject } = Promise.withResolvers<TcpProbeResult>();
     this.#settle = { resolve, reject };
     this.#interruptions = new Interruptions(this.#controls, (interruption) => this.#interrupt(interruption));
-    // A signal that had aborted before has ended everything by now.
+    // If the signal was already aborted, the conversation has ended by now.
     if (!this.#settle) return promise;
     this.connection.open(this.#controls, (error, socket) => {
       if (socket) this.#converse(socket);
@@ -155,11 +151,11 @@ class Conversation {
       else this.#idleTimer = setTimeout(() => this.#pause(), idleGapMs);
     });
     socket.on('end', () => this.#finish({ endMs: this.#peersEndMs() }));
-    // The end of a connection that neither ended nor failed in a way that was heard of.
+    // The connection closed without an end or error event.
     socket.on('close', () => this.#finish({ endMs: performance.now() }));
   }
 
-  /** Nothing has come for a while; what comes starts the timer again. */
+  /** The idle gap has passed; new data restarts the timer. */
   #pause(): void {
     const { isEnough } = this.#request;
     try {
@@ -181,12 +177,12 @@ class Conversation {
     return this.connection.arrivalAfter(receivedBytes, receivedBytes + 1, performance.now());
   }
 
-  /** @returns true when there was more than the limit. */
+  /** @returns true if the limit is exceeded. */
   #collect(chunk: Buffer): boolean {
     const roomBytes = this.#request.maxAnswerBytes - this.#sizeBytes;
     const neededBytes = this.#sizeBytes + Math.min(chunk.length, roomBytes);
     if (neededBytes > this.#answer.length) {
-      // One buffer that grows, because a peer that sends single bytes must not cost a buffer for each.
+      // A single growing buffer: a peer that sends single bytes must not cost a buffer for each.
       const grown = Buffer.alloc(Math.max(neededBytes, 2 * this.#answer.length));
       this.#answer.copy(grown, 0, 0, this.#sizeBytes);
       this.#answer = grown;
@@ -198,7 +194,7 @@ class Conversation {
 
   #interrupt(interruption: Interruption): void {
     if (interruption === 'deadline' && this.#sizeBytes > 0) {
-      // A peer that has said something, and then nothing more that was waited for, was not cut short.
+      // A peer that paused after its last data was not cut short, even if more was expected.
       const isPaused = performance.now() - (this.#lastData?.eventMs ?? 0) >= this.#request.idleGapMs;
       this.#finish(
         isPaused ? { endMs: this.#lastByteMs() } : { endMs: performance.now(), isTruncated: true },
@@ -230,11 +226,11 @@ class Conversation {
     }
     const dataMs = this.#dataStartMs > 0 ? Math.max(0, (end.endMs ?? eventMs) - this.#dataStartMs) : 0;
     const phases = tcpPhases(connection.times, dataMs);
-    // The pause that ends an answer belongs to nobody.
+    // The pause that ends a response counts neither as the peer's time nor as ours.
     const lastEventMs = error ? eventMs : (this.#lastData?.eventMs ?? eventMs);
     settle.resolve({
       error,
-      // A connect can be reset only once the peer has accepted it; one that says no is `connection-refused`.
+      // A connection can be reset only after the peer has accepted it; a refused one is `connection-refused`.
       isConnected: connection.isConnected || error?.kind === 'connection-reset',
       answer: this.#answer.subarray(0, this.#sizeBytes),
       isTruncated: end.isTruncated ?? (error !== undefined && this.#sizeBytes > 0),
@@ -254,23 +250,21 @@ class Conversation {
 }
 
 /**
- * Milliseconds each step took; all but `total` add up to it. See docs/reference/checks.md for the exact
- * borders.
+ * Duration of each step in milliseconds; all but `total` add up to it. docs/reference/checks.md defines the exact
+ * boundaries.
  */
 export interface TcpPhases {
   dns: number;
-  /** To the target; through a proxy, its answer included. */
+  /** TCP connection to the target; with a proxy, including the proxy's response. */
   connection: number;
   /** 0 without TLS. */
   tls: number;
-  /**
-   * From what was sent, or the connection being ready, to the last byte that was read or to the peer's end.
-   */
+  /** From sending the data, or from the connection being ready, to the last byte read or the peer's end. */
   data: number;
   total: number;
 }
 
-/** Phases of a conversation, each without what this process needed before it. */
+/** Phases of a conversation, without the processing time of this process. */
 export function tcpPhases({ dnsMs, tcpMs, proxyMs, tlsMs }: ConnectionTimes, dataMs: number): TcpPhases {
   const connection = tcpMs + proxyMs;
   return { dns: dnsMs, connection, tls: tlsMs, data: dataMs, total: dnsMs + connection + tlsMs + dataMs };

@@ -7,9 +7,9 @@ import { probeTcp } from './probe.ts';
 const conversations = 3;
 
 /**
- * Talks a few times to an echo server of our own on loopback: the first conversation of a thread compiles and
- * loads what all of them need, and the first check would report that as its target's time. Where nothing can
- * listen on loopback, the first check is measured cold; nothing else depends on it.
+ * Runs a few conversations with an echo server of our own on loopback: the first conversation of a thread compiles and
+ * loads common code, and the first check would report that as its target's time. If nothing can listen on loopback, the
+ * first check is measured cold; nothing else depends on it.
  */
 export async function warmUpTcp(): Promise<void> {
   await openTimekeeper();

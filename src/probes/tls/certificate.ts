@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { elementsOf, oidText, readOr } from './der.ts';
 
-/** What one certificate of a chain says of itself. */
+/** Facts about one certificate of a chain. */
 export interface ChainCertificate {
   readonly subjectCN: string | null;
   readonly subject: string;
@@ -10,35 +10,35 @@ export interface ChainCertificate {
   /** Hexadecimal, in lower case. */
   readonly serialNumber: string;
   readonly fingerprintSha256: string;
-  /** Epoch milliseconds; NaN for bytes that are no date. */
+  /** Epoch milliseconds; NaN for invalid dates. */
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
-  /** Names and addresses it is for. */
+  /** Subject alternative names: host names and addresses. */
   readonly sans: readonly string[];
   /** `RSA`, `ECDSA`, `Ed25519` and so on. */
   readonly keyAlgorithm: string;
   readonly keySizeBits: number | null;
-  /** Such as `SHA256-RSA`; the identifier where it has no name. */
+  /** Such as `SHA256-RSA`; the object identifier if the algorithm is unknown. */
   readonly signatureAlgorithm: string;
   readonly isSelfSigned: boolean;
   readonly isAuthority: boolean;
-  /** Signed certificate timestamps in it. */
+  /** Embedded signed certificate timestamps. */
   readonly scts: readonly SignedTimestamp[];
-  /** It asks for a stapled OCSP response (RFC 7633). */
+  /** True if it requires a stapled OCSP response (RFC 7633). */
   readonly isStapleRequired: boolean;
 }
 
-/** The promise of a log of certificates to publish this one (RFC 6962). */
+/** A certificate transparency log's promise to publish the certificate (RFC 6962). */
 export interface SignedTimestamp {
   /** Base64 of the hash of the log's key. */
   readonly logId: string;
   readonly timestampMs: number;
 }
 
-/** More names than these are counted, not kept. */
+/** Further names are counted, but not kept. */
 const maxNames = 200;
 
-/** Reads one certificate. What of it makes no sense is left out: a target may send anything. */
+/** Parses one certificate. Invalid parts are omitted: a target may send anything. */
 export function readCertificate(certificate: X509Certificate): ChainCertificate {
   const extensions = extensionsOf(certificate.raw);
   const { keyAlgorithm, keySizeBits } = keyOf(certificate);
@@ -67,7 +67,7 @@ const sctList = '1.3.6.1.4.1.11129.2.4.2';
 const tlsFeature = '1.3.6.1.5.5.7.1.24';
 const statusRequest = Buffer.from([2, 1, 5]);
 
-/** A distinguished name, whose parts Node puts in lines. */
+/** Joins a distinguished name, which Node splits into lines. */
 function oneLine(name: string | undefined): string {
   return (name ?? '').split('\n').join(', ');
 }
@@ -85,7 +85,7 @@ function isSignedByItself(certificate: X509Certificate): boolean {
   try {
     return certificate.verify(certificate.publicKey);
   } catch {
-    return false; // A key that cannot be used has signed nothing.
+    return false; // An unusable key cannot have signed anything.
   }
 }
 
@@ -109,11 +109,11 @@ function keyOf(certificate: X509Certificate): Pick<ChainCertificate, 'keyAlgorit
     const keySizeBits = details?.modulusLength ?? fixedBits[type] ?? (type === 'ec' ? ofCurve : null);
     return { keyAlgorithm: keyNames[type] ?? type, keySizeBits };
   } catch {
-    return { keyAlgorithm: 'unknown', keySizeBits: null }; // OpenSSL does not know the key's kind.
+    return { keyAlgorithm: 'unknown', keySizeBits: null }; // OpenSSL does not support this key type.
   }
 }
 
-/** The names that the public clients of SSL monitors know. */
+/** The names that common SSL monitoring clients use. */
 const signatureNames: Readonly<Record<string, string>> = {
   '1.2.840.113549.1.1.2': 'MD2-RSA',
   '1.2.840.113549.1.1.4': 'MD5-RSA',
@@ -144,7 +144,7 @@ function signatureOf({ raw }: X509Certificate): string {
     const [identifier, parameters] = elementsOf(algorithm?.value ?? Buffer.alloc(0));
     const oid = oidText(identifier?.value ?? Buffer.alloc(0));
     if (oid !== rsaPss) return signatureNames[oid] ?? oid;
-    // Without parameters it is SHA-1 (RFC 4055).
+    // The default hash without parameters is SHA-1 (RFC 4055).
     const hash = elementsOf(parameters?.value ?? Buffer.alloc(0)).find(({ tag }) => tag === 0xa0);
     if (!hash) return 'SHA1-RSAPSS';
     const hashOid = oidText(
@@ -154,7 +154,7 @@ function signatureOf({ raw }: X509Certificate): string {
   });
 }
 
-/** The values of the extensions of a certificate, by their identifiers. */
+/** The values of a certificate's extensions, by object identifier. */
 function extensionsOf(raw: Buffer): Map<string, Buffer> {
   return readOr(new Map<string, Buffer>(), () => {
     const [certificate] = elementsOf(raw);
@@ -191,7 +191,7 @@ function addressText(value: Buffer): string {
   return URL.parse(`http://[${groups.join(':')}]/`)?.hostname.slice(1, -1) ?? value.toString('hex');
 }
 
-/** The list in the extension: a length for all, then each with its own. */
+/** Parses the list in the extension: a total length, then entries, each with its own length. */
 function timestampsOf(extension: Buffer | undefined): SignedTimestamp[] {
   if (!extension) return [];
   return readOr<SignedTimestamp[]>([], () => {

@@ -1,15 +1,15 @@
-/** One element of DER (X.690), or of anything that looks like it. */
+/** One element of DER (X.690), or of similar data. */
 export interface DerElement {
   readonly tag: number;
   readonly value: Buffer;
-  /** The whole of it, as it is signed. */
+  /** The complete encoding, as it is signed. */
   readonly whole: Buffer;
 }
 
-/** What was read is no DER. */
+/** The data is not valid DER. */
 export class DerError extends Error {}
 
-/** The elements in some bytes, one after the other. @throws DerError */
+/** Splits bytes into consecutive elements. @throws DerError */
 export function elementsOf(data: Buffer): DerElement[] {
   const elements: DerElement[] = [];
   for (let start = 0; start < data.length; ) {
@@ -35,7 +35,7 @@ function elementAt(data: Buffer, start: number): DerElement {
   return { tag, value: data.subarray(valueStart, end), whole: data.subarray(start, end) };
 }
 
-/** An object identifier in dots. */
+/** Formats an object identifier in dotted notation. */
 export function oidText(value: Buffer): string {
   const numbers: number[] = [];
   let number = 0;
@@ -51,7 +51,7 @@ export function oidText(value: Buffer): string {
   return [root, first - root * 40, ...rest].join('.');
 }
 
-/** A GeneralizedTime or a UTCTime in epoch milliseconds; NaN when it is none. */
+/** Parses a GeneralizedTime or a UTCTime to epoch milliseconds; NaN if invalid. */
 export function timeMs({ tag, value }: DerElement): number {
   const text = value.toString('latin1');
   const full = tag === 0x17 ? `${Number(text.slice(0, 2)) < 50 ? '20' : '19'}${text}` : text;
@@ -61,12 +61,12 @@ export function timeMs({ tag, value }: DerElement): number {
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
 }
 
-/** Reads what a target sent, which may be no DER at all: then there is nothing to read. */
+/** Parses untrusted data; returns the fallback if it is not valid DER. */
 export function readOr<Value>(otherwise: Value, read: () => Value): Value {
   try {
     return read();
   } catch (thrown) {
-    // Numbers beyond the end of a buffer, and texts that are no numbers.
+    // Offsets beyond the end of a buffer, and invalid numbers.
     const isAboutInput =
       thrown instanceof DerError || thrown instanceof RangeError || thrown instanceof SyntaxError;
     if (isAboutInput) return otherwise;

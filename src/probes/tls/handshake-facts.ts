@@ -6,48 +6,48 @@ import { classifyError, ProbeError, type ProbeErrorDetails } from '../connection
 import { type ChainCertificate, readCertificate } from './certificate.ts';
 import { readStaple, type StapledStatus } from './staple.ts';
 
-/** What a handshake that was made shows, whether anybody should trust it or not. */
+/** Facts about a completed handshake, trusted or not. */
 export interface HandshakeFacts {
   /** Such as `TLS1.3`. */
   readonly protocol: string | null;
-  /** By its name in the standard, such as `TLS_AES_256_GCM_SHA384`. */
+  /** IANA name, such as `TLS_AES_256_GCM_SHA384`. */
   readonly cipherSuite: string | null;
-  /** What was agreed on of the protocols that were offered. */
+  /** The negotiated protocol, of those offered. */
   readonly alpnProtocol: string | null;
-  /** Of the key exchange: `X25519`, `prime256v1`, `DH 2048`. */
+  /** Key exchange: `X25519`, `prime256v1`, `DH 2048`. */
   readonly keyExchange: string | null;
   /** As the target sent it: its own certificate first. */
   readonly chain: readonly ChainCertificate[];
-  /** From the target's certificate to the last issuer that is known here. */
+  /** From the target's certificate to the last issuer known here. */
   readonly path: readonly ChainCertificate[];
-  /** Why the chain is not trusted; null when it is. */
+  /** Why the chain is not trusted; null if it is. */
   readonly trustProblem: CertificateProblem | null;
-  /** Why the certificate is not for the name; null when it is. */
+  /** Why the certificate does not match the name; null if it does. */
   readonly nameProblem: CertificateProblem | null;
   readonly staple: StapledStatus | null;
 }
 
-/** A verdict on a certificate. */
+/** A problem with a certificate. */
 export interface CertificateProblem {
-  /** Of OpenSSL or Node, such as `CERT_HAS_EXPIRED`. */
+  /** OpenSSL's or Node's code, such as `CERT_HAS_EXPIRED`. */
   readonly code: string;
   readonly message: string;
   readonly details: ProbeErrorDetails;
 }
 
-/** Longer than any honest chain; OpenSSL takes up to 100. */
+/** Longer than any real chain; OpenSSL accepts up to 100. */
 const maxChainLength = 10;
 
 /**
- * Reads a connection right after its handshake.
+ * Reads the facts of a connection right after its handshake.
  *
- * @param hostname the name, or address, the certificate has to be for.
+ * @param hostname the name or address that the certificate must match.
  */
 export function readHandshake(
   socket: TLSSocket,
   { hostname, staple, ...place }: { readonly hostname: string; readonly staple: Buffer | undefined } & Place,
 ): HandshakeFacts {
-  // The order counts: reading the chain as it was sent empties it (see CertificateReader).
+  // The order matters: reading the chain as it was sent empties it (see CertificateReader).
   const shown = socket.getPeerCertificate(true);
   const path = pathFrom(shown);
   const chain = chainOf(socket.getPeerX509Certificate());
@@ -82,7 +82,7 @@ interface Place {
   readonly peer: ProbeErrorDetails;
 }
 
-/** OpenSSL's own verdict, without Node's on the name. */
+/** OpenSSL's own verdict, without Node's check of the name. */
 function trustProblemOf(socket: TLSSocket, place: Place): CertificateProblem | null {
   const { _handle: handle } = socket as unknown as { _handle?: { verifyError?(): unknown } | null };
   const verdict = handle?.verifyError?.();
@@ -111,7 +111,7 @@ function pathFrom(peer: PeerCertificate): ChainCertificate[] {
   return path;
 }
 
-/** Node chains what was sent in its order, whatever is signed by whom. */
+/** Node links the certificates in the order they were sent, not by signature. */
 function chainOf(first: X509Certificate | undefined): ChainCertificate[] {
   const chain: ChainCertificate[] = [];
   for (let current = first; current && chain.length < maxChainLength; current = current.issuerCertificate) {

@@ -16,39 +16,39 @@ import type { ConnectionOptions, Upgrade } from '../connection/target.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { type HandshakeFacts, readHandshake } from './handshake-facts.ts';
 
-/** A handshake to look at. */
+/** A handshake to inspect. */
 export interface TlsProbeRequest {
   /** A name, or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
   readonly family: WantedFamily;
-  /** Through which the connection is made, if there is one. */
+  /** Proxy for the connection, if any. */
   readonly proxy?: ForwardProxy | undefined;
-  /** The name for TLS, where it is another. */
+  /** The TLS server name, if it differs from the hostname. */
   readonly serverName: string | undefined;
   readonly alpnProtocols: readonly string[];
   readonly clientIdentity: ClientIdentity | undefined;
-  /** How the target is asked for TLS; absent: it speaks nothing else. */
+  /** The exchange that requests TLS; absent if the target speaks TLS from the start. */
   readonly upgrade: Upgrade | undefined;
 }
 
 export interface TlsProbeControls extends ConnectionOptions, InterruptionSources {}
 
-/** What a probe found. Either `error` is there or `handshake` is. */
+/** Result of a probe. Either `error` or `handshake` is set. */
 export interface TlsProbeResult {
   readonly error: ProbeError | undefined;
   readonly handshake: HandshakeFacts | undefined;
-  /** The steps that were reached, in milliseconds; 0 for the others. */
+  /** Durations of the steps that were reached, in milliseconds; 0 for the others. */
   readonly phases: TlsPhases;
   readonly measurement: ProbeMeasurement;
-  /** Null when there was none, or a proxy in between. */
+  /** Null without a connection, or with a proxy. */
   readonly address: string | null;
 }
 
-/** Milliseconds each step took; all but `total` add up to it. */
+/** Duration of each step in milliseconds; all but `total` add up to it. */
 export interface TlsPhases {
   dns: number;
-  /** To the target; through a proxy, its answer included. */
+  /** TCP connection to the target; with a proxy, including the proxy's response. */
   connection: number;
   /** 0 without STARTTLS. */
   startTls: number;
@@ -57,8 +57,8 @@ export interface TlsPhases {
 }
 
 /**
- * Connects once, makes TLS with whatever the target speaks, reads what that shows, and closes. Never throws for what a
- * peer does; a rejection is a fault of ours.
+ * Connects once, negotiates TLS with any parameters the target supports, reads the facts of the handshake, and closes.
+ * Never throws because of a peer; a rejection is a bug of ours.
  */
 export async function probeTls(
   request: TlsProbeRequest,
@@ -118,13 +118,10 @@ export async function probeTls(
   }
 }
 
-/** Long enough for a packet to leave, and nothing to wait for. */
+/** Long enough for a packet to leave; there is nothing else to wait for. */
 const leaveMs = 100;
 
-/**
- * Lets the end of the handshake leave, and says that nothing follows: a server that never sees it logs an error at every
- * run.
- */
+/** Lets the last handshake packet leave, and closes properly: otherwise the server would log an error at every run. */
 async function takeLeave(socket: TLSSocket): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, leaveMs);

@@ -1,10 +1,10 @@
 import { type DerElement, elementsOf, readOr, timeMs } from './der.ts';
 
-/** What a stapled OCSP response says (RFC 6960) of the certificate it came with. Its signature is not judged. */
+/** The status in a stapled OCSP response (RFC 6960) for its certificate. The signature is not verified. */
 export interface StapledStatus {
-  /** `malformed` for a response that is none, or is about other certificates. */
+  /** `malformed` for an invalid response, or one about other certificates. */
   readonly status: 'good' | 'revoked' | 'unknown' | 'malformed';
-  /** Epoch milliseconds; null where the response does not say. */
+  /** Epoch milliseconds; null if absent from the response. */
   readonly producedAtMs: number | null;
   readonly thisUpdateMs: number | null;
   readonly nextUpdateMs: number | null;

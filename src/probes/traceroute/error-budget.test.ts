@@ -13,7 +13,7 @@ afterEach(() => {
 const address = '192.0.2.7';
 const roundTripMs = 10;
 
-/** A host of Linux behind some routers: it sends its peer six errors at once, and then one a second. */
+/** A Linux host behind some routers: it sends a peer six errors in a burst, and then one a second. */
 function limitedTarget(distance: number) {
   let errors = 6;
   let countedAtMs = performance.now();
@@ -44,7 +44,7 @@ function limitedTarget(distance: number) {
   return { prober, leftOutCount: () => leftOutCount };
 }
 
-/** As many traces as that at once. */
+/** Runs this many traces concurrently. */
 async function tracesAtOnce(count: number, prober: HopProber, timeoutMs = 10_000): Promise<Route[]> {
   const traces = Promise.all(
     Array.from({ length: count }, () =>

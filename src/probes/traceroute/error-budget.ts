@@ -1,20 +1,20 @@
 import { LruMap } from '@picket/lib/lru.ts';
 
-/** Linux sends a peer six ICMP errors at once, and then one a second (`net.ipv4.icmp_ratelimit`). */
+/** Linux sends a peer six ICMP errors in a burst, and then one a second (`net.ipv4.icmp_ratelimit`). */
 const mostErrors = 6;
 const errorIntervalMs = 1000;
-/** A probe that may be left out waits for its turn at most this long. */
+/** Longest wait of an optional probe. */
 const longestExtraWaitMs = 2000;
-/** After this long without an answer the target is no longer taken to be where it was. */
+/** After this long without an answer, the distance of the target is forgotten. */
 const rememberedMs = 60_000;
-/** Another trace that finds out how far the target is is waited for at most this long. */
+/** Longest wait for another trace that is determining the distance of the target. */
 const longestFindingMs = 3000;
 const keptTargets = 1000;
 
 /**
  * Paces the UDP probes that reach their targets, for all traces of this thread: a target answers each of them with an
- * ICMP error. Without this, traces of one host that run at once take each other's answers away, and find a target that
- * is well silent.
+ * ICMP error. Without pacing, concurrent traces of one host use up each other's answers and report a healthy target as
+ * silent.
  */
 export class ErrorBudget {
   readonly #targets = new LruMap<string, TargetBudget>(keptTargets);
@@ -29,22 +29,22 @@ interface Waiting {
   grant(isGranted: boolean): void;
 }
 
-/** What one target may be asked for. */
+/** The error budget of one target. */
 export class TargetBudget {
   #errors = mostErrors;
   #countedAtMs = performance.now();
   #waiting: Waiting[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** How far the target is, by the last trace that reached it; null: none did of late. */
+  /** Distance of the target according to the last trace that reached it; null if none did recently. */
   #distance: number | null | undefined;
   #reachedAtMs = -Infinity;
   #finding: Promise<void> | undefined;
 
   /**
-   * Called before a trace begins: one at a time finds out how far the target is, since no probe is known to reach it
-   * before that.
+   * Called before a trace begins: only one at a time determines the distance, because until then no probe is known to
+   * reach the target.
    *
-   * @returns what ends the search, with the distance that was found.
+   * @returns a function that ends the search with the distance found.
    */
   async begin(stopped: Promise<void>): Promise<(distance: number | null) => void> {
     if (this.#distance === undefined && this.#finding) {
@@ -66,16 +66,16 @@ export class TargetBudget {
     };
   }
 
-  /** Whether a probe with this time to live may reach the target, as far as is known. */
+  /** Returns whether a probe with this time to live may reach the target, as far as is known. */
   isReachedBy(ttl: number): boolean {
     return typeof this.#distance === 'number' && ttl >= this.#distance;
   }
 
   /**
-   * Waits until the target can answer one probe more.
+   * Waits until the target can answer another probe.
    *
-   * @param isExtra the probe may be left out: others go first, and it does not wait for long.
-   * @returns false where it has to be left out.
+   * @param isExtra the probe is optional: others go first, and its wait is limited.
+   * @returns false if the probe must be skipped.
    */
   async take({ isExtra, stopped }: { isExtra: boolean; stopped: Promise<void> }): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -96,7 +96,7 @@ export class TargetBudget {
     this.#errors -= 1;
   }
 
-  /** Counts a probe that the target did not answer: it may send that error for another one. */
+  /** Refunds a probe that the target did not answer: it can answer another one. */
   giveBack(): void {
     this.#errors = Math.min(mostErrors, this.#errors + 1);
     this.#grant();
@@ -128,7 +128,7 @@ export class TargetBudget {
   }
 }
 
-/** What a promise is fulfilled with; undefined when the time is over before. */
+/** Returns the value of a promise; undefined if the limit passes first. */
 async function settledWithin<Value>(
   limitMs: number | undefined,
   promise: Promise<Value>,

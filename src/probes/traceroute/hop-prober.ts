@@ -4,50 +4,50 @@ import type { IcmpBackend } from '../icmp/backend.ts';
 import type { StampClock } from '../sys/kernel-clock.ts';
 import type { ErrorBudget } from './error-budget.ts';
 
-/** One packet that is to get no further than some number of hops. */
+/** One packet limited to a number of hops. */
 export interface HopProbe {
   readonly address: string;
   readonly family: IpFamily;
-  /** The time to live (IPv4) or hop limit (IPv6) it is sent with. */
+  /** The time to live (IPv4) or hop limit (IPv6) of the packet. */
   readonly ttl: number;
   readonly replyTimeoutMs: number;
 }
 
-/** What became of one probe of a hop. */
+/** Result of one probe of a hop. */
 export type HopAnswer =
   | {
       readonly kind: 'answer';
       readonly address: string | null;
       readonly rttMs: number | null;
-      /** The ICMP error of a router that is on the way; null when the target itself answered. */
+      /** The ICMP error of a router on the path; null if the target itself answered. */
       readonly error: { readonly type: number; readonly code: number } | null;
-      /** What the target says of the port, where one was asked. */
+      /** State of the target's port, for probes that have one. */
       readonly port?: 'open' | 'closed' | undefined;
     }
   | { readonly kind: 'silence' }
-  /** This host did not send it. */
+  /** This host did not send the probe. */
   | { readonly kind: 'unsent'; readonly errno: string };
 
-/** Something that can send probes. */
+/** Sends probes. */
 export interface HopProber {
-  /** How it does so, for people. */
+  /** The mechanism, for users. */
   readonly description: string;
-  /** Whose stamps the times of its answers are made of so far: the kernel's, if all of them are. */
+  /** Source of the timestamps so far: the kernel only if all of them are. */
   readonly clock: StampClock;
-  /** Paces probes that a target answers by an ICMP error; absent where it answers otherwise. */
+  /** Paces probes that a target answers with an ICMP error; absent for other protocols. */
   readonly budget?: ErrorBudget | undefined;
   /**
-   * Sends one probe and waits for what comes of it.
+   * Sends one probe and waits for the result.
    *
    * @param signal ends the wait.
-   * @returns undefined when it was stopped before anything was known.
+   * @returns undefined if it was aborted before a result.
    */
   probe(probe: HopProbe, signal: AbortSignal): Promise<HopAnswer | undefined>;
 }
 
 /**
- * What an ICMP error says of the way. That no program is at the port is an answer of the target, when the target says
- * it: the packet has arrived. Firewalls say it of echo requests, too.
+ * Returns the ICMP error of a router. "Port unreachable" from the target itself counts as an answer of the target: the
+ * packet has arrived. Firewalls also send it for echo requests.
  */
 export function hopError(
   probe: HopProbe,
@@ -60,7 +60,7 @@ export function hopError(
 
 const echoDataBytes = 32;
 
-/** Probes that are ICMP echo requests: they need no privilege where the backend needs none. */
+/** Sends probes as ICMP echo requests: they need no privilege if the backend needs none. */
 export function echoProber(backend: IcmpBackend): HopProber {
   return {
     description: backend.description,

@@ -7,12 +7,12 @@ import { type LookupTimes, type Resolver, resolveWanted } from '../resolver.ts';
 import type { HopProber } from './hop-prober.ts';
 import { type Route, type TracerouteRequest, traceRoute } from './traceroute.ts';
 
-/** A host to find the way to. */
+/** A host whose route is traced. */
 export interface RouteProbeRequest extends Omit<TracerouteRequest, 'address' | 'family'> {
   /** A name, or an address without brackets. */
   readonly hostname: string;
   readonly wanted: WantedFamily;
-  /** Where the probes go, if they go to a port: the egress policy is asked about it. */
+  /** Destination port of the probes, if any, for the egress policy. */
   readonly port: number | undefined;
 }
 
@@ -20,24 +20,24 @@ export interface RouteProbeControls {
   readonly prober: HopProber;
   readonly resolver: Resolver;
   readonly egress: EgressPolicy;
-  /** Aborting ends it as `aborted`, or as a passed time limit when its reason is a TimeoutError. */
+  /** Aborting ends the trace with `aborted`, or with a timeout if the reason is a TimeoutError. */
   readonly signal: AbortSignal;
-  /** Limit for all of it, in milliseconds. */
+  /** Limit for the whole trace, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 export interface RouteProbeResult {
-  /** Set when nothing can be said about the way: the name has no address, or the run was stopped. */
+  /** Set if the trace has no result: the name has no address, or the run was stopped. */
   readonly error: ProbeError | undefined;
-  /** Where the probes went; null when none could. */
+  /** Destination of the probes; null if none could be sent. */
   readonly address: string | null;
   readonly family: IpFamily;
-  /** How long the name lookup took, in milliseconds. */
+  /** Duration of the name lookup, in milliseconds. */
   readonly lookupMs: number;
   readonly route: Route | undefined;
 }
 
-/** Looks a host up and finds the way to its first address. */
+/** Resolves a host and traces the route to its first address. */
 export async function probeRoute(
   { hostname, wanted, port, ...request }: RouteProbeRequest,
   controls: RouteProbeControls,

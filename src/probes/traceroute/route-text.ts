@@ -13,7 +13,7 @@ const ends = {
   unsent: 'this host could not send further requests',
 } as const;
 
-/** What a route says in one line, such as `the target responded in hop 4`. */
+/** Summarises a route in one line, such as `the target responded in hop 4`. */
 export function routeSummary({ hops, end, distance }: Route): string {
   if (end === 'reached') return `${ends.reached} ${distanceWords(distance ?? hops.length, hops.length)}`;
   const place = hops.length === 0 ? 'before the first hop' : `in hop ${hops.length}`;
@@ -21,14 +21,14 @@ export function routeSummary({ hops, end, distance }: Route): string {
   return `${ends[end]} (it ended ${place}${says === undefined ? '' : `, ${says}`})`;
 }
 
-/** The address of the last hop that answered. */
+/** Returns the address of the last hop that answered. */
 export function lastAnswerer(hops: readonly Hop[]): string | undefined {
   return hops
     .flatMap(({ answers }) => answers.map((answer) => (answer.kind === 'answer' ? answer.address : null)))
     .findLast((address) => address !== null);
 }
 
-/** A route as a text of aligned columns: distance, address, round trip times in milliseconds, errors. */
+/** Formats a route in aligned columns: distance, address, round trip times in milliseconds, errors. */
 export function routeText(
   route: Route,
   of: {
@@ -36,7 +36,7 @@ export function routeText(
     readonly address: string;
     readonly family: IpFamily;
     readonly startedAt: Date;
-    /** How the requests were sent. */
+    /** The probe mechanism. */
     readonly means: string;
   },
 ): string {
@@ -72,10 +72,7 @@ interface Row {
   readonly error: string;
 }
 
-/**
- * A line for each address that answered from that distance. Requests nobody answered stand as `*` in the
- * first.
- */
+/** Returns one row for each address that answered at that distance. Unanswered probes appear as `*` in the first. */
 function rowsOf({ ttl, answers }: Hop, family: IpFamily): Row[] {
   const byAddress = Map.groupBy(
     answers.filter((answer) => answer.kind === 'answer'),
@@ -98,7 +95,7 @@ function timeText({ rttMs }: Extract<HopAnswer, { kind: 'answer' }>): string {
   return rttMs === null ? '? ms' : `${rttMs.toFixed(3)} ms`;
 }
 
-/** Errors that say more than that the hop is on the way. */
+/** Formats errors that say more than "time exceeded". */
 function errorText(heard: readonly Extract<HopAnswer, { kind: 'answer' }>[], family: IpFamily): string {
   const texts = heard.flatMap(({ error }) =>
     error === null || isTimeExceeded(family, error.type)

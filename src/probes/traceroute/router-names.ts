@@ -4,7 +4,7 @@ import type { DnsServer } from '../dns/server.ts';
 import { reverseName } from '../dns/wire/name.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 
-/** Names of routers change rarely, and runs ask for the same ones each minute. */
+/** Names of routers change rarely, and runs query the same ones every minute. */
 const keptMs = 10 * 60_000;
 const maxKept = 2000;
 const maxNameLength = 253;
@@ -23,8 +23,8 @@ export interface NameControls {
 const known = new Map<string, Known>();
 
 /**
- * The names that PTR records give to addresses, as far as the name server knows them within the time. An answer, also
- * one that there is no name, is kept for ten minutes.
+ * Looks up the PTR names of addresses, as far as the name server responds in time. Responses, including negative ones,
+ * are cached for ten minutes.
  */
 export async function routerNames(
   addresses: readonly string[],
@@ -56,7 +56,7 @@ async function nameOf(
       { name: asked, type: 'PTR' },
       server,
       { protocol: 'UDP' },
-      // The location's own server is not the check's choice: the policy is about what it is asked.
+      // The check did not choose the location's own server: the policy covers only the names in its queries.
       { ...controls, egress: { refusal: () => undefined } },
     );
     const record = message.answers.find(({ type }) => type === 'PTR');
@@ -64,7 +64,7 @@ async function nameOf(
     keep(address, name);
     return name;
   } catch (thrown) {
-    // Without its name a router is known by its address.
+    // A router without a name is shown by its address.
     if (thrown instanceof ProbeError) return null;
     throw thrown;
   }

@@ -16,16 +16,16 @@ import { type HopAnswer, type HopProbe, type HopProber, hopError } from './hop-p
 
 export type SocketProtocol = 'UDP' | 'TCP';
 
-/** Answers wait in their sockets, stamped by the kernel: looking rarely makes no time longer. */
+/** Answers wait in their sockets with kernel timestamps: a slow poll does not lengthen any time. */
 const tickMs = 5;
-/** Once the last probe is this old, most answers have come. */
+/** Once the last probe is this old, most answers have arrived. */
 const lateTickMs = 25;
 const lateAfterMs = 100;
 const pollEntryBytes = 8;
 const reventsOffset = 6;
-/** What UDP probes carry: as much as traceroute programs send, all of it known. */
+/** Payload of UDP probes: the size that traceroute programs use, with known content. */
 const datagram = Buffer.alloc(32, '@');
-/** Close without a farewell: the target sees a reset, and nothing stays open on either side. */
+/** Abortive close: the target receives a reset, and nothing stays open at either end. */
 const abortiveClose = Buffer.from([1, 0, 0, 0, 0, 0, 0, 0]);
 const { SOL_SOCKET, SOL_IP, SOL_IPV6, IPPROTO_TCP } = linux;
 
@@ -36,15 +36,15 @@ interface OpenProbe {
   readonly target: string;
   readonly sentAt: KernelTime;
   readonly sentAtMs: number;
-  /** Of a connection: when the target responded. */
+  /** Times the target's response to a connect; TCP only. */
   readonly watch: SocketWatch | undefined;
   settle(answer: HopAnswer | undefined): void;
 }
 
 /**
- * Probes that are UDP datagrams, or SYNs of TCP connections, each from a socket of its own. Neither needs a
- * privilege: the kernel keeps the ICMP errors about a socket's packets in its error queue (for connections that are
- * being made since Linux 5.8). A connection that is made is reset at once.
+ * Sends probes as UDP datagrams or TCP SYNs, each from a socket of its own. Neither needs a privilege: the kernel keeps
+ * the ICMP errors about a socket's packets in its error queue (for pending connects since Linux 5.8). A connection that
+ * succeeds is reset immediately.
  */
 export class SocketProber implements HopProber {
   readonly description: string;
@@ -113,7 +113,7 @@ export class SocketProber implements HopProber {
         ? this.#libc.sendto(opened, datagram, datagram.length, 0, to, to.length)
         : this.#libc.connect(opened, to, to.length);
     const errno = result < 0 ? errnoName(this.#libc.errno()) : undefined;
-    // The target may have refused a connection before the call returns: what it said waits in the socket.
+    // The target may refuse the connection before the call returns; its response waits in the socket.
     if (errno !== undefined && errno !== 'EINPROGRESS' && errno !== 'ECONNREFUSED') {
       closeSync(opened);
       return { errno };
@@ -152,7 +152,7 @@ export class SocketProber implements HopProber {
     return descriptor;
   }
 
-  /** Takes in what has come for any of the probes, then gives up those that have waited for too long. */
+  /** Reads the answers to all open probes, then expires the overdue ones. */
   #tick(): void {
     const open = [...this.#open];
     const entries = Buffer.alloc(open.length * pollEntryBytes);
@@ -166,7 +166,7 @@ export class SocketProber implements HopProber {
     for (const [index, one] of open.entries()) {
       const events = entries.readInt16LE(index * pollEntryBytes + reventsOffset);
       const answer = events === 0 ? undefined : this.#answerTo(one, events);
-      // A stamp that is none of the kernel's may be as late as this thread.
+      // Without a kernel timestamp, the time may include a delay of this thread.
       const isStamped = one.watch === undefined || one.watch.clock === 'kernel';
       const rttMs = answer?.kind === 'answer' && isStamped ? answer.rttMs : null;
       const isLate = rttMs !== null && rttMs > one.probe.replyTimeoutMs;
@@ -204,7 +204,7 @@ export class SocketProber implements HopProber {
     return answer;
   }
 
-  /** The target took the connection or refused it; a connection that failed in another way has no answer. */
+  /** The target accepted or refused the connection; any other failure counts as silence. */
   #connectionOf(open: OpenProbe): HopAnswer {
     const error = this.#socketError(open.descriptor);
     if (error !== undefined && error !== 'ECONNREFUSED') return { kind: 'silence' };
@@ -240,7 +240,7 @@ export class SocketProber implements HopProber {
     return elapsedMs;
   }
 
-  /** Options are there to know more; a kernel that has one of them not still sends. */
+  /** Failures are ignored: the options only add information, and probes work without them. */
   #set(descriptor: number, level: number, option: number, value: number): void {
     const encoded = Buffer.alloc(4);
     encoded.writeInt32LE(value);

@@ -11,7 +11,7 @@ const router = (ttl: number): HopAnswer => ({
 });
 const reply: HopAnswer = { kind: 'answer', address: target, rttMs: 1, error: null };
 
-/** Answers each probe of a hop in its turn as is said; of those that are not listed nobody answers. */
+/** Answers each probe of a hop as the callback says; probes without an answer stay silent. */
 function proberOf(answerOf: (ttl: number, round: number) => HopAnswer | undefined) {
   const asked: number[] = [];
   const prober: HopProber = {

@@ -11,8 +11,8 @@ export interface Hop {
 }
 
 /**
- * Why a traceroute ended. `reached`: the target responded. `unreachable`: somebody on the way said that there
- * is no way on. `silent`: nobody answered for a number of hops. `unsent`: this host itself did not send.
+ * Why a traceroute ended. `reached`: the target responded. `unreachable`: a router reported that there is no route.
+ * `silent`: several hops in a row did not answer. `unsent`: this host itself did not send.
  */
 export type TracerouteEnd = 'reached' | 'unreachable' | 'silent' | 'hop-limit' | 'time-limit' | 'unsent';
 
@@ -20,9 +20,9 @@ export interface Route {
   readonly hops: readonly Hop[];
   readonly end: TracerouteEnd;
   /**
-   * How far the address of the target is: the first hop from which it answered anything; null when it never did. A
-   * router that has the address and forwards the packets (DNAT, a load balancer) says in its name that their time is
-   * over, and the host behind it answers from further away.
+   * Distance of the target's address: the first hop from which it answered anything; null if it never did. A router
+   * that owns the address and forwards the packets (DNAT, a load balancer) reports "time exceeded" from that address,
+   * and the host behind it answers from further away.
    */
   readonly distance: number | null;
 }
@@ -32,16 +32,16 @@ export interface TracerouteRequest {
   readonly family: IpFamily;
   readonly maxHops?: number | undefined;
   readonly probesPerHop?: number | undefined;
-  /** After this many hops in a row without an answer, those behind them are not asked any more. */
+  /** After this many silent hops in a row, no further hops are probed. */
   readonly maxSilentHops?: number | undefined;
   readonly replyTimeoutMs?: number | undefined;
 }
 
 export interface TracerouteControls {
   readonly prober: HopProber;
-  /** Aborting ends it with what is known by then. */
+  /** Aborting ends the trace with the results so far. */
   readonly signal: AbortSignal;
-  /** Limit for all of it, in milliseconds. */
+  /** Limit for the whole trace, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -49,20 +49,20 @@ export const defaultMaxHops = 30;
 export const defaultProbesPerHop = 3;
 const defaultMaxSilentHops = 6;
 const defaultReplyTimeoutMs = 900;
-/** The next hop is asked when this one has answered, or after this time: most answer sooner. */
+/** The next hop is probed when this one has answered, or after this time: most hops answer sooner. */
 const paceMs = 100;
-/** Routers limit how many errors they send; probes at once would show loss where there is none. */
+/** Routers limit the errors they send; concurrent probes would show false loss. */
 const intervalMs = 25;
-/** Linux sends each peer six errors at once, and then one a second. */
+/** Linux sends each peer six errors in a burst, and then one a second. */
 const quickRounds = 4;
 const slowRoundMs = 1000;
 
 /**
- * Finds the routers on the way to an address: probes with a growing time to live, which each router on the way
- * answers in its turn. The first round goes from hop to hop until somebody says that this is the end; the others
- * ask each hop that is known by then once more. Looks no names up.
+ * Finds the routers on the route to an address: sends probes with a growing time to live; the router at that distance
+ * answers. The first round goes from hop to hop until an answer marks the end; the others probe each known hop again.
+ * Does not resolve names.
  *
- * @throws when the prober itself broke.
+ * @throws if the prober itself failed.
  */
 export async function traceRoute(request: TracerouteRequest, controls: TracerouteControls): Promise<Route> {
   return await new Tracing(request, controls).run();
@@ -76,11 +76,11 @@ class Tracing {
   readonly #stopped: Promise<void>;
   readonly #maxHops: number;
   readonly #maxSilentHops: number;
-  /** What is known of each hop, that of distance 1 first. */
+  /** Answers of each hop, starting at distance 1. */
   readonly #hops: HopAnswer[][] = [];
-  /** Probes whose answers are still awaited. */
+  /** Probes whose answers are pending. */
   readonly #open = new Set<Promise<void>>();
-  /** What a prober that broke threw: nobody may be waiting for its probe. */
+  /** The error of a failed prober, kept because its probe may not be awaited. */
   #broken: { readonly thrown: unknown } | undefined;
 
   constructor(request: TracerouteRequest, { prober, signal, timeoutMs }: TracerouteControls) {
@@ -110,14 +110,14 @@ class Tracing {
     for (let ttl = 1; ttl <= this.#maxHops; ttl += 1) {
       if (this.#stop.aborted) return 'time-limit';
       if (!(await this.#mayAsk(ttl, false))) continue;
-      // Its turn came late: an answer may have come meanwhile.
+      // The wait may have been long: check for an answer that arrived meanwhile.
       if (this.#finalHop() !== undefined) break;
       const answered = Promise.race([this.#ask(ttl), this.#pause(paceMs)]);
       await Promise.all([answered, this.#pause(intervalMs)]);
       if (this.#finalHop() !== undefined) break;
       if (this.#hops.at(-1)?.[0]?.kind === 'unsent') break;
       if (ttl - this.#lastHeard() < this.#maxSilentHops) continue;
-      // The slow ones may still answer.
+      // Slow hops may still answer.
       await this.#settled();
       if (this.#finalHop() !== undefined || this.#stop.aborted) break;
       if (ttl - this.#lastHeard() >= this.#maxSilentHops) return 'silent';
@@ -129,7 +129,7 @@ class Tracing {
     return this.#stop.aborted ? 'time-limit' : 'hop-limit';
   }
 
-  /** The further rounds, over the hops that are known. Behind the last of them one is asked too: it may have lost its probe. */
+  /** The further rounds, over the known hops; after a silent end also the next one: its probe may have been lost. */
   async #askAgain(found: TracerouteEnd): Promise<void> {
     const isSilentEnd = found === 'silent' || found === 'hop-limit';
     const last = this.#finalHop()?.ttl ?? Math.min(this.#maxHops, this.#lastHeard() + (isSilentEnd ? 1 : 0));
@@ -149,7 +149,7 @@ class Tracing {
     await this.#settled();
   }
 
-  /** Waits for the turn of a probe that reaches the target, and is one of several traces' probes there. */
+  /** Waits for budget if the probe reaches the target, which all traces to it share. */
   async #mayAsk(ttl: number, isExtra: boolean): Promise<boolean> {
     if (!this.#budget?.isReachedBy(ttl)) return true;
     return await this.#budget.take({ isExtra, stopped: this.#stopped });
@@ -162,7 +162,7 @@ class Tracing {
     const asked = this.#prober
       .probe({ address, family, ttl, replyTimeoutMs }, this.#stop)
       .then((answer) => {
-        // What was not asked to the end says nothing.
+        // An aborted probe has no result.
         if (answer) answers.push(answer);
         const isAnswered = answer?.kind === 'answer' && answer.error === null;
         if (isCounted && !isAnswered) this.#budget?.giveBack();
@@ -199,8 +199,8 @@ class Tracing {
   }
 
   /**
-   * The first hop from which the target responded; without one, the first from which somebody said that there is no
-   * way on. Where packets take several ways, one of them may be closed.
+   * Returns the first hop from which the target responded; otherwise the first that reported no route. If packets take
+   * several paths, one of them may be closed.
    */
   #finalHop(): { readonly ttl: number; readonly end: 'reached' | 'unreachable' } | undefined {
     const { family } = this.#request;
@@ -223,7 +223,7 @@ class Tracing {
     return final?.end === 'reached' ? final.ttl : null;
   }
 
-  /** The distance of the last hop that somebody answered from; 0 when nobody did. */
+  /** Distance of the last hop that answered; 0 if none did. */
   #lastHeard(): number {
     return this.#hops.findLastIndex((answers) => answers.some(({ kind }) => kind === 'answer')) + 1;
   }
@@ -231,7 +231,7 @@ class Tracing {
   #route(found: TracerouteEnd): Route {
     const final = this.#finalHop();
     const end = final?.end ?? found;
-    // Of the silence at the end nothing can be said.
+    // The trailing silent hops are omitted.
     const isSilentEnd = end === 'silent' || end === 'hop-limit';
     const count = final?.ttl ?? (isSilentEnd ? this.#lastHeard() : this.#hops.length);
     const hops = this.#hops.slice(0, count).map((answers, index) => ({ ttl: index + 1, answers }));
@@ -243,7 +243,7 @@ class Tracing {
   }
 }
 
-/** The answer that every router on the way gives: RFC 792 type 11, RFC 4443 type 3. */
+/** The error that every router on the route sends: RFC 792 type 11, RFC 4443 type 3. */
 export function isTimeExceeded(family: IpFamily, type: number): boolean {
   return type === (family === 4 ? 11 : 3);
 }

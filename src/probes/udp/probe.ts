@@ -9,15 +9,15 @@ import { type Timekeeper, threadTimekeeper } from '../kernel-thread/timekeeper.t
 import { type LookupTimes, resolveWanted } from '../resolver.ts';
 import type { StepOutcome } from '../steps/steps.ts';
 
-/** A datagram, and the answer that is waited for before the next one is sent. */
+/** A datagram, and the response to wait for before the next one is sent. */
 export interface UdpExchange {
-  /** Made when it is time: it may hold what an earlier answer said. @throws ProbeError */
+  /** Called when the datagram is sent: it may depend on an earlier response. @throws ProbeError */
   data(): Buffer;
-  /** Whether an answer is the one; others are passed over. @throws ProbeError */
+  /** Returns whether a response is the expected one; others are skipped. @throws ProbeError */
   accept(answer: Buffer): boolean;
 }
 
-/** Where datagrams go, and how long their answers are waited for. */
+/** Destination, datagrams and timeouts. */
 export interface UdpProbeRequest {
   /** A name, or an address without brackets. */
   readonly hostname: string;
@@ -25,46 +25,46 @@ export interface UdpProbeRequest {
   readonly family: WantedFamily;
   /** One after the other; at least one. */
   readonly exchanges: readonly UdpExchange[];
-  /** How often each is sent at most: datagrams get lost. */
+  /** Maximum number of sends of each: datagrams get lost. */
   readonly attempts: number;
-  /** How long each sending is waited for. */
+  /** Timeout of each send. */
   readonly attemptTimeoutMs: number;
 }
 
 export interface UdpProbeControls extends ConnectionOptions {
-  /** Aborting ends the probe as `aborted`, or as unanswered when its reason is a TimeoutError. */
+  /** Aborting ends the probe with `aborted`, or with a timeout if the reason is a TimeoutError. */
   readonly signal: AbortSignal;
   /** Limit for the whole probe, in milliseconds from now. */
   readonly timeoutMs: number;
 }
 
-/** An exchange that was begun. */
+/** An exchange that has begun. */
 export interface UdpExchangeOutcome extends StepOutcome {
   readonly sentCount: number;
-  /** From the datagram that was sent last to the answer, or to the end. */
+  /** From the last send to the response, or to the end. */
   readonly waitMs: number;
 }
 
-/** What a probe found. */
+/** Result of a probe. */
 export interface UdpProbeResult {
-  /** Undefined when each exchange was answered. */
+  /** Undefined if each exchange got its response. */
   readonly error: ProbeError | undefined;
-  /** To the exchange that was answered last. */
+  /** The response of the last answered exchange. */
   readonly answer: Buffer | undefined;
   readonly outcomes: readonly UdpExchangeOutcome[];
-  /** How often anything was sent. */
+  /** Total number of sends. */
   readonly sentCount: number;
   readonly dnsMs: number;
-  /** The waits of all exchanges together. */
+  /** Sum of the waits of all exchanges. */
   readonly waitMs: number;
   readonly measurement: ProbeMeasurement;
   readonly address: string | null;
 }
 
 /**
- * Sends each datagram until an answer comes that is taken, and goes on with the next. The socket is connected: the kernel drops what does
- * not come from the target, and hands over what routers and the target say of the port. Never throws for what a peer
- * does; a rejection is a fault of ours.
+ * Sends each datagram until an accepted response arrives, then continues with the next. The socket is connected: the
+ * kernel drops datagrams from other sources, and reports ICMP errors of routers and of the target. Never throws because
+ * of a peer; a rejection is a bug of ours.
  */
 export async function probeUdp(
   request: UdpProbeRequest,
@@ -87,8 +87,8 @@ interface Reading {
 }
 
 /**
- * Goes RESOLVING -> ASKING (sends, waits, sends again; the next exchange when one is answered) -> done, or straight to
- * done from either when something fails.
+ * States: RESOLVING -> ASKING (sends, waits, sends again; the next exchange after a response) -> done, or straight to
+ * done from either on failure.
  */
 class Asking {
   readonly #request: UdpProbeRequest;
@@ -100,7 +100,7 @@ class Asking {
   #dnsMs = 0;
   #address: string | null = null;
   #answer: Buffer | undefined;
-  /** When the first datagram of the present exchange was sent, and the last. */
+  /** When the first and the last datagram of the current exchange were sent. */
   #firstSentMs = 0;
   #sentMs = 0;
   #times: PacketTimes | undefined;
@@ -174,7 +174,7 @@ class Asking {
         let data: Buffer = Buffer.alloc(0);
         const attempt = () => {
           const sentCount = this.#send(socket, data);
-          // What had arrived by then is read first, as `withinLimits` does.
+          // Data that arrived before the deadline is read first, as in `withinLimits`.
           const end = () => setImmediate(() => reject(this.#silence()));
           timer = setTimeout(sentCount < attempts ? attempt : end, attemptTimeoutMs);
         };
@@ -199,7 +199,7 @@ class Asking {
           try {
             if (!exchange?.accept(bytes)) return;
           } catch (thrown) {
-            // Nobody else would hear of it here.
+            // An exception in an event listener would not reach the caller.
             return reject(thrown);
           }
           this.#end(reading, true);
@@ -227,7 +227,7 @@ class Asking {
   #silence(): ProbeError {
     const last = this.#exchanged.at(-1);
     this.#endedMs = performance.now();
-    // An answer to any datagram of the exchange would have been heard, and earlier answers took their time.
+    // A response to any datagram of the exchange would have been received; earlier waits count, too.
     const answeredMs = this.#exchanged.reduce((sum, exchanged) => sum + exchanged.waitMs, 0);
     const waitedMs = last ? answeredMs + this.#endedMs - this.#firstSentMs : 0;
     if (last) last.waitMs = this.#endedMs - this.#sentMs;
@@ -236,7 +236,7 @@ class Asking {
     return noAnswer(this.#where, this.#endedMs - this.#startMs, waitedMs, count);
   }
 
-  /** How often the datagram has been sent now. */
+  /** Sends the datagram; returns how often it has been sent. */
   #send(socket: Socket, data: Buffer): number {
     const exchanged = this.#exchanged.at(-1);
     if (!exchanged) throw new Error('there is nothing to send');
@@ -249,7 +249,7 @@ class Asking {
     return exchanged.sentCount;
   }
 
-  /** When something came, in its very event: what the kernel knows of it, the next event changes. */
+  /** Arrival time of a datagram, read within its event: the next event overwrites the kernel's timestamp. */
   #reading(): Reading {
     const nowMs = performance.now();
     const elapsedMs = nowMs - this.#sentMs;
@@ -257,7 +257,7 @@ class Asking {
     return { nowMs, waitMs, lagMs: Math.max(0, elapsedMs - waitMs), doubtMs: this.#times?.doubtMs ?? 0 };
   }
 
-  /** Ends the exchange that is under way. */
+  /** Ends the exchange in progress. */
   #end({ nowMs, waitMs, lagMs, doubtMs }: Reading, isDone: boolean): void {
     const exchanged = this.#exchanged.at(-1);
     if (!exchanged) return;
@@ -269,7 +269,7 @@ class Asking {
   }
 
   #socketError(error: Error, family: 4 | 6, sizeBytes: number): Error {
-    // Without IPv6 there is no source address, which looks like having run out of ports.
+    // Without IPv6 there is no source address, which looks like port exhaustion.
     if (errorCodeOf(error) === 'EADDRNOTAVAIL' && family === 6 && !isIpv6Enabled()) {
       return new ProbeError('network-unavailable', 'firstByte', `${error.message}: IPv6 is disabled here`);
     }

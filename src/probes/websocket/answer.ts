@@ -1,10 +1,10 @@
 import type { ResponseHead } from '../http/answer-head.ts';
 import { AnswerParser } from '../http/answer-parser.ts';
 
-/** Most of a refusal that is read. */
+/** Limit for the body of a refusal. */
 const maxBodyBytes = 16 * 1024;
 
-/** The answer to a handshake, read from the pieces that a connection brings. */
+/** Parses the response to a handshake from the pieces that a connection delivers. */
 export class HandshakeAnswer {
   head: ResponseHead | undefined;
   readonly #body: Buffer[] = [];
@@ -24,22 +24,22 @@ export class HandshakeAnswer {
     { isBodyless: false, isUpgradeAsked: true },
   );
 
-  /** Whether there is no more to read: all of it has come, or as much of a refusal as is kept. */
+  /** True if there is no more to read: the response is complete, or the body of a refusal has reached its limit. */
   get isDone(): boolean {
     return this.#parser.isDone || this.#bodyBytes >= maxBodyBytes;
   }
 
-  /** What a server said that did not switch. */
+  /** The body of a refusal. */
   get body(): Buffer {
     return Buffer.concat(this.#body);
   }
 
-  /** @returns how many of the bytes belong to the answer. @throws MalformedAnswer */
+  /** @returns how many of the bytes belong to the response. @throws MalformedAnswer */
   feed(bytes: Buffer): number {
     return this.#parser.feed(bytes);
   }
 
-  /** The connection has ended. @returns whether the answer is whole, or as much of a refusal as there will be. @throws MalformedAnswer */
+  /** The connection has ended. @returns whether the response, or a refusal, is readable. @throws MalformedAnswer */
   end(): boolean {
     return this.#parser.end() || this.head !== undefined;
   }

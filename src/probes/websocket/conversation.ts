@@ -15,7 +15,7 @@ import {
 } from './frames.ts';
 import type { ConversationClose, ConversationStep, ExchangedMessage } from './steps.ts';
 
-/** As much as one conversation may bring. */
+/** Limits for one conversation. */
 export const frameLimits: FrameLimits = {
   messageBytes: 1024 * 1024,
   messages: 1000,
@@ -23,40 +23,40 @@ export const frameLimits: FrameLimits = {
   controlFrames: 1000,
 };
 
-/** How long the server has for its own close frame. */
+/** Timeout for the server's close frame. */
 const closeWaitMs = 2000;
 
-/** What to wait for: a message, the end, or the time. */
+/** Result of a wait: a message, the end of the connection, or a timeout. */
 type News = 'message' | 'end' | 'timeout';
 
 /**
- * What is said over an open WebSocket: TALKING (the steps, in their order) -> CLOSING (our close frame, and the server's) ->
- * done. Times are those at which bytes left and arrived: what this side needs in between is in none.
+ * Runs the steps on an open WebSocket: TALKING (the steps, in order) -> CLOSING (our close frame, and the server's) ->
+ * done. Times are those when bytes left and arrived: local processing in between is not included.
  */
 export class Conversation {
   readonly messages: ExchangedMessage[] = [];
   readonly stepClock: StepClock;
   pingCount = 0;
   close: ConversationClose | undefined;
-  /** From our close frame to the server's; undefined without both. */
+  /** From our close frame to the server's; undefined unless both were sent. */
   closeMs: number | undefined;
   #phase: 'talking' | 'closing' = 'talking';
   readonly #socket: Socket;
   readonly #connection: Connection;
   readonly #openedMs: number;
   readonly #reader: FrameReader;
-  /** Messages that no step has looked at. */
+  /** Messages that no step has processed yet. */
   readonly #inbox: ExchangedMessage[] = [];
-  /** Why nothing more comes. */
+  /** Why the conversation ended. */
   #end: Error | undefined;
   #closeArrivedMs = 0;
-  /** What is being read, and when its event began. */
+  /** The piece being read, and when its event began. */
   #piece = { sizeBytes: 0, receivedBytes: 0, eventMs: 0 };
   readonly #isPlain: boolean;
 
   /**
-   * @param options.openedMs when the answer of the handshake had arrived.
-   * @param options.isPlain whether the bytes are those of the wire, so that each message has a place among them.
+   * @param options.openedMs when the response to the handshake had arrived.
+   * @param options.isPlain whether the bytes are those on the wire, so that each message has a known offset.
    */
   constructor(
     socket: Socket,
@@ -90,7 +90,7 @@ export class Conversation {
     );
   }
 
-  /** Takes what the connection brought. */
+  /** Processes data from the connection. */
   feed(bytes: Buffer): void {
     if (this.#end) return;
     const { receivedBytes } = this.#connection;
@@ -103,7 +103,7 @@ export class Conversation {
     }
   }
 
-  /** The connection has ended, or failed. */
+  /** The connection has ended or failed. */
   stop(error: Error | undefined): void {
     const { where } = this.#connection;
     const silent = `the peer closed the connection without a close frame (${where})`;
@@ -111,12 +111,12 @@ export class Conversation {
     this.#finish(error ?? new ProbeError('connection-reset', 'message', silent));
   }
 
-  /** True once all steps are done: nothing that happens from then on makes one fail. */
+  /** True once all steps are done: no later event can fail a step. */
   get isClosing(): boolean {
     return this.#phase === 'closing';
   }
 
-  /** The steps one after the other, until one of them fails. @returns the error that ended them. */
+  /** Runs the steps in order until one fails. @returns the error that ended them. */
   async hold(steps: readonly ConversationStep[]): Promise<Error | undefined> {
     const failed = await this.stepClock.each(steps, (step, index) => this.#acceptMessage(step, index));
     if (failed === undefined) return await this.#closed();
@@ -168,7 +168,7 @@ export class Conversation {
     return step.kind === 'expect-close' && isClosed ? undefined : this.#end;
   }
 
-  /** Waits for something to come; what has come by the end of the time counts. */
+  /** Waits for an event; data that arrived before the timeout counts. */
   async #news(timeoutMs: number): Promise<News> {
     if (this.#inbox.length > 0) return 'message';
     if (this.#end) return 'end';
@@ -177,7 +177,7 @@ export class Conversation {
     return this.#end ? 'end' : 'timeout';
   }
 
-  /** Says that it is over, and waits for the server to say so. */
+  /** Closes the WebSocket and waits for the server's close frame. */
   async #closed(): Promise<Error | undefined> {
     this.#phase = 'closing';
     this.#inbox.length = 0;
@@ -194,7 +194,7 @@ export class Conversation {
     return this.#broken();
   }
 
-  /** What counts also when all steps are done: a server that breaks the rules. */
+  /** An error that counts even after all steps are done: the server violated the protocol. */
   #broken(): Error | undefined {
     const isBroken = this.#end instanceof ProbeError && this.#end.kind === 'response-malformed';
     return isBroken ? this.#end : undefined;
@@ -209,14 +209,14 @@ export class Conversation {
     this.stepClock.wake();
   }
 
-  /** When the frame that is whole in this very event had arrived. */
+  /** When the frame that was completed in this event had arrived. */
   #arrivedMs(): number {
     const { sizeBytes, receivedBytes, eventMs } = this.#piece;
     const behindBytes = this.#isPlain ? sizeBytes - this.#reader.position : 0;
     return this.#connection.arrivalOf(receivedBytes - behindBytes, eventMs);
   }
 
-  /** The server broke the rules, or sent too much. */
+  /** The server violated the protocol, or exceeded a limit. */
   #refuse(error: FrameError): void {
     this.#write(closeFrame(error.closeCode));
     const text = `the server sent ${error.message} (${this.#connection.where})`;
@@ -232,14 +232,14 @@ export class Conversation {
   #finish(error: Error): void {
     if (this.#end) return;
     this.#end = error;
-    // A close of the server is answered with its own code.
+    // A server's close frame is answered with the same code.
     const code = this.close?.code;
     if (code !== undefined && code !== abnormalClose && this.#phase === 'talking')
       this.#write(closeFrame(code));
     this.stepClock.wake();
   }
 
-  /** What needs no time of its own. */
+  /** Sends a frame that is not timed. */
   #write(frame: Buffer): void {
     if (this.#socket.writable) this.#socket.write(frame);
   }

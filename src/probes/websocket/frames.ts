@@ -1,17 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 
-/** What frames are (RFC 6455 section 5.2), by their number. */
+/** Frame types (RFC 6455 section 5.2), by opcode. */
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 /** Codes of a close frame that a client sends (RFC 6455 section 7.4.1). */
 export const closeCodes = { normal: 1000, protocolError: 1002, notUtf8: 1007, tooBig: 1009 } as const;
 
-/** What a connection ends with whose peer said nothing of a close, or no code. Neither is ever sent. */
+/** Codes for a close without a close frame, and without a code. Neither is ever sent. */
 export const abnormalClose = 1006;
 export const closeWithoutCode = 1005;
 
-/** A whole message, be it of one frame or of many. */
+/** A complete message, of one or more frames. */
 export interface Message {
   readonly data: Buffer;
   readonly isText: boolean;
@@ -24,7 +24,7 @@ export interface FrameListener {
 }
 
 export interface FrameLimits {
-  /** Of all messages together. */
+  /** Limit for all messages together. */
   readonly messageBytes: number;
   readonly messages: number;
   readonly frames: number;
@@ -32,11 +32,11 @@ export interface FrameLimits {
   readonly controlFrames: number;
 }
 
-/** The peer broke the protocol, or sent more than is read. */
+/** The peer violated the protocol, or exceeded a limit. */
 export class FrameError extends Error {
   override readonly name = 'FrameError';
   readonly closeCode: number;
-  /** True where nothing is wrong with it but its amount. */
+  /** True if only a limit was exceeded. */
   readonly isTooMuch: boolean;
 
   constructor(message: string, closeCode: number, isTooMuch = false) {
@@ -51,32 +51,32 @@ const maxControlBytes = 125;
 const maxHeadBytes = 10;
 
 /**
- * Reads what a server sends, from the pieces that a connection brings. As strict as browsers are: reserved bits, masks,
- * lengths that are written longer than they need be, and text that is not UTF-8 end it. What it holds is bounded by
- * its limits, however small the pieces are.
+ * Parses the frames of a server from the pieces that a connection delivers. As strict as browsers: it rejects reserved
+ * bits, masks, lengths not in their shortest form, and text that is not UTF-8. Its memory is bounded by its limits,
+ * however small the pieces are.
  */
 export class FrameReader {
   readonly #listener: FrameListener;
   readonly #limits: FrameLimits;
   readonly #head = Buffer.alloc(maxHeadBytes);
   #headBytes = 0;
-  /** Bytes that the payload of the frame under way lacks; undefined while its head is read. */
+  /** Missing payload bytes of the current frame; undefined while its head is read. */
   #leftBytes: number | undefined;
   #opcode = 0;
   #isLast = false;
   readonly #control = Buffer.alloc(maxControlBytes);
   #controlBytes = 0;
-  /** The message under way: undefined between two. */
+  /** Type of the current message; undefined between messages. */
   #isText: boolean | undefined;
   #message = Buffer.alloc(0);
   #messageBytes = 0;
-  /** Of all messages so far. */
+  /** Totals of all messages so far. */
   #readBytes = 0;
   #messageCount = 0;
   #frameCount = 0;
   #controlCount = 0;
   #isClosed = false;
-  /** How many bytes of the piece that is being read the frames so far have taken. */
+  /** Bytes of the current piece that the frames so far have consumed. */
   position = 0;
 
   constructor(listener: FrameListener, limits: FrameLimits) {
@@ -84,7 +84,7 @@ export class FrameReader {
     this.#limits = limits;
   }
 
-  /** Takes the next bytes; what comes after a close frame is left out. @throws FrameError */
+  /** Parses the next bytes; data after a close frame is ignored. @throws FrameError */
   feed(bytes: Buffer): void {
     let at = 0;
     while (at < bytes.length && !this.#isClosed) {
@@ -106,7 +106,7 @@ export class FrameReader {
     return at + 1;
   }
 
-  /** The first two bytes are there. */
+  /** Checks the first two bytes. */
   #judgeHead(): void {
     const [first = 0, second = 0] = this.#head;
     this.#frameCount += 1;
@@ -140,7 +140,7 @@ export class FrameReader {
     }
   }
 
-  /** The head is whole. */
+  /** The head is complete. */
   #begin(written: number): void {
     const length = this.#lengthOf(written);
     this.#headBytes = 0;
@@ -177,7 +177,7 @@ export class FrameReader {
     return at + sizeBytes;
   }
 
-  /** One buffer that grows: a peer that sends single bytes must not cost a buffer for each. */
+  /** A single growing buffer: a peer that sends single bytes must not cost a buffer for each. */
   #append(bytes: Buffer): void {
     const neededBytes = this.#messageBytes + bytes.length;
     if (neededBytes > this.#message.length) {
@@ -192,7 +192,7 @@ export class FrameReader {
     this.#readBytes += bytes.length;
   }
 
-  /** The frame is whole. */
+  /** The frame is complete. */
   #complete(): void {
     this.#leftBytes = undefined;
     if (this.#opcode < opcodes.close) {
@@ -231,7 +231,7 @@ export class FrameReader {
   }
 }
 
-/** A frame of a client: masked, as section 5.3 wants it. */
+/** Encodes a client frame: masked, as section 5.3 requires. */
 export function clientFrame(opcode: number, payload: Buffer): Buffer {
   const { length } = payload;
   const lengthBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
@@ -249,7 +249,7 @@ export function clientFrame(opcode: number, payload: Buffer): Buffer {
   return frame;
 }
 
-/** The close frame of a client. */
+/** Encodes a client's close frame. */
 export function closeFrame(code: number): Buffer {
   const payload = Buffer.alloc(code === closeWithoutCode ? 0 : 2);
   if (payload.length > 0) payload.writeUInt16BE(code);
@@ -260,7 +260,7 @@ function isKnown(opcode: number): boolean {
   return opcode <= opcodes.binary || (opcode >= opcodes.close && opcode <= opcodes.pong);
 }
 
-/** Codes that may stand in a close frame: those of RFC 6455 and its registry, of libraries, and of applications. */
+/** Codes allowed in a close frame: those of RFC 6455 and its registry, of libraries, and of applications. */
 function isSendable(code: number): boolean {
   const isRegistered =
     code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== abnormalClose;

@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ResponseHead, ResponseHeaders } from '../http/answer-head.ts';
 
-/** What a server hashes behind the key (RFC 6455 section 1.3). */
+/** Appended to the key before the server hashes it (RFC 6455 section 1.3). */
 const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 export function newKey(): string {
   return randomBytes(16).toString('base64');
 }
 
-/** The headers that ask for the protocol, names and values in turn. Compression is not offered. */
+/** The headers of the upgrade, names and values in turn. Compression is not offered. */
 export function upgradeHeaders(key: string, subprotocols: readonly string[]): string[] {
   const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
   headers.push('Sec-WebSocket-Version', '13', 'Sec-WebSocket-Key', key);
@@ -17,8 +17,8 @@ export function upgradeHeaders(key: string, subprotocols: readonly string[]): st
 }
 
 /**
- * What is wrong with an answer of status 101 (RFC 6455 section 4.1, and what browsers make of it); undefined when
- * both sides have agreed.
+ * Returns the problem with a response of status 101 (RFC 6455 section 4.1, as interpreted by browsers); undefined if
+ * the handshake succeeded.
  */
 export function handshakeProblem(
   { headers }: Pick<ResponseHead, 'headers'>,
@@ -45,7 +45,7 @@ export function handshakeProblem(
   return undefined;
 }
 
-/** The subprotocol of a handshake without a problem; null: none. */
+/** The negotiated subprotocol of a valid handshake; null without one. */
 export function agreedSubprotocol({ headers }: Pick<ResponseHead, 'headers'>): string | null {
   return values(headers, 'sec-websocket-protocol')[0] ?? null;
 }

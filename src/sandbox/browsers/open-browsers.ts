@@ -4,22 +4,22 @@ import type { Runtimes } from '../runtimes/runtimes.ts';
 import { type BrowserLinks, linkBrowsers } from './browser-links.ts';
 import { BrowserMissing, findBrowser } from './find-browser.ts';
 
-/** The browsers that scripts can open, or why there are none. */
+/** The browsers that scripts can open, or the reason why none is available. */
 export type Browsers =
   | BrowserLinks
   | {
       readonly missing: string;
-      /** It is there, and does not start. */
+      /** The browser is installed but does not start. */
       readonly isBroken?: true;
     };
 
 const systemFfmpeg = '/usr/bin/ffmpeg';
 
 /**
- * Finds the browser of this host and makes it available to the scripts of all runtimes. Videos need ffmpeg,
- * which is used where it is installed.
+ * Finds the browser of this host and links it for the scripts of all runtimes. Videos need ffmpeg, which is used if
+ * installed.
  *
- * @param options.directory where the links are made; scripts must be able to read it.
+ * @param options.directory folder for the links; scripts must be able to read it.
  * @param options.chromiumPath the setting CHROMIUM_PATH.
  * @param options.unpackedPath see unpacked-chromium.ts.
  */

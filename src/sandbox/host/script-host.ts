@@ -41,34 +41,33 @@ import { claimWorkDir, neighboursOf } from './work-dir.ts';
 /** A host that can run scripts. */
 export interface OpenScriptHost extends ScriptHost, LifecycleScripts {
   readonly facts: SandboxFacts;
-  /** What is degraded in addition to `facts`, such as packages that a runtime lacks. */
+  /** Degradations in addition to `facts`, such as packages that a runtime lacks. */
   readonly problems: readonly PartProblem[];
   /**
-   * Starts a warm process for the newest runtime. Resolves when it is ready, or after a few seconds: without
-   * one the first run is as fast as one without warm processes.
+   * Starts a warm process for the newest runtime. Resolves when it is ready, or after a few seconds: in that case the
+   * first run just starts without a warm process.
    */
   warmUp(): Promise<void>;
   /**
-   * Looks for the browser again, starts it and ends it: `browser` says from then on why it does not start, where it does
-   * not. Resolves with whether it does.
+   * Searches for the browser again, starts it and ends it: if it does not start, `browser` holds the reason from then
+   * on. Resolves with whether it starts.
    */
   tryBrowser(): Promise<boolean>;
   /**
-   * Looks which runtimes are installed and complete now; those that were complete and still are stay as they
-   * are.
+   * Checks which runtimes are now installed and complete; those that were complete and still are remain unchanged.
    *
-   * @throws SandboxUnavailable when none is.
+   * @throws SandboxUnavailable if no runtime is complete.
    */
   lookAgain(): Promise<void>;
-  /** Ends everything and removes what it made. */
+  /** Ends everything and removes its files. */
   close(): Promise<void>;
 }
 
-/** How long to wait for the supervisor of an agent or thread that has just died to clean up. */
+/** How long to wait for the cleanup by the supervisor of an agent or thread that has just died. */
 const takeoverMs = 6000;
 const maxLoadMs = 30_000;
 const maxWarmUpMs = 6000;
-/** One per runtime in use; memory that has to be free to start one. */
+/** One per runtime in use; `roomBytes` is the free memory required to start one. */
 const warmScripts = { countPerRuntime: 1, patienceMs: 3000, maxAgeMs: maxWaitMs / 2, roomBytes: 1024 ** 3 };
 /** The same for setup and teardown scripts. */
 const warmLifecycles = {
@@ -80,11 +79,11 @@ const warmLifecycles = {
 };
 
 /**
- * Finds out what this host has for running scripts and prepares it: sandboxes, complete runtimes, a browser,
- * warm processes, and what suites need in addition.
+ * Determines and prepares the script facilities of this host: sandboxes, complete runtimes, a browser, warm processes,
+ * and the requirements of suites.
  *
- * @param openBundles where the archives of suites come from; without it there are no suites.
- * @throws SandboxUnavailable when no script can run here; the message says why.
+ * @param openBundles provides the archives of suites; without it, suites are disabled.
+ * @throws SandboxUnavailable if no script can run here; the message explains why.
  */
 export async function openScriptHost(
   settings: ScriptHostSettings,
@@ -110,7 +109,7 @@ export async function openScriptHost(
     pool = await openPool({
       directory: join(workDir, 'sandboxes'),
       neighbours: await neighboursOf(workDir),
-      // One more than can be in use, as a sandbox is wiped while the next run has begun; one for the browser's trial.
+      // An extra slot, because a sandbox is wiped while the next run has begun, and one for the browser trial.
       slotCount: settings.scriptCount + warmCount + 2 + lifecycleSlotCount(settings),
       readablePaths: [
         programDirectory,
@@ -183,9 +182,9 @@ async function openPool(options: Parameters<typeof openSandboxes>[0]): Promise<S
 }
 
 /**
- * The runtimes that are complete. Checks one after the other: each takes a second of processor time.
+ * Returns the complete runtimes. They are checked one at a time: each check takes a second of processor time.
  *
- * @throws SandboxUnavailable when none is.
+ * @throws SandboxUnavailable if no runtime is complete.
  */
 async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool) {
   const complete: Runtime[] = [];
@@ -207,10 +206,10 @@ async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool) {
   return { complete, problems };
 }
 
-/** Starts a process in a fresh sandbox that waits for its job. */
+/** Starts a process that waits for its job, in a fresh sandbox. */
 type Launch<Started> = (sandbox: Sandbox, runtime: Runtime, options: LaunchOptions) => Promise<Started>;
 
-/** The host once it is open. */
+/** The open host. */
 class SandboxedScriptHost implements OpenScriptHost {
   readonly runtimes: Runtimes;
   browser: Browsers;
@@ -378,7 +377,7 @@ class SandboxedScriptHost implements OpenScriptHost {
       void warm.process.ended.then(() => loaded.resolve(false));
       return { warm, loaded: loaded.promise };
     } catch (thrown) {
-      // A run starts without one, and says why where it cannot.
+      // Runs start without a warm process, and report the reason if they cannot start either.
       if (!late.aborted && !(thrown instanceof SandboxUnavailable)) throw thrown;
     }
     return undefined;

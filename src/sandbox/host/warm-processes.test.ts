@@ -19,7 +19,7 @@ const runtime = (id: string): Runtime => ({
 const newer = runtime('2026.04');
 const older = runtime('2025.04');
 
-/** Warm processes that do what a test says. */
+/** Warm processes under the control of a test. */
 class Stage {
   readonly started: FakeProcess[] = [];
   readonly released: FakeProcess[] = [];
@@ -62,7 +62,7 @@ class Stage {
 
   async until(what: () => boolean): Promise<void> {
     while (!what()) await new Promise<void>((resolve) => this.#waiters.add(resolve));
-    // What follows from it in the same turn has happened then.
+    // Consequences in the same turn of the event loop have happened by then.
     await new Promise((resolve) => setImmediate(resolve));
   }
 
@@ -99,7 +99,7 @@ describe('warm processes', () => {
     stage.warm.want(newer);
     const first = await stage.startedNumber(1);
     expect(stage.warm.take(newer)).toBe(first);
-    // The next is begun although the first never reports whether it has loaded.
+    // The next one is started although the first never reports whether it has loaded.
     const second = await stage.startedNumber(2);
     expect(stage.warm.take(newer)).toBe(second);
     expect(stage.released).toEqual([]);

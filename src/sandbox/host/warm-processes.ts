@@ -1,29 +1,28 @@
 import type { Runtime } from '../runtimes/runtimes.ts';
 import type { SandboxedProcess } from '../sandbox.ts';
 
-/** Processes for a runtime that no run has asked for since are not replaced. */
+/** Processes of a runtime that no run has requested for this long are not replaced. */
 const unusedRuntimeMs = 10 * 60_000;
 /** How often to check whether a processor is free to start another process. */
 const pollMs = 100;
-/** A processor counts as free when it was idle for this share of the time since the last check. */
+/** A processor counts as free if it was idle for this share of the time since the last check. */
 const idleShare = 0.6;
 /**
- * A process that died is not replaced at once: if it was killed for lack of memory, the next one would be,
- * too.
+ * Delay before a dead process is replaced: if it was killed for lack of memory, an immediate successor would be, too.
  */
 const afterDeathMs = 3000;
 
 /** A process that was started ahead of its job. */
 export interface StartedProcess<Warm> {
   readonly warm: Warm;
-  /** Resolves with true when it has loaded everything, with false when that took too long or it ended. */
+  /** Resolves with true once it has loaded everything, with false if that took too long or it ended. */
   readonly loaded: Promise<boolean>;
 }
 
 interface Entry<Warm> {
   readonly warm: Warm;
   readonly startedAtMs: number;
-  /** Resolves when a run has it. */
+  /** Resolves when a run takes it. */
   readonly taken: PromiseWithResolvers<void>;
 }
 
@@ -34,29 +33,29 @@ interface Pool<Warm> {
 }
 
 export interface WarmProcessesOptions<Warm> {
-  /** The most processes that wait at a time. */
+  /** Maximum number of warm processes. */
   readonly maxCount: number;
-  /** The most that wait for one runtime. */
+  /** Maximum number for one runtime. */
   readonly countPerRuntime: number;
   /** On a busy host, a process is started after waiting this long for a free processor, in milliseconds. */
   readonly patienceMs: number;
   /** A process that has waited this long is replaced by a fresh one, in milliseconds. */
   readonly maxAgeMs: number;
-  /** Whether the host has memory for one more. */
+  /** Whether the host has memory for another process. */
   readonly hasRoom: () => boolean;
-  /** Idle time of all processors together since the host started, in milliseconds. */
+  /** Total idle time of all processors since the host started, in milliseconds. */
   readonly idleMs: () => number;
-  /** Starts one; resolves with undefined when that is not possible now. */
+  /** Starts a process; resolves with undefined if that is currently not possible. */
   readonly start: (runtime: Runtime) => Promise<StartedProcess<Warm> | undefined>;
   readonly release: (warm: Warm) => void;
 }
 
 /**
- * Warm processes: they have loaded everything and wait for a script. Each is used once, by one run, and
- * replaced when a processor is free. One that dies or grows old is released and replaced.
+ * Warm processes: they have loaded everything and wait for a script. Each is used once, by one run, and replaced when a
+ * processor is free. One that dies or grows old is released and replaced.
  *
- * LOADING: one at a time. A run may take it already, as it has loaded more than a new process would have. →
- * READY → taken by a run, from either state; or dropped.
+ * LOADING: one at a time. A run may take it already, as it is further than a new process would be. → READY → taken by a
+ * run, from either state; or dropped.
  */
 export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> {
   readonly #options: WarmProcessesOptions<Warm>;
@@ -69,10 +68,10 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     this.#options = options;
   }
 
-  /** A warm process if there is one; from then on it belongs to the caller. */
+  /** Takes a warm process, if available; it then belongs to the caller. */
   take(runtime: Runtime): Warm | undefined {
     const { entries } = this.#pool(runtime);
-    // The oldest comes first: if one is still loading, it is the last.
+    // The oldest comes first: only the last may still be loading.
     const [entry] = entries;
     if (entry) entries.delete(entry);
     entry?.taken.resolve();
@@ -80,27 +79,27 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     return entry?.warm;
   }
 
-  /** Keeps processes for a runtime ready from now on, as far as there is room. */
+  /** Keeps processes for a runtime ready from now on, as far as memory allows. */
   want(runtime: Runtime): void {
     this.#pool(runtime).wantedAtMs = performance.now();
     this.#startFilling();
   }
 
-  /** Resolves when nothing is missing any more, or there is no room for what is. */
+  /** Resolves when no process is missing, or memory for the missing ones is lacking. */
   async filled(): Promise<void> {
     await this.#filling;
   }
 
-  /** Ends all of them. */
+  /** Ends all warm processes. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#dropAll();
     await this.#filling;
-    // One more may have been started since.
+    // Another one may have been started meanwhile.
     this.#dropAll();
   }
 
-  /** Starts what is missing, one after the other, as processors become free. */
+  /** Starts the missing processes, one at a time, as processors become free. */
   #startFilling(): void {
     if (this.#isClosed || this.#filling) return;
     this.#filling = this.#fill().finally(() => {
@@ -120,7 +119,7 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
       ) {
         await new Promise((resolve) => setTimeout(resolve, pollMs));
       }
-      // Another runtime may need one more by now.
+      // Another runtime may need a process more urgently by now.
       const pool = this.#mostMissing();
       if (!pool || !this.#options.hasRoom()) return;
       const started = await this.#options.start(pool.runtime);
@@ -128,14 +127,14 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     }
   }
 
-  /** @returns whether it has loaded, or a run has it. */
+  /** @returns true if it has loaded, or a run has taken it. */
   async #keep(pool: Pool<Warm>, { warm, loaded }: StartedProcess<Warm>): Promise<boolean> {
     const entry = { warm, startedAtMs: performance.now(), taken: Promise.withResolvers<void>() };
     pool.entries.add(entry);
     if (this.#isClosed) this.#drop(pool, entry);
     void warm.process.ended.then(() => {
       if (!pool.entries.has(entry)) return;
-      // No run has it: it died, or has waited for as long as it may.
+      // Not taken by a run: it died, or reached its maximum age.
       this.#drop(pool, entry);
       setTimeout(() => this.#startFilling(), afterDeathMs).unref();
     });
@@ -144,7 +143,7 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     return isUsable;
   }
 
-  /** The runtime with the fewest processes among those that need more; of equals, the one wanted last. */
+  /** The runtime with the fewest processes among those that need more; in a tie, the one requested last. */
   #mostMissing(): Pool<Warm> | undefined {
     if (this.#isClosed || this.#count >= this.#options.maxCount) return undefined;
     const nowMs = performance.now();
@@ -192,7 +191,7 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     const now = { idleMs: this.#options.idleMs(), atMs: performance.now() };
     const last = this.#lastIdle;
     this.#lastIdle = now;
-    // Nothing recent to compare with: the next check knows.
+    // Without a recent sample to compare with, the next check decides.
     if (!last || now.atMs - last.atMs > 10 * pollMs) return false;
     const elapsedMs = now.atMs - last.atMs;
     return elapsedMs > 0 && (now.idleMs - last.idleMs) / elapsedMs >= idleShare;

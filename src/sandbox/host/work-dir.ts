@@ -4,10 +4,10 @@ import { toError } from '@picket/lib/errors.ts';
 import { SandboxUnavailable } from '../sandbox.ts';
 import type { Claims } from '../supervisor/uid-claims.ts';
 
-/** Agents of one user on one host. */
+/** Maximum number of agents of one user on one host. */
 const maxAgents = 100;
 
-/** A folder that no other agent has, below one that only its user can change. */
+/** Claims a folder for this agent alone, below one that only its user can change. */
 export async function claimWorkDir(directory: string, claims: Claims): Promise<string> {
   try {
     await makeOwn(directory);
@@ -15,7 +15,7 @@ export async function claimWorkDir(directory: string, claims: Claims): Promise<s
       const workDir = join(directory, String(number));
       await makeOwn(workDir);
       if (!claims.claim(join(workDir, 'lock'))) continue;
-      // Compiled code that versions before 2026-11-22 kept here.
+      // Compiled code of versions before 2026-11-22.
       await rm(join(workDir, 'compiled'), { recursive: true, force: true });
       return workDir;
     }
@@ -26,7 +26,7 @@ export async function claimWorkDir(directory: string, claims: Claims): Promise<s
   throw new SandboxUnavailable(`${maxAgents} agents use ${directory} already`);
 }
 
-/** Where the other agents of this user have or had their sandboxes. */
+/** Sandbox folders of the other agents of this user, running or not. */
 export async function neighboursOf(workDir: string): Promise<string[]> {
   const parent = dirname(workDir);
   return (await readdir(parent))
@@ -40,6 +40,6 @@ async function makeOwn(directory: string): Promise<void> {
   if (!found.isDirectory() || found.uid !== process.getuid?.()) {
     throw new SandboxUnavailable(`${directory} belongs to another user: set SCRIPTS_DIR`);
   }
-  // Scripts pass through it to what they may read.
+  // Scripts must be able to traverse it to the files they may read.
   await chmod(directory, 0o711);
 }

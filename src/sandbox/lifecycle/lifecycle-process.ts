@@ -8,7 +8,7 @@ export interface LifecycleProcess {
   readonly runtime: Runtime;
   readonly sandbox: Sandbox;
   readonly process: SandboxedProcess;
-  /** From now on; what came before was not a script's. */
+  /** Receives output from now on; earlier output did not come from a script. */
   listen(listener: {
     readonly onError: (chunk: Buffer) => void;
     readonly onEvent: (line: string) => void;
@@ -17,17 +17,15 @@ export interface LifecycleProcess {
 
 /** Memory of the setup and teardown scripts of a run: they have no browser. */
 export const lifecycleMemoryBytes = 512 * 1024 ** 2;
-/** What V8 may use of it, so that a script that fills its memory ends even where only polling bounds it. */
+/** V8's share of it, so that a script that exhausts its memory ends even if memory is only polled. */
 const maxHeapMb = 384;
-/**
- * How long a process may wait, and how long the scripts of one run and what is between them can take at most.
- */
+/** Maximum waiting time of a process, and maximum time for the scripts of one run including the time between them. */
 export const maxLifecycleWaitMs = 15 * 60_000;
 const maxRunMs = 10 * 60_000;
 
 const program = join(programDirectory, 'lifecycle/lifecycle-main.cjs');
 
-/** The time limit here is the last resort: each script has one of its own. */
+/** This time limit is the last resort: each script has its own. */
 const limits: SandboxLimits = {
   memoryBytes: lifecycleMemoryBytes,
   wallMs: maxLifecycleWaitMs + maxRunMs,
@@ -38,9 +36,9 @@ const limits: SandboxLimits = {
 };
 
 /**
- * Starts a process for the scripts of a run that is not known yet, in a fresh sandbox.
+ * Starts a process for the scripts of a future run, in a fresh sandbox.
  *
- * @throws SandboxUnavailable when no process can be started.
+ * @throws SandboxUnavailable if no process can be started.
  */
 export async function launchLifecycle(
   sandbox: Sandbox,
@@ -59,7 +57,7 @@ export async function launchLifecycle(
     ],
     environment: { LANG: 'C.UTF-8', TZ: 'UTC', ...options.trust?.environment },
     limits,
-    // What scripts write comes as events; this is Node itself.
+    // Scripts' output arrives as events; this is output of Node itself.
     onOutput: (stream, chunk) => {
       if (stream === 'stderr') listener?.onError(chunk);
     },
@@ -68,7 +66,7 @@ export async function launchLifecycle(
       else if (line.includes('"event":"loaded"')) options.onLoaded?.();
     },
   });
-  // A process that ends before it has read its job shows in how it ended.
+  // If a process ends before it has read its job, its end is reported anyway.
   process.input.on('error', () => undefined);
   return {
     runtime,

@@ -1,9 +1,9 @@
 /**
- * Setup and teardown scripts of one run of a check: what runs them, and what they answer. Everything here is
- * data that can go from one thread to another.
+ * Interface of the setup and teardown scripts of a run, and their results. All types are plain data that can be passed
+ * between threads.
  */
 
-/** Texts by name; several of one name as a list. */
+/** Texts by name; several texts of one name are a list. */
 export type TextMap = Readonly<Record<string, string | readonly string[]>>;
 
 /** The request of the run, as scripts see it. */
@@ -25,40 +25,39 @@ export interface ScriptResponse {
   readonly timingPhases: Readonly<Record<string, number>> | null;
 }
 
-/** What all scripts of a run have in common. */
+/** Parameters shared by all scripts of a run. */
 export interface LifecycleJob {
-  /** The newest of the host when undefined. */
+  /** Undefined for the newest runtime of the host. */
   readonly runtimeId: string | undefined;
   readonly variables: Readonly<Record<string, string>>;
-  /** Variables whose values are secret, also when a script sets them. */
+  /** Variables whose values are secret, including values that a script sets. */
   readonly secretNames: readonly string[];
   readonly snippets: readonly { readonly name: string; readonly script: string }[];
 }
 
-/** One script as it is to run. */
+/** One script to run. */
 export interface LifecycleScript {
   readonly script: string;
-  /** Where it lies among its files, below the folder of the run; `script.js` when absent. */
+  /** Its path among its files, below the folder of the run; defaults to `script.js`. */
   readonly path?: string | undefined;
   readonly files?: readonly { readonly path: string; readonly content: string }[] | undefined;
   readonly timeoutMs: number;
   readonly request: ScriptRequest;
-  /** Only after the request; what a script then changes of the request has no effect. */
+  /** Only set after the request; a script's changes to the request then have no effect. */
   readonly response?: ScriptResponse | undefined;
 }
 
-/** One line that a script wrote. */
+/** One line of a script's output. */
 export interface LifecycleScriptLine {
   readonly level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
   readonly text: string;
-  /** How long before the end of its script it was written, in milliseconds. */
+  /** Time from this line to the end of its script, in milliseconds. */
   readonly ageMs: number;
 }
 
 /**
- * Why a script did not do its work: it threw (`failed`), cannot be compiled (`invalid`), took too long, used
- * more memory or more of something else than it may (`limit`), ended its process (`ended`), or could not be
- * run (`unavailable`).
+ * Why a script failed: it threw (`failed`), cannot be compiled (`invalid`), took too long, exceeded its memory or
+ * another resource (`limit`), ended its process (`ended`), or could not be run (`unavailable`).
  */
 export type LifecycleProblem =
   | 'failed'
@@ -73,24 +72,24 @@ export type LifecycleProblem =
 export interface LifecycleScriptEnd {
   readonly durationMs: number;
   readonly lines: readonly LifecycleScriptLine[];
-  /** Lines that were too many to be kept. */
+  /** Number of lines dropped over the limit. */
   readonly droppedLines: number;
-  /** Values that scripts gave to secret variables; they must not leave. */
+  /** Values that scripts assigned to secret variables; they must not leave the agent. */
   readonly secrets: readonly string[];
   readonly failure?:
     | { readonly problem: LifecycleProblem; readonly message: string; readonly stack: string | null }
     | undefined;
-  /** The request as the script left it. */
+  /** The request after the script's changes. */
   readonly request?: ScriptRequest | undefined;
-  /** The body the script gave to the response; undefined when it is as it was. */
+  /** The body that the script set on the response; undefined if unchanged. */
   readonly body?: string | undefined;
-  /** Variables that have another value than the job says; null for those that are gone. */
+  /** Variables whose values differ from the job's; null for deleted ones. */
   readonly variables: Readonly<Record<string, string | null>>;
 }
 
-/** The scripts of one run: they share a process of their own, one after the other. */
+/** The scripts of one run: they share one process and run one after the other. */
 export interface LifecycleSession {
-  /** False once the process has ended, as it does with a script that took too long. */
+  /** False once the process has ended, for example after a script that took too long. */
   readonly isOpen: boolean;
   /** Runs one script. Never rejects. */
   run(script: LifecycleScript): Promise<LifecycleScriptEnd>;
@@ -98,13 +97,13 @@ export interface LifecycleSession {
   close(): void;
 }
 
-/** What this host has for running them. */
+/** Opens sessions on this host. */
 export interface LifecycleScripts {
   /**
-   * A process in a sandbox of its own.
+   * Opens a process in a sandbox of its own.
    *
-   * @returns why there is none, where it lacks the runtime or cannot contain scripts.
-   * @throws the signal's reason when it aborts first.
+   * @returns the reason if the runtime is missing or the host cannot contain scripts.
+   * @throws the signal's reason if it aborts first.
    */
   open(
     job: LifecycleJob,

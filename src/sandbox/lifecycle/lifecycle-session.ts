@@ -21,9 +21,9 @@ const text = (maxLength: number) => z.string().transform((value) => beginningOf(
 const TextMap = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
 
 /**
- * Lines of descriptor 3 (src/sandbox/program/lifecycle/lifecycle-main.cjs), each after the run's token: a line without it is
- * whatever else wrote there, and says nothing. The process of the token is the script's too, so that beyond that only shape and
- * size are checked.
+ * Events on descriptor 3 (src/sandbox/program/lifecycle/lifecycle-main.cjs), one per line, each prefixed with the run's
+ * token: lines without it come from elsewhere and are ignored. The script shares the process that knows the token, so
+ * beyond that only shape and size are checked.
  */
 const LifecycleEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('line'), level: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']), text: text(8192) }),
@@ -71,11 +71,10 @@ interface Running {
 }
 
 /**
- * The setup and teardown scripts of one run in a process that waits for them.
+ * The setup and teardown scripts of one run, in a process that waits for them.
  *
- * OPEN: one script at a time; each ends with a line of the process, or with the process. → ENDED when the
- * process has ended because a script took too long, broke a limit or ended it, or because of `close`: nothing
- * runs any more.
+ * OPEN: one script at a time; each ends with a line of the process, or with the process. → ENDED when the process has
+ * ended because a script took too long, exceeded a limit or ended it, or because of `close`: no more scripts run.
  */
 export class SandboxedLifecycle implements LifecycleSession {
   readonly #started: LifecycleProcess;
@@ -165,7 +164,7 @@ export class SandboxedLifecycle implements LifecycleSession {
       return;
     }
     const running = this.#running;
-    if (!running) return; // reported after its script was over
+    if (!running) return; // reported after the end of its script
     if (event.event === 'script-end') running.settle({ said: event });
     else if (running.lines.length < maxLines) {
       running.lines.push({ level: event.level, text: event.text, atMs: performance.now() });
@@ -181,7 +180,7 @@ export class SandboxedLifecycle implements LifecycleSession {
     const said = 'said' in end ? end.said : undefined;
     const durationMs = said?.durationMs ?? nowMs - running.startedMs;
     if (this.#hasTooManySecrets) {
-      // Not all of them are known, so nothing that may hold one may leave.
+      // Not all secrets are known, so nothing that may contain one may leave.
       const failure = because(
         'limit',
         `it made more than ${maxSecrets} values or ${maxSecretsLength} characters secret`,
@@ -201,7 +200,7 @@ export class SandboxedLifecycle implements LifecycleSession {
     };
   }
 
-  /** What it means that the process has ended instead of reporting the end of its script. */
+  /** Explains why the process ended without reporting the end of its script. */
   #endFailure(ended: SandboxedEnd, timeoutMs: number): LifecycleScriptEnd['failure'] {
     if (this.#signal.aborted) return because('stopped', 'the run was stopped');
     const limit = limits[ended.reason];
@@ -234,13 +233,13 @@ function saidFailure({ error }: SaidEnd): LifecycleScriptEnd['failure'] {
   const named = message.startsWith(name) ? message : `${name}: ${message}`;
   return {
     problem: isInvalid ? 'invalid' : 'failed',
-    // The program names it, too, for what lies behind a failed request.
+    // The program also adds the place to the message, for the cause of a failed request.
     message: place === undefined || named.endsWith(`(${place})`) ? named : `${named} (${place})`,
     stack,
   };
 }
 
-/** Where in the customer's code it happened, such as `script.js:3:7`. */
+/** Finds the place in the customer's code, such as `script.js:3:7`. */
 function placeIn(stack: string | null): string | undefined {
   return /(?:^|[/(\s])((?:snippets\/[^/\n]+|script)\.js:\d+(?::\d+)?)/m.exec(stack ?? '')?.[1];
 }

@@ -12,7 +12,7 @@ interface Flow {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Sends datagrams of a run on from the host, one socket for each of the run's, and brings answers back. */
+/** Forwards datagrams of a run from the host, with one socket per socket of the run, and returns the responses. */
 export class Datagrams {
   readonly #kernel: Kernel;
   readonly #raw: { readonly 4: number; readonly 6: number | undefined };
@@ -33,11 +33,11 @@ export class Datagrams {
   forward(packet: Packet): void {
     const flow = this.#flow(packet);
     flow.timer.refresh();
-    // What the host cannot send is lost, as datagrams are.
+    // A failed send loses the datagram, as networks do.
     flow.socket.send(packet.payload, packet.destinationPort, packet.destination, () => undefined);
   }
 
-  /** Answers a datagram of the run in the name of the one that it was for. */
+  /** Answers a datagram of the run on behalf of its destination. */
   answer({ family, source, sourcePort, destination, destinationPort }: Packet, payload: Buffer): void {
     const from = { source: addressBytes(destination), sourcePort: destinationPort };
     const to = { destination: addressBytes(source), destinationPort: sourcePort };
@@ -56,7 +56,7 @@ export class Datagrams {
     if (oldest !== undefined) this.#end(oldest);
     const socket = createSocket(family === 4 ? 'udp4' : 'udp6');
     const to = { family, destination: addressBytes(source), destinationPort: sourcePort };
-    socket.on('error', () => undefined); // the run's own wait for an answer ends
+    socket.on('error', () => undefined); // the run's own timeout handles it
     socket.on('message', (payload, { address, port }) => {
       if (this.#names.isServer(address, port)) this.#names.read(payload);
       this.#answer(
@@ -77,7 +77,7 @@ export class Datagrams {
     try {
       this.#kernel.send(descriptor, bytes, socketAddress(family === 4 ? AF_INET : AF_INET6, address, 0));
     } catch (thrown) {
-      if (!(thrown instanceof SysError)) throw thrown; // too large for the wire, or no room: lost
+      if (!(thrown instanceof SysError)) throw thrown; // too large for the wire, or out of buffers: lost
     }
   }
 

@@ -1,8 +1,8 @@
 import { Transform, type TransformCallback } from 'node:stream';
 
 /**
- * Questions to name servers as a run sends them: which names they ask for, and the answer to those that may not be
- * asked. Only what is needed for that is read (RFC 1035 section 4.1), so that nothing else of a message matters.
+ * DNS queries of a run: parses the names they contain, and builds the response for forbidden names. Only the required
+ * fields are parsed (RFC 1035 section 4.1), so the rest of a message does not matter.
  */
 
 const headerBytes = 12;
@@ -10,7 +10,7 @@ const countOffset = 4;
 const maxLabelBytes = 63;
 const nxdomain = 3;
 
-/** The questions of a message; undefined for bytes that are not a query, or a query of a form that no program sends. */
+/** Parses the questions of a message; undefined unless it is a query of an ordinary form. */
 export function readQuestions(
   message: Buffer,
 ): { readonly names: readonly string[]; readonly endsAt: number } | undefined {
@@ -33,7 +33,7 @@ export function readQuestions(
   return names.length > 0 ? { names, endsAt: at } : undefined;
 }
 
-/** "There is no such name": programs take it at once, and as the last word, also while they try search domains. */
+/** Builds an NXDOMAIN response: programs accept it immediately and as final, also while they try search domains. */
 export function noSuchName(message: Buffer, endsAt: number): Buffer {
   const answer = Buffer.from(message.subarray(0, endsAt));
   const flags = message.readUInt16BE(2);
@@ -42,7 +42,7 @@ export function noSuchName(message: Buffer, endsAt: number): Buffer {
   return answer;
 }
 
-/** Lets through what a connection to a name server carries, as long as all that it asks for may be asked. */
+/** Passes queries on a connection to a name server, as long as all names in them are allowed. */
 export class QuestionFilter extends Transform {
   readonly #isRefused: (message: Buffer) => boolean;
   #held = Buffer.alloc(0);
@@ -54,7 +54,7 @@ export class QuestionFilter extends Transform {
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#held = Buffer.concat([this.#held, chunk]);
-    // Each message has its length before it (RFC 1035 section 4.2.2).
+    // A length prefix precedes each message (RFC 1035 section 4.2.2).
     while (this.#held.length >= 2) {
       const endsAt = 2 + this.#held.readUInt16BE(0);
       if (this.#held.length < endsAt) break;

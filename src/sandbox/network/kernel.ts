@@ -2,15 +2,15 @@ import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { toError } from '@picket/lib/errors.ts';
 
-/** What the networks of sandboxes need of the C library. Negative results are failures, thrown as `SysError`. */
+/** System calls for the networks of sandboxes. Failures are thrown as `SysError`. */
 export interface Kernel {
-  /** Closes this process's files of /proc to others of its user, who could choose it to be ended first. */
+  /** Hides this process's /proc files from other processes of its user, which could make it the first OOM victim. */
   hideProcess(): void;
-  /** Puts the calling thread, and what it starts, into a network namespace of its own. */
+  /** Moves the calling thread, and its future children, to a new network namespace. */
   leaveForNewNetwork(): void;
-  /** The same with a namespace that a descriptor stands for. */
+  /** Moves the calling thread to the network namespace of a descriptor. */
   enterNetwork(descriptor: number): void;
-  /** A descriptor that outlives the thread that opened it; `close` closes it. */
+  /** Opens a descriptor that outlives the calling thread; `close` closes it. */
   open(path: string): number;
   close(descriptor: number): void;
   socket(domain: number, type: number, protocol: number): number;
@@ -18,13 +18,13 @@ export interface Kernel {
   listen(descriptor: number): void;
   setOption(descriptor: number, level: number, option: number, value: number): void;
   send(descriptor: number, data: Buffer, address?: Buffer): void;
-  /** What waits on a socket that does not block; undefined when nothing does. */
+  /** Reads from a non-blocking socket; undefined if no data is waiting. */
   receive(descriptor: number, into: Buffer): number | undefined;
-  /** Waits in another thread until one of the sockets can be read, for at most that time. */
+  /** Waits in another thread until a socket is readable, or until the timeout. */
   wait(descriptors: readonly number[], timeoutMs: number): Promise<void>;
 }
 
-/** A call of the C library that failed. */
+/** A failed call of the C library. */
 export class SysError extends Error {
   readonly code: string;
 
@@ -50,7 +50,7 @@ const MSG_DONTWAIT = 0x40;
 const POLLIN = 1;
 const pollEntryBytes = 8;
 
-/** Keeps this process from others of its user. @returns why it cannot be kept; undefined when it is. */
+/** Hides this process from others of its user. @returns why that failed; undefined on success. */
 export function hideThisProcess(): string | undefined {
   try {
     openKernel().hideProcess();
@@ -60,7 +60,7 @@ export function hideThisProcess(): string | undefined {
   }
 }
 
-/** @throws Error where koffi or a function is missing. */
+/** @throws Error if koffi or a function is missing. */
 export function openKernel(): Kernel {
   const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi');
   const libc = koffi.load('libc.so.6');

@@ -1,7 +1,7 @@
 import { AF_INET, AF_INET6, AF_NETLINK, type Kernel, SOCK_RAW } from './kernel.ts';
 import { addressBytes, type Packet } from './packet.ts';
 
-/** Asks the kernel for one socket by its own address and port (sock_diag), without a walk through all of them. */
+/** Queries the kernel for one socket by its own address and port (sock_diag), without enumerating all sockets. */
 
 const NETLINK_SOCK_DIAG = 4;
 const SOCK_DIAG_BY_FAMILY = 20;
@@ -10,7 +10,7 @@ const protocolNumbers = { tcp: 6, udp: 17 } as const;
 const requestBytes = 72;
 const typeOffset = 4;
 
-/** Opens a line to the kernel for the network that the calling thread is in. @throws SysError */
+/** Opens a netlink socket for the network of the calling thread. @throws SysError */
 export function openListeners(kernel: Kernel): number {
   const descriptor = kernel.socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
   const address = Buffer.alloc(12);
@@ -19,7 +19,7 @@ export function openListeners(kernel: Kernel): number {
   return descriptor;
 }
 
-/** Whether a socket of that network would get the packet. */
+/** Returns whether a socket of that network would receive the packet. */
 export function isHeard(kernel: Kernel, descriptor: number, packet: Packet): boolean {
   const request = Buffer.alloc(requestBytes);
   request.writeUInt32LE(requestBytes);
@@ -27,10 +27,10 @@ export function isHeard(kernel: Kernel, descriptor: number, packet: Packet): boo
   request.writeUInt16LE(NLM_F_REQUEST, 6);
   request.writeUInt8(packet.family === 4 ? AF_INET : AF_INET6, 16);
   request.writeUInt8(protocolNumbers[packet.protocol], 17);
-  request.writeUInt32LE(0xffffffff, 20); // in whatever state
+  request.writeUInt32LE(0xffffffff, 20); // in any state
   const own = { port: packet.destinationPort, address: addressBytes(packet.destination) };
   const other = { port: packet.sourcePort, address: addressBytes(packet.source) };
-  // For UDP the kernel takes them the other way round, for historical reasons (udp_diag.c).
+  // For UDP the kernel swaps source and destination, for historical reasons (udp_diag.c).
   const [first, second] = packet.protocol === 'tcp' ? [own, other] : [other, own];
   request.writeUInt16BE(first.port, 24);
   request.writeUInt16BE(second.port, 26);

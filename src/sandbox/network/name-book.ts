@@ -6,25 +6,25 @@ const maxAddresses = 5000;
 const maxNames = 50;
 
 /**
- * Which names a run has asked for, by the addresses that the host's own name servers gave. A connection is
- * judged by its name, too, and a connection itself has none.
+ * Records the names that a run has resolved, by the addresses that the host's own name servers returned. Policy rules
+ * also match names, which a connection itself does not carry.
  */
 export class NameBook {
   readonly #names = new LruMap<string, Set<string>>(maxAddresses);
   readonly #servers = new Set(getServers().map((server) => server.replace(/^\[|\].*$/g, '')));
 
-  /** Whether answers from there are believed: a script could make up its own. */
+  /** Whether responses from this address are trusted: a script could forge its own. */
   isServer(address: string, port: number): boolean {
     return port === 53 && this.#servers.has(address);
   }
 
-  /** Learns from an answer. */
+  /** Records the names in a response. */
   read(answer: Buffer): void {
     let packet: dnsPacket.DecodedPacket;
     try {
       packet = dnsPacket.decode(answer);
     } catch {
-      return; // not an answer; the script sees that itself
+      return; // not a response; left to the script
     }
     const name = packet.questions?.[0]?.name;
     if (name === undefined) return;
@@ -35,7 +35,7 @@ export class NameBook {
     }
   }
 
-  /** The names of an address, or the address itself. */
+  /** Returns the names of an address, or the address itself. */
   namesOf(address: string): readonly string[] {
     const names = this.#names.get(address);
     return names ? [...names] : [address];

@@ -1,6 +1,6 @@
 /**
- * The thread that makes the networks of runs, one after the other. It leaves the network of the host at once, and
- * waits in an empty one, so that no network of a run lives on because this thread is in it.
+ * The thread that creates the networks of runs, one at a time. It leaves the network of the host at once and waits in
+ * an empty one, so that it keeps no network of a run alive.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -13,42 +13,42 @@ import { addressBytes } from './packet.ts';
 import { openPacketQueue } from './packet-queue.ts';
 
 export interface NetworkOrder {
-  /** Whether the host reaches others by IPv6. */
+  /** Whether the host has IPv6 connectivity. */
   readonly hasIpv6: boolean;
 }
 
-/** The answer to an order: a network, or why there is none. */
+/** The response to an order: a network, or the problem that prevented it. */
 export type NetworkAnswer = { readonly parts: NetworkParts } | { readonly problem: string };
 
-/** Descriptors of a network that was made. They belong to the receiver. */
+/** Descriptors of a new network. They belong to the receiver. */
 export interface NetworkParts {
   readonly network: number;
   readonly queue: number;
-  /** Where connections that may be made end up, and what answers to datagrams are sent with; by family. */
+  /** Listening sockets of the relay, by family; `raw4` and `raw6` send the responses to datagrams. */
   readonly listeners: readonly number[];
-  /** Tells whether something of the network listens. */
+  /** Netlink socket for queries about listeners in the network. */
   readonly diagnosis: number;
   readonly raw4: number;
   readonly raw6: number | undefined;
 }
 
-/** What packets are marked with. */
+/** Packet marks. */
 export const marks = { relayed: 1, direct: 2, refused: 3, unreachable: 4, home: 5 } as const;
-/** The addresses of every such network: of ranges that nothing on the Internet has (RFC 7600, RFC 6666). */
+/** The addresses in every such network, from ranges that are not used on the Internet (RFC 7600, RFC 6666). */
 export const ownAddresses = { 4: '192.0.0.8', 6: '100::8' } as const;
 
-/** What connections are redirected to, on loopback. Nothing else gets there: see RunNetwork. */
+/** Connections are redirected to this loopback port, which is not reachable otherwise: see RunNetwork. */
 export const relayPort = 1;
-/** The network of the calling thread. */
+/** The network namespace of the calling thread. */
 const ownNetwork = '/proc/thread-self/ns/net';
 const IPPROTO_RAW = 255;
 const SOL_SOCKET = 1;
 const SO_MARK = 36;
 
 /**
- * A pair of interfaces, because a host with nothing but loopback counts as offline. Every connection and
- * every datagram waits for a word of ours; whatever else would leave is refused. What was redirected to the relay
- * counts as leaving by `outer` still, as that was its way before: its new destination tells.
+ * Builds the setup commands: a pair of interfaces, because a host with only loopback counts as offline. Every
+ * connection and every datagram waits for a verdict of ours; everything else that would leave is rejected. Redirected
+ * packets still count as leaving by `outer`, their original route, and are recognised by their new destination.
  */
 function setUp({ hasIpv6 }: NetworkOrder): string {
   const rules = (rejections: Readonly<Record<string, string>>) => `*mangle
@@ -79,18 +79,18 @@ COMMIT
     address: 'icmp6-addr-unreachable',
     prohibited: 'icmp6-adm-prohibited',
   };
-  // One process for several commands: starting one costs more than what it does.
+  // One process for several commands: starting one costs more than its work.
   const batch = (...commands: string[]) => `${ip} -batch - <<'END'\n${commands.join('\n')}\nEND`;
   return [
     batch(
       'link set lo up',
       'link add outer type veth peer name inner',
       `addr add ${ownAddresses[4]}/32 dev outer`,
-      // No address may come later: browsers take that for another network, and fail what they are loading.
+      // No address may be added later: browsers treat that as a network change, and fail pending loads.
       'link set inner addrgenmode none up',
       'link set outer addrgenmode none up',
     ),
-    // Meanwhile the kernel brings the pair up.
+    // Meanwhile the kernel brings the interfaces up.
     `${systemProgram('iptables-restore')} <<'END'\n${rules(four)}END`,
     ...(hasIpv6Kernel() ? [`${systemProgram('ip6tables-restore')} <<'END'\n${rules(six)}END`] : []),
     `for i in 1 2 3 4 5 6 7 8 9; do case "$(${ip} link show dev outer)" in *'state UP'*) break;; esac; sleep 0.05; done`,
@@ -101,7 +101,7 @@ COMMIT
   ].join('\n');
 }
 
-/** @throws Error when something of it fails; nothing is left of it then. */
+/** @throws Error if any step fails; everything is then cleaned up. */
 function makeNetwork(kernel: Kernel, order: NetworkOrder): NetworkParts {
   kernel.leaveForNewNetwork();
   const opened: number[] = [];
@@ -162,7 +162,7 @@ export function socketAddress(family: number, address: string, port: number): Bu
   return bytes;
 }
 
-/** Answers orders in their order. What is thrown here ends the thread, and another one takes over. */
+/** Handles orders sequentially. An exception ends the thread, and a new one takes over. */
 function serve(): void {
   const kernel = openKernel();
   kernel.leaveForNewNetwork();

@@ -7,10 +7,10 @@ import { type Kernel, openKernel } from './kernel.ts';
 import type { NetworkAnswer, NetworkOrder, NetworkParts } from './network-worker.ts';
 import { RunNetwork } from './run-network.ts';
 
-/** A network that was just made is heard after this long at the latest. */
+/** A new network is polled at the latest after this time. */
 const roundMs = 100;
 
-/** Makes the networks of sandboxes, and listens to all of them. */
+/** Creates the networks of sandboxes, and serves all of them. */
 export class Networks {
   readonly #policy: EgressPolicy;
   readonly #kernel: Kernel = openKernel();
@@ -18,14 +18,14 @@ export class Networks {
   readonly #maker = new NetworkMaker();
   #isServing = false;
 
-  /** @throws Error where the kernel cannot be asked. */
+  /** @throws Error if the kernel cannot be queried. */
   constructor(policy: EgressPolicy) {
     this.#policy = policy;
   }
 
   /**
    * @param directory the folder of the sandbox.
-   * @throws Error where this host makes no networks; the message says why.
+   * @throws Error if this host cannot create networks; the message explains why.
    */
   async make(directory: string): Promise<RunNetwork> {
     const network = new RunNetwork({
@@ -63,14 +63,14 @@ interface Waiting {
 }
 
 /**
- * The one thread that makes networks: loading its modules costs several times what a network does. It is started with the first
- * order, and again after it has ended.
+ * The single thread that creates networks: loading its modules costs several times as much as a network. It starts with
+ * the first order, and again after it has ended.
  */
 class NetworkMaker {
   readonly #waiting: Waiting[] = [];
   #worker: Worker | undefined;
 
-  /** @throws Error where this host makes no networks; the message says why. */
+  /** @throws Error if this host cannot create networks; the message explains why. */
   async make(): Promise<NetworkParts> {
     this.#worker ??= this.#start();
     const worker = this.#worker;
@@ -98,7 +98,7 @@ class NetworkMaker {
   }
 }
 
-/** Whether the host has an IPv6 address of its own; ::1 alone makes no route. */
+/** Whether the host has an IPv6 address of its own; ::1 alone does not provide a route. */
 function hasIpv6(): boolean {
   return Object.values(networkInterfaces())
     .flatMap((entries) => entries ?? [])

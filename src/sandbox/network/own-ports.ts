@@ -2,9 +2,9 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 
 /**
- * Ports that are the run's own, as the run itself says in a file of its folder: at them it reaches no server of the
- * host, whether or not one of its own listens. The file is the code's to write, so that it can only close ports to
- * itself. `*` stands for every port.
+ * Ports that the run has claimed for itself in a file of its folder: connections to them never reach a server of the
+ * host, whether or not the run listens there. The run's code can write the file, but can only close ports to itself.
+ * `*` claims every port.
  */
 export interface OwnPorts {
   has(port: number): boolean;
@@ -15,7 +15,7 @@ const maxFileBytes = 64 * 1024;
 const none: OwnPorts = { has: () => false };
 const all: OwnPorts = { has: () => true };
 
-/** What a file of own ports says now: numbers, separated by white space. What cannot be read says nothing. */
+/** Reads the current file of own ports: numbers separated by white space. Invalid content is ignored. */
 export function readOwnPorts(file: string): OwnPorts {
   let descriptor: number | undefined;
   try {
@@ -31,7 +31,7 @@ export function readOwnPorts(file: string): OwnPorts {
   }
 }
 
-/** Whether the host itself answers at an address that is not loopback. */
+/** Whether an address other than loopback belongs to the host. */
 export function isAddressOfHost(address: string): boolean {
   return Object.values(networkInterfaces()).some((entries) =>
     entries?.some((entry) => entry.address === address),

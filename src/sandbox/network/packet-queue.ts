@@ -1,8 +1,8 @@
 import { AF_NETLINK, type Kernel, SOCK_RAW, SysError } from './kernel.ts';
 
 /**
- * A queue of packets that wait in the kernel for our word (nfnetlink_queue). Messages are those of Linux's
- * uapi headers: numbers of the host's byte order in netlink's own fields, of the network's in the rest.
+ * A queue of packets that wait in the kernel for a verdict of ours (nfnetlink_queue). Messages follow Linux's uapi
+ * headers: netlink's own fields are in host byte order, the rest in network byte order.
  */
 
 const NETLINK_NETFILTER = 12;
@@ -31,7 +31,7 @@ const maxPacketBytes = 0xffff;
 const maxWaiting = 2048;
 const receiveBufferBytes = 4 * 1024 * 1024;
 
-/** A packet that waits. */
+/** A waiting packet. */
 export interface QueuedPacket {
   readonly id: number;
   /** From its IP header on. */
@@ -49,7 +49,7 @@ export class PacketQueue {
     this.descriptor = descriptor;
   }
 
-  /** The packets that have come since the last call. */
+  /** Reads the packets that have arrived since the last call. */
   *read(): Generator<QueuedPacket> {
     for (;;) {
       const count = this.#kernel.receive(this.descriptor, this.#buffer);
@@ -66,7 +66,7 @@ export class PacketQueue {
     }
   }
 
-  /** Lets a packet go on, with a mark for the rules after this one. */
+  /** Accepts a packet, with a mark for the following rules. */
   accept(id: number, mark: number): void {
     const value = Buffer.alloc(4);
     value.writeUInt32BE(mark);
@@ -90,7 +90,7 @@ export class PacketQueue {
 }
 
 /**
- * Opens queue 0 of the network that the calling thread is in.
+ * Opens queue 0 in the network of the calling thread.
  *
  * @returns its descriptor.
  * @throws SysError
@@ -104,7 +104,7 @@ export function openPacketQueue(kernel: Kernel): number {
   try {
     kernel.setOption(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, receiveBufferBytes);
   } catch (thrown) {
-    if (!(thrown instanceof SysError)) throw thrown; // only root of the host may: the usual size has to do
+    if (!(thrown instanceof SysError)) throw thrown; // requires root of the host: the default size has to do
   }
   const configure = (name: number, value: Buffer) =>
     kernel.send(descriptor, message(NFQNL_MSG_CONFIG, attribute(name, value)));
@@ -124,7 +124,7 @@ function message(type: number, attributes: Buffer): Buffer {
   header.writeUInt32LE(headerBytes + attributes.length);
   header.writeUInt16LE((NFNL_SUBSYS_QUEUE << 8) | type, 4);
   header.writeUInt16LE(NLM_F_REQUEST, 6);
-  // Then the family, the version, and the number of the queue: all 0.
+  // Then the family, the version, and the queue number: all 0.
   return Buffer.concat([header, attributes]);
 }
 
@@ -145,7 +145,7 @@ function readPacket(attributes: Buffer): QueuedPacket | undefined {
     const name = attributes.readUInt16LE(at + 2) & 0x3fff;
     const value = attributes.subarray(at + 4, at + lengthBytes);
     if (name === NFQA_PACKET_HDR) id = value.readUInt32BE();
-    // A copy: the buffer is read into again before an answer is known.
+    // A copy: the buffer is reused before the verdict is known.
     else if (name === NFQA_PAYLOAD) bytes = Buffer.from(value);
     at += (lengthBytes + 3) & ~3;
   }

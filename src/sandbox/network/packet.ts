@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** What of a packet says where it goes. */
+/** The addressing fields of a packet. */
 export interface Packet {
   readonly family: 4 | 6;
   readonly protocol: 'tcp' | 'udp';
@@ -8,7 +8,7 @@ export interface Packet {
   readonly sourcePort: number;
   readonly destination: string;
   readonly destinationPort: number;
-  /** Of UDP. */
+  /** Only for UDP. */
   readonly payload: Buffer;
 }
 
@@ -17,7 +17,7 @@ const udpNumber = 17;
 const udpHeaderBytes = 8;
 const timeToLive = 64;
 
-/** Reads a packet from its IP header on; undefined for what is neither TCP nor UDP. */
+/** Parses a packet from its IP header on; undefined unless it is TCP or UDP. */
 export function readPacket(bytes: Buffer): Packet | undefined {
   const family = (bytes[0] ?? 0) >> 4;
   if (family === 4 && bytes.length >= 20) {
@@ -25,7 +25,7 @@ export function readPacket(bytes: Buffer): Packet | undefined {
     return readPorts(bytes, 4, bytes[9] ?? 0, start, bytes.subarray(12, 16), bytes.subarray(16, 20));
   }
   if (family === 6 && bytes.length >= 40) {
-    // Extension headers are nothing that programs without rights can send: one that has them goes nowhere.
+    // Unprivileged programs cannot send extension headers: packets with them are not recognised.
     return readPorts(bytes, 6, bytes[6] ?? 0, 40, bytes.subarray(8, 24), bytes.subarray(24, 40));
   }
   return undefined;
@@ -52,17 +52,17 @@ function readPorts(
   };
 }
 
-/** An address as Node writes it. */
+/** Formats an address as Node does. */
 function addressText(bytes: Buffer): string {
   return ipaddr.fromByteArray([...bytes]).toString();
 }
 
-/** The bytes of an address; a zone is left out. */
+/** The bytes of an address, without its zone. */
 export function addressBytes(text: string): Buffer {
   return Buffer.from(ipaddr.parse(text.split('%', 1)[0] ?? '').toByteArray());
 }
 
-/** A datagram from its IP header on. */
+/** Builds a datagram from its IP header on. */
 export function datagram(parts: {
   readonly family: 4 | 6;
   readonly source: Buffer;

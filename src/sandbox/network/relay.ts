@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Transform } from 'node:stream';
 
-/** How long a connection that was let through may take to arrive. */
+/** How long an accepted connection may take to arrive. */
 const arrivalMs = 10_000;
 
 interface Expected {
@@ -11,9 +11,8 @@ interface Expected {
 }
 
 /**
- * Passes bytes on between connections of a run and those that were made for them on the host. A connection
- * of the run is answered only when its other half stands, so that what the run sees of connecting, its time
- * and its failure, is the target's.
+ * Relays bytes between connections of a run and their counterparts on the host. A connection of the run is accepted
+ * only after its counterpart is established, so that the run sees the connect time and errors of the target.
  */
 export class Relay {
   readonly #servers: readonly Server[];
@@ -26,15 +25,15 @@ export class Relay {
       const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (socket) =>
         this.#join(socket),
       );
-      server.on('error', () => undefined); // descriptors ran out: the connection is reset
+      server.on('error', () => undefined); // out of descriptors: the connection is reset
       return server.listen({ fd: descriptor });
     });
   }
 
   /**
-   * Says what the connection that comes from there is to be joined with.
+   * Registers the counterpart for the connection from that address and port.
    *
-   * @param filter what the run sends goes through it; the connection is reset when it fails.
+   * @param filter a stream that receives the run's data; the connection is reset if it fails.
    */
   expect(address: string, port: number, upstream: Socket, filter?: Transform): void {
     const key = keyOf(address, port);
@@ -81,7 +80,7 @@ export class Relay {
 
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
-    socket.on('error', () => undefined); // seen by the other half
+    socket.on('error', () => undefined); // the other half handles it
     socket.once('close', () => this.#sockets.delete(socket));
   }
 }

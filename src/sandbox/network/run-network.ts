@@ -23,10 +23,9 @@ const unreachableCodes = new Set([
 ]);
 
 /**
- * The network of one sandbox, a namespace of its own. Its loopback is the run's alone; where nothing of the run
- * listens the host's is meant, unless the run has called the port its own. Whatever else a run connects to is first
- * judged by the egress policy, by the very address that will be connected to, and then connected from the host; the
- * run's own handshake waits for that.
+ * The network of one sandbox, a namespace of its own. Its loopback belongs to the run; a port without a listener of the
+ * run reaches the host's loopback, unless the run has claimed the port. For every other connection, the egress policy
+ * first checks the exact address to connect to, and the host then connects; meanwhile the run's own handshake waits.
  */
 export class RunNetwork {
   readonly #kernel: Kernel;
@@ -42,7 +41,7 @@ export class RunNetwork {
   #testPort: number | undefined;
   #isClosed = false;
 
-  /** @param options.ownPorts the file in which the run says which ports are its own. */
+  /** @param options.ownPorts the file in which the run claims ports. */
   constructor(options: {
     readonly kernel: Kernel;
     readonly parts: NetworkParts;
@@ -59,7 +58,7 @@ export class RunNetwork {
     this.#datagrams = new Datagrams({ kernel, raw4: parts.raw4, raw6: parts.raw6, names: this.#names });
   }
 
-  /** What can be entered by `nsenter`. */
+  /** A namespace descriptor for `nsenter`. */
   get descriptor(): number {
     return this.#parts.network;
   }
@@ -68,17 +67,17 @@ export class RunNetwork {
     return this.#parts.queue;
   }
 
-  /** Sentences about connections that were refused, each once, the first of them. */
+  /** Messages about refused connections, without duplicates and limited in number. */
   get refusals(): readonly string[] {
     return [...this.#refusals];
   }
 
-  /** Opens a port of 127.0.0.1 whatever the policy says, for the test that connections get out of this network at all. */
+  /** Opens a port of 127.0.0.1 regardless of the policy, to test that connections can leave this network at all. */
   openTestPort(port: number): void {
     this.#testPort = port;
   }
 
-  /** Judges the packets that wait. */
+  /** Decides about the waiting packets. */
   serve(): void {
     if (this.#isClosed) return;
     for (const packet of this.#queue.read()) this.#judge(packet);
@@ -109,7 +108,7 @@ export class RunNetwork {
     }
   }
 
-  /** Name servers of the host may be asked wherever they are; what they are asked for is judged. */
+  /** The host's name servers are reachable at any address; the policy checks the names in the queries. */
   #isNameServer({ destination, destinationPort }: Packet): boolean {
     return this.#names.isServer(destination, destinationPort);
   }
@@ -127,7 +126,7 @@ export class RunNetwork {
     this.#queue.drop(id);
   }
 
-  /** Whether a message to a name server asks for a name that the policy keeps from being looked up, or is no question. */
+  /** Whether a message to a name server contains a name that the policy forbids, or is not a query. */
   #isQuestionRefused(message: Buffer): boolean {
     const asked = readQuestions(message);
     if (!asked) return true;
@@ -140,19 +139,19 @@ export class RunNetwork {
     if (this.#refusals.size < maxRefusals) this.#refusals.add(message);
   }
 
-  /** Whether something of the run listens there. The relay does, and is not to be reached as a port of loopback. */
+  /** Whether the run listens there. The relay does, too, but must not be reachable as a loopback port. */
   #isHeard(packet: Packet): boolean {
     if (packet.protocol === 'tcp' && packet.destinationPort === relayPort) return false;
     return isHeard(this.#kernel, this.#parts.diagnosis, packet);
   }
 
-  /** Whether a packet for this host, by whatever address, is for a port that the run has called its own. */
+  /** Whether a packet for this host, at any of its addresses, is for a port that the run has claimed. */
   #isRunsOwn({ protocol, destination, destinationPort }: Packet): boolean {
     if (protocol !== 'tcp' || !readOwnPorts(this.#ownPorts).has(destinationPort)) return false;
     return isOwn(destination) || isAddressOfHost(destination);
   }
 
-  /** On the host a server is reached by every address of the host; here loopback stands for all of them. */
+  /** A server of the host is reachable at every address of the host; here loopback stands for all of them. */
   #markAtHome(packet: Packet): number {
     if (isOwn(packet.destination)) return marks.refused;
     const destination = packet.family === 4 ? '127.0.0.1' : '::1';
@@ -165,18 +164,18 @@ export class RunNetwork {
       .namesOf(destination)
       .map((hostname) => this.#policy.refusal({ hostname, address: destination, port: destinationPort }));
     const [refusal] = refusals;
-    // Of several names that led there, one that is allowed is enough.
+    // If several names resolved to the address, one allowed name is enough.
     if (refusal === undefined || refusals.includes(undefined)) return false;
     this.#recordRefusal(refusal);
     return true;
   }
 
-  /** @param filter what the run sends goes through it. */
+  /** @param filter a stream that receives the run's data. */
   #connect(id: number, packet: Packet, filter?: QuestionFilter): void {
     const { source, sourcePort, destination, destinationPort } = packet;
     const key = `${source} ${sourcePort} ${destination} ${destinationPort}`;
     if (this.#connecting.has(key)) {
-      this.#queue.drop(id); // sent again, as nobody has answered yet
+      this.#queue.drop(id); // a retransmission, because the connect is pending
       return;
     }
     this.#connecting.add(key);
@@ -204,7 +203,7 @@ export class RunNetwork {
       upstream.off('error', fail);
       if (this.#isClosed) upstream.destroy();
       decide(() => {
-        // What comes before the run's half is there has to wait.
+        // Data that arrives before the run's half is connected must wait.
         upstream.pause();
         this.#relay.expect(source, sourcePort, upstream, filter);
         this.#queue.accept(id, marks.relayed);

@@ -17,7 +17,7 @@ const maxErrorTextLength = 2000;
 const text = (maxLength: number) => z.string().transform((value) => beginningOf(value, maxLength));
 const Refused = z.array(text(500)).max(50).default([]);
 
-/** What a step found: the page as it is, and what the tool was to read. All of it is the page's word. */
+/** Result of a step: the state of the page, and the data that the tool read. All of it is untrusted. */
 export const PageFindings = z.object({
   url: text(4096),
   title: text(1000),
@@ -49,8 +49,8 @@ const PageEvent = z.discriminatedUnion('event', [
 ]);
 
 /**
- * What came of a step. `misfit`: what it names is not on the page, or not once. `broken`: the page or its server is out of
- * order. `refused`: the check does not allow it. `ended`: the browser is gone.
+ * Outcome of a step. `misfit`: its target is missing on the page, or not unique. `broken`: the page or its server
+ * fails. `refused`: the check does not allow it. `ended`: the browser is gone.
  */
 export type PageAnswer =
   | { readonly kind: 'done'; readonly findings: PageFindings }
@@ -63,22 +63,22 @@ export type PageAnswer =
 
 /** A browser with one page in a sandbox, for one run: one step at a time. */
 export interface PageSession {
-  /** Why there is no page; undefined where it was opened. */
+  /** Why the page could not be opened; undefined on success. */
   readonly problem: string | undefined;
   /** Never rejects. */
   step(tool: string, input: Readonly<Record<string, unknown>>): Promise<PageAnswer>;
-  /** A file that a step left. */
+  /** Reads a file that a step created. */
   read(path: string): Promise<Buffer>;
-  /** Ends the browser; resolves with what it took. */
+  /** Ends the browser; resolves with its resource usage. */
   end(): Promise<SandboxedEnd>;
 }
 
-/** A step that takes longer than this has hung. */
+/** A step that takes longer than this hangs. */
 const stepMs = 60_000;
 
 /**
- * Turns a process that waits for a script into a browser with one page, which reaches the given origins and nothing
- * else. Resolves when the page is there; steps are `ended` where it never was.
+ * Turns a process that waits for a script into a browser with one page, which reaches only the given origins. Resolves
+ * when the page is open; if it never opens, steps are `ended`.
  */
 export async function openPageSession(
   script: ScriptProcess,

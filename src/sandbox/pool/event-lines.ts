@@ -1,6 +1,4 @@
-/**
- * Splits a stream into lines and cuts each at a maximum, so that one without an end costs no more than that.
- */
+/** Splits a stream into lines and truncates each at a maximum, which also bounds the memory for an endless line. */
 export class EventLines {
   readonly #maxBytes: number;
   readonly #onLine: (line: string) => void;
@@ -22,7 +20,7 @@ export class EventLines {
     this.#keep(chunk.subarray(from));
   }
 
-  /** The last line may lack its end. */
+  /** The last line may lack its terminator. */
   end(): void {
     if (this.#sizeBytes > 0) this.#finish();
   }

@@ -16,48 +16,39 @@ import { UntrustedFolder } from './untrusted-folder.ts';
 
 export interface SandboxPoolOptions {
   /**
-   * Absolute path of a folder for this pool alone; made if missing. Not below /tmp, where it costs scripts a
-   * /tmp of their own.
+   * Absolute path of a folder for this pool alone; created if missing. Not below /tmp, which would cost scripts a /tmp
+   * of their own.
    */
   readonly directory: string;
-  /**
-   * Such folders of other pools: what is in one whose agent is dead is removed, those of the living are left
-   * alone.
-   */
+  /** Folders of other pools: those of dead agents are cleaned up, those of running ones are left alone. */
   readonly neighbours?: readonly string[] | undefined;
-  /** How many sandboxes there are at a time. */
+  /** Number of sandboxes. */
   readonly slotCount: number;
-  /**
-   * As root: the first of the user ids that slots get; default 20000. Ids that have a name or are in use are
-   * left out.
-   */
+  /** As root: the first user id for slots; default 20000. Ids that have a name or are in use are skipped. */
   readonly firstUid?: number | undefined;
-  /**
-   * Files and folders that the code must be able to read, such as runtimes; the self-test fails without them.
-   */
+  /** Files and folders that the code must be able to read, such as runtimes; otherwise the self-test fails. */
   readonly readablePaths?: readonly string[] | undefined;
   /**
-   * Files and folders that it must not read: key files, the spool. They should exist; their permissions
-   * should say the same.
+   * Files and folders that the code must not read: key files, the spool. They should exist, and their own permissions
+   * should also protect them.
    */
   readonly privatePaths?: readonly string[] | undefined;
-  /** The executable of Node that scripts run on; default: this process's own. */
+  /** The Node executable for scripts; defaults to this process's own. */
   readonly nodePath?: string | undefined;
-  /** Accepts a host where nothing isolates scripts from the agent. */
+  /** Accepts a host on which scripts are not isolated from the agent. */
   readonly isUnisolatedAllowed?: boolean | undefined;
-  /** What programs may connect to; the default policy when absent. */
+  /** Destinations that programs may connect to; the default policy when absent. */
   readonly egress?: EgressSettings | undefined;
-  /** Insists on one mechanism instead of the strongest that works. */
+  /** Requires this mechanism instead of the strongest one that works. */
   readonly mechanism?: SandboxMechanism | undefined;
 }
 
 const defaultFirstUid = 20_000;
 
 /**
- * Finds out how this host can contain untrusted code and makes the sandboxes ready.
+ * Determines how this host can contain untrusted code and prepares the sandboxes.
  *
- * @throws SandboxUnavailable when nothing acceptable works; the message says what was tried and what to
- *   change.
+ * @throws SandboxUnavailable if nothing acceptable works; the message lists the attempts and a remedy.
  */
 export async function openSandboxes(options: SandboxPoolOptions): Promise<SandboxPool> {
   if (process.platform !== 'linux') throw new SandboxUnavailable('scripts can only be contained on Linux');
@@ -86,9 +77,9 @@ interface Waiting {
 }
 
 /**
- * The sandboxes of one agent. A slot is free, taken, or being cleaned; one that could not be cleaned is never
- * given out again. When the supervisor's process dies, what ran in it is dead or dies with the next
- * supervisor's start, which follows with the next `acquire`.
+ * The sandboxes of one agent. A slot is free, in use, or being cleaned; one that could not be cleaned is never used
+ * again. If the supervisor process dies, its programs are dead, or die when the next supervisor starts, which the next
+ * `acquire` triggers.
  */
 export class SandboxPool {
   readonly #settings: Omit<SupervisorSettings, 'secretHash'>;
@@ -107,7 +98,7 @@ export class SandboxPool {
     this.#settings = settings;
   }
 
-  /** What contains code here. */
+  /** How code is contained here. */
   get facts(): SandboxFacts {
     if (!this.#facts) throw new Error('the pool was never connected');
     const problems = [...this.#spoilt].map(([slot, problem]) => `slot ${slot} is out of use: ${problem}`);
@@ -119,7 +110,7 @@ export class SandboxPool {
   }
 
   /**
-   * A sandbox of the caller's own, as soon as there is one.
+   * Acquires a sandbox for the caller, as soon as one is free.
    *
    * @throws SandboxUnavailable, or the signal's reason.
    */
@@ -148,7 +139,7 @@ export class SandboxPool {
     });
   }
 
-  /** Starts a supervisor unless one is there. @throws SandboxUnavailable */
+  /** Starts a supervisor unless one is running. @throws SandboxUnavailable */
   async connect(): Promise<void> {
     if (this.#isClosed) throw new SandboxUnavailable('the sandboxes are closed');
     if (this.#link) return;
@@ -171,7 +162,7 @@ export class SandboxPool {
     const link = await SupervisorLink.open(this.#settings, (report) => this.#handleReport(report));
     this.#link = link;
     this.#facts = link.facts;
-    // Where it cannot be, the supervisor has said so.
+    // The supervisor has already reported a failure.
     if (isToBeHidden(link.facts)) hideThisProcess();
     this.#spoilt.clear();
     this.#free.splice(0, Infinity, ...link.slots.keys());
@@ -252,7 +243,7 @@ export class SandboxPool {
   }
 
   async #release(link: SupervisorLink, slot: number): Promise<void> {
-    if (this.#link !== link) return; // the next supervisor's start cleans it
+    if (this.#link !== link) return; // the next supervisor cleans it at its start
     const problem = await new Promise<string | undefined>((resolve) => {
       this.#releases.set(slot, resolve);
       link.send({ kind: 'release', slot });
@@ -285,7 +276,7 @@ export class SandboxPool {
       }
       case 'opened':
       case 'refused':
-        return; // answered where the supervisor was started
+        return; // reported where the supervisor was started
     }
   }
 }

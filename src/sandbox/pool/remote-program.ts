@@ -10,7 +10,7 @@ import { EventLines } from './event-lines.ts';
 
 const maxInputMessageBytes = 256 * 1024;
 
-/** A program that a supervisor runs, as the pool's side sees it. */
+/** A program that a supervisor runs, as the pool sees it. */
 export class RemoteProgram implements SandboxedProcess {
   readonly input: Writable;
   readonly ended: Promise<SandboxedEnd>;
@@ -69,7 +69,7 @@ export class RemoteProgram implements SandboxedProcess {
   }
 
   /**
-   * In pieces, each sent when the one before was taken: a program that doesn't read makes the writer wait.
+   * Sends input in pieces, each after the previous one was consumed: a program that does not read blocks the writer.
    */
   #write(chunk: Buffer, done: () => void): void {
     if (this.#isOver || chunk.length === 0) {
@@ -81,7 +81,7 @@ export class RemoteProgram implements SandboxedProcess {
   }
 }
 
-/** What a supervisor needs to know of a program. */
+/** Converts a program to a supervisor request. */
 export function toRequest(program: SandboxedProgram): ProgramRequest {
   const { path, args, environment, workingDirectory, limits, onEvent } = program;
   return {

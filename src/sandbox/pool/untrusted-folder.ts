@@ -5,15 +5,14 @@ import { errorCodeOf } from '@picket/lib/errors.ts';
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /**
- * A folder that belongs to code we don't trust, handled from outside. Between two steps along a path the code
- * may put a link where a folder was, so each step starts from the open folder before it (by way of
- * /proc/self/fd) and follows no link.
+ * A folder that belongs to untrusted code, accessed from outside. The code may replace a folder by a link between two
+ * steps along a path, so each step starts from the previous open folder (through /proc/self/fd) and follows no link.
  */
 export class UntrustedFolder {
   readonly #directory: string;
   readonly #uid: number | undefined;
 
-  /** @param uid owner of all that is made here; undefined: our own user. */
+  /** @param uid owner of new entries; undefined for our own user. */
   constructor(directory: string, uid: number | undefined) {
     this.#directory = directory;
     this.#uid = uid;
@@ -42,7 +41,7 @@ export class UntrustedFolder {
 
   async open(path: string): Promise<FileHandle> {
     return await this.#inParent(path, false, async (place) => {
-      // Not blocking: a pipe without a writer would block forever.
+      // Non-blocking: opening a pipe without a writer would block forever.
       const file = await open(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       try {
         const { nlink, uid } = await file.stat().then((stat) => {
@@ -50,7 +49,7 @@ export class UntrustedFolder {
           return stat;
         });
         const owner = this.#uid ?? process.getuid?.();
-        // A hard link to a file elsewhere would have another owner, or more than one name.
+        // A hard link to a file elsewhere would have another owner or more than one name.
         if (uid !== owner || nlink !== 1) throw new Error(`${path} is not a file of this sandbox alone`);
         return file;
       } catch (thrown) {
@@ -60,7 +59,7 @@ export class UntrustedFolder {
     });
   }
 
-  /** Calls back with the path of an entry below its parent folder, which is held open until then. */
+  /** Calls back with the path of an entry below its parent folder, which stays open meanwhile. */
   async #inParent<T>(path: string, isMade: boolean, act: (place: string) => Promise<T>): Promise<T> {
     const steps = path.split('/');
     if (steps.some((step) => step === '' || step === '.' || step === '..' || step.includes('\0'))) {

@@ -1,7 +1,7 @@
 'use strict';
 /**
- * What `fetch` and the bodies it gives fail with has a stack of Node's own frames, or none: nothing leads from the network back to
- * the script. Here the frames of the call are added, so that the line that waits is known.
+ * Errors of `fetch` and of response bodies have stacks that contain only Node's own frames or are empty: nothing leads
+ * from the network back to the script. This module adds the frames of the call, so that the waiting line is known.
  */
 
 const bodyMethods = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'];
@@ -14,7 +14,7 @@ function keepCallSites() {
 function keepCallSite(owner, name) {
   const original = owner?.[name];
   if (typeof original !== 'function') return;
-  // The name and the number of parameters stay what scripts may look at.
+  // Preserves the name and the parameter count, which scripts may inspect.
   const { [name]: calling } = {
     [name](...args) {
       const call = {};

@@ -15,7 +15,7 @@ it('names the reason and the line of a request that failed', async () => {
   await once(server, 'close');
   const thrown = await fetch(`http://127.0.0.1:${port}/`).catch((error: unknown) => error);
   expect(describeError(thrown).message).toContain(`fetch failed: connect ECONNREFUSED 127.0.0.1:${port}`);
-  // As Playwright hands errors on.
+  // An error as passed on by Playwright.
   const location = { file: '/run/check.spec.ts', line: 4, column: 11 };
   const cause = { message: 'Error: connect ECONNREFUSED 127.0.0.1:9' };
   expect(describeError({ message: 'TypeError: fetch failed', location, cause }).message).toBe(
@@ -40,12 +40,12 @@ it('names the place of the test for an error of sockets, whose stack leads nowhe
   expect(describeError({ message: 'read ECONNRESET', stack }, place).message).toBe(
     'read ECONNRESET (check.spec.ts:3:1)',
   );
-  // Plain scripts are the top of a module, whose function has no name.
+  // Plain scripts are top-level module code, whose function has no name.
   const top = 'Error: x\n    at Object.<anonymous> (/run/script.ts:2:7)\n    at <anonymous>';
   expect(describeError({ message: 'x', stack: top, cause: { code: 'ECONNRESET' } }).message).toBe(
     'x: ECONNRESET (script.ts:2:7)',
   );
-  // One that names its line, or has no stack as a timeout, stays.
+  // An error that names its line, or has no stack, such as a timeout, stays unchanged.
   const own = `${stack}\n    at async /run/script.js:3:7`;
   expect(describeError({ message: 'read ECONNRESET', stack: own }, place).message).toBe('read ECONNRESET');
   expect(describeError({ message: 'Test timeout of 30000ms exceeded.' }, place).message).not.toContain('3:1');

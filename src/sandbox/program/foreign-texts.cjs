@@ -1,17 +1,17 @@
 'use strict';
-/** Texts of other programs that the programs of a run match. */
+/** Patterns for texts of other programs, matched by the programs of a run. */
 
-/** `Test timeout of 2000ms exceeded`, where an error of Playwright says that the time of a test was over. */
+/** Finds `Test timeout of 2000ms exceeded` in an error of Playwright. */
 function testTimeoutIn(message) {
   return /Test timeout of \d+ms exceeded/.exec(message)?.[0];
 }
 
-/** The name of an error at the head of a message or stack of V8: `TypeError`. */
+/** Finds the error name at the start of a V8 message or stack: `TypeError`. */
 function errorNameIn(text) {
   return /^(\w*Error)\b/.exec(text)?.[1];
 }
 
-/** Whether an error of the package tar says that the file is no archive, or not a whole one. */
+/** Whether an error of the package tar means that the file is not an archive, or is incomplete. */
 function isArchiveBroken(message) {
   return /tar header|Unexpected end of data/i.test(message);
 }

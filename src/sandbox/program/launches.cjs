@@ -1,24 +1,24 @@
 'use strict';
 const { testTimeoutIn } = require('./foreign-texts.cjs');
 
-/** A launch that is under way for this long, or for half of what it is part of, hangs. */
+/** A launch that takes this long, or half of the test or run, hangs. */
 const hangingMs = 10_000;
 
 /**
  * The error of a test or a run that ended while its browser was starting. Programs read `launchMs`.
  *
- * @param before what else there is to say.
+ * @param before prefix of the message.
  */
 function notStarted(launchMs, before = '') {
   return { message: `${before}the browser had not started after ${launchMs} ms`, launchMs };
 }
 
 /**
- * Which tests wait for a browser to start, by the steps that a reporter hears of. A browser that hangs while it starts
- * is no error of its own to Playwright: the time of the test, or of the run, is over.
+ * Tracks which tests wait for a browser to start, from the steps reported by Playwright. For Playwright a browser that
+ * hangs during its start is not an error of its own: the test or the run just times out.
  */
 class Launches {
-  /** The instant at which the launch of a test began that has not ended, by the test. */
+  /** Start times of launches in progress, by test. */
   #begun = new Map();
 
   stepBegan(test, step) {
@@ -29,7 +29,7 @@ class Launches {
     if (isLaunch(step)) this.#begun.delete(test.id);
   }
 
-  /** The errors of a test: where its time was over, the browser that had not started by then is named. */
+  /** Returns the errors of a test; a timeout error names the browser that had not started. */
   errorsOf(test, result) {
     const launchMs = this.#hangingMs(test.id, result.duration);
     this.#begun.delete(test.id);
@@ -40,7 +40,7 @@ class Launches {
     });
   }
 
-  /** The error of a run that ended with a launch under way; undefined where none was. */
+  /** Returns the error of a run that ended during a launch; undefined if no launch was in progress. */
   hangingAtEnd(durationMs) {
     for (const test of this.#begun.keys()) {
       const launchMs = this.#hangingMs(test, durationMs);
@@ -55,7 +55,7 @@ class Launches {
   }
 }
 
-/** @param wholeMs how long what the launch is part of took. */
+/** @param wholeMs duration of the test or run that contains the launch. */
 function hangingError(launchMs, wholeMs) {
   const ms = hangingMsOf(launchMs, wholeMs);
   return ms === undefined ? undefined : notStartedError(ms);

@@ -1,7 +1,7 @@
 'use strict';
 /**
- * Programs ask who they run as: `os.userInfo()` throws for a user id without a name. Where the sandbox has mounts of its own the id
- * has one (supervisor/user-entry.ts); elsewhere Node at least answers as if it had.
+ * Programs query their user: `os.userInfo()` throws for a user id without a name. In sandboxes with their own mounts
+ * the id has a name (supervisor/user-entry.ts); in others, at least Node behaves as if it had one.
  */
 const os = require('node:os');
 const { syncBuiltinESMExports } = require('node:module');

@@ -1,7 +1,6 @@
 /**
- * Says on descriptor 3 which packages a script would not find. It is copied to a run's folder and runs there,
- * as a script would, with `packages.json` in the same folder: name, version and what a script names to load
- * it. The last line is "done".
+ * Reports on descriptor 3 which packages a script would not find. It is copied to a run's folder and runs there, as a
+ * script would, with `packages.json` in the same folder: name, version and import specifier. The last line is "done".
  */
 import { existsSync, readFileSync, realpathSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';

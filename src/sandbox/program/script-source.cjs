@@ -1,25 +1,22 @@
 'use strict';
-/**
- * What kind of script a file is, found out without running it, with the parser of the runtime's own
- * Playwright.
- */
+/** Classifies scripts without running them, with the parser of the runtime's own Playwright. */
 const Module = require('node:module');
 const path = require('node:path');
 
-/** The package by which scripts tell the agent something, and its name in projects that come from elsewhere. */
+/** The package that scripts use to report to the agent, and its name in migrated projects. */
 const helpersName = '@service/playwright-helpers';
 const otherHelpersName = '@checkly/playwright-helpers';
 
-/** An ES module's text with the agent's own name of that package: Node resolves its imports by itself. */
+/** Replaces the package's other name in an ES module by the agent's own: Node resolves its imports itself. */
 function withOwnHelpers(source) {
   return source.replaceAll(/(['"])@checkly\/playwright-helpers\1/g, `$1${helpersName}$1`);
 }
 
-/** The modules that test scripts take `test` from. */
+/** The modules from which test scripts import `test`. */
 const testModule = /(['"`])(?:@playwright\/test|playwright\/test)\1/;
 
 /**
- * Whether scripts are for Playwright's test runner: one of them names its module and, apart from that, the
+ * Whether scripts are for Playwright's test runner: one of them contains the module's name and, apart from that, the
  * word `test`. Code that only uses `expect` or `chromium` from there is a plain script.
  */
 function isTestMode(sources) {
@@ -30,7 +27,7 @@ function isTestMode(sources) {
 }
 
 /**
- * The syntax tree of a script.
+ * Parses a script to a syntax tree.
  *
  * @throws SyntaxError
  */
@@ -43,7 +40,7 @@ function parse(modulesDirectory, source) {
   return require(plugin).take();
 }
 
-/** Whether a program awaits outside of any function, which only ES modules can do. */
+/** Whether a program uses top-level await, which only ES modules support. */
 function hasTopLevelAwait(tree) {
   const isAwaiting = (node) => {
     if (typeof node !== 'object' || node === null) return false;
@@ -61,7 +58,7 @@ const declarations =
 const actions =
   /^(?:NewExpression|AwaitExpression|TaggedTemplateExpression|AssignmentExpression|UpdateExpression|Import|ImportExpression|ThrowStatement)$/;
 
-/** Whether a plain script only declares and loads packages, so that running it does nothing: it would pass without a proof. */
+/** Whether a plain script only declares and loads packages: running it would do nothing and pass without proof. */
 function isWithoutAction(tree) {
   return tree.program.body.every(isIdle);
 }
@@ -71,7 +68,7 @@ function isIdle(node) {
   if (node.type === 'ImportDeclaration') return isPackage(node.source);
   if (/^Export(?:Named|Default)Declaration$/.test(node.type)) return isIdle(node.declaration);
   const { expression } = node;
-  // What a module gives to others is nothing done.
+  // Exports do not count as an action.
   if (node.type === 'ExpressionStatement' && isExport(expression)) return !isActing(expression.right);
   if (node.type === 'ExpressionStatement' || node.type === 'VariableDeclaration') return !isActing(node);
   return /Expression$|Literal$/.test(node.type) && !isActing(node);
@@ -84,7 +81,7 @@ function isExport({ type, left }) {
   return root !== left && (root.name === 'module' || root.name === 'exports');
 }
 
-/** Whether something happens where an expression is evaluated; what functions would do does not happen. */
+/** Whether evaluating an expression has an effect; the bodies of functions are not evaluated. */
 function isActing(node) {
   if (typeof node !== 'object' || node === null) return false;
   if (Array.isArray(node)) return node.some(isActing);
@@ -96,14 +93,14 @@ function isActing(node) {
   return Object.entries(node).some(([key, value]) => key !== 'loc' && isActing(value));
 }
 
-/** Files of the check's own may do something when they are loaded; packages are loaded to be used. */
+/** Loading the check's own files may have effects; packages are loaded to be used. */
 function isPackage({ value }) {
   return typeof value === 'string' && !/^[./]/.test(value);
 }
 
 /**
- * A plain script as the body of an async function: imports become require() on the lines where they stood,
- * `export` goes. Types are still there.
+ * Converts a plain script to the body of an async function: imports become require() on the same lines, `export` is
+ * removed. Types remain.
  */
 function asFunctionBody(source, tree) {
   const edits = [];
@@ -147,12 +144,12 @@ function requireText(node, name) {
 }
 
 /**
- * Types become blanks, so that lines and columns stay; enums and the like need more than that, and their
- * lines may move.
+ * Replaces types by blanks, so that lines and columns are preserved; enums and similar syntax require a transformation,
+ * which may move lines.
  */
 function withoutTypes(source) {
   const { emitWarning } = process;
-  // Node calls the function experimental each time; the script's output is not the place to say so.
+  // Node warns on each call that the function is experimental; that does not belong in the script's output.
   process.emitWarning = () => undefined;
   try {
     return Module.stripTypeScriptTypes(source);

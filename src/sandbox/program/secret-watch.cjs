@@ -1,5 +1,5 @@
 'use strict';
-/** Reports values that a script itself assigns to `SERVICE_SECRET_*` variables: they are secrets, too. */
+/** Reports values that a script assigns to `SERVICE_SECRET_*` variables: they are secrets, too. */
 const { note } = require('./events.cjs');
 
 const prefix = 'SERVICE_SECRET_';
@@ -14,7 +14,7 @@ function report(emit, key, value) {
 }
 
 /**
- * Puts a proxy in front of `process.env` that reports every assignment.
+ * Replaces `process.env` by a proxy that reports every assignment to a secret variable.
  *
  * @param names other variables whose values are secret.
  */

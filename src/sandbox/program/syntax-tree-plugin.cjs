@@ -1,13 +1,12 @@
 'use strict';
 /**
- * A Babel plugin that keeps the syntax tree before it is transformed: for versions of Playwright that offer
- * no parser.
+ * A Babel plugin that captures the syntax tree before it is transformed, for versions of Playwright without a parser.
  */
 let kept;
 
 module.exports = () => ({
   pre(file) {
-    // A copy: what comes after changes it.
+    // A copy: later plugins modify the tree.
     kept = JSON.parse(JSON.stringify(file.ast));
   },
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export interface Runtime {
   readonly id: string;
   readonly directory: string;
-  /** Absolute and free of links: run folders link to it. */
+  /** Absolute path, with links resolved: run folders link to it. */
   readonly modulesDirectory: string;
   readonly playwrightVersion: string;
 }
@@ -21,8 +21,7 @@ export interface Runtimes {
 const runtimeId = /^\d{4}\.\d{2}$/;
 
 /**
- * Reads the folder that holds the runtimes, one folder each. One whose packages are not installed does not
- * count.
+ * Reads the folder that contains the runtimes, one folder each. Runtimes without installed packages are ignored.
  *
  * @param directory such as `runtimes` of the checkout or the image; it may be a link, and read-only.
  */
@@ -38,9 +37,9 @@ export async function readRuntimes(directory: string): Promise<Runtimes> {
   return { ids: [...found.keys()], find: (id) => found.get(id) };
 }
 
-/** What changes with what is installed: a text to be compared with an earlier one. */
+/** A fingerprint of the installed runtimes, to compare with an earlier one. */
 export async function installedState(directory: string): Promise<string> {
-  const names = await readdir(directory).catch(() => []); // not made yet
+  const names = await readdir(directory).catch(() => []); // not created yet
   const states = names
     .filter((name) => runtimeId.test(name))
     .sort()
@@ -75,7 +74,7 @@ async function readRuntime(directory: string, id: string): Promise<Runtime | und
   }
 }
 
-/** What a runtime's manifest promises to scripts: package names with the versions its lockfile pins. */
+/** The packages that a runtime's manifest promises to scripts, with the versions in its lockfile. */
 export function promisedPackages(runtime: Pick<Runtime, 'directory'>): Map<string, string> {
   const read = (name: string) => JSON.parse(readFileSync(join(runtime.directory, name), 'utf8'));
   const { dependencies } = read('package.json') as { dependencies: Record<string, string> };
@@ -86,8 +85,8 @@ export function promisedPackages(runtime: Pick<Runtime, 'directory'>): Map<strin
 }
 
 /**
- * What scripts name to get at a package of a runtime's manifest: the package itself, but for those that have
- * no main entry.
+ * Returns the import specifier of a package in a runtime's manifest: its name, except for packages without a main
+ * entry.
  */
 export function packageEntry({ directory }: Pick<Runtime, 'directory'>): (name: string) => string {
   const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {

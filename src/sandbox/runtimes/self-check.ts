@@ -8,12 +8,11 @@ const timeoutMs = 60_000;
 const maxProblemLength = 500;
 
 /**
- * Finds out whether scripts can use what a runtime promises: in a run folder, through its link and with a
- * script's identity, every package of the manifest must be found by `require` and by `import`, in the version
- * of the lockfile.
+ * Checks whether scripts can use the packages of a runtime: in a run folder, through its link and with a script's
+ * identity, `require` and `import` must find every package of the manifest in the version of the lockfile.
  *
- * @returns one sentence for each package that is not right; empty when all are.
- * @throws SandboxUnavailable when no process can be started.
+ * @returns one sentence for each package with a problem; empty if there are no problems.
+ * @throws SandboxUnavailable if no process can be started.
  */
 export async function checkRuntime(
   runtime: Runtime,

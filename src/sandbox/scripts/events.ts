@@ -2,12 +2,12 @@ import { beginningOf } from '@picket/lib/text.ts';
 import { z } from 'zod';
 
 /**
- * What the processes of a run say (src/sandbox/program/events.cjs): the runner line by line on descriptor 3,
- * its worker in a file. All of it is the script's word: anything in the sandbox can write there. On descriptor 3 a line
- * counts only with the run's token in front (`saidWith`); beyond that shape and size are checked.
+ * Events of the processes of a run (src/sandbox/program/events.cjs): the runner's, line by line on descriptor 3, and
+ * its worker's, in a file. All of them are untrusted: any process in the sandbox can write there. On descriptor 3 a
+ * line counts only if it starts with the run's token (`saidWith`); beyond that shape and size are checked.
  */
 
-/** An instant of epoch milliseconds that a date can hold, whatever was said. */
+/** Epoch milliseconds, clamped to the range of a Date. */
 const at = z.number().transform((value) => Math.min(Math.max(0, value), 8_640_000_000_000_000));
 const text = (maxLength: number) => z.string().transform((value) => beginningOf(value, maxLength));
 const ms = z
@@ -19,7 +19,7 @@ export const ReportedError = z.object({
   name: text(200),
   message: text(8192),
   stack: text(8192).nullable(),
-  /** For how long its browser had been starting when the time of a test or of the run was over. */
+  /** How long the browser had been starting when the time of the test or the run ran out. */
   launchMs: ms.optional().catch(undefined),
 });
 export type ReportedError = z.output<typeof ReportedError>;
@@ -50,14 +50,14 @@ const TestEnd = z.object({
   isLast: z.boolean(),
   startedAt: at,
   durationMs: ms,
-  /** True for one that Playwright skipped or never began though it was to run: an earlier one failed, or there was no time left. */
+  /** True for a test that Playwright skipped or never began: an earlier one failed, or the time ran out. */
   didNotRun: z.boolean().optional(),
   errors: z.array(ReportedError).max(50),
   attachments: Attachments,
 });
 export type ReportedTest = z.output<typeof TestEnd>;
 
-/** Lines of descriptor 3. */
+/** Lines on descriptor 3. */
 export const RunEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('mode'), mode: z.enum(['test', 'plain']) }),
   z.object({ event: z.literal('begin'), at, tests: z.int().nullable() }),
@@ -108,8 +108,8 @@ const SuiteEnd = z.object({
 export type ReportedSuiteEnd = z.output<typeof SuiteEnd>;
 
 /**
- * Lines of a suite's file of notes (src/sandbox/program/suite/suite-reporter.cjs). A command may run
- * Playwright several times.
+ * Lines of a suite's file of notes (src/sandbox/program/suite/suite-reporter.cjs). A command may run Playwright several
+ * times.
  */
 export const SuiteNote = z.discriminatedUnion('event', [
   z.object({ event: z.literal('suite-begin'), at, playwrightVersion: text(50) }),
@@ -150,7 +150,7 @@ export const RunNote = z.discriminatedUnion('event', [
 ]);
 export type RunNote = z.output<typeof RunNote>;
 
-/** A line as its schema reads it; undefined for one that says nothing that can be understood. */
+/** Parses a line by its schema; undefined for an invalid line. */
 export function readLine<Line extends z.ZodType>(
   schema: Line,
   line: string | undefined,
@@ -164,7 +164,7 @@ export function readLine<Line extends z.ZodType>(
   }
 }
 
-/** What stands behind the token of a run; undefined for a line without it, which anything of the run wrote. */
+/** Returns the text after the run's token; undefined for a line without it, which other code of the run wrote. */
 export function saidWith(token: string, line: string): string | undefined {
   const head = `${token} `;
   return line.startsWith(head) ? line.slice(head.length) : undefined;

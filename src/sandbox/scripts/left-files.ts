@@ -3,21 +3,21 @@ import { lstat, readdir, realpath } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 
 /**
- * Files that a run left in its folder. A script may have put links there that lead anywhere; the agent may be
- * allowed to read what the script was not. So only plain files count, with one name, on a path without links,
- * and only once every process of the run is dead and nothing can change any more.
+ * Files that a run left in its folder. A script may have created links that lead anywhere, and the agent may have more
+ * read permissions than the script. So only regular files count, with a single name, on a path without links, and only
+ * after every process of the run is dead and nothing can change.
  */
 
 const maxWalkedEntries = 5000;
 
-/** The path of a file below the folder if it may be taken, with its size in bytes; undefined if not. */
+/** Returns the path and the size in bytes of a file below the folder; undefined if it must not be read. */
 export async function leftFile(
   directory: string,
   path: string,
 ): Promise<{ readonly path: string; readonly sizeBytes: number } | undefined> {
   const root = await realpath(directory);
   const inside = relative(directory, resolve(directory, path));
-  if (path.includes('\0')) return undefined; // no file has such a name, and Node throws at it
+  if (path.includes('\0')) return undefined; // such a name is impossible, and Node throws
   if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`)) return undefined;
   const wanted = join(root, inside);
   try {
@@ -31,12 +31,11 @@ export async function leftFile(
   }
 }
 
-/** Temporary files of Playwright and its browsers, which are left when they are killed. */
+/** Temporary files of Playwright and its browsers, which remain when those are killed. */
 const scratchFolder = /^playwright[-_]/;
 
 /**
- * Relative paths of files with one of the extensions, in the folder and below, except in folders that are
- * left out.
+ * Finds files with one of the extensions, in the folder and below, except in excluded folders; returns relative paths.
  */
 export async function findLeft(
   directory: string,

@@ -5,26 +5,26 @@ import { EventLines } from '../pool/event-lines.ts';
 import { readLine } from './events.ts';
 import { leftFile } from './left-files.ts';
 
-/** Each makes the search for secrets slower. */
+/** Each secret slows the search for secrets down. */
 export const maxSecrets = 1000;
-/** What they may be long, all together, in characters. */
+/** Maximum total length of the secrets, in characters. */
 export const maxSecretsLength = 256 * 1024;
 
 const maxLineBytes = 1024 * 1024;
 const secretStart = /^\{"at":\d+,"event":"secret"/;
 const Secret = z.object({ event: z.literal('secret'), name: z.string(), value: z.string() });
 
-/** What a run wrote into its file of notes. */
+/** The content of a run's file of notes. */
 export interface LeftNotes {
-  /** As far as they fit; without secrets. */
+  /** Up to the limit; without secrets. */
   readonly lines: readonly string[];
-  /** Values the run gave to variables whose values are secret; all of them, wherever they stand in the file. */
+  /** Values that the run assigned to secret variables; all of them, wherever they are in the file. */
   readonly secrets: readonly { readonly name: string; readonly value: string }[];
-  /** Not all of them are known, so nothing that may hold one may leave. */
+  /** True if some secrets are unknown, so that nothing that may contain one may leave. */
   readonly hasTooManySecrets: boolean;
 }
 
-/** @param maxBytes of lines without a secret. */
+/** @param maxBytes limit for the lines without a secret. */
 export async function leftNotes(directory: string, path: string, maxBytes: number): Promise<LeftNotes> {
   const lines: string[] = [];
   const secrets = new Map<string, { readonly name: string; readonly value: string }>();

@@ -3,30 +3,30 @@ import { stripVTControlCharacters } from 'node:util';
 
 type OutputStream = 'stdout' | 'stderr';
 
-/** What is kept of one line. */
+/** Maximum length of a line. */
 const maxLineLength = 8192;
 
 /**
- * Joins what a script writes to lines, whatever pieces it comes in: the search for secrets has to see all of
- * a line at once. Each stream has lines of its own. A line is held back until its end comes, or the end of
- * everything; of a longer one the beginning is kept, with a mark that it was cut.
+ * Joins the output of a script to lines, independent of its chunks: the search for secrets must see a whole line at
+ * once. Each stream has its own lines. A line is held back until it ends, or the output does; a longer line is
+ * truncated, with a mark.
  */
 export class OutputLines {
   readonly #onLine: (stream: OutputStream, line: string) => void;
   readonly #open = new Map<OutputStream, { text: string; isCut: boolean }>();
   readonly #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
 
-  /** @param onLine called with each line, without its end and without the colours of terminals. */
+  /** @param onLine called with each line, without its terminator and without terminal colours. */
   constructor(onLine: (stream: OutputStream, line: string) => void) {
     this.#onLine = onLine;
   }
 
-  /** @param piece may end anywhere, within a character too. */
+  /** @param piece may end anywhere, even within a character. */
   add(stream: OutputStream, piece: Buffer | string): void {
     this.#add(stream, typeof piece === 'string' ? piece : this.#decoders[stream].write(piece));
   }
 
-  /** Nothing comes any more: the last line of each stream may lack its end. */
+  /** Ends the output: the last line of each stream may lack its terminator. */
   end(): void {
     for (const stream of ['stdout', 'stderr'] as const) {
       this.#add(stream, this.#decoders[stream].end());
@@ -39,7 +39,7 @@ export class OutputLines {
     const last = lines.pop() ?? '';
     for (const line of lines) {
       this.#keep(stream, line);
-      // An empty line is a line too.
+      // An empty line counts, too.
       if (!this.#open.has(stream)) this.#onLine(stream, '');
       else this.#finish(stream);
     }

@@ -4,7 +4,7 @@ import type { Runtime } from '../runtimes/runtimes.ts';
 import { programDirectory, type Sandbox, type SandboxedProcess, type SandboxLimits } from '../sandbox.ts';
 import { placeBrowserTrust, type ScriptTrust } from '../trust/script-trust.ts';
 
-/** Where the output of a process goes. */
+/** Receives the output of a process. */
 export interface ScriptListener {
   readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
   readonly onEvent: (line: string) => void;
@@ -15,7 +15,7 @@ export interface ScriptProcess {
   readonly runtime: Runtime;
   readonly sandbox: Sandbox;
   readonly process: SandboxedProcess;
-  /** From now on; what came before was not the script's. */
+  /** Receives output from now on; earlier output did not come from the script. */
   listen(listener: ScriptListener): void;
 }
 
@@ -23,22 +23,21 @@ export interface ScriptProcess {
 export const privateFolder = '.picket';
 /** The file of notes; see events.ts. */
 export const notesFile = join(privateFolder, 'notes.ndjson');
-/** Where Playwright looks for browsers. Not there for scripts that may open none. */
+/** Where Playwright looks for browsers. Absent for scripts that may not open any. */
 export const browsersFolder = join(privateFolder, 'browsers');
 
 /** Memory per run (check model 1.8). */
 export const scriptMemoryBytes = Math.round(2.7 * 1024 ** 3);
 /**
- * The longest any script may take, in milliseconds (check model 1.8), and how long a process may wait for its
- * script.
+ * The longest duration of a script, in milliseconds (check model 1.8), and how long a process may wait for its script.
  */
 const maxScriptMs = 240_000;
 export const maxWaitMs = 15 * 60_000;
 
-/** What browsers are started with in addition to Playwright's own arguments. */
+/** Arguments for browsers in addition to Playwright's own. */
 export const browserArgs: readonly string[] = ['--disable-gpu', '--disable-quic'];
 
-/** The time limit here is the last resort: the caller ends a script by a limit of its own. */
+/** This time limit is the last resort: the caller applies a limit of its own to each script. */
 const limits: SandboxLimits = {
   memoryBytes: scriptMemoryBytes,
   wallMs: maxWaitMs + maxScriptMs,
@@ -49,24 +48,24 @@ const limits: SandboxLimits = {
   diskBytes: 500 * 1024 * 1024,
 };
 
-/** How a process is started. */
+/** Parameters of a process start. */
 export interface LaunchOptions {
-  /** The executable of Node. */
+  /** The Node executable. */
   readonly nodePath: string;
-  /** Has it load what it can before it knows its script. */
+  /** Loads modules before the script is known. */
   readonly isWarm: boolean;
   /** Custom CA certificates that it trusts. */
   readonly trust?: ScriptTrust | undefined;
-  /** Called once a warm process has loaded what it could. */
+  /** Called once a warm process has loaded its modules. */
   readonly onLoaded?: (() => void) | undefined;
 }
 
 /**
- * Starts the process of a script that is not known yet, in a fresh sandbox.
+ * Starts the process for a future script, in a fresh sandbox.
  *
- * What Playwright reads while it loads has to be in the environment from the start.
+ * Variables that Playwright reads while it loads must be in the environment from the start.
  *
- * @throws SandboxUnavailable when no process can be started.
+ * @throws SandboxUnavailable if no process can be started.
  */
 export async function launchScript(
   sandbox: Sandbox,
@@ -97,7 +96,7 @@ export async function launchScript(
       else if (line.includes('"event":"loaded"')) options.onLoaded?.();
     },
   });
-  // A process that ends before it has read its job shows in how it ended.
+  // If a process ends before it has read its job, its end is reported anyway.
   process.input.on('error', () => undefined);
   return {
     runtime,
@@ -117,7 +116,7 @@ export function browserVariables(directory: string): Record<string, string> {
   };
 }
 
-/** Lets the script of a process open the browsers. */
+/** Gives the script of a process access to the browsers. */
 export async function allowBrowsers(
   { sandbox }: ScriptProcess,
   browser: BrowserLinks,
@@ -127,19 +126,19 @@ export async function allowBrowsers(
   if (trust) await placeBrowserTrust(sandbox, trust);
 }
 
-/** A proxy's address as Playwright expects it. */
+/** Converts a proxy's address for Playwright. */
 export function proxyOf(proxyUrl: string | null) {
   const url = proxyUrl === null ? null : URL.parse(proxyUrl);
   if (!url) return undefined;
-  // Both have the proxy resolve names, and Playwright knows one of them.
+  // With both schemes the proxy resolves names, but Playwright only knows socks5.
   const server = `${url.protocol.replace('socks5h', 'socks5')}//${url.host}`;
   if (url.username === '') return { server };
   return { server, username: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
 }
 
 /**
- * Whether Node or Playwright would read one of these variables while they load: a script with such a variable
- * cannot use a warm process.
+ * Whether Node or Playwright reads one of these variables while they load: a script with such a variable cannot use a
+ * warm process.
  */
 export function isReadAtStart(variables: Readonly<Record<string, string>>): boolean {
   return Object.keys(variables).some((name) =>

@@ -27,32 +27,32 @@ import {
   type ScriptProcess,
 } from './script-process.ts';
 
-/** One script as it is to run. */
+/** One script to run. */
 export interface ScriptJob {
-  /** Path of the file that runs, as given; Playwright may run it under another extension. */
+  /** Path of the script as given; Playwright may run it under another extension. */
   readonly entry: string;
-  /** All files by their path below the run's folder, the entry among them. */
+  /** All files by their path below the run's folder, including the entry. */
   readonly files: ReadonlyMap<string, string>;
   readonly variables: Readonly<Record<string, string>>;
-  /** The browsers the script may open; absent for scripts that may open none. */
+  /** The browsers the script may open; absent if it may not open any. */
   readonly browser?: BrowserLinks | undefined;
   /** Custom CA certificates that its browsers trust. */
   readonly trust?: ScriptTrust | undefined;
   readonly proxyUrl: string | null;
   /** The check's own settings of Playwright Test. */
   readonly playwrightConfig?: Readonly<Record<string, unknown>> | null;
-  /** Pictures that it compares with are made anew. */
+  /** Regenerates the snapshots that the script compares with. */
   readonly updatesSnapshots?: boolean;
-  /** How long the script may run, in milliseconds, until it is killed. */
+  /** Time until the script is killed, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called with every line the script wrote, without its end. */
+  /** Called with every line of the script's output, without its terminator. */
   readonly onOutput: (stream: 'stdout' | 'stderr', line: string) => void;
 }
 
-/** What a run reported and how it ended. */
+/** The events of a run, and how it ended. */
 export interface ScriptReport {
-  /** Undefined when it never got far enough to tell. */
+  /** Undefined if the run ended before it reported its mode. */
   readonly mode: 'test' | 'plain' | undefined;
   readonly startedAt: number | undefined;
   readonly end: { readonly status: string; readonly durationMs: number; readonly at: number } | undefined;
@@ -61,22 +61,22 @@ export interface ScriptReport {
   readonly steps: readonly ReportedStep[];
   /** Errors outside of any test. */
   readonly errors: readonly ReportedError[];
-  /** What our own program in the sandbox broke on, before the script could do anything. */
+  /** The error of our own program in the sandbox, before the script could do anything. */
   readonly broken: ReportedError | undefined;
   readonly findings: readonly ReportedFinding[];
   readonly pages: readonly ReportedPage[];
   readonly degraded: { readonly reason: string | null } | undefined;
   readonly softFailureCount: number;
-  /** What tests set `process.exitCode` to, where that is a failure: Playwright overlooks it. */
+  /** A failing `process.exitCode` set by tests, which Playwright ignores. */
   readonly testExitCode: number | undefined;
-  /** Values the script gave to `SERVICE_SECRET_*` variables; they must not leave. */
+  /** Values that the script assigned to `SERVICE_SECRET_*` variables; they must not leave the agent. */
   readonly secrets: readonly string[];
-  /** Whether it made more values secret than can be masked; nothing of what it wrote is here then. */
+  /** True if there are more secrets than can be masked; the report then contains no output. */
   readonly hasTooManySecrets: boolean;
   readonly ended: SandboxedEnd;
-  /** Whether it was asked to end because its time was nearly over. */
+  /** True if it was interrupted because its time was nearly over. */
   readonly isInterrupted: boolean;
-  /** What Playwright itself wrote outside of tests, the last part. */
+  /** The last part of Playwright's own output outside of tests. */
   readonly runnerOutput: string;
 }
 
@@ -86,17 +86,15 @@ const maxErrors = 100;
 const maxNoteBytes = 8 * 1024 * 1024;
 const maxRunnerOutputLength = 4096;
 const maxEarlyLines = 500;
-/** The time limit of one test that sets none itself: Playwright's own default. */
+/** The time limit of a test that sets no limit itself: Playwright's own default. */
 const testTimeoutMs = 30_000;
-/**
- * Two steps of at most this many milliseconds lie before the kill: Playwright's own end, and an interruption.
- */
+/** Longest interval between the steps of an end: Playwright's own end, an interruption, and the kill. */
 const maxGraceMs = 5000;
 
 /**
- * Runs one script in a process that waits for it. A script that takes too long is ended in three steps, so
- * that as much evidence as possible is left: Playwright stops by itself a little before the limit, then it is
- * interrupted, and at the limit everything is killed.
+ * Runs one script in a process that waits for it. A script that takes too long is ended in three steps, to preserve as
+ * much evidence as possible: Playwright stops by itself a little before the limit, then it is interrupted, and at the
+ * limit everything is killed.
  */
 export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<ScriptReport> {
   const { sandbox, process: running } = script;
@@ -139,7 +137,7 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
   });
 }
 
-/** What src/sandbox/program/run/launch.cjs reads. */
+/** The job for src/sandbox/program/run/launch.cjs. */
 function launchJob({ sandbox }: ScriptProcess, job: ScriptJob, globalTimeoutMs: number) {
   const { directory } = sandbox;
   return {
@@ -160,7 +158,7 @@ function launchJob({ sandbox }: ScriptProcess, job: ScriptJob, globalTimeoutMs: 
   };
 }
 
-/** Collects what a run reports while it runs. */
+/** Collects the events of a run. */
 class RunTranscript {
   readonly #token: string;
   readonly #onOutput: ScriptJob['onOutput'];
@@ -174,7 +172,7 @@ class RunTranscript {
   readonly #tests: ReportedTest[] = [];
   readonly #steps: ReportedStep[] = [];
   readonly #errors: ReportedError[] = [];
-  /** What the process itself writes, and what Playwright's runner reports of its worker. */
+  /** Output of the process itself, and worker output reported by Playwright's runner. */
   readonly #ownLines = new OutputLines((stream, line) => this.#ownLine(stream, line));
   readonly #workerLines: OutputLines;
 
@@ -189,8 +187,8 @@ class RunTranscript {
   }
 
   /**
-   * A plain script's output is the process's own; in test mode that is only what collecting the tests wrote.
-   * Output may come before the line that says which it is, as they take different ways.
+   * A plain script's output is the process's own; in test mode that is only the output of collecting the tests. Output
+   * may arrive before the event with the mode, because they use different channels.
    */
   #ownLine(stream: 'stdout' | 'stderr', line: string): void {
     if (this.#mode === 'plain') {
@@ -235,12 +233,12 @@ class RunTranscript {
         if (this.#errors.length < maxErrors) this.#errors.push(event.error);
         break;
       case 'end':
-        // Of several, forged ones among them, none that has passed takes the place of one that has not.
+        // Of several, possibly forged, events, a passed one never replaces a failed one.
         if (!this.#end || event.status !== 'passed')
           this.#end = { status: event.status, durationMs: event.durationMs, at: event.at };
         break;
       case 'broken':
-        // Once the script may run, such a line may be its own: then it is no excuse for a run without an end.
+        // Once the script may run, it may have forged this event, which must not excuse a run without an end.
         if (this.#mode === undefined) this.#broken ??= event.error;
         break;
     }
@@ -283,7 +281,7 @@ class RunTranscript {
     };
   }
 
-  /** Only how it ended: everything else may hold a secret that nobody knows. */
+  /** Reports only how the run ended: everything else may contain an unknown secret. */
   #withheld(ended: SandboxedEnd, isInterrupted: boolean): ScriptReport {
     return {
       mode: this.#mode,
@@ -308,7 +306,7 @@ class RunTranscript {
   }
 }
 
-/** Where a check's script and its other files lie in the run's folder. */
+/** Paths of a check's script and its other files in the run's folder. */
 export function scriptFiles(options: {
   readonly script: string;
   readonly entry: string;

@@ -15,10 +15,10 @@ import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 
 export interface AdoptionJob {
-  /** The folder of a suite that has been installed. */
+  /** The folder of an installed suite. */
   readonly suiteDirectory: string;
   readonly ownerUid: number;
-  /** Where its node_modules go; does not exist yet. */
+  /** Destination for its node_modules; does not exist yet. */
   readonly destination: string;
 }
 
@@ -31,13 +31,12 @@ const maxDepth = 6;
 const maxEntries = 500_000;
 
 /**
- * Moves the node_modules of a suite to a place of the agent's and makes them the agent's, readable for all.
- * Installing ran code of the customer, which may have left anything: before a file gets another owner and
- * mode, every one has proved to be the suite's own, with one name, and every link to stay within what is
- * moved.
+ * Moves the node_modules of a suite to a place of the agent and makes them the agent's, readable for all. The
+ * installation ran code of the customer, which may have left anything: before any file changes owner and mode, each one
+ * must belong to the suite, with a single name, and every link must stay within the moved tree.
  */
 function adopt({ suiteDirectory, ownerUid, destination }: AdoptionJob): AdoptionResult {
-  // Installing may have put a link where the suite was: what it leads to is nobody's to move.
+  // The installation may have replaced the suite by a link, whose target must not be moved.
   if (!isInPlace(suiteDirectory)) return { refused: 'the folder of the suite was replaced' };
   const folders = findModules(suiteDirectory, '', 0);
   if (folders.length === 0) return { refused: 'nothing was installed' };

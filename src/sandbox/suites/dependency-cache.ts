@@ -6,13 +6,10 @@ import { ownThreadEnvironment } from '@picket/lib/env.ts';
 import { z } from 'zod';
 import type { AdoptionJob, AdoptionResult } from './adopt-worker.ts';
 
-/** Installed dependencies that suites link to, until the last user releases them. */
+/** Installed dependencies that suites link to; kept until the last user releases them. */
 export interface CachedDependencies {
   readonly directory: string;
-  /**
-   * The node_modules folders by their place in the suite, such as `node_modules` or
-   * `packages/web/node_modules`.
-   */
+  /** The node_modules folders by their path in the suite, such as `node_modules` or `packages/web/node_modules`. */
   readonly folders: readonly string[];
   release(): void;
 }
@@ -27,16 +24,16 @@ const factsName = '.picket.json';
 const Facts = z.object({ folders: z.array(z.string()), sizeBytes: z.number() });
 const temporaryPrefix = 'new-';
 
-/** The name of what gets installed from all that decides it. */
+/** The cache key of an installation, from everything that determines it. */
 export function dependencyKey(parts: Readonly<Record<string, string | null>>): string {
   const sorted = Object.entries(parts).sort(([one], [other]) => (one < other ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
 }
 
 /**
- * Keeps what suites installed, one folder per key, for the runs after them. A folder is filled under another
- * name and renamed, so one that is there is whole; suites can read and not change it. When they are larger
- * together than they may be, those that were not used for longest go; those in use stay.
+ * Caches the dependencies of suites for later runs, one folder per key. A folder is filled under another name and
+ * renamed, so that an existing one is complete; suites can read but not change it. Above the size limit, the least
+ * recently used folders are removed, except those in use.
  *
  * The directory belongs to one agent.
  */
@@ -50,7 +47,7 @@ export class DependencyCache {
     this.#maxBytes = maxBytes;
   }
 
-  /** Opens the directory; what an agent that died was about to add is removed, and what nothing says the folders of. */
+  /** Opens the directory; removes incomplete folders of a dead agent, and those without metadata. */
   static async open(directory: string, maxBytes: number): Promise<DependencyCache> {
     await mkdir(directory, { recursive: true, mode: 0o711 });
     for (const name of await readdir(directory)) {
@@ -60,7 +57,7 @@ export class DependencyCache {
     return new DependencyCache(directory, maxBytes);
   }
 
-  /** Where it is; scripts must be able to read it. */
+  /** Path of the cache; scripts must be able to read it. */
   get directory(): string {
     return this.#directory;
   }
@@ -81,10 +78,10 @@ export class DependencyCache {
   }
 
   /**
-   * Takes over what was installed below a suite's folder. Nothing of the suite may be alive.
+   * Takes over the dependencies installed below a suite's folder. No process of the suite may be alive.
    *
-   * @param options.ownerUid whose files count; others in the tree refuse it as a whole.
-   * @returns undefined with a reason when it cannot be kept; it is still where it was.
+   * @param options.ownerUid required owner of all files; any other owner rejects the whole tree.
+   * @returns the dependencies, or a reason if they cannot be cached; they are then still in place.
    */
   async add(
     key: string,
@@ -106,7 +103,7 @@ export class DependencyCache {
       this.#letGo(key);
       const { code } = thrown as NodeJS.ErrnoException;
       if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw thrown;
-      // Another run of the same suite was faster: its copy is as good.
+      // Another run of the same suite was faster: its copy is equivalent.
       await rm(fresh, { recursive: true, force: true });
       return (await this.find(key)) ?? { refused: 'it was removed in between' };
     }
@@ -127,7 +124,7 @@ export class DependencyCache {
       if (totalBytes <= this.#maxBytes) return;
       if (this.#users.has(entry.name)) continue;
       totalBytes -= entry.sizeBytes;
-      // Not found any more from this moment on, whatever the removal takes.
+      // The rename removes it from the cache, however long the deletion takes.
       const leaving = join(this.#directory, `${temporaryPrefix}${randomUUID()}`);
       await rename(join(this.#directory, entry.name), leaving);
       await rm(leaving, { recursive: true, force: true });
@@ -165,7 +162,7 @@ async function hasFacts(directory: string): Promise<boolean> {
   );
 }
 
-/** Tens of thousands of files: a thread of its own does it. */
+/** Tens of thousands of files: runs in a thread of its own. */
 async function adopt(job: AdoptionJob): Promise<AdoptionResult> {
   const worker = new Worker(new URL(`./adopt-worker${extname(import.meta.url)}`, import.meta.url), {
     workerData: job,

@@ -15,11 +15,11 @@ import type { UnpackedBundle } from './unpack.ts';
 
 interface Installed {
   readonly report: InstallReport;
-  /** Linked to; to be released after the run. */
+  /** Linked dependencies; to be released after the run. */
   readonly dependencies?: CachedDependencies | undefined;
 }
 
-/** What package managers and Node's certificates are set up with. */
+/** Variables that configure package managers and Node's certificates. */
 const settingNames = [
   /^(npm|yarn|pnpm|bun)_/i,
   /^(https?|no|all)_proxy$/i,
@@ -27,9 +27,9 @@ const settingNames = [
 ];
 
 /**
- * Installs what a suite needs, or links to what a run before it installed from the very same: every file of
- * the suite, the command, and the variables that an installation gets to see. So nothing that another suite
- * or check brings along can be in what a run links to.
+ * Installs the dependencies of a suite, or links to those of an earlier run with identical inputs: every file of the
+ * suite, the command, and the variables visible to the installation. So a run never links to anything that another
+ * suite or check introduced.
  */
 export async function installDependencies(
   sandbox: Sandbox,
@@ -108,7 +108,7 @@ export async function installDependencies(
   return { report, dependencies: kept };
 }
 
-/** Of a check's variables those that set up package managers, and those that the suite's settings refer to. */
+/** Selects the check's variables that configure package managers, or that the suite's settings refer to. */
 function installVariables(
   variables: Readonly<Record<string, string>>,
   named: readonly string[],
@@ -117,7 +117,7 @@ function installVariables(
   return Object.fromEntries(Object.entries(variables).filter(([name]) => isSeen(name)));
 }
 
-/** Names that a command of the shell refers to. */
+/** Names of variables in a shell command. */
 function variablesIn(command: string): string[] {
   return [...command.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].flatMap(([, name]) => name ?? []);
 }

@@ -6,28 +6,28 @@ import type { CodeBundles, SuiteHost } from './suite-host.ts';
 import { unpackLibraryPath } from './unpack.ts';
 
 export interface SuiteSettings {
-  /** How much of what suites installed is kept for later runs, in bytes. */
+  /** Size limit of the dependency cache, in bytes. */
   readonly cacheMaxBytes: number;
 }
 
-/** Gives the archives of suites a folder of their own. */
+/** Opens the archives of suites in a folder of their own. */
 export type OpenBundles = (directory: string) => Promise<CodeBundles>;
 
-/** What suites need and can be said before there are sandboxes. */
+/** Requirements of suites that are known before the sandboxes are open. */
 export interface SuitePlace {
   /** Scripts must be able to read it. */
   readonly readablePaths: readonly string[];
   /** Scripts must not be able to read it: the archives of others. */
   readonly privatePaths: readonly string[];
-  /** @param nodePath the Node that suites run on. */
+  /** @param nodePath the Node executable for suites. */
   open(nodePath: string): Promise<SuiteHost>;
 }
 
 /**
- * Looks for what Playwright suites need.
+ * Checks the requirements of Playwright suites.
  *
- * @param options.workDir this agent's own folder, where what is kept for later runs stays.
- * @returns why there are no suites where something is missing.
+ * @param options.workDir this agent's own folder, for data kept for later runs.
+ * @returns the reason if suites are not available.
  */
 export async function findSuitePlace(options: {
   readonly workDir: string;

@@ -1,11 +1,11 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Yarn comes twice: the lockfiles of version 1 and of later ones are different formats. */
+/** Yarn appears twice: the lockfiles of version 1 and of later ones have different formats. */
 export const managerNames = ['npm', 'pnpm', 'yarn1', 'yarn4', 'bun'] as const;
 export type ManagerName = (typeof managerNames)[number];
 
-/** A name that suites call, and what runs then. */
+/** A program name that suites use, and its command. */
 export interface SuiteProgram {
   readonly name: string;
   readonly command: readonly string[];
@@ -13,16 +13,16 @@ export interface SuiteProgram {
   readonly only?: ManagerName;
 }
 
-/** The package managers that are installed on this host (`npm run runtimes:install package-managers`). */
+/** The package managers installed on this host (`npm run runtimes:install package-managers`). */
 export interface PackageManagers {
-  /** Where they are; scripts must be able to read it. */
+  /** Their folder; scripts must be able to read it. */
   readonly directory: string;
-  /** Versions of those that are there. */
+  /** Versions of the installed ones. */
   readonly versions: ReadonlyMap<ManagerName, string>;
   /**
    * Node itself and all programs of the managers.
    *
-   * @param nodePath the Node that suites run on.
+   * @param nodePath the Node executable for suites.
    */
   programs(engine: 'node' | 'bun', nodePath: string): SuiteProgram[];
 }
@@ -37,7 +37,7 @@ const packages: Readonly<Record<ManagerName, string>> = {
   bun: bunPackage,
 };
 
-/** Finds the package managers below the folder that holds the runtimes. */
+/** Finds the package managers below the folder of the runtimes. */
 export async function readPackageManagers(runtimesDirectory: string): Promise<PackageManagers> {
   const wanted = join(runtimesDirectory, 'package-managers/node_modules');
   const directory = await realpath(wanted).catch((thrown: NodeJS.ErrnoException) => {
@@ -67,8 +67,7 @@ function programs(directory: string, nodePath: string, engine: 'node' | 'bun'): 
   return [
     { name: 'node', command: [nodePath] },
     { name: 'npm', command: script('npm/bin/npm-cli.js') },
-    // With Bun as the engine it runs what a command names, even a script that asks for Node by its first
-    // line.
+    // With the Bun engine, Bun also runs programs whose shebang names Node.
     { name: 'npx', command: engine === 'bun' ? [bun, 'x', '--bun'] : script('npm/bin/npx-cli.js') },
     { name: 'pnpm', command: script('pnpm/bin/pnpm.cjs') },
     { name: 'pnpx', command: script('pnpm/bin/pnpx.cjs') },
@@ -80,10 +79,9 @@ function programs(directory: string, nodePath: string, engine: 'node' | 'bun'): 
 }
 
 /**
- * What installs exactly what a lockfile says, and fails where it does not fit the manifests.
+ * Returns the command that installs exactly the lockfile, and fails if it does not match the manifests.
  *
- * Files are copied, not linked from a store: what is installed is kept for later runs and must have one name
- * only.
+ * Files are copied, not linked from a store: cached files must have a single name.
  */
 export function installCommandOf(manager: ManagerName): string {
   switch (manager) {
@@ -100,12 +98,12 @@ export function installCommandOf(manager: ManagerName): string {
   }
 }
 
-/** Settings that hold for every installation. A manager warns of settings that are another one's. */
+/** Settings for every installation. A manager warns about settings of others. */
 export function managerEnvironment(manager: ManagerName | null): Record<string, string> {
   return {
     PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
     npm_config_update_notifier: 'false',
-    // Without it Yarn would make no node_modules.
+    // Without it Yarn would not create node_modules.
     YARN_NODE_LINKER: 'node-modules',
     YARN_ENABLE_TELEMETRY: '0',
     YARN_ENABLE_GLOBAL_CACHE: 'false',
@@ -115,7 +113,7 @@ export function managerEnvironment(manager: ManagerName | null): Record<string, 
 }
 
 const pnpmSettings = {
-  // The version that is installed here is the one that runs, whatever packageManager in package.json says.
+  // Always run the version installed here, whatever packageManager in package.json says.
   npm_config_manage_package_manager_versions: 'false',
   npm_config_package_import_method: 'copy',
 } as const;

@@ -3,20 +3,20 @@ import { toError } from '@picket/lib/errors.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { BundleMissing, type SuiteHost } from './suite-host.ts';
 
-/** A picture that a script compares with. */
+/** A reference image of a script. */
 export interface Snapshot {
   readonly key: string;
   /** Below the folder of the run. */
   readonly path: string;
 }
 
-/** Why pictures are not where they should be: one was never uploaded, or could not be fetched. */
+/** Why snapshots are not available: one was never uploaded, or could not be fetched. */
 export interface SnapshotProblem {
   readonly problem: 'missing' | 'unavailable';
   readonly message: string;
 }
 
-/** Puts the pictures of a check where its script finds them. */
+/** Writes the snapshots of a check to the paths where its script expects them. */
 export async function placeSnapshots(
   sandbox: Sandbox,
   suites: SuiteHost | { readonly missing: string },

@@ -10,10 +10,10 @@ export type OutputStream = 'stdout' | 'stderr';
 
 /** Memory of a suite, over all its processes: several workers, each with a browser. */
 export const suiteMemoryBytes = 4 * 1024 ** 3;
-/** What a suite may have on disk: itself, what it installs, and its evidence. */
+/** Disk limit of a suite: its files, dependencies, and evidence. */
 export const suiteDiskBytes = 4 * 1024 ** 3;
 
-/** Where the names of Node and the package managers are, ahead of everything in PATH. */
+/** Folder with the commands of Node and the package managers, first in PATH. */
 export const programFolder = join(privateFolder, 'bin');
 
 const busyCores = 8;
@@ -30,7 +30,7 @@ export function suiteLimits(timeoutMs: number): SandboxLimits {
   };
 }
 
-/** A command of a suite, in the words of the customer, run by the shell. */
+/** A command of a suite, as the customer wrote it, run by the shell. */
 export interface SuiteStep {
   readonly command: string;
   readonly workingDirectory: string;
@@ -41,11 +41,11 @@ export interface SuiteStep {
 }
 
 /**
- * Runs a command until it and everything it started has ended; at its limit, or when the signal aborts, all
- * is killed.
+ * Runs a command until it and everything it started has ended; at its limit, or when the signal aborts, everything is
+ * killed.
  *
- * @returns how it ended, and the last part of what it wrote.
- * @throws SandboxUnavailable when no process can be started.
+ * @returns how it ended, and the last part of its output.
+ * @throws SandboxUnavailable if no process can be started.
  */
 export async function runStep(
   sandbox: Sandbox,
@@ -67,7 +67,7 @@ export async function runStep(
   const kill = () => running.kill();
   step.signal.addEventListener('abort', kill);
   if (step.signal.aborted) kill();
-  running.input.on('error', () => undefined); // a command that reads nothing may be gone already
+  running.input.on('error', () => undefined); // a command that does not read may have ended already
   running.input.end();
   try {
     const ended = await running.ended;
@@ -82,9 +82,9 @@ export async function runStep(
 export function stepEnvironment(
   { directory }: Sandbox,
   step: {
-    /** Where it runs, below the sandbox. */
+    /** Its working directory, below the sandbox. */
     readonly folder: string;
-    /** Whose lockfile the suite has. */
+    /** The manager of the suite's lockfile. */
     readonly manager: ManagerName | null;
     readonly proxyUrl: string | null;
     readonly trust: ScriptTrust | undefined;

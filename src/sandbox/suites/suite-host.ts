@@ -5,21 +5,20 @@ import type { PackageManagers } from './package-managers.ts';
 /** The archives of suites, by key. */
 export interface CodeBundles {
   /**
-   * The bytes of an archive that have proved to be those the key names; fetched first where they are not at
-   * hand.
+   * Opens an archive whose bytes are verified against the key; fetched first if necessary.
    *
-   * @throws BundleMissing when there is no such archive, the signal's reason when it aborts, and whatever
-   *   kept it from being fetched.
+   * @throws BundleMissing if the archive does not exist, the signal's reason if it aborts, and any error of the
+   * download.
    */
   open(key: string, signal: AbortSignal): Promise<Readable>;
 }
 
-/** What a host has for running Playwright suites, in addition to what all scripts need. */
+/** The host's facilities for Playwright suites, in addition to those for all scripts. */
 export interface SuiteHost {
   readonly bundles: CodeBundles;
   readonly packageManagers: PackageManagers;
   readonly dependencies: DependencyCache;
-  /** The executable of Node that suites run on: one that sandboxed code can reach. */
+  /** The Node executable for suites, accessible to sandboxed code. */
   readonly nodePath: string;
 }
 

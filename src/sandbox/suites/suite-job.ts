@@ -7,46 +7,46 @@ import type { ManagerName } from './package-managers.ts';
 import type { OutputStream } from './step.ts';
 import type { SuiteHost } from './suite-host.ts';
 
-/** Where the suite lies in the folder of its sandbox. */
+/** The suite's folder in its sandbox. */
 export const suiteFolder = 'suite';
 
-/** One suite as it is to run. */
+/** One suite to run. */
 export interface SuiteJob {
   readonly bundle: Readable;
   readonly browser: BrowserLinks | undefined;
   readonly host: Pick<SuiteHost, 'packageManagers' | 'dependencies' | 'nodePath'> & {
-    /** Custom CA certificates that are trusted. */
+    /** Custom CA certificates to trust. */
     readonly trust?: ScriptTrust | undefined;
   };
   readonly engine: 'node' | 'bun';
   /** Below the suite; `.` is its top. */
   readonly workingDirectory: string;
-  /** null: what the lockfile's package manager does. */
+  /** null for the default command of the lockfile's package manager. */
   readonly installCommand: string | null;
   readonly testCommand: string;
-  /** Whatever else decides what is installed. */
+  /** An additional input for the cache key of the dependencies. */
   readonly cacheHash: string | null;
   readonly variables: Readonly<Record<string, string>>;
   readonly proxyUrl: string | null;
-  /** How long installing may take, in milliseconds. */
+  /** Time limit of the installation, in milliseconds. */
   readonly installTimeoutMs: number;
-  /** How long the command may take, in milliseconds. */
+  /** Time limit of the command, in milliseconds. */
   readonly testTimeoutMs: number;
   readonly signal: AbortSignal;
   /** Called with each line that a command writes. */
   readonly onLine: (stage: 'install' | 'test', stream: OutputStream, line: string) => void;
-  /** What happens between the programs, for the log. */
+  /** Progress messages between the programs, for the log. */
   readonly onStage: (message: string) => void;
 }
 
-/** How installing went: not at all, or from where the dependencies came. */
+/** The source of the dependencies, if any, and how long the installation took. */
 export interface InstallReport {
   readonly manager: ManagerName | null;
   readonly source: 'none' | 'cache' | 'installed';
   readonly durationMs: number;
 }
 
-/** How a run of a suite ended; `stage` is how far it came. */
+/** How a run of a suite ended; `stage` is the last one it reached. */
 export type SuiteReport =
   | { readonly stage: 'unpack'; readonly problem: string }
   | { readonly stage: 'unpack'; readonly ended: SandboxedEnd; readonly problem?: undefined }
@@ -73,9 +73,9 @@ export interface TestReport {
   readonly tests: readonly ReportedSuiteTest[];
   /** Errors outside of any test. */
   readonly errors: readonly ReportedError[];
-  /** Values the suite gave to `SERVICE_SECRET_*` variables; they must not leave. */
+  /** Values that the suite assigned to `SERVICE_SECRET_*` variables; they must not leave the agent. */
   readonly secrets: readonly string[];
-  /** Whether it made more values secret than can be masked; nothing of what it wrote is here then. */
+  /** True if there are more secrets than can be masked; the report then contains no output. */
   readonly hasTooManySecrets: boolean;
   readonly lastOutput: string;
 }

@@ -24,14 +24,14 @@ const notesPath = join(privateFolder, 'notes.ndjson');
 const maxNoteBytes = 32 * 1024 * 1024;
 const maxTests = 5000;
 const maxErrors = 100;
-/** Playwright stops by itself this long before it is killed, or a tenth of its time when that is less. */
+/** Playwright stops by itself this long before it is killed, or a tenth of its time if that is shorter. */
 const maxGraceMs = 10_000;
 
 /**
- * Runs a Playwright suite in a sandbox of its own: unpacks its archive, installs what its lockfile says or
- * links to what an earlier run installed, and runs its command.
+ * Runs a Playwright suite in a sandbox of its own: unpacks its archive, installs the dependencies of its lockfile or
+ * links to those of an earlier run, and runs its command.
  *
- * @throws SandboxUnavailable when no process can be started, and what the archive's stream breaks with.
+ * @throws SandboxUnavailable if no process can be started, and errors of the archive's stream.
  */
 export async function runSuite(sandbox: Sandbox, job: SuiteJob): Promise<SuiteReport> {
   const unpacked = await unpackBundle(sandbox, {
@@ -68,7 +68,7 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
     proxy: proxyOf(job.proxyUrl),
     ownPortsPath: sandbox.hasOwnNetwork ? join(sandbox.directory, ownPortsFile) : null,
   };
-  // Bun loads nothing of ours first, so its ports are not known: all of them are the run's own.
+  // Bun does not preload our code, so its ports are unknown: the run claims all of them.
   if (job.engine === 'bun') await sandbox.write(ownPortsFile, '*\n');
   job.onStage(`Running tests: ${job.testCommand}`);
   const startedAt = Date.now();
@@ -90,7 +90,7 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
       ),
       PICKET_SUITE: JSON.stringify(settings),
       PICKET_NOTES: join(sandbox.directory, notesPath),
-      // The same for reporters that the command names, up to and from Playwright 1.50 on.
+      // The same for reporters in the command; the variables for Playwright before 1.50 and since.
       PW_TEST_HTML_REPORT_OPEN: 'never',
       PLAYWRIGHT_HTML_OPEN: 'never',
       PW_TEST_REPORTER: join(programDirectory, 'suite/suite-reporter.cjs'),
@@ -126,7 +126,7 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
   };
 }
 
-/** The customer's own options stay; ours come first. */
+/** Keeps the customer's own options, after ours. */
 function requireOption(own: string | undefined, file: string): string {
   return `--require ${JSON.stringify(file)}${own === undefined ? '' : ` ${own}`}`;
 }

@@ -10,7 +10,7 @@ import { suiteLimits } from './step.ts';
 
 const program = join(programDirectory, 'suite/unpack-bundle.mjs');
 
-/** What an archive may unpack to, in bytes, and how many entries it may have. */
+/** Limits of an unpacked archive: size in bytes, and number of entries. */
 export const maxUnpackedBytes = 500 * 1024 * 1024;
 export const maxUnpackedEntries = 20_000;
 
@@ -24,11 +24,11 @@ const Unpacked = z.object({
   manager: z.enum(managerNames).nullable(),
   /** The folder of the lockfile, relative to the suite. */
   installDirectory: z.string(),
-  /** Of every file of the suite. */
+  /** Hash of every file of the suite. */
   contentHash: z.string(),
   /** Variables that manifests and settings of package managers refer to. */
   namedVariables: z.array(z.string()),
-  /** Whether the archive brings its own dependencies. */
+  /** True if the archive includes its own dependencies. */
   hasModules: z.boolean(),
 });
 export type UnpackedBundle = z.output<typeof Unpacked>;
@@ -39,12 +39,12 @@ const Answer = z.discriminatedUnion('ok', [
 ]);
 
 /**
- * Unpacks the archive of a suite inside its sandbox, by a program of ours and before any of the customer's
+ * Unpacks the archive of a suite inside its sandbox, with a program of ours and before any program of the customer
  * runs.
  *
- * @returns what was found; `problem` when the archive is not acceptable, `ended` when the program reached a
- *   limit.
- * @throws SandboxUnavailable when it cannot be started, and what the archive's stream breaks with.
+ * @returns the facts about the suite; `problem` if the archive is not acceptable, `ended` if the program reached a
+ * limit.
+ * @throws SandboxUnavailable if the program cannot be started, and errors of the archive's stream.
  */
 export async function unpackBundle(
   sandbox: Sandbox,
@@ -54,7 +54,7 @@ export async function unpackBundle(
     readonly workingDirectory: string;
     readonly programFolder: string;
     readonly programs: readonly SuiteProgram[];
-    /** The executable of Node that sandboxed code can reach. */
+    /** The Node executable that sandboxed code can access. */
     readonly nodePath: string;
     readonly signal: AbortSignal;
   },
@@ -85,8 +85,8 @@ export async function unpackBundle(
   const kill = () => running.kill();
   signal.addEventListener('abort', kill);
   if (signal.aborted) kill();
-  // The program may end before it has read everything: that it says, or its end. A bundle that breaks is ours
-  // to tell.
+  // The program may end before it has read everything: its answer or its exit then counts. Errors of the bundle itself
+  // are reported here.
   const fed = finished(bundle, { writable: false });
   const piping = pipeline(bundle, running.input).catch(() => undefined);
   const outcome = await Promise.race([running.ended, fed.then(() => running.ended)]).catch(
@@ -109,7 +109,7 @@ export async function unpackBundle(
   return { ended: outcome };
 }
 
-/** What the unpacking program loads from the agent's packages; scripts must be able to read it. */
+/** The library that the unpacking program loads from the agent's packages; scripts must be able to read it. */
 export function unpackLibraryPath(): string {
   return createRequire(import.meta.url).resolve('tar-stream');
 }

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readProcess } from './process-usage.ts';
 
-/** What the processes of a group have used. Undefined: its controller is not there. */
+/** Resource usage of the processes in a group. undefined if the controller is not available. */
 export interface GroupUsage {
   readonly peakMemoryBytes: number | undefined;
-  /** What they hold now, without the kernel's cache of files, which would give way. */
+  /** Current memory, without the page cache, which can be reclaimed. */
   readonly heldMemoryBytes: number | undefined;
   readonly cpuMs: number | undefined;
-  /** The kernel ended a process of the group for want of memory. */
+  /** The OOM killer ended a process of the group. */
   readonly isOutOfMemory: boolean;
   /** A process or thread was refused because the group is full. */
   readonly isFull: boolean;
@@ -19,7 +19,7 @@ type Controller = 'memory' | 'pids' | 'cpuacct';
 const wantedControllers: readonly Controller[] = ['memory', 'pids', 'cpuacct'];
 const namePrefix = 'picket-';
 
-/** The control groups (version 1) below which this process may make groups of its own, by controller. */
+/** The control groups (version 1) below which this process may create groups of its own, by controller. */
 export function findControllers(): ReadonlyMap<Controller, string> {
   const found = new Map<Controller, string>();
   for (const controller of wantedControllers) {
@@ -29,7 +29,7 @@ export function findControllers(): ReadonlyMap<Controller, string> {
   return found;
 }
 
-/** Where our own group of a controller is mounted, if it is. */
+/** Where the group of this process is mounted for a controller, if at all. */
 function controllerDirectory(controller: Controller): string | undefined {
   const own = readLines('/proc/self/cgroup')
     .map((line) => line.split(':'))
@@ -46,7 +46,7 @@ function controllerDirectory(controller: Controller): string | undefined {
   return undefined;
 }
 
-/** Makes a group and takes it away again: what a read-only mount or a missing right would refuse. */
+/** Creates and removes a group, which a read-only mount or missing permissions would refuse. */
 function isUsable(parent: string): boolean {
   const trial = join(parent, `${namePrefix}${process.pid}-trial`);
   try {
@@ -54,28 +54,28 @@ function isUsable(parent: string): boolean {
     rmdirSync(trial);
     return true;
   } catch {
-    return false; // read-only, or no right to make groups
+    return false; // read-only, or no permission to create groups
   }
 }
 
-/** Removes groups that an agent which is dead now has left, once what was in them has ended. */
+/** Removes groups left by a dead agent, once their processes have ended. */
 export async function removeStaleGroups(controllers: ReadonlyMap<Controller, string>): Promise<void> {
   const directories = [...controllers.values()].flatMap((parent) =>
     readdirSync(parent)
       .filter((name) => name.startsWith(namePrefix))
-      // Those of the living may be empty too: about to be joined.
+      // Groups of running agents may be empty, too, before a process joins.
       .filter((name) => !readProcess(Number.parseInt(name.slice(namePrefix.length), 10)))
       .map((name) => join(parent, name)),
   );
   await Promise.all(directories.map(removeEmptied));
 }
 
-/** A group of processes with its own bounds, one per launch. */
+/** A group of processes with its own limits, one per launch. */
 export class ControlGroup {
   readonly #directories: ReadonlyMap<Controller, string>;
   #cpuMsBefore = 0;
 
-  /** @throws errors of `fs` when it cannot be made. */
+  /** @throws errors of `fs` if it cannot be created. */
   constructor(controllers: ReadonlyMap<Controller, string>, name: string) {
     const directories = new Map<Controller, string>();
     for (const [controller, parent] of controllers) {
@@ -86,15 +86,15 @@ export class ControlGroup {
     this.#directories = directories;
   }
 
-  /** Files into which a process writes 0 to join. */
+  /** Files to which a process writes 0 to join. */
   get doors(): readonly string[] {
     return [...this.#directories.values()].map((directory) => join(directory, 'cgroup.procs'));
   }
 
-  /** Sets the bounds and starts counting. */
+  /** Sets the limits and starts counting. */
   limit(memoryBytes: number, taskCount: number): void {
     this.#write('memory', 'memory.limit_in_bytes', memoryBytes);
-    // Absent on hosts that don't account swap; must not be below the other.
+    // Absent on hosts without swap accounting; must not be below the memory limit.
     if (this.#read('memory', 'memory.memsw.limit_in_bytes') !== undefined) {
       this.#write('memory', 'memory.memsw.limit_in_bytes', memoryBytes);
     }
@@ -117,7 +117,7 @@ export class ControlGroup {
     };
   }
 
-  /** Takes the group away once its last process is gone. One that stays is removed at the next start. */
+  /** Removes the group once its last process has ended. A remaining group is removed at the next start. */
   async remove(): Promise<void> {
     await Promise.all([...this.#directories.values()].map(removeEmptied));
   }
@@ -143,7 +143,7 @@ export class ControlGroup {
   }
 }
 
-/** Takes a group away; one in which something lives on stays. */
+/** Removes a group; a group with live processes remains. */
 async function removeEmptied(directory: string): Promise<void> {
   for (let attempt = 0; attempt < 20; attempt += 1) {
     try {

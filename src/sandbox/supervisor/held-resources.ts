@@ -11,15 +11,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** What processes hold by open descriptors and mounts, which no list of processes or files shows. */
+/** Resources that processes hold through open descriptors and mounts, which no list of processes or files shows. */
 export interface HeldResources {
-  /** Files in memory (memfd, tmpfs), also without a name or a mapping, in bytes. */
+  /** Files in memory (memfd, tmpfs), even without a name or a mapping, in bytes. */
   readonly memoryBytes: number;
-  /** Files on disk that have no name any more, in bytes. */
+  /** Deleted files on disk that are still open, in bytes. */
   readonly unlinkedBytes: number;
-  /** Files that epoll watches. The kernel counts them by user. */
+  /** Files watched by epoll. The kernel counts them per user. */
   readonly watchCount: number;
-  /** Descriptors on their way through sockets. The kernel counts them by user. */
+  /** Descriptors in flight through sockets. The kernel counts them per user. */
   readonly inFlightCount: number;
 }
 
@@ -30,12 +30,12 @@ const memoryFileSystems = new Set([
 ]);
 const bytesPerBlock = 512;
 const [typeMask, regularFile, socket] = [0o170000n, 0o100000n, 0o140000n];
-/** One file of /proc with more than that is beyond every limit. */
+/** A larger file of /proc exceeds every limit. */
 const scratch = Buffer.allocUnsafe(4 * 1024 * 1024);
 
 /**
- * Adds up what some processes hold. What cannot be looked at counts as nothing: a process that ends, or one
- * that the kernel keeps from us. Nothing is counted twice but watches that processes share.
+ * Adds up the resources of some processes. Unreadable ones count as zero: a process that ends, or one that the kernel
+ * hides from us. Only watches shared by processes are counted more than once.
  */
 export function heldResources(pids: readonly number[]): HeldResources {
   const mounted = mountedInMemory(pids);
@@ -67,7 +67,7 @@ export function heldResources(pids: readonly number[]): HeldResources {
   return { memoryBytes, unlinkedBytes, watchCount, inFlightCount };
 }
 
-/** What lies in file systems in memory that only these processes have mounted: their sandbox's own, and theirs. */
+/** Content of in-memory file systems that only these processes have mounted: their sandbox's own, and theirs. */
 function mountedInMemory(pids: readonly number[]): { bytes: number; devices: ReadonlySet<bigint> } {
   const devices = new Set(memoryMounts('self').map(({ device }) => device));
   const ofHost = new Set(devices);
@@ -111,7 +111,7 @@ function isInMemory(path: string, { dev }: BigIntStats, known: Map<bigint, boole
   return is;
 }
 
-/** Descriptors without a file share one; only their names tell them apart. */
+/** Descriptors without a file share one inode; only their names differ. */
 function isEpoll(path: string): boolean {
   return attempt(() => readlinkSync(path)) === 'anon_inode:[eventpoll]';
 }
@@ -132,11 +132,11 @@ function matchesIn(path: string, pattern: RegExp): RegExpExecArray[] {
   return [...(text ?? '').matchAll(pattern)];
 }
 
-/** Undefined for what is gone, or closed to us. */
+/** Returns undefined if the object is gone or not accessible. */
 function attempt<T>(look: () => T): T | undefined {
   try {
     return look();
   } catch {
-    return undefined; // it ended meanwhile, or is kept from us
+    return undefined; // it has ended, or is not accessible
   }
 }

@@ -10,21 +10,20 @@ import { userFiles } from './user-entry.ts';
 export { systemProgram };
 
 /**
- * Starting a program takes a chain of processes, each of which replaces the one before it or waits for it:
+ * A program starts through a chain of processes, each replacing the previous one or waiting for the next:
  *
- * 1. `sh` joins the control groups and offers itself to the kernel first when memory runs out;
- * 2. `nsenter` enters the network of the sandbox, `unshare` makes the other namespaces and a first process in
+ * 1. `sh` joins the control groups and becomes a preferred victim of the OOM killer;
+ * 2. `nsenter` enters the network of the sandbox, `unshare` creates the other namespaces and a first process in
  *    them;
- * 3. `sh`, that first process, mounts what the code may see, and reaps orphans;
- * 4. `setpriv` becomes the slot's user and gives up every privilege for good;
+ * 3. `sh`, that first process, mounts the file systems that the code may see, and reaps orphans;
+ * 4. `setpriv` becomes the slot's user and drops every privilege for good;
  * 5. `sh` waits on its standard input until the program is known, then becomes it.
  *
- * Only the last one sees the program's environment: a variable such as LD_PRELOAD, which a customer may set,
- * must never reach a process with privileges. It is also why the chain can be built before there is a
- * program.
+ * Only the last one sees the program's environment: a variable such as LD_PRELOAD, which a customer may set, must never
+ * reach a process with privileges. It is also why the chain can be built before there is a program.
  *
- * Descriptors of the chain: 0 what the last shell reads, 1 output, 2 messages of the chain itself, 3 events,
- * 4 the program's input, 5 its errors, 6 its network. The program gets 0 to 3.
+ * Descriptors of the chain: 0 input of the last shell, 1 output, 2 messages of the chain itself, 3 events, 4 the
+ * program's input, 5 its errors, 6 its network. The program gets 0 to 3.
  */
 export interface Launch {
   readonly child: ChildProcess;
@@ -33,7 +32,7 @@ export interface Launch {
   readonly stdout: Readable;
   readonly stderr: Readable;
   readonly events: Readable;
-  /** Messages of the chain; `startedMark` first when the program was reached. */
+  /** Messages of the chain; `startedMark` comes first once the program is reached. */
   readonly messages: Readable;
 }
 
@@ -41,19 +40,19 @@ export interface LaunchPlan {
   readonly mechanism: SandboxMechanism;
   readonly directory: string;
   readonly uid: number | undefined;
-  /** Doors of the control groups to join. */
+  /** Files of the control groups to join. */
   readonly groupDoors: readonly string[];
   /** Covered in the code's view of the file system. */
   readonly privatePaths: readonly string[];
-  /** The environment of the chain; the program has its own. */
+  /** Value of `cookieName` in the environment of the chain; the program has its own environment. */
   readonly cookie: string;
-  /** The network of the sandbox; undefined where it has the host's. */
+  /** The network of the sandbox; undefined if it uses the host's. */
   readonly networkDescriptor: number | undefined;
 }
 
-/** The variable by which processes are known where no user of their own tells. */
+/** The variable that identifies processes that have no user of their own. */
 export const cookieName = 'PICKET_SANDBOX';
-/** Room above the reported limit, so that a fork refused by this bound is never the first sign. */
+/** Margin above the reported limit, so that a fork refused by this limit is never the first sign. */
 const spareTasks = 16;
 export const startedMark = '+\n';
 
@@ -103,7 +102,7 @@ function chain(plan: LaunchPlan): string[] {
         `--regid=${plan.uid}`,
         '--clear-groups',
         '--bounding-set=-all',
-        // Death of the parent: in a namespace that is its first process, which ends everything anyway.
+        // The parent-death signal: in a namespace the parent is the first process, whose end kills everything anyway.
         ...(hasNamespaces(plan.mechanism) ? [] : ['--pdeathsig=KILL']),
         ...unprivileged,
       ]
@@ -123,7 +122,7 @@ function chain(plan: LaunchPlan): string[] {
         ...[programs.sh, '-c', firstProcess(plan), 'init', ...last],
       ]
     : last;
-  // Message queues of POSIX outlive the processes that made them.
+  // POSIX message queues outlive the processes that created them.
   const limited = [systemProgram('prlimit'), '--msgqueue=0:0', ...isolated];
   return [programs.sh, '-c', joinGroups(plan.groupDoors), 'launch', ...limited];
 }
@@ -134,14 +133,14 @@ function joinGroups(doors: readonly string[]): string {
 }
 
 /**
- * What the first process of the namespaces does: mount, then wait for the program and everything it leaves
- * behind.
+ * The script of the first process in the namespaces: it mounts file systems, then waits for the program and everything
+ * it leaves behind.
  */
 function firstProcess(plan: LaunchPlan): string {
   const mount = systemProgram(programs.mount);
   const directory = quote(plan.directory);
   const isBelowTmp = isWithin(plan.directory, '/tmp');
-  // Other file systems lie over these: what is in them is out of reach, and there is nothing to cover.
+  // Other file systems are mounted over these: their content is out of reach, so there is nothing to cover.
   const isReplaced = (path: string) => isWithin(path, '/dev/shm') || (!isBelowTmp && isWithin(path, '/tmp'));
   const around = dirname(plan.directory);
   const isCovered = (path: string) => !needsRoot(plan.mechanism) && path !== around && isWithin(path, around);
@@ -161,10 +160,10 @@ function firstProcess(plan: LaunchPlan): string {
 }
 
 /**
- * A /proc that shows the processes of the namespace alone. Where parts of the present one are covered, as in
- * most containers, the kernel gives no other to a user namespace: the old one stays. It names all processes
- * then, and nothing more: memory, environment and descriptors of a process in another user namespace are
- * closed, and signals do not reach it.
+ * Mounts a /proc that only shows the processes of the namespace. If parts of the current one are covered, as in most
+ * containers, the kernel refuses a new one in a user namespace: the old one stays. It then lists all processes, but
+ * nothing more: memory, environment and descriptors of a process in another user namespace are not accessible, and
+ * signals do not reach it.
  */
 function ownProc(plan: LaunchPlan, mount: string): string {
   const command = `${mount} -t proc -o nosuid,nodev,noexec proc /proc`;
@@ -172,8 +171,8 @@ function ownProc(plan: LaunchPlan, mount: string): string {
 }
 
 /**
- * The slot's folder as a mount of its own, so that it stays writable; with one user for all, the other slots
- * are covered.
+ * Mounts the slot's folder separately, so that it stays writable; if all slots share one user, the other slots are
+ * covered.
  */
 function ownFolder(plan: LaunchPlan, mount: string): string[] {
   const directory = quote(plan.directory);
@@ -189,7 +188,7 @@ function ownFolder(plan: LaunchPlan, mount: string): string[] {
   ];
 }
 
-/** Gives the user of the code a name, in files of its own over those of the host. */
+/** Gives the code's user a name, in files of its own mounted over those of the host. */
 function namedUser(plan: LaunchPlan, mount: string): string[] {
   const uid = plan.uid ?? process.getuid?.() ?? 0;
   const gid = plan.uid ?? process.getgid?.() ?? 0;
@@ -204,7 +203,7 @@ function namedUser(plan: LaunchPlan, mount: string): string[] {
   });
 }
 
-/** Hides a file or folder; nothing where there is none. */
+/** Hides a file or folder, if it exists. */
 function cover(mount: string, path: string): string[] {
   let isFolder: boolean;
   try {
@@ -217,7 +216,7 @@ function cover(mount: string, path: string): string[] {
     : [`${mount} --bind /dev/null ${quote(path)}`];
 }
 
-/** File systems that keep what is written to them, where they are mounted, can be seen and may be written. */
+/** Mount points of visible, writable file systems with persistent content. */
 function writableMounts(): string[] {
   const kernelTypes = new Set(
     [
@@ -250,8 +249,8 @@ function writableMounts(): string[] {
 }
 
 /**
- * What the last shell reads: limits each process has for itself, the environment, and the program that takes
- * the shell's place. Everything the customer chose is quoted.
+ * The input of the last shell: per-process limits, the environment, and the program that replaces the shell. All text
+ * of the customer is quoted.
  */
 export function startCommands(program: ProgramRequest, plan: LaunchPlan): string {
   const { limits } = program;
@@ -266,9 +265,9 @@ export function startCommands(program: ProgramRequest, plan: LaunchPlan): string
     'umask 077',
     'ulimit -c 0',
     `ulimit -f ${Math.max(1, Math.floor(limits.diskBytes / 512))}`,
-    'ulimit -n 4096 2>/dev/null', // stays lower where the host allows less
-    // Debian's sh calls it p, bash u. It counts all processes of a user, also the
-    // agent's own where both are the same user, and zombies. A control group counts exactly.
+    'ulimit -n 4096 2>/dev/null', // stays lower if the host allows less
+    // Debian's sh calls it p, bash u. It counts all processes of a user, including the agent's if both have the same
+    // user, and zombies. A control group counts exactly.
     isCounted ? '' : `ulimit -p ${taskCount} 2>/dev/null || ulimit -u ${taskCount}`,
     `cd ${quote(folder)} || exit 126`,
     'unset PWD OLDPWD SHLVL',
@@ -288,7 +287,7 @@ export function startCommands(program: ProgramRequest, plan: LaunchPlan): string
   ].join('\n');
 }
 
-/** Names that a shell can export without a meaning of its own for them. */
+/** Names that a shell can export and does not interpret itself. */
 function isPlainName(name: string): boolean {
   const special = [
     'PWD',
@@ -316,7 +315,7 @@ function defaultEnvironment(directory: string): Record<string, string> {
   };
 }
 
-/** @throws Error for a NUL, which no argument or variable can hold. */
+/** @throws Error for a NUL, which arguments and variables cannot contain. */
 function quote(text: string): string {
   if (text.includes('\0')) throw new Error('a NUL character cannot be passed to a program');
   return `'${text.replaceAll("'", "'\\''")}'`;
@@ -326,7 +325,7 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** The first folder on the way to a path that a user other than its owner cannot pass, if there is one. */
+/** Returns the first parent folder of a path that users other than its owner cannot traverse, if any. */
 export function impassableFolder(path: string): string | undefined {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if ((statSync(folder).mode & 0o001) === 0) return folder;

@@ -5,10 +5,10 @@ import type { SandboxedEnd, SandboxedProgram } from '../sandbox.ts';
 /** The name of a variable of the supervisor whose value no sandboxed program may ever see. */
 export const supervisorSecretName = 'PICKET_SUPERVISOR';
 
-/** What the supervisor is started for. */
+/** Settings of the supervisor. */
 export interface SupervisorSettings {
   readonly directory: string;
-  /** Folders of other supervisors that may be dead: what those left is removed. */
+  /** Folders of other supervisors; those of dead ones are cleaned up. */
   readonly neighbours: readonly string[];
   readonly slotCount: number;
   readonly firstUid: number;
@@ -17,15 +17,15 @@ export interface SupervisorSettings {
   readonly privatePaths: readonly string[];
   readonly isUnisolatedAllowed: boolean;
   readonly mechanism: SandboxMechanism | undefined;
-  /** What programs may connect to. */
+  /** Destinations that programs may connect to. */
   readonly egress: EgressSettings;
-  /** Of a value in the supervisor's environment; the self-test looks for it from inside. */
+  /** Hash of a value in the supervisor's environment; the self-test searches for the value from inside. */
   readonly secretHash: string;
 }
 
 export interface SlotFolder {
   readonly directory: string;
-  /** Who owns the folder and runs in it; undefined: the agent's own user. */
+  /** The user who owns the folder and runs the code; undefined for the agent's own user. */
   readonly uid: number | undefined;
 }
 

@@ -1,25 +1,25 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 
-/** A live process, as /proc shows it. */
+/** A live process, according to /proc. */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parentPid: number;
   readonly uid: number;
   readonly threadCount: number;
-  /** Resident memory of its own; files it has mapped are not counted. */
+  /** Anonymous resident memory; mapped files are not counted. */
   readonly anonymousBytes: number;
-  /** Of files in memory, what it has mapped and uses. */
+  /** Shared memory: the resident part of mapped in-memory files. */
   readonly sharedBytes: number;
   /** Of the process and of the children it has waited for. */
   readonly cpuMs: number;
 }
 
-/** USER_HZ, which every Linux platform that Node runs on has at 100. */
+/** USER_HZ, which is 100 on every Linux platform that Node supports. */
 const msPerTick = 10;
-/** More than any file of /proc that is read here has. */
+/** Larger than any file of /proc that is read here. */
 const scratch = Buffer.allocUnsafe(16_384);
 
-/** All live processes of this host's (or container's) view. About 20 microseconds each. */
+/** All live processes visible in this host or container. About 20 microseconds each. */
 export function listProcesses(): ProcessEntry[] {
   const entries: ProcessEntry[] = [];
   for (const name of readdirSync('/proc')) {
@@ -31,7 +31,7 @@ export function listProcesses(): ProcessEntry[] {
   return entries;
 }
 
-/** One process; undefined when there is none, or only a zombie. */
+/** Reads one process; undefined if it does not exist or is a zombie. */
 export function readProcess(pid: number): ProcessEntry | undefined {
   const status = readWhole(`/proc/${pid}/status`);
   if (status === undefined) return undefined;
@@ -60,13 +60,12 @@ export function readProcess(pid: number): ProcessEntry | undefined {
 
 function cpuMsOf(pid: number): number {
   const stat = readWhole(`/proc/${pid}/stat`) ?? '';
-  // The command's name in parentheses may hold spaces and parentheses itself: fields are counted from the
-  // last one.
+  // The command's name in parentheses may contain spaces and parentheses: fields are counted from the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index] ?? 0), 0) * msPerTick;
 }
 
-/** What follows a name at the beginning of a line; empty where there is none. */
+/** Returns the text after a name at the start of a line; empty if the name is absent. */
 function fieldOf(status: string, name: string): string {
   const start = status.indexOf(`\n${name}:\t`);
   if (start === -1) return '';
@@ -74,7 +73,7 @@ function fieldOf(status: string, name: string): string {
   return status.slice(from, status.indexOf('\n', from)).trimStart();
 }
 
-/** A file of /proc; undefined when its process has ended. Makes half the system calls of `readFileSync`. */
+/** Reads a file of /proc; undefined if its process has ended. Makes half the system calls of `readFileSync`. */
 function readWhole(path: string): string | undefined {
   let descriptor: number | undefined;
   try {
@@ -87,7 +86,7 @@ function readWhole(path: string): string | undefined {
   }
 }
 
-/** Everything below a process in the tree, without itself. */
+/** All descendants of a process, without itself. */
 export function descendantsOf(pid: number, entries: readonly ProcessEntry[]): ProcessEntry[] {
   const byParent = Map.groupBy(entries, (entry) => entry.parentPid);
   const found: ProcessEntry[] = [];
@@ -101,10 +100,7 @@ export function descendantsOf(pid: number, entries: readonly ProcessEntry[]): Pr
   return found;
 }
 
-/**
- * Whether the environment a process was started with holds an entry, such as `NAME=value`; no where it cannot
- * be read.
- */
+/** Whether a process was started with an environment entry, such as `NAME=value`; false if that cannot be read. */
 export function hasEnvironmentEntry(pid: number, entry: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(entry);

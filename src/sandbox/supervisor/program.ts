@@ -13,15 +13,15 @@ import { folderSizeBytes, sharedSizeBytes } from './wipe.ts';
 /** Sends a chunk to the pool; calls back when it has left this process. */
 export type SendChunk = (stream: ProgramStream, chunk: Buffer, onSent: () => void) => void;
 
-/** Unsent output beyond this makes the program wait. */
+/** More unsent output pauses the program. */
 const maxUnsentBytes = 1024 * 1024;
 const maxMessageBytes = 4096;
-/** Measuring a folder, and what is open, takes a process and time: at most a tenth of the time is spent on it. */
+/** Measuring a folder and open files costs a process and time: at most a tenth of the time is spent on it. */
 const minDiskPauseMs = 500;
 const diskPauseFactor = 10;
 /**
- * Of what the kernel counts by user, where programs have the agent's: far more than browsers need, and so few
- * that neither the agent nor other runs are ever refused any.
+ * Limits for resources that the kernel counts per user, if programs share the agent's user: far more than browsers
+ * need, and low enough that neither the agent nor other runs are ever refused any.
  */
 const maxWatchCount = 20_000;
 const maxInFlightCount = 1_000;
@@ -29,9 +29,9 @@ const maxInFlightCount = 1_000;
 const chainTasks = 4;
 
 /**
- * One program from its start to its end. It is over when its first process has ended, when it is killed, or
- * when it reaches a limit, whichever is first; then all that it left behind is ended, what it wrote is sent
- * to the last byte, and `ended` resolves.
+ * One program from its start to its end. It is over when its first process has ended, when it is killed, or when it
+ * reaches a limit, whichever is first; then everything it left behind is ended, all its output is sent, and `ended`
+ * resolves.
  */
 export class RunningProgram {
   readonly ended: Promise<SandboxedEnd>;
@@ -49,7 +49,7 @@ export class RunningProgram {
   #unsentBytes = 0;
   #peakMemoryBytes = 0;
   #cpuMs = 0;
-  /** In files in memory, mapped or not. */
+  /** Memory in files, mapped or not. */
   #heldFileBytes = 0;
   #isOver = false;
   #killing: Promise<void> | undefined;
@@ -61,7 +61,7 @@ export class RunningProgram {
     readonly request: ProgramRequest;
     readonly processes: SlotProcesses;
     readonly group: ControlGroup | undefined;
-    /** Sentences about connections of it that were refused. */
+    /** Messages about its refused connections. */
     readonly refusals: () => readonly string[];
     readonly send: SendChunk;
   }) {
@@ -94,7 +94,7 @@ export class RunningProgram {
 
   interrupt(): void {
     if (this.#isOver || this.pid === undefined || !this.#hasStarted) return;
-    // Not the whole group: the chain is in it, and would take the signal for its own end. In namespaces the
+    // Not the whole process group: it includes the chain, which would take the signal as its own end. In namespaces the
     // program is the first child of the first process.
     const [first] = hasNamespaces(this.#plan.mechanism) ? descendantsOf(this.pid, listProcesses()) : [];
     const program = first ? descendantsOf(first.pid, listProcesses())[0]?.pid : this.pid;
@@ -114,7 +114,7 @@ export class RunningProgram {
     });
   }
 
-  /** Called a few times a second. The list of processes is only used where control groups do not count. */
+  /** Called a few times a second. The list of processes is only used for resources without a control group. */
   watch(list: () => readonly ProcessEntry[]): void {
     const usage = this.#group?.usage();
     let memoryBytes = usage?.heldMemoryBytes;
@@ -170,7 +170,7 @@ export class RunningProgram {
 
   #countLast(): void {
     const usage = this.#group?.usage();
-    // For a program that ended before the first poll: the kernel's own peak, which counts cached files, too.
+    // For a program that ended before the first poll: the kernel's own peak, which includes cached files.
     if (this.#peakMemoryBytes === 0 || usage?.isOutOfMemory) {
       this.#peakMemoryBytes = usage?.peakMemoryBytes ?? this.#peakMemoryBytes;
     }
@@ -194,7 +194,7 @@ export class RunningProgram {
     if (this.#killReason)
       return { reason: this.#killReason, exitCode: null, signal: 'SIGKILL', problem, ...usage };
     if (neverRan) return { reason: 'notStarted', exitCode: null, signal: null, problem, ...usage };
-    // The first process of a namespace answers for the program, as a shell does: 128 + the signal.
+    // The first process of a namespace exits on behalf of the program, as a shell does: 128 + the signal.
     const relayed = hasNamespaces(this.#plan.mechanism) && code !== null ? signalName(code - 128) : undefined;
     if (relayed) return { reason: 'exited', exitCode: null, signal: relayed, problem, ...usage };
     return { reason: 'exited', exitCode: code, signal, problem, ...usage };
@@ -216,7 +216,7 @@ export class RunningProgram {
     });
   }
 
-  /** A busy pool makes the program wait, as a full pipe would. After a kill at most one buffer is left. */
+  /** A busy pool pauses the program, as a full pipe would. After a kill at most one buffer is left. */
   #throttle(): void {
     const { stdout, stderr, events } = this.#launch;
     for (const stream of [stdout, stderr, events]) {
@@ -225,7 +225,7 @@ export class RunningProgram {
     }
   }
 
-  /** What it has written: its folder, and without namespaces what it has where everybody may write. */
+  /** Bytes written by the program: its folder, and without namespaces its files in world-writable folders. */
   async #sizeBytes(): Promise<number | undefined> {
     const { directory, mechanism, uid } = this.#plan;
     const ownBytes = await folderSizeBytes(directory);

@@ -9,7 +9,7 @@ import { impassableFolder } from './launch.ts';
 import { supervisorSecretName } from './message.ts';
 import type { Slot } from './slot.ts';
 
-/** What a program in a sandbox finds out about itself. */
+/** Properties of a sandboxed program, as it observes them itself. */
 const SelfView = z.object({
   uid: z.number(),
   groupCount: z.number(),
@@ -27,7 +27,7 @@ const selfTestMs = 20_000;
 const megabyte = 1024 * 1024;
 const greeting = 'hello';
 
-/** Runs in the sandbox. It tries everything and looks nothing up: what counts is what the kernel does. */
+/** Runs in the sandbox. It tries every action instead of reading settings: only the kernel's behaviour counts. */
 const selfView = `
 const fs = require('node:fs');
 const { secretHash, privatePaths, readablePaths, isCovered, hostPort } = JSON.parse(process.argv[1]);
@@ -59,10 +59,10 @@ socket.on('error', (error) => tell(error.code)).on('data', (data) => tell(String
 `;
 
 /**
- * Runs a program in a slot that tries what it must not be able to do.
+ * Runs a program in a slot that attempts forbidden actions.
  *
- * @returns what is weaker than it could be.
- * @throws Error when the mechanism does not hold here; the message says why.
+ * @returns protections that are weaker than possible.
+ * @throws Error if the mechanism does not work here; the message explains why.
  */
 export async function selfTest(
   slot: Slot,
@@ -141,8 +141,8 @@ function unreadable(paths: readonly string[]): string {
 }
 
 /**
- * The executable of Node for scripts: itself, or a copy where they cannot reach it, as in a home folder that
- * is closed to other users, or in /tmp where they have one of their own.
+ * Returns the Node executable for scripts: the original, or a copy if they cannot access it, for example in a private
+ * home folder, or in /tmp if they have their own.
  */
 export async function reachableNode(
   nodePath: string,

@@ -6,8 +6,8 @@ import { cookieName, systemProgram } from './launch.ts';
 import { descendantsOf, hasEnvironmentEntry, listProcesses, type ProcessEntry } from './process-usage.ts';
 
 /**
- * How long a tree may take to die before its slot is given up. The kernel needs milliseconds; a disk that
- * hangs, longer.
+ * How long a process tree may take to die before its slot is abandoned. The kernel needs milliseconds; with a hanging
+ * disk, longer.
  */
 const deathMs = 5000;
 const promptMs = 150;
@@ -24,7 +24,7 @@ export class SlotProcesses {
     this.#cookie = cookie;
   }
 
-  /** Those that a program started; without the chain that launched it, where the two can be distinguished. */
+  /** Processes that a program started; without the chain that launched it, if they can be distinguished. */
   ofProgram(leaderPid: number | undefined, entries: readonly ProcessEntry[]): ProcessEntry[] {
     if (needsRoot(this.#mechanism)) return entries.filter((entry) => entry.uid === this.#uid);
     const below = leaderPid === undefined ? [] : descendantsOf(leaderPid, entries);
@@ -38,12 +38,12 @@ export class SlotProcesses {
   }
 
   /**
-   * Ends everything at once and resolves when it is dead.
+   * Kills everything and resolves when it is dead.
    *
-   * The first process of a namespace takes all others with it, and its parent ends when they are gone. By
-   * user, one signal reaches all of them: no fork escapes it. Both are repeated until /proc shows nothing.
+   * The first process of a namespace takes all others with it, and its parent ends when they are gone. With a user per
+   * slot, one signal reaches all of them: no fork escapes it. Both are repeated until /proc shows nothing.
    *
-   * @throws Error when something outlives `deathMs`.
+   * @throws Error if a process outlives `deathMs`.
    */
   async end(leaderPid: number | undefined): Promise<void> {
     const startedMs = performance.now();
@@ -71,19 +71,19 @@ export class SlotProcesses {
     }
   }
 
-  /** One signal to every process of the user, sent as that user. */
+  /** Sends one signal to every process of the user, as that user. */
   async #killUser(): Promise<void> {
     const identity = [`--reuid=${this.#uid}`, `--regid=${this.#uid}`, '--clear-groups', '--no-new-privs'];
     const killer = spawn(systemProgram('setpriv'), [...identity, '/bin/sh', '-c', 'kill -KILL -1'], {
       env: {},
       stdio: 'ignore',
     });
-    // Where the host cannot start it now, the next round tries again.
+    // If the host cannot start it now, the next round tries again.
     await once(killer, 'exit').catch(() => undefined);
   }
 }
 
-/** Most trees are dead within `promptMs`, and a run waits for it: until then the polls are close together. */
+/** Most trees die within `promptMs`, and a run waits for it: until then polls are frequent. */
 function nextPauseMs(lastMs: number, elapsedMs: number): number {
   return Math.min(lastMs * 2, elapsedMs < promptMs ? 6 : 50);
 }

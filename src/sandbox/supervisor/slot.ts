@@ -15,7 +15,7 @@ import { RunningProgram, type SendChunk } from './program.ts';
 import { SlotProcesses } from './slot-processes.ts';
 import { sweepLeftovers, wipeFolder } from './wipe.ts';
 
-/** A launch that waits for its program, with the control group it is in. */
+/** A launch that waits for its program, with its control group. */
 interface Prepared {
   readonly launch: Launch;
   readonly plan: LaunchPlan;
@@ -23,8 +23,8 @@ interface Prepared {
 }
 
 /**
- * A slot serves one run after the other. It is clean, with a prepared launch, while it is free. Its first
- * program makes it dirty, until `clean` has ended everything, wiped the folder and prepared both again.
+ * A slot serves one run after the other. It is clean, with a prepared launch, while it is free. Its first program makes
+ * it dirty, until `clean` has ended everything, wiped the folder and prepared both again.
  */
 export class Slot {
   readonly index: number;
@@ -40,7 +40,7 @@ export class Slot {
   #prepared: Prepared | undefined;
   #program: RunningProgram | undefined;
   #launchCount = 0;
-  /** Cleaning and ending take turns: an end during a cleaning would leave a fresh folder behind. */
+  /** Serialises cleaning and ending: an end during a cleaning would leave a fresh folder behind. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: {
@@ -50,7 +50,7 @@ export class Slot {
     readonly mechanism: SandboxMechanism;
     readonly privatePaths: readonly string[];
     readonly controllers: ReturnType<typeof findControllers>;
-    /** What makes networks; undefined where sandboxes have the host's. */
+    /** Creates networks; undefined if sandboxes use the host's. */
     readonly networks: Networks | undefined;
   }) {
     this.index = parts.index;
@@ -67,7 +67,7 @@ export class Slot {
     return this.#program;
   }
 
-  /** @throws errors of `fs` and `spawn` when the host cannot start processes now. */
+  /** @throws errors of `fs` and `spawn` if the host cannot start processes now. */
   start(request: ProgramRequest, send: SendChunk): RunningProgram {
     if (this.#program) throw new Error('a program runs in this sandbox already');
     const isAlive =
@@ -91,7 +91,7 @@ export class Slot {
     return program;
   }
 
-  /** Opens a port of the host, whatever the egress policy says, until the next `clean`. */
+  /** Opens a port of the host, regardless of the egress policy, until the next `clean`. */
   openTestPort(port: number): void {
     this.#network?.openTestPort(port);
   }
@@ -104,10 +104,7 @@ export class Slot {
     this.#program?.watch(list);
   }
 
-  /**
-   * Ends everything, wipes the folder and prepares the slot for the next run. @throws Error when something is
-   * left.
-   */
+  /** Ends everything, wipes the folder and prepares the slot for the next run. @throws Error if something is left. */
   async clean(): Promise<void> {
     await this.#inTurn(() => this.#clean());
   }
@@ -124,10 +121,10 @@ export class Slot {
     }
     this.#network = await this.#networks?.make(this.directory);
     this.#prepared = this.#prepare();
-    this.#prepared.launch.child.once('error', () => undefined); // tried again, and reported, when a program is to start
+    this.#prepared.launch.child.once('error', () => undefined); // retried and reported when a program is started
   }
 
-  /** Ends everything and removes the folder. @throws Error when something is left. */
+  /** Ends everything and removes the folder. @throws Error if something is left. */
   async end(): Promise<void> {
     await this.#inTurn(() => this.#end());
   }

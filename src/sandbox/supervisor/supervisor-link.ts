@@ -18,13 +18,10 @@ import {
 
 const supervisorEntry = new URL(`./supervisor-main${extname(import.meta.url)}`, import.meta.url);
 const maxErrorTextBytes = 4096;
-// It keeps little and waits most of the time.
+// It holds little data and mostly waits.
 const heapOptions = ['--max-old-space-size=256', '--max-semi-space-size=1'];
 
-/**
- * The channel to a supervisor process. It lives until `close`, or until the process dies, which `lost`
- * reports.
- */
+/** The channel to a supervisor process. It lives until `close`, or until the process dies, which `lost` reports. */
 export class SupervisorLink {
   readonly facts: SandboxFacts;
   readonly slots: readonly SlotFolder[];
@@ -53,7 +50,7 @@ export class SupervisorLink {
     settings: Omit<SupervisorSettings, 'secretHash'>,
     onReport: (report: SupervisorReport) => void,
   ): Promise<SupervisorLink> {
-    // A plain user has the rights that networks of its own take in a user namespace only.
+    // A plain user has the privileges for private networks only in a user namespace.
     if (process.getuid?.() === 0) return await SupervisorLink.#open(settings, onReport, {});
     const execArgv = ['--user', '--map-current-user', '--keep-caps', process.execPath, ...heapOptions];
     const opened = await SupervisorLink.#open(settings, onReport, {
@@ -61,7 +58,7 @@ export class SupervisorLink {
       execArgv,
     }).catch((thrown: unknown) => toError(thrown));
     if (opened instanceof SupervisorLink) return opened;
-    // Where there are no user namespaces this ends as it would have, and says why.
+    // Without user namespaces, fall back to a plain start, which reports the reason itself.
     if (!isOfUnshare(opened.message)) throw opened;
     return await SupervisorLink.#open(settings, onReport, {});
   }
@@ -73,7 +70,7 @@ export class SupervisorLink {
   ): Promise<SupervisorLink> {
     const secret = randomUUID();
     const child = fork(fileURLToPath(supervisorEntry), [], {
-      // Of its own group: a terminal's Ctrl-C must not end programs before the agent has decided.
+      // Its own process group: a terminal's Ctrl-C must not end programs before the agent has decided.
       detached: true,
       cwd: '/',
       // None of the agent's environment is passed on.
@@ -89,7 +86,7 @@ export class SupervisorLink {
     });
     const lost = new Promise<string>((resolve) => {
       child.once('error', (error) => resolve(error.message));
-      // Not `close`, which never comes after our own `disconnect`.
+      // Not `close`, which is never emitted after our own `disconnect`.
       child.once('exit', (code, signal) =>
         resolve(`the sandbox supervisor ended (${signal ?? `exit code ${code}`}) ${errorText.trim()}`.trim()),
       );
@@ -136,6 +133,6 @@ function refusedBy({ message, isInUse }: Extract<SupervisorReport, { kind: 'refu
 }
 
 function send(child: ChildProcess, request: SupervisorRequest): void {
-  // What cannot be sent any more is answered by `lost`.
+  // If the channel is closed, `lost` reports it.
   if (child.connected) child.send(request, () => undefined);
 }

@@ -1,7 +1,7 @@
 /**
- * The supervisor process: it starts, watches and ends sandboxed programs for an agent, whose own process is
- * large (each start would stall it) and holds secrets. It knows none, and it outlives the agent just long
- * enough to clean up.
+ * The supervisor process: it starts, watches and ends sandboxed programs for an agent, whose own process is large (each
+ * start would stall it) and holds secrets. The supervisor knows none, and outlives the agent just long enough to clean
+ * up.
  */
 
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import type { SupervisorReport, SupervisorRequest } from './message.ts';
 import type { RunningProgram } from './program.ts';
 import { Supervisor } from './supervisor.ts';
 
-/** Descriptors inherited by mistake would be passed on to every program. Node marks its own to be closed. */
+/** Descriptors inherited by mistake would be passed on to every program. Node marks its own as close-on-exec. */
 function closeInheritedDescriptors(): void {
   const closeOnExec = 0o2000000;
   for (const name of readdirSync('/proc/self/fd')) {
@@ -84,7 +84,7 @@ async function obey(request: SupervisorRequest): Promise<void> {
   }
 }
 
-/** A request that could not be carried out is answered as failed; only our own bugs get past this. */
+/** Reports a failed request to the pool; only our own bugs bypass this. */
 function refuse(request: SupervisorRequest, thrown: unknown): void {
   const { message } = toError(thrown);
   if (request.kind === 'open') {
@@ -107,8 +107,7 @@ closeInheritedDescriptors();
 process.on('message', (request: SupervisorRequest) => {
   obey(request).catch((thrown: unknown) => refuse(request, thrown));
 });
-// A terminal's Ctrl-C and a service manager's signals are for the agent, which ends this process through its
-// channel.
+// A terminal's Ctrl-C and a service manager's signals are for the agent, which ends this process through its channel.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.once('disconnect', async () => {
   await supervisor?.close();

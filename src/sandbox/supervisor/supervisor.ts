@@ -27,7 +27,7 @@ const watchIntervalMs = 250;
 /** Where user ids are claimed, so that two agents on one host never end each other's runs. */
 const claimsDirectory = '/run/picket-sandbox';
 
-/** The slots of one agent, under the strongest mechanism that held in the self-test. */
+/** The slots of one agent, under the strongest mechanism that passed the self-test. */
 export class Supervisor {
   readonly slots: readonly Slot[];
   readonly facts: SandboxFacts;
@@ -42,10 +42,9 @@ export class Supervisor {
   }
 
   /**
-   * Removes what an agent that died left, tries the mechanisms from the strongest on, and makes the slots
-   * ready.
+   * Removes the leftovers of a dead agent, tries the mechanisms starting with the strongest, and prepares the slots.
    *
-   * @throws Error when nothing acceptable works here; the message says what was tried and why it failed.
+   * @throws Error if nothing acceptable works here; the message lists the attempts and their errors.
    */
   static async open(settings: SupervisorSettings): Promise<Supervisor> {
     const claims = new Claims();
@@ -103,7 +102,7 @@ export class Supervisor {
         } catch (thrown) {
           const name = hasOwnNetwork ? `${mechanism} with a network of its own` : mechanism;
           failures.push(`${name}: ${toError(thrown).message}`);
-          await Promise.all(slots.map((slot) => slot.end().catch(() => undefined))); // the next one starts from nothing anyway
+          await Promise.all(slots.map((slot) => slot.end().catch(() => undefined))); // the next attempt starts afresh
         }
       }
       if (isPolicyLost(settings)) {
@@ -126,7 +125,7 @@ export class Supervisor {
 
   #watchPrograms(): void {
     let entries: readonly ProcessEntry[] | undefined;
-    // At most one walk through /proc per round, and none where control groups count.
+    // At most one walk through /proc per round, and none if control groups count.
     const list = () => {
       entries ??= listProcesses();
       return entries as ProcessEntry[];
@@ -135,7 +134,7 @@ export class Supervisor {
   }
 }
 
-/** What makes networks for sandboxes, or why nothing does. */
+/** Opens the networks for sandboxes; returns the error if that fails. */
 function openNetworks(settings: SupervisorSettings): Networks | Error {
   try {
     return new Networks(createEgressPolicy(settings.egress));
@@ -144,7 +143,7 @@ function openNetworks(settings: SupervisorSettings): Networks | Error {
   }
 }
 
-/** With a network of its own first, and with the host's where the operator's rules are none. */
+/** With a network of its own first, then with the host's, unless that would break the operator's rules. */
 function networkChoices(
   mechanism: SandboxMechanism,
   settings: SupervisorSettings,
@@ -154,7 +153,7 @@ function networkChoices(
   return isPolicyLost(settings) ? own : [...own, undefined];
 }
 
-/** Whether rules of the operator would be broken where scripts have the host's network. */
+/** Whether the host's network would break the operator's rules. */
 function isPolicyLost({ egress, isUnisolatedAllowed }: SupervisorSettings): boolean {
   return egress.deny.trim() !== '' && !isUnisolatedAllowed;
 }
@@ -165,13 +164,13 @@ function withoutNetwork(mechanism: SandboxMechanism, networks: Networks | Error)
   return `scripts have the host's network${why}: metadata services, link-local addresses and the agent's own port are open to them, and runs reach each other's servers`;
 }
 
-/** @throws SandboxInUse when another live supervisor has the folder. */
+/** @throws SandboxInUse if another running supervisor uses the folder. */
 function claimDirectory(settings: SupervisorSettings, claims: Claims): void {
   mkdirSync(settings.directory, { recursive: true, mode: 0o711 });
   if (statSync(settings.directory).uid !== process.getuid?.()) {
     throw new Error(`${settings.directory} belongs to another user`);
   }
-  // Slots' users pass through it to their own folders; only we list or write it.
+  // Slots' users traverse it to their own folders; only we list or write it.
   chmodSync(settings.directory, 0o711);
   if (!claims.claim(join(settings.directory, 'lock'))) {
     throw new SandboxInUse(`${settings.directory} is in use by another agent`);
@@ -187,7 +186,7 @@ function claimsFolder(settings: SupervisorSettings): string {
   }
 }
 
-/** What an agent that died left: first its processes, which may still write, then its folders. */
+/** Removes the leftovers of a dead agent: first its processes, which may still write, then its folders. */
 async function removeLeftovers(
   directory: string,
   settings: SupervisorSettings,
@@ -207,17 +206,14 @@ async function removeLeftovers(
   for (const folder of folders) await wipeFolder(folder);
 }
 
-/**
- * The same in the folder of another supervisor, unless that one is alive. What cannot be removed is for its
- * next supervisor.
- */
+/** The same in the folder of another supervisor, unless that one is running. Its next supervisor removes the rest. */
 async function removeOfDead(directory: string, settings: SupervisorSettings, uids: readonly number[]) {
   const claims = new Claims();
   try {
     if (statSync(directory).uid !== process.getuid?.() || !claims.claim(join(directory, 'lock'))) return;
     await removeLeftovers(directory, settings, claims, uids);
   } catch {
-    return; // there is none, or its disk fails: no reason not to start
+    return; // there is no such folder, or its disk fails: the start can continue
   } finally {
     claims.release();
   }

@@ -2,17 +2,17 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** User ids that are tried, from the first on, until there are enough. */
+/** Number of user ids to try, starting with the first. */
 const rangeLength = 1000;
 
 /**
- * Locks that the kernel releases when the process ends, however it ends: SQLite's, on empty databases. Node
- * offers neither flock nor fcntl.
+ * Locks that the kernel releases when the process ends, however it ends: SQLite's, on empty databases. Node offers
+ * neither flock nor fcntl.
  */
 export class Claims {
   readonly #held: DatabaseSync[] = [];
 
-  /** Takes a lock named by a file; false when another process holds it. */
+  /** Acquires a lock named by a file; false if another process holds it. */
   claim(path: string): boolean {
     const database = new DatabaseSync(path);
     try {
@@ -35,7 +35,7 @@ export class Claims {
 /**
  * Claims user ids that no other agent on this host uses and that no account has.
  *
- * @throws Error when there are not enough.
+ * @throws Error if there are not enough.
  */
 export function claimUids(claims: Claims, directory: string, firstUid: number, count: number): number[] {
   mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 
-/** The name by which programs of a sandbox know their user and its group. */
+/** The name of a sandbox's user and group for its programs. */
 const name = 'picket-script';
 
-/** A file of the host in which a user of a sandbox has no entry, and its content with one. */
+/** A file of the host without an entry for a sandbox's user, and its content with one. */
 export interface UserFile {
   readonly path: string;
   readonly content: string;
 }
 
 /**
- * What `/etc/passwd` and `/etc/group` have to say in a sandbox, so that its user id has a name: programs that ask who they run as
- * (`id`, `git`, `os.userInfo()`) fail without one. Files that name it already, or are not there, are left out.
+ * Returns `/etc/passwd` and `/etc/group` for a sandbox, so that its user id has a name: programs that query their user
+ * (`id`, `git`, `os.userInfo()`) fail without one. Files that contain the id already, or do not exist, are omitted.
  */
 export function userFiles(user: {
   readonly uid: number;
@@ -34,7 +34,7 @@ function withEntry(path: string, id: number, entry: string): UserFile[] {
     if (errorCodeOf(thrown) === 'ENOENT') return [];
     throw thrown;
   }
-  // The id is the third field of both.
+  // The id is the third field in both files.
   if (content.split('\n').some((line) => line.split(':')[2] === String(id))) return [];
   return [{ path, content: `${content.replace(/\n?$/, '\n')}${entry}\n` }];
 }

@@ -8,16 +8,16 @@ const run = promisify(execFile);
 const quiet = { env: { LC_ALL: 'C' }, maxBuffer: 64 * 1024 * 1024 };
 
 /**
- * Removes a folder and everything in it, however deep, unreadable or full of links. Coreutils do that
- * relative to open folders: no link is followed and no path becomes too long. Nothing may run in it any more.
+ * Removes a folder and everything in it, however deep, unreadable or full of links. Coreutils work relative to open
+ * folders: no link is followed and no path becomes too long. No process may still run in it.
  *
- * @throws Error when something is left.
+ * @throws Error if something is left.
  */
 export async function wipeFolder(directory: string): Promise<void> {
   const remove = () => run(systemProgram('rm'), ['-rf', '--one-file-system', '--', directory], quiet);
   await remove().catch(async () => {
     // A plain user cannot empty folders without its own permission bits.
-    await run(systemProgram('chmod'), ['-R', 'u+rwX', '--', directory], quiet).catch(() => undefined); // `rm` tells
+    await run(systemProgram('chmod'), ['-R', 'u+rwX', '--', directory], quiet).catch(() => undefined); // `rm` reports
     await remove();
   });
   const isLeft = await lstat(directory).then(
@@ -27,13 +27,13 @@ export async function wipeFolder(directory: string): Promise<void> {
   if (isLeft) throw new Error(`${directory} could not be removed`);
 }
 
-/** Where everybody may write, if it is there. */
+/** World-writable folders, if they exist. */
 const sharedFolders = ['/tmp', '/var/tmp', '/dev/shm', '/run/lock', '/dev/mqueue'];
 
-/** What a user left where everybody may write: files and System V IPC objects. Its processes must be dead. */
+/** Removes a user's files in world-writable folders, and System V IPC objects. Its processes must be dead. */
 export async function sweepLeftovers(uid: number): Promise<void> {
   const remove = ['-exec', systemProgram('rm'), '-rf', '--one-file-system', '--', '{}', '+'];
-  // Others' files come and go meanwhile, which makes it fail after it has done its work.
+  // Other users' files appear and vanish meanwhile, so find may fail although its work is done.
   await run(systemProgram('find'), [...presentFolders(), ...ownedBy(uid), ...remove], quiet).catch(
     () => undefined,
   );
@@ -50,19 +50,16 @@ function presentFolders(): string[] {
   return sharedFolders.filter((folder) => existsSync(folder));
 }
 
-/** Bytes on disk and in memory of a user's files where everybody may write. */
+/** Bytes on disk and in memory of a user's files in world-writable folders. */
 export async function sharedSizeBytes(uid: number): Promise<number> {
   const measure = ['-exec', systemProgram('du'), '-skx', '--', '{}', '+'];
   const find = run(systemProgram('find'), [...presentFolders(), ...ownedBy(uid), ...measure], quiet);
-  // Others' files come and go meanwhile, and some folders are closed to us: what was found counts.
+  // Other users' files appear and vanish meanwhile, and some folders are not readable: the files found count.
   const { stdout } = await find.catch((failure: { stdout?: string }) => ({ stdout: failure.stdout ?? '' }));
   return stdout.split('\n').reduce((sum, line) => sum + Number(line.split('\t')[0] || 0) * 1024, 0);
 }
 
-/**
- * Deeper down nobody else may write, so what a user owns lies below something that it owns, which counts as a
- * whole.
- */
+/** Further down only the owner may write, so a user's files are below something it owns, which counts as a whole. */
 function ownedBy(uid: number): string[] {
   return ['-xdev', '-mindepth', '1', '-maxdepth', '2', '-user', String(uid), '-prune'];
 }
@@ -83,14 +80,14 @@ function ipcIds(file: string, uid: number): string[] {
 }
 
 /**
- * Bytes that a folder takes on disk.
+ * Returns the bytes that a folder occupies on disk.
  *
- * @returns undefined when parts of it cannot be read.
+ * @returns undefined if parts of it cannot be read.
  */
 export async function folderSizeBytes(directory: string): Promise<number | undefined> {
   const measure = run(systemProgram('du'), ['-skx', '--', directory], quiet);
   const { stdout, stderr } = await measure.catch((failure: { stdout?: string; stderr?: string }) => ({
-    stdout: failure.stdout ?? '', // files that vanish while it counts make it fail, but it still prints the sum
+    stdout: failure.stdout ?? '', // du fails if files vanish meanwhile, but still prints the sum
     stderr: failure.stderr ?? '',
   }));
   if (stderr.includes('Permission denied')) return undefined;

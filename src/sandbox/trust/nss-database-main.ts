@@ -1,5 +1,5 @@
 /**
- * Entry of a process that creates a database of CA certificates for browsers, with the library the browsers
+ * Entry point of a process that creates a database of CA certificates for browsers, with the library that the browsers
  * read it with (NSS). A process of its own, because the library has global state and is native code.
  *
  *     node nss-database-main.ts DIRECTORY < certificates.json   (a list of certificates in DER, as base64)
@@ -7,7 +7,7 @@
 import { text } from 'node:stream/consumers';
 import koffi from 'koffi';
 
-/** CERTDB_VALID_CA and CERTDB_TRUSTED_CA of certdb.h: what certutil calls "C". */
+/** CERTDB_VALID_CA and CERTDB_TRUSTED_CA of certdb.h: certutil's flag "C". */
 const trustedCa = 0x08 | 0x10;
 
 const [, , directory] = process.argv;
@@ -36,7 +36,7 @@ const lastError = nss.func('int PORT_GetError()');
 must('NSS_InitReadWrite', initialize(`sql:${directory}`) === 0);
 const slot = internalSlot() as unknown;
 must('PK11_GetInternalKeySlot', slot !== null);
-// Without a password, empty though it is, trust cannot be written.
+// Trust can be written only once a password is set, even an empty one.
 must('PK11_InitPin', initializePin(slot, null, '') === 0);
 for (const [index, base64] of certificates.entries()) {
   const der = Buffer.from(base64, 'base64');

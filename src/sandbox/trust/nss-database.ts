@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { thrownMessageIn } from '../foreign-texts.ts';
 
 const program = fileURLToPath(new URL(`./nss-database-main${extname(import.meta.url)}`, import.meta.url));
-/** Shared memory: the library waits for the disk 36 times, and on a busy one that took longer than the limit. */
+/** Shared memory: the library syncs to disk 36 times, which on a busy disk took longer than the limit. */
 const memoryFolder = '/dev/shm';
 const timeoutMs = 20_000;
 const maxMessageLength = 2000;
-/** The certificates and how far each is trusted, and an empty list of keys. */
+/** The certificates with their trust flags, and an empty list of keys. */
 const databaseFiles = ['cert9.db', 'key4.db'] as const;
 
-/** The database could not be made; the message says why. */
+/** The database could not be created; the message explains why. */
 export class NssUnavailable extends Error {
   constructor(message: string) {
     super(message);
@@ -23,12 +23,12 @@ export class NssUnavailable extends Error {
 }
 
 /**
- * The files of a database by which Chromium on Linux trusts additional CA certificates: it reads
- * `~/.pki/nssdb` of the user that runs it. There is no other way without root: policies lie in /etc, and a
- * flag to pass over errors would pass over wrong names and expired certificates too.
+ * Creates the files of a database with which Chromium on Linux trusts additional CA certificates: it reads
+ * `~/.pki/nssdb` of its user. Without root there is no alternative: policies are in /etc, and a flag to ignore errors
+ * would also ignore wrong names and expired certificates.
  *
  * @param certificates PEM texts.
- * @param executablePath the browser, which may bring the library with it.
+ * @param executablePath the browser, which may include the library.
  * @returns contents by file name.
  * @throws NssUnavailable
  */
@@ -51,7 +51,7 @@ async function makeFolder(): Promise<string> {
   try {
     return await mkdtemp(join(memoryFolder, 'picket-nss-'));
   } catch {
-    return await mkdtemp(join(tmpdir(), 'picket-nss-')); // the host has no shared memory, or does not let us write there
+    return await mkdtemp(join(tmpdir(), 'picket-nss-')); // no shared memory on this host, or not writable
   }
 }
 
@@ -70,7 +70,7 @@ async function run(
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     message = (message + chunk).slice(-maxMessageLength);
   });
-  child.stdin.on('error', () => undefined); // it ended before it read: its exit tells
+  child.stdin.on('error', () => undefined); // it ended before it read: its exit code tells
   child.stdin.end(JSON.stringify(certificates.map((pem) => new X509Certificate(pem).raw.toString('base64'))));
   const [code, signal] = await new Promise<readonly [number | null, NodeJS.Signals | null]>(
     (resolve, reject) => {

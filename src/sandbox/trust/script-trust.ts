@@ -6,25 +6,23 @@ import type { PartProblem } from '../mechanism.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { makeNssDatabase } from './nss-database.ts';
 
-/** How programs in sandboxes trust custom CA certificates in addition to the usual ones. */
+/** Makes programs in sandboxes trust custom CA certificates in addition to the usual ones. */
 export interface ScriptTrust {
-  /** Folder with the files named below; scripts must be able to read it. */
+  /** Folder with the files listed below; scripts must be able to read it. */
   readonly directory: string;
   /**
-   * Variables for every process of a script: Node adds the file they name to its built-in certificates, and so does
-   * Firefox.
+   * Variables for every process of a script: Node and Firefox add the files they name to their built-in certificates.
    */
   readonly environment: Readonly<Record<string, string>>;
   /**
-   * Variables for the installation of packages, in addition. npm, pnpm, Yarn 1 and 4 and Bun add what
-   * `environment` names to their built-in certificates (a setting of their own would replace those, and go before
-   * one of the project). What they call for dependencies from Git does not, and gets a file of all
-   * authorities.
+   * Additional variables for the installation of packages. npm, pnpm, Yarn 1 and 4 and Bun add the file in
+   * `environment` to their built-in certificates (their own settings would replace those, and override a setting of the
+   * project). Programs that they call for Git dependencies do not, and get a file of all authorities.
    */
   readonly installEnvironment: Readonly<Record<string, string>>;
   /** Files that Chromium reads, by their path below the home of the script. */
   readonly browserFiles: ReadonlyMap<string, Buffer>;
-  /** What could not be done, for the operator. */
+  /** Failures, for the operator. */
   readonly problems: readonly PartProblem[];
 }
 
@@ -32,11 +30,11 @@ export interface ScriptTrust {
 const nssFolder = '.pki/nssdb';
 
 /**
- * Writes what scripts and their browsers read to trust some authorities.
+ * Writes the files that make scripts and their browsers trust some authorities.
  *
- * @param options.directory a folder for this alone; what is in it is replaced.
+ * @param options.directory a folder for this alone; its content is replaced.
  * @param options.certificates PEM texts, at least one.
- * @param options.executablePath the browser; absent where there is none.
+ * @param options.executablePath the browser, if available.
  */
 export async function prepareScriptTrust(options: {
   readonly directory: string;
@@ -52,7 +50,7 @@ export async function prepareScriptTrust(options: {
     return path;
   };
   const ownFiles: string[] = [];
-  // Firefox takes one certificate of each file.
+  // Firefox reads only one certificate per file.
   for (const [index, pem] of certificates.entries()) ownFiles.push(await write(`own-${index}.pem`, pem));
   const addedPath = await write('added.pem', joined([...getCACertificates('extra'), ...certificates]));
   const wholePath = await write('all.pem', joined([...getCACertificates('default'), ...certificates]));
@@ -82,7 +80,7 @@ export async function prepareScriptTrust(options: {
   };
 }
 
-/** Writes what its browser reads to the home of a script. */
+/** Writes the files for the browser to the home of a script. */
 export async function placeBrowserTrust(sandbox: Sandbox, trust: ScriptTrust): Promise<void> {
   for (const [path, content] of trust.browserFiles) await sandbox.write(path, content);
 }

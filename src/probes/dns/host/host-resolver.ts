@@ -6,7 +6,7 @@ import { isForSystem, parseNameServiceSwitch } from './name-service-switch.ts';
 import { type LookupRefusal, requireAllowed, StubResolver } from './stub-resolver.ts';
 import { WatchedFile } from './watched-file.ts';
 
-/** Where a host says how names are looked up. */
+/** Files that configure name resolution of a host. */
 export interface HostResolverFiles {
   readonly resolvConfPath: string;
   readonly hostsPath: string;
@@ -20,10 +20,9 @@ export const systemFiles: HostResolverFiles = {
 };
 
 /**
- * Looks names up as this host does, without its threads where that is possible: names of /etc/hosts and DNS
- * by our own resolver, names that other modules of nsswitch.conf may know by the system's (see
- * name-service-switch.ts). Outside Linux these files do not tell the whole story, and everything goes to the
- * system.
+ * Resolves names as this host does, without libuv's threads if possible: our own resolver handles /etc/hosts and DNS;
+ * the system resolves names that other modules of nsswitch.conf may know (see name-service-switch.ts). Outside Linux
+ * these files are not the whole configuration, and the system resolves every name.
  */
 export class HostResolver implements Resolver {
   readonly #stub: StubResolver;
@@ -42,7 +41,7 @@ export class HostResolver implements Resolver {
     this.#isLinux = platform === 'linux';
   }
 
-  /** The name servers of this host, in the order they are asked. */
+  /** The name servers of this host, in query order. */
   nameServers(): readonly DnsServer[] {
     return this.#stub.nameServers();
   }

@@ -1,14 +1,14 @@
 /**
- * Which names this process can look up itself, according to the `hosts` line of nsswitch.conf(5).
+ * Decides which names this process can resolve itself, by the `hosts` line of nsswitch.conf(5).
  *
- * Our resolver knows /etc/hosts and DNS. Two modules answer for a few names only: `mdns_minimal` and its kin
- * for `.local`, `myhostname` for the host's own name, `_gateway` and `_outbound`; those names go to the
- * system's resolver and all others stay ours. systemd's `resolve` counts as DNS: resolv.conf names its
- * server. With any other module (ldap, nis, sss, wins, …) or an order of its own, every name goes to the
- * system, because such a module may know any name.
+ * Our resolver supports /etc/hosts and DNS. Two modules answer for a few names only: `mdns_minimal` and its variants
+ * for `.local`, `myhostname` for the host's own name, `_gateway` and `_outbound`; those names go to the system's
+ * resolver and all others stay ours. systemd's `resolve` counts as DNS: resolv.conf names its server. With any other
+ * module (ldap, nis, sss, wins, …) or a custom order, every name goes to the system, because such a module may know any
+ * name.
  */
 export interface NameServiceSwitch {
-  /** True when DNS alone would not give the answers this host gives. */
+  /** True if DNS alone would resolve differently from this host. */
   isSystemOnly: boolean;
   hasMulticast: boolean;
   hasOwnHostname: boolean;
@@ -16,7 +16,7 @@ export interface NameServiceSwitch {
 
 const multicastSource = /^mdns[46]?_minimal$/;
 
-/** Reads nsswitch.conf(5). Without a `hosts` line it is `files dns`, as in systems that have no such file. */
+/** Parses nsswitch.conf(5). Without a `hosts` line the default is `files dns`, as on systems without the file. */
 export function parseNameServiceSwitch(text: string): NameServiceSwitch {
   const line = /^[ \t]*hosts:(.*)$/m.exec(text.replaceAll(/#.*/g, ''))?.[1] ?? 'files dns';
   const sources = line
@@ -25,8 +25,7 @@ export function parseNameServiceSwitch(text: string): NameServiceSwitch {
     .split(/\s+/);
   const narrow = (source: string) => source === 'myhostname' || multicastSource.test(source);
   const wide = sources.filter((source) => !narrow(source));
-  // `files` first, then DNS by one name or the other; [NOTFOUND=return] right after files would leave DNS
-  // out.
+  // `files` first, then DNS under either name; [NOTFOUND=return] right after files would skip DNS.
   const isOurs =
     wide[0] === 'files' &&
     wide.length > 1 &&
@@ -39,7 +38,7 @@ export function parseNameServiceSwitch(text: string): NameServiceSwitch {
   };
 }
 
-/** Whether a name is for the system's resolver. */
+/** Returns true if the system's resolver must look a name up. */
 export function isForSystem(name: string, ownHostname: () => string, rules: NameServiceSwitch): boolean {
   if (rules.isSystemOnly) return true;
   const key = name.toLowerCase().replace(/\.$/, '');

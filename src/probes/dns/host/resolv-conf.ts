@@ -2,19 +2,19 @@ import { isIP } from 'node:net';
 import { literalAddress, type ResolvedAddress, unmapped } from '../../address.ts';
 import type { DnsServer } from '../server.ts';
 
-/** What resolv.conf(5) says about name servers. */
+/** Name server settings of resolv.conf(5). */
 export interface ResolvConf {
-  /** In the order they are asked; at least one. */
+  /** In query order; at least one. */
   readonly servers: readonly DnsServer[];
-  /** Domains to try a short name in. */
+  /** Domains appended to short names. */
   readonly search: readonly string[];
-  /** A name with at least this many dots is tried as it is first. */
+  /** A name with at least this many dots is first tried without a search domain. */
   readonly ndots: number;
-  /** How long one server may take, in milliseconds. */
+  /** Timeout per server and attempt, in milliseconds. */
   readonly timeoutMs: number;
-  /** How often the servers are gone through. */
+  /** Number of rounds through the servers. */
   readonly attempts: number;
-  /** Take turns in which server is asked first. */
+  /** Rotates the server that is queried first. */
   readonly isRotated: boolean;
   readonly isTcpOnly: boolean;
   readonly isEdns: boolean;
@@ -27,9 +27,9 @@ const maxTimeoutSeconds = 30;
 const maxAttempts = 5;
 
 /**
- * Reads resolv.conf(5): nameserver (also as `[address]:port`, as OpenBSD writes it), search, domain and the
- * options ndots, timeout, attempts, rotate, use-vc and edns0. Whatever else there is is ignored, as it is by
- * libc. Without a name server it is the local host's.
+ * Parses resolv.conf(5): nameserver (also as `[address]:port`, as in OpenBSD), search, domain and the options ndots,
+ * timeout, attempts, rotate, use-vc and edns0. Everything else is ignored, as libc does. Without a nameserver line, the
+ * local host is the server.
  */
 export function parseResolvConf(text: string): ResolvConf {
   const servers: DnsServer[] = [];
@@ -41,7 +41,7 @@ export function parseResolvConf(text: string): ResolvConf {
       const server = serverOf(words[0]);
       if (server && servers.length < maxServers) servers.push(server);
     } else if (keyword === 'search' || keyword === 'domain') {
-      // The last of them counts.
+      // The last line wins.
       search = words.map((word) => word.replace(/\.$/, '')).filter((word) => word !== '');
     } else if (keyword === 'options') {
       for (const word of words) {
@@ -74,17 +74,17 @@ function serverOf(text: string): DnsServer | undefined {
   return isUsable ? nameServer(address, port) : undefined;
 }
 
-/** A server that is known by its address only. */
+/** A server that is known only by its address. */
 function nameServer(address: string, port: number): DnsServer {
   return { hostname: address, address, family: isIP(address) === 6 ? 6 : 4, port };
 }
 
-/** Addresses by name, in the order of the file. Names are in lower case. */
+/** Addresses by lower-case name, in file order. */
 export type HostsFile = ReadonlyMap<string, readonly ResolvedAddress[]>;
 
 /**
- * Reads hosts(5). A line that does not begin with an address is ignored. An IPv4 address that is written as one of IPv6
- * (`::ffff:10.0.0.1`, RFC 4291 section 2.5.5.2) is that of IPv4, as glibc reads it.
+ * Parses hosts(5). A line that does not begin with an address is ignored. An IPv4-mapped IPv6 address
+ * (`::ffff:10.0.0.1`, RFC 4291 section 2.5.5.2) counts as IPv4, as in glibc.
  */
 export function parseHosts(text: string): HostsFile {
   const hosts = new Map<string, ResolvedAddress[]>();

@@ -14,12 +14,12 @@ import { WatchedFile } from './watched-file.ts';
 /** Longest chain of CNAME records that is followed. */
 const maxAliases = 16;
 
-/** What a lookup of one name at DNS servers came to. */
+/** Result of looking up one name at DNS servers. */
 type Lookup =
   | { readonly kind: 'found'; readonly addresses: readonly ResolvedAddress[] }
-  /** The name does not exist, or has no such record; some server said so. */
+  /** The name or the record does not exist, according to a server. */
   | { readonly kind: 'absent'; readonly code: 'ENOTFOUND' | 'ENODATA'; readonly reason: string }
-  /** No server could tell. */
+  /** No server gave a definitive answer. */
   | {
       readonly kind: 'unknown';
       readonly code: string;
@@ -29,36 +29,36 @@ type Lookup =
 
 const never = new AbortController().signal;
 
-/** Why a name is not to be looked up at name servers; undefined when it may be. */
+/** Returns why the egress policy forbids looking a name up at name servers; undefined if it is allowed. */
 export type LookupRefusal = EgressPolicy['lookupRefusal'];
 
-/** @throws ResolveError for a name that is not to be looked up. */
+/** @throws ResolveError if the name may not be looked up. */
 export function requireAllowed(lookupRefusal: LookupRefusal, hostname: string): void {
   const refusal = lookupRefusal(hostname);
   if (refusal)
     throw new ResolveError('refused', 'EGRESS_DENIED', refusal.message, { egressRule: refusal.rule });
 }
 
-/** One lookup under way: what stops it, and how long its servers have taken so far. */
+/** One lookup in progress: its abort signal and the time that its servers have taken so far. */
 interface LookupRun {
   readonly signal: AbortSignal;
   elapsedMs: number;
   lagMs: number;
   clock: StampClock;
 }
-/** Servers of resolv.conf are this host's own, link-local ones of clouds among them: no check chose them. */
+/** The servers of resolv.conf belong to this host, including link-local ones in clouds; no check chose them. */
 const unrestricted = { refusal: () => undefined };
 
 /**
- * Looks names up in /etc/hosts and at the name servers of resolv.conf, by sockets of this process: any number
- * of names may hang without holding up others, which libuv's threads would not allow. A lookup goes through
+ * Resolves names from /etc/hosts and at the name servers of resolv.conf, over sockets of this process: any number of
+ * lookups may hang without delaying others, which libuv's threads do not allow. A lookup runs through
  *
  *   literal -> special name -> /etc/hosts -> DNS, once for each candidate name
  *
- * and ends at the first that has an address. Candidates are the name itself and the name within each domain
- * of the search list, in the order that `ndots` gives. For each candidate the servers are asked in turn,
- * `attempts` times over, until one says that the name exists or does not; a failing server (silence,
- * SERVFAIL, REFUSED, …) says neither. Nothing is cached: a monitor wants to know what is so now.
+ * and ends at the first step that yields an address. Candidates are the name itself and the name within each domain of
+ * the search list, ordered by `ndots`. For each candidate the servers are queried in turn, for `attempts` rounds, until
+ * one answers that the name exists or does not; a failing server (silence, SERVFAIL, REFUSED, …) answers neither.
+ * Nothing is cached: a monitor needs the current state.
  */
 export class StubResolver implements Resolver {
   readonly #resolvConf: WatchedFile<ResolvConf>;
@@ -76,7 +76,7 @@ export class StubResolver implements Resolver {
     this.#hosts = new WatchedFile(files.hostsPath, parseHosts);
   }
 
-  /** The servers of resolv.conf, in the order they are asked. */
+  /** The servers of resolv.conf, in query order. */
   nameServers(): readonly DnsServer[] {
     return this.#resolvConf.read().servers;
   }
@@ -102,7 +102,7 @@ export class StubResolver implements Resolver {
   ): Promise<readonly ResolvedAddress[]> {
     const literal = literalAddress(hostname);
     if (literal) return [literal];
-    // The host parser also reads the old spellings of addresses, such as 127.1.
+    // The host parser also accepts legacy spellings of addresses, such as 127.1.
     const ascii = domainToASCII(hostname.trim());
     const spelled = literalAddress(ascii);
     if (spelled) return [spelled];
@@ -143,12 +143,12 @@ export class StubResolver implements Resolver {
       const lookup = await this.#lookUp(candidate, family, conf, run);
       if (lookup.kind === 'found') return lookup.addresses;
       if (lookup.kind === 'absent') {
-        // That a name exists is the better news to fail with.
+        // An error that confirms the name exists says more than "not found".
         if (absent?.code !== 'ENODATA') absent = lookup;
         continue;
       }
       unknown ??= lookup;
-      // Silent servers will be silent about the next candidate too.
+      // Servers that are silent now would time out for the next candidate, too.
       if (lookup.responseCode === undefined) break;
     }
     if (unknown) {
@@ -163,12 +163,12 @@ export class StubResolver implements Resolver {
     );
   }
 
-  /** One candidate name; for any family both are asked for at once, and IPv4 comes first. */
+  /** Looks up one candidate name; for any family it queries both at once and lists IPv4 first. */
   async #lookUp(name: string, family: IpFamily | 'any', conf: ResolvConf, run: LookupRun): Promise<Lookup> {
     if (family !== 'any') return await this.#ask(name, family, conf, run);
     const other = { ...run };
     const lookups = await Promise.all([this.#ask(name, 4, conf, run), this.#ask(name, 6, conf, other)]);
-    // Both were under way at the same time.
+    // Both lookups ran concurrently.
     run.elapsedMs = Math.max(run.elapsedMs, other.elapsedMs);
     run.lagMs = Math.max(run.lagMs, other.lagMs);
     if (other.clock === 'event') run.clock = 'event';
@@ -229,7 +229,7 @@ export class StubResolver implements Resolver {
   }
 }
 
-/** What an answer means for a lookup; undefined when it only says that this server could not tell. */
+/** Interprets a response; undefined if this server gave no definitive answer. */
 function lookupOf(
   message: DnsMessage,
   name: string,
@@ -258,15 +258,12 @@ function lookupOf(
   return { kind: 'absent', code: responseCode === 'NXDOMAIN' ? 'ENOTFOUND' : 'ENODATA', reason };
 }
 
-/** Nobody wants to know any more. */
+/** The caller has aborted the lookup. */
 function stopped(name: string): ResolveError {
   return new ResolveError('unavailable', 'ECANCELED', `the lookup of ${name} was stopped`);
 }
 
-/**
- * The names to ask for, in order (resolv.conf(5), `ndots`). A dot at the end of a name means that it is
- * complete.
- */
+/** The names to query, in order (resolv.conf(5), `ndots`). A trailing dot marks an absolute name. */
 function candidates(name: string, isAbsolute: boolean, { search, ndots }: ResolvConf): string[] {
   const found = search.flatMap((domain) => queryName(domain === '' ? name : `${name}.${domain}`) ?? []);
   if (isAbsolute) return [name];
@@ -274,7 +271,7 @@ function candidates(name: string, isAbsolute: boolean, { search, ndots }: Resolv
   return dotCount >= ndots ? [name, ...found] : [...found, name];
 }
 
-/** `localhost` and all below it is this host, whatever DNS may say (RFC 6761 section 6.3). */
+/** `localhost` and names below it are this host, whatever DNS answers (RFC 6761 section 6.3). */
 function loopbackAddresses(name: string, family: IpFamily | 'any'): readonly ResolvedAddress[] | undefined {
   if (name !== 'localhost' && !name.endsWith('.localhost')) return undefined;
   const both: readonly ResolvedAddress[] = [
@@ -284,7 +281,7 @@ function loopbackAddresses(name: string, family: IpFamily | 'any'): readonly Res
   return both.filter((entry) => family === 'any' || entry.family === family);
 }
 
-/** Top-level domains nobody is to ask DNS for (RFC 6761 section 6.4, RFC 7686). */
+/** Top-level domains that must not be queried in DNS (RFC 6761 section 6.4, RFC 7686). */
 function isNeverDelegated(name: string): boolean {
   return /(^|\.)(invalid|onion)$/.test(name);
 }

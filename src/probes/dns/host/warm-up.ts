@@ -6,10 +6,9 @@ import { queryDns } from '../query.ts';
 const queries = 3;
 
 /**
- * Asks a server of our own on loopback a few questions. The first query of a thread loads and compiles the
- * codec, which takes milliseconds; without this the first check, or the first name any check looks up, would
- * pay for it. Where nothing can listen on loopback the first one is measured cold; nothing else depends on
- * it.
+ * Sends a few queries to a server of our own on loopback. The first query of a thread loads and compiles the codec,
+ * which takes milliseconds; without a warm-up the first check, or the first lookup of any check, would include that
+ * time. If nothing can listen on loopback, the first check is measured cold; nothing else depends on it.
  */
 export async function warmUpDns(): Promise<void> {
   await openTimekeeper();
@@ -21,7 +20,7 @@ export async function warmUpDns(): Promise<void> {
   if (!isListening) return;
   socket.on('message', (bytes, { port, address }) => {
     const answer = Buffer.from(bytes);
-    // The query with its QR bit set is an answer without records.
+    // A query with its QR bit set is a response without records.
     answer.writeUInt8(answer.readUInt8(2) | 0x80, 2);
     socket.send(answer, port, address);
   });
@@ -37,7 +36,7 @@ export async function warmUpDns(): Promise<void> {
       await queryDns({ name: 'warm.invalid', type: 'A' }, server, { protocol: 'UDP' }, controls);
     }
   } catch (thrown) {
-    // A packet filter on loopback: the first check is measured cold then.
+    // A packet filter blocks loopback: the first check is then measured cold.
     if (!(thrown instanceof ProbeError)) throw thrown;
   } finally {
     socket.close();

@@ -1,13 +1,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 
-/** How often a file may be looked at, in milliseconds. */
+/** Minimum interval between checks of a file, in milliseconds. */
 const recheckMs = 1000;
 
 /**
- * A small system file that is read again when it has changed; a file that is missing or cannot be read is
- * empty. Reads are synchronous on purpose: they take microseconds, and asynchronous ones would queue behind
- * whatever occupies libuv's threads.
+ * A small system file that is read again when it changes; a missing or unreadable file counts as empty. Reads are
+ * synchronous on purpose: they take microseconds, and asynchronous reads would queue behind whatever occupies libuv's
+ * threads.
  */
 export class WatchedFile<Value> {
   readonly #path: string;
@@ -21,7 +21,7 @@ export class WatchedFile<Value> {
     this.#parse = parse;
   }
 
-  /** What the file says now, give or take a second. */
+  /** The file's current content, at most a second old. */
   read(): Value {
     const nowMs = performance.now();
     if (this.#value !== undefined && nowMs - this.#checkedMs < recheckMs) return this.#value;
@@ -34,9 +34,7 @@ export class WatchedFile<Value> {
     return this.#value;
   }
 
-  /**
-   * Differs whenever the content may: kubelets and network managers replace the file rather than write to it.
-   */
+  /** Changes whenever the content may have: kubelets and network managers replace the file. */
   #currentVersion(): string {
     try {
       const { ino, size, mtimeMs, ctimeMs } = statSync(this.#path);
@@ -51,7 +49,7 @@ export class WatchedFile<Value> {
     try {
       return readFileSync(this.#path, 'utf8');
     } catch (thrown) {
-      // Gone or forbidden since it was looked at.
+      // Deleted or made unreadable since the last check.
       if (errorCodeOf(thrown) === undefined) throw thrown;
       return '';
     }

@@ -4,11 +4,11 @@ import { decodingSteps } from './decoding-cost.ts';
 import { DnsDecodeError, decodeMessage } from './message.ts';
 
 const many = 1_000_000;
-/** 127 labels of one letter: the longest name there can be. */
+/** 127 labels of one letter: the longest possible name. */
 const longestName = Buffer.concat([...Array.from({ length: 127 }, () => Buffer.from([1, 97])), Buffer.of(0)]);
 const pointerToQuestion = Buffer.from([0xc0, 12]);
 
-/** As many records with such data as fit, each named by a pointer to the longest name. */
+/** As many records with this data as fit, each named by a pointer to the longest name. */
 function bomb(type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(12);
   head.writeUInt16BE(0x8180, 2);
@@ -31,7 +31,7 @@ describe('the cost of decoding a DNS message', () => {
       questions: [{ type: 'MX', name: 'a.example' }],
       answers: [{ type: 'MX', name: 'b.example', data: { preference: 1, exchange: 'mail.a.example' } }],
     });
-    // Each name has its labels and its end; what points to another one counts that as well.
+    // Each name has its labels and its end; a pointer adds the steps of its target.
     expect(decodingSteps(message, many)).toBeGreaterThanOrEqual(3 + 3 + 4);
     expect(decodingSteps(message, many)).toBeLessThanOrEqual(3 + 3 + 4 + 3);
   });

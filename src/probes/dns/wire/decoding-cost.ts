@@ -2,10 +2,7 @@ const headerBytes = 12;
 const questionTailBytes = 4;
 const recordHeadBytes = 10;
 
-/**
- * Where names stand in the data of a record, by the number of its type: how many bytes before the first, how
- * many names.
- */
+/** Position of names in the data of a record, by record type: bytes before the first name, and the number of names. */
 const namesInData: Readonly<Record<number, { readonly skipBytes: number; readonly count: number }>> = {
   2: { skipBytes: 0, count: 1 },
   5: { skipBytes: 0, count: 1 },
@@ -18,12 +15,12 @@ const namesInData: Readonly<Record<number, { readonly skipBytes: number; readonl
 };
 
 /**
- * Counts how many labels and pointers a decoder has to go through for all names of a message, without
- * decoding any. A pointer of two bytes can stand for a name of 127 labels (RFC 1035 section 4.1.4), so a
- * message of 64 KiB may cost a hundred times what it should.
+ * Counts the labels and pointers that a decoder must follow for all names of a message, without decoding them. A
+ * pointer of two bytes can stand for a name of 127 labels (RFC 1035 section 4.1.4), so a message of 64 KiB may cost a
+ * hundred times what it should.
  *
  * @param limit counting stops there.
- * @returns the count, up to where the message makes no sense any more.
+ * @returns the count, up to the point where the message becomes invalid.
  */
 export function decodingSteps(bytes: Buffer, limit: number): number {
   if (bytes.length < headerBytes) return 0;
@@ -49,9 +46,7 @@ export function decodingSteps(bytes: Buffer, limit: number): number {
   return count.steps;
 }
 
-/**
- * Goes through a name with everything it points to; returns the offset of what follows it where it stands.
- */
+/** Skips a name and everything it points to; returns the offset after the name itself. */
 function afterName(bytes: Buffer, start: number, limit: number, count: { steps: number }): number {
   let offset = start;
   let after: number | undefined;

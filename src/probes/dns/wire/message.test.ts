@@ -4,9 +4,7 @@ import { DnsDecodeError, decodeMessage, encodeQuery, mismatch } from './message.
 
 const question = { name: 'www.example.test', type: 'HTTPS' } as const;
 
-/**
- * The bytes of a response with several records, one of them with a compressed name and one with HTTPS data.
- */
+/** Encodes a response with several records, one of them with a compressed name and one with HTTPS data. */
 function response(): Buffer {
   const bytes = encodeQuery(question, 4711, false);
   bytes.writeUInt16BE(0x8580, 2);
@@ -43,7 +41,7 @@ describe('a DNS message', () => {
     expect(message.answers).toEqual([
       { name: 'www.example.test.', type: 'A', ttlSeconds: 300, text: '192.0.2.1' },
       { name: 'www.example.test.', type: 'HTTPS', ttlSeconds: 300, text: '1 . alpn="h2"' },
-      // A line feed in a name does not make two lines of it.
+      // A line feed in a name does not split the record into two lines.
       { name: 'www.example.test.', type: 'CNAME', ttlSeconds: 300, text: 'a\\010b.' },
     ]);
   });

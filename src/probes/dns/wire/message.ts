@@ -24,19 +24,19 @@ import { recordText } from './record-text.ts';
 
 export { DnsDecodeError };
 
-/** What is asked: a name without a dot at its end, and a record type. */
+/** A question: a name without a trailing dot, and a record type. */
 export interface DnsQuestion {
   readonly name: string;
   readonly type: RecordType;
-  /** IN when absent. */
+  /** Defaults to IN. */
   readonly class?: DnsClass | undefined;
-  /** Whether the server may ask others; true when absent. */
+  /** Whether the server may query other servers; defaults to true. */
   readonly recursionDesired?: boolean | undefined;
-  /** Whether signatures are wanted, too (the DO bit of EDNS); false when absent. */
+  /** Requests signatures (the DO bit of EDNS); defaults to false. */
   readonly dnssecOk?: boolean | undefined;
 }
 
-/** A resource record in the words of zone files. Names end with a dot. */
+/** A resource record in zone file notation. Names end with a dot. */
 export interface DnsRecord {
   readonly name: string;
   readonly type: string;
@@ -52,7 +52,7 @@ export interface DnsFlags {
   readonly RD: boolean;
   /** Recursion available. */
   readonly RA: boolean;
-  /** The server says that it has validated the answer. */
+  /** The server claims to have validated the response. */
   readonly AD: boolean;
   readonly CD: boolean;
 }
@@ -61,28 +61,28 @@ export interface DnsFlags {
 export interface DnsMessage {
   readonly id: number;
   readonly isResponse: boolean;
-  /** Name of the response code, the extended bits of EDNS included: `NOERROR`, `NXDOMAIN`, … or `RCODE_n`. */
+  /** Name of the response code, including the extended bits of EDNS: `NOERROR`, `NXDOMAIN`, … or `RCODE_n`. */
   readonly responseCode: string;
   readonly flags: DnsFlags;
-  /** Number of the operation; 0 is a query. */
+  /** Operation code; 0 is a query. */
   readonly opcode: number;
   /** `class` is a number; 1 is IN. */
   readonly questions: readonly { readonly name: string; readonly type: string; readonly class: number }[];
   readonly answers: readonly DnsRecord[];
   readonly authorities: readonly DnsRecord[];
-  /** Without the record of EDNS. */
+  /** Without the OPT record of EDNS. */
   readonly additionals: readonly DnsRecord[];
-  /** Whether the server speaks EDNS (RFC 6891). */
+  /** Whether the server supports EDNS (RFC 6891). */
   readonly hasEdns: boolean;
 }
 
-/** Largest answer we ask for over UDP: fits every path without fragments (DNS flag day 2020). */
+/** Advertised UDP payload size: fits every path without fragmentation (DNS flag day 2020). */
 const udpPayloadBytes = 1232;
 
 /**
- * A query. It asks for the AD flag as well (RFC 6840 section 5.7).
+ * Encodes a query. It also sets the AD flag (RFC 6840 section 5.7).
  *
- * @param isEdns whether the query carries an OPT record; a few old servers refuse those.
+ * @param isEdns whether to add an OPT record, which a few old servers refuse.
  */
 export function encodeQuery(question: DnsQuestion, id: number, isEdns: boolean): Buffer {
   const { recursionDesired = true, dnssecOk = false } = question;
@@ -104,8 +104,8 @@ export function encodeQuery(question: DnsQuestion, id: number, isEdns: boolean):
 }
 
 /**
- * Labels and pointers of all names of a message that are decoded: 4000 addresses of a name with six labels
- * have fewer.
+ * Limit on the labels and pointers decoded for all names of a message: 4000 addresses of a name with six labels have
+ * fewer.
  */
 const maxDecodingSteps = 32_768;
 
@@ -114,7 +114,7 @@ const questionCountOffset = 4;
 const recordCountsOffset = 6;
 
 /**
- * @param wanted the class that was asked for, which records have to have.
+ * @param wanted the class of the question, which records must have.
  * @throws DnsDecodeError
  */
 export function decodeMessage(bytes: Buffer, wanted: DnsClass = 'IN'): DnsMessage {
@@ -124,7 +124,7 @@ export function decodeMessage(bytes: Buffer, wanted: DnsClass = 'IN'): DnsMessag
   try {
     return decoded(bytes, wanted);
   } catch (thrown) {
-    // The codec has no error class of its own: whatever it throws is about these bytes.
+    // The codec has no error class of its own: everything it throws concerns these bytes.
     const problem = new DnsDecodeError(toError(thrown).message);
     if (bytes.length < headerBytes) throw problem;
     const flags = bytes.readUInt16BE(2);
@@ -135,31 +135,31 @@ export function decodeMessage(bytes: Buffer, wanted: DnsClass = 'IN'): DnsMessag
   }
 }
 
-/** A truncated answer may end anywhere (RFC 2181 section 9): its header says what it has to say. */
+/** A truncated response may end anywhere (RFC 2181 section 9): only its header is reliable. */
 function truncated(bytes: Buffer, wanted: DnsClass): DnsMessage {
   const head = Buffer.from(bytes).fill(0, recordCountsOffset, headerBytes);
   try {
     return decoded(head, wanted);
   } catch {
-    // Not even the question is whole.
+    // Even the question is incomplete.
     return headOf(bytes, wanted);
   }
 }
 
 /**
- * The header alone, whatever it says of how much follows. Servers that refuse a query often send its header back
- * with an error code, and leave the counts of the query in it.
+ * Decodes the header alone, ignoring its counts. Servers that refuse a query often send its header back with an error
+ * code and with the query's counts in it.
  */
 function headOf(bytes: Buffer, wanted: DnsClass): DnsMessage {
   return decoded(Buffer.from(bytes.subarray(0, headerBytes)).fill(0, questionCountOffset), wanted);
 }
 
-/** Whether a response code is about the query and the server (FORMERR, REFUSED, …): the others are about a name. */
+/** Returns whether a response code concerns the query or the server (FORMERR, REFUSED, …), not a name. */
 function isRefusal(responseCode: string): boolean {
   return responseCode !== 'NOERROR' && responseCode !== 'NXDOMAIN';
 }
 
-/** @throws whatever the codec throws. */
+/** @throws errors of the codec. */
 function decoded(bytes: Buffer, wanted: DnsClass): DnsMessage {
   const packet = decode(bytes);
   const raw = readRawMessage(bytes);
@@ -192,7 +192,7 @@ function decoded(bytes: Buffer, wanted: DnsClass): DnsMessage {
   };
 }
 
-/** OPT, TKEY, TSIG and SIG use the field of the class for something else. */
+/** OPT, TKEY, TSIG and SIG use the class field for other data. */
 const classlessTypes: ReadonlySet<number> = new Set([24, 41, 249, 250]);
 
 function checkClass({ name, type, class: found }: RawRecord, wanted: DnsClass): void {
@@ -236,9 +236,9 @@ function responseCodeName(code: number): string {
 }
 
 /**
- * Why a message is no answer to a question, or undefined when it is one. A server that cannot read a query
- * may leave the question out, but then it has nothing to say of a name. An answer that was cut before
- * its question ended says that it was.
+ * Returns why a message does not answer a question, or undefined if it does. A server that cannot parse a query may
+ * omit the question, but then cannot answer for a name. A response that was truncated within its question has the TC
+ * flag.
  */
 export function mismatch(message: DnsMessage, question: DnsQuestion, id: number): string | undefined {
   if (!message.isResponse) return 'it is a query';

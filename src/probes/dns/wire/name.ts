@@ -5,10 +5,10 @@ const maxNameLength = 253;
 const maxLabelLength = 63;
 
 /**
- * A domain name as queries carry it: ASCII, without a dot at its end ("." is the root). Names of other
- * scripts are converted as browsers do (UTS 46). undefined when the text cannot be a name: an empty or too
- * long label, a space, a backslash, or more than 253 characters (RFC 1035 section 2.3.4). Underscores and `*`
- * are welcome: names of services and wildcards have them.
+ * Converts text to a domain name for queries: ASCII, without a trailing dot ("." is the root). Names in other scripts
+ * are converted as browsers do (UTS 46). Returns undefined if the text cannot be a name: an empty or too long label, a
+ * space, a backslash, or more than 253 characters (RFC 1035 section 2.3.4). Underscores and `*` are valid, for service
+ * names and wildcards.
  */
 export function queryName(text: string): string | undefined {
   const trimmed = text.trim();
@@ -25,8 +25,8 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * A name as answers show it: with a dot at its end, spaces and control characters as `\DDD` (RFC 4343 section
- * 2.1), and what means something in zone files behind a backslash.
+ * Formats a name for display: with a trailing dot, spaces and control characters as `\DDD` (RFC 4343 section 2.1), and
+ * special characters of zone files escaped by a backslash.
  */
 export function absoluteName(name: string): string {
   const shown = (/^[!-~]*$/.test(name) ? name : escapedControls(name)).replaceAll(/(?<!\\)["$();@]/g, '\\$&');
@@ -40,12 +40,12 @@ function escapedControls(text: string): string {
   );
 }
 
-/** Whether two names are the same; letters of either case are (RFC 4343). */
+/** Compares two names, ignoring case (RFC 4343). */
 export function isSameName(left: string, right: string): boolean {
   return absoluteName(left).toLowerCase() === absoluteName(right).toLowerCase();
 }
 
-/** The name whose PTR record names an address, or undefined when the text is no address. */
+/** Returns the PTR name of an address; undefined if the text is not an address. */
 export function reverseName(address: string): string | undefined {
   const family = isIP(address);
   if (family === 4) return `${address.split('.').reverse().join('.')}.in-addr.arpa`;
@@ -56,7 +56,7 @@ export function reverseName(address: string): string | undefined {
 
 /** The eight 16-bit groups of a valid IPv6 address. */
 function ipv6Groups(address: string): number[] {
-  // The URL parser spells a dotted tail in hexadecimal.
+  // The URL parser converts a dotted tail to hexadecimal.
   const spelled = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [head = '', tail] = spelled.split('::');
   const groups = (text: string | undefined) =>
@@ -67,8 +67,8 @@ function ipv6Groups(address: string): number[] {
 }
 
 /**
- * The sixteen bytes of an IPv6 address as text (RFC 5952): the longest run of zeros is left out, and an address that
- * carries an IPv4 address shows it in dotted form, as `inet_ntop` does.
+ * Formats the sixteen bytes of an IPv6 address (RFC 5952): the longest run of zeros is omitted, and an embedded IPv4
+ * address is dotted, as in `inet_ntop`.
  */
 export function ipv6Text(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(2 * index));

@@ -1,4 +1,4 @@
-/** Bytes that are no DNS message. */
+/** The bytes are not a DNS message. */
 export class DnsDecodeError extends Error {
   constructor(message: string) {
     super(message);
@@ -11,24 +11,24 @@ const questionTailBytes = 4;
 const recordHeadBytes = 10;
 const maxNameBytes = 255;
 
-/** A name where it stands in a message: in the words of zone files, with a dot at its end. */
+/** A name read from a message: in zone file notation, with a trailing dot. */
 export interface WireName {
   readonly text: string;
-  /** Offset of what follows it there. */
+  /** Offset of the byte after the name. */
   readonly end: number;
 }
 
-/** A resource record as it stands in a message. */
+/** A resource record as encoded in a message. */
 export interface RawRecord {
   readonly name: string;
   readonly type: number;
   readonly class: number;
-  /** Its data: from here to there. */
+  /** Start and end of its data. */
   readonly start: number;
   readonly end: number;
 }
 
-/** What a message holds, before anything of its data is read. */
+/** The structure of a message, before any record data is read. */
 export interface RawMessage {
   readonly questions: readonly { readonly name: string; readonly class: number }[];
   readonly answers: readonly RawRecord[];
@@ -37,7 +37,7 @@ export interface RawMessage {
 }
 
 /**
- * Reads where the records of a message stand: their lengths have to fit the message, and their data its length.
+ * Locates the records of a message: their lengths must fit the message, and their data the record length.
  *
  * @throws DnsDecodeError
  */
@@ -111,7 +111,7 @@ const strings: EndOfData = (bytes, { start, end }) => {
   return offset;
 };
 
-/** Where the data of a record end by what is in them, by the number of its type. */
+/** Computes the end of a record's data from the content, by record type. */
 const usedBytes: Readonly<Record<number, EndOfData>> = {
   1: fixed(4),
   2: names(),
@@ -126,8 +126,8 @@ const usedBytes: Readonly<Record<number, EndOfData>> = {
 };
 
 /**
- * Reads a name with everything it points to. Bytes that zone files write otherwise are escaped as dig does (RFC
- * 1035 section 5.1, RFC 4343 section 2.1).
+ * Reads a name and everything it points to. Special bytes are escaped as dig does (RFC 1035 section 5.1, RFC 4343
+ * section 2.1).
  *
  * @throws DnsDecodeError
  */
@@ -145,7 +145,7 @@ export function readName(bytes: Buffer, start: number): WireName {
       if (offset + 1 >= bytes.length) throw new DnsDecodeError('it ends inside a name');
       end ??= offset + 2;
       offset = bytes.readUInt16BE(offset) & 0x3fff;
-      // Only backwards, so it ends.
+      // Pointers only lead backwards, so the loop terminates.
       if (offset >= floor) throw new DnsDecodeError('a compressed name does not point backwards');
       floor = offset;
       continue;
@@ -161,7 +161,7 @@ export function readName(bytes: Buffer, start: number): WireName {
   return { text: `${labels.join('.')}.`, end: end ?? offset + 1 };
 }
 
-/** The bytes of a label as zone files write them. */
+/** Formats a label in zone file notation. */
 export function labelText(label: Buffer): string {
   return label.toString('latin1').replaceAll(/["$().;@\\]|[^!-~]/g, (character) => {
     const isShown = /[!-~]/.test(character);

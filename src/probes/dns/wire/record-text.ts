@@ -4,12 +4,12 @@ import { readName } from './raw-records.ts';
 import { serviceBindingText } from './service-binding.ts';
 
 /**
- * The data of a record as text, as zone files and dig write it. TXT is the exception: its strings are put
- * together without quotes, as SPF, DKIM and the like read them.
+ * Formats the data of a record as zone files and dig do. TXT is the exception: its strings are joined without quotes,
+ * as SPF and DKIM read them.
  *
  * @param data as the codec decoded it for that type.
- * @param bytes the message, in which the data begin at `start`.
- * @throws Error when the data cannot be read.
+ * @param bytes the message; the data begins at `start`.
+ * @throws Error if the data cannot be read.
  */
 export function recordText(type: string, data: unknown, bytes: Buffer, start: number): string {
   const wireFormat = wireFormats[type];
@@ -66,7 +66,7 @@ const formats: Readonly<Record<string, (data: unknown) => string>> = {
   SVCB: (data) => serviceBindingText(data as Buffer),
 };
 
-/** The same for types whose data are names and numbers, from where they stand in a message. */
+/** Formatters for types that contain names and numbers, from their position in a message. */
 const wireFormats: Readonly<Record<string, (bytes: Buffer, start: number) => string>> = {
   AAAA: (bytes, start) => ipv6Text(bytes.subarray(start, start + 16)),
   CNAME: nameAt,
@@ -100,7 +100,7 @@ function opaqueText(bytes: Buffer): string {
   return bytes.length === 0 ? '\\# 0' : `\\# ${bytes.length} ${hex(bytes)}`;
 }
 
-/** UTF-8 text; control characters as `\DDD`, so that a record never becomes two lines. */
+/** UTF-8 text; control characters become `\DDD`, so that a record stays on one line. */
 function plainText(bytes: Buffer): string {
   return bytes
     .toString('utf8')

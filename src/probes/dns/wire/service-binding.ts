@@ -15,10 +15,10 @@ const keyNames = [
 ];
 
 /**
- * The data of an HTTPS or SVCB record as text (RFC 9460 section 2.1): priority, target and parameters, such
- * as `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
+ * Formats the data of an HTTPS or SVCB record (RFC 9460 section 2.1): priority, target and parameters, such as `1 .
+ * alpn="h2,h3" ipv4hint=192.0.2.1`.
  *
- * @throws Error when the data breaks off or a value does not fit its parameter.
+ * @throws Error if the data is truncated or a value does not fit its parameter.
  */
 export function serviceBindingText(data: Buffer): string {
   const priority = data.readUInt16BE(0);
@@ -34,7 +34,7 @@ export function serviceBindingText(data: Buffer): string {
   return words.join(' ');
 }
 
-/** Targets are never compressed here (RFC 9460 section 2.2). */
+/** Targets are never compressed in these records (RFC 9460 section 2.2). */
 function uncompressedName(data: Buffer, start: number): { readonly name: string; readonly end: number } {
   const labels: string[] = [];
   let offset = start;
@@ -102,7 +102,7 @@ function protocolNames(value: Buffer): string[] {
   return names;
 }
 
-/** Text between quotes; what is not printable ASCII is written `\DDD`. */
+/** Text for use between quotes; characters other than printable ASCII become `\DDD`. */
 function escapedText(text: string): string {
   return text.replaceAll(/["\\]|[^ -~]/g, (character) =>
     /["\\]/.test(character) ? `\\${character}` : `\\${String(character.charCodeAt(0)).padStart(3, '0')}`,

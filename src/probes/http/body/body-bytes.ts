@@ -2,16 +2,16 @@
 const blockSizes = { leastBytes: 16 * 1024, mostBytes: 1024 * 1024 };
 
 /**
- * Bytes that come in pieces, kept in blocks of their own: the memory they take is near their number, however
- * small the pieces were and whatever the buffers hold that they came in.
+ * Collects bytes in blocks of its own: its memory stays close to the number of bytes, however small the pieces are and
+ * however large the buffers behind them.
  */
 export class BodyBytes {
   readonly #blocks: Buffer[] = [];
-  /** Where the next byte goes in the last block. */
+  /** Offset of the next byte in the last block. */
   #end = 0;
   sizeBytes = 0;
 
-  /** The memory that is taken. */
+  /** Allocated memory. */
   get heldBytes(): number {
     return this.#blocks.reduce((sum, { length }) => sum + length, 0);
   }
@@ -22,7 +22,7 @@ export class BodyBytes {
       let block = this.#blocks.at(-1);
       if (!block || this.#end === block.length) {
         const { leastBytes, mostBytes } = blockSizes;
-        // Memory of its own: a part of Node's pool could not be given back alone.
+        // Not from Node's pool: a slice of it could not be freed on its own.
         block = Buffer.allocUnsafeSlow(Math.min(mostBytes, Math.max(leastBytes, this.sizeBytes)));
         this.#blocks.push(block);
         this.#end = 0;
@@ -34,7 +34,7 @@ export class BodyBytes {
     }
   }
 
-  /** All of them in one piece; ends the collecting. Each block is given back once it is copied. */
+  /** Returns all bytes in one buffer and ends the collection. Each block is freed once it is copied. */
   join(): Buffer {
     const joined = Buffer.allocUnsafeSlow(this.sizeBytes);
     let position = 0;
@@ -47,7 +47,7 @@ export class BodyBytes {
   }
 }
 
-/** Frees the memory of a buffer that has its own, now, and not when it is collected some day. */
+/** Frees the memory of an unpooled buffer immediately, without waiting for garbage collection. */
 export function freeBytes(bytes: Buffer): void {
   (bytes.buffer as ArrayBuffer).transfer(0);
 }

@@ -1,24 +1,24 @@
 import { freeBytes } from './body-bytes.ts';
 
-/** Most of a decoded body that a run reads. */
+/** Largest decoded body that a run reads. */
 export const largestBodyBytes = 25 * 1024 * 1024;
-/** What the bodies of all runs of an agent may hold together. */
+/** Limit for the bodies of all runs of an agent. */
 export const agentBodyBytes = 100 * 1024 * 1024;
 
-/** What one run holds of the memory for bodies. */
+/** A run's share of the memory for bodies. */
 export interface BodyShare {
   /**
-   * Asks for more, so that the share is this large in all.
+   * Grows the share to this total size.
    *
-   * @param onGranted called later, when it is there, unless it is there at once.
-   * @returns whether it is there at once.
+   * @param onGranted called later, once the memory is available, unless it is available at once.
+   * @returns whether it is available at once.
    */
   hold(sizeBytes: number, onGranted: () => void): boolean;
-  /** How long the share has waited in all, in milliseconds. */
+  /** Total time the share has waited, in milliseconds. */
   readonly waitedMs: number;
-  /** Makes bytes a part of the share: nobody can read them any more once it is released. */
+  /** Adds bytes to the share: they are no longer readable once it is released. */
   own(bytes: Buffer): void;
-  /** Gives everything back. */
+  /** Releases everything. */
   release(): void;
 }
 
@@ -30,23 +30,23 @@ interface Waiting {
 }
 
 /**
- * One bound for the bodies of all runs of a thread. Who asks for more than is left waits, and reads nothing
- * meanwhile. So that not all of them wait for each other, enough for one body of the largest size is kept
- * back for the one that has waited longest: it can always be read to its end.
+ * One memory limit for the bodies of all runs of a thread. A run that requests more than is left waits and stops
+ * reading. To avoid a deadlock, enough memory for one body of the largest size is reserved for the run that has waited
+ * longest: it can always be read to its end.
  */
 export class BodyMemory {
   readonly #commonBytes: number;
   #usedBytes = 0;
-  /** The one that may use what is kept back. */
+  /** The share that may use the reserve. */
   #first: Share | undefined;
   readonly #waiting = new Set<Waiting>();
 
-  /** @param largestBytes what one body takes at most. */
+  /** @param largestBytes size limit of one body. */
   constructor(totalBytes: number, largestBytes = largestBodyBytes) {
     this.#commonBytes = Math.max(0, totalBytes - largestBytes);
   }
 
-  /** What all shares hold together. */
+  /** Memory held by all shares. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
@@ -55,7 +55,7 @@ export class BodyMemory {
     return new Share(this);
   }
 
-  /** Grants it, or has it wait. */
+  /** Grants the request or queues it. */
   ask(share: Share, sizeBytes: number, onGranted: () => void): boolean {
     if (this.#grants(share, sizeBytes)) return true;
     this.#waiting.add({ share, sizeBytes, sinceMs: performance.now(), onGranted });
@@ -114,12 +114,12 @@ class Share implements BodyShare {
 
 let memory = new BodyMemory(agentBodyBytes);
 
-/** Says how much the runs of this thread may hold; to be called before the first one. */
+/** Sets the limit for the runs of this thread; call it before the first run. */
 export function limitBodyMemory(totalBytes: number): void {
   memory = new BodyMemory(totalBytes);
 }
 
-/** The memory for bodies of this thread. */
+/** The body memory of this thread. */
 export function threadBodyMemory(): BodyMemory {
   return memory;
 }

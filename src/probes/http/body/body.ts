@@ -4,28 +4,28 @@ import { BodyBytes } from './body-bytes.ts';
 import type { BodyShare } from './body-memory.ts';
 import { decodersFor, encodingsToUndo } from './decoding.ts';
 
-/** What became of a response body. */
+/** A response body as far as it was read. */
 export interface CollectedBody {
   readonly bytes: Buffer;
-  /** True when there was more than the limit, or the body broke off. */
+  /** True if the body exceeded the limit or broke off. */
   readonly isTruncated: boolean;
-  /** True when there was more than the limit; the rest was not read. */
+  /** True if the body exceeded the limit; the rest was not read. */
   readonly isOverLimit: boolean;
 }
 
-/** What a body that is read asks of who reads it. */
+/** Flow control for the source of a body. */
 export interface BodySource {
-  /** Nothing more can be taken for now. */
+  /** Pause: no more data can be taken for now. */
   onFull(): void;
   onDrained(): void;
-  /** Called once when nothing more needs to be read: the body is over the limit or damaged. */
+  /** Called once if the rest need not be read: the body is over the limit or damaged. */
   onStop(): void;
 }
 
 /**
- * Collects a body up to a limit of decoded bytes, undoing its encodings on the way. Memory stays near
- * the limit however well the body was compressed: decoding is a stream that stops when the limit is reached.
- * While the share of memory has to wait for more, so does the peer.
+ * Collects a body up to a limit of decoded bytes, and decodes its encodings. Memory stays near the limit even for
+ * highly compressed bodies: decoding is a stream that stops at the limit. While the share of memory waits for more, the
+ * peer is paused.
  */
 export class BodyCollector {
   readonly #limitBytes: number;
@@ -41,12 +41,12 @@ export class BodyCollector {
 
   constructor(options: {
     readonly limitBytes: number;
-    /** What was applied to the body, in that order: its content encodings, then its transfer codings. */
+    /** Encodings in the order they were applied: content encodings, then transfer codings. */
     readonly encodings: readonly string[];
-    /** Whose body it is, for messages. */
+    /** The peer, for messages. */
     readonly peer: string;
     readonly source: BodySource;
-    /** What the body counts towards; absent for a body that is small by its limit. */
+    /** The memory share of the body; absent for a body with a small limit. */
     readonly share?: BodyShare | undefined;
   }) {
     this.#limitBytes = options.limitBytes;
@@ -67,7 +67,7 @@ export class BodyCollector {
     if (first?.write(chunk) === false) this.#source.onFull();
   }
 
-  /** Says that the wire has nothing more, and calls back when everything is decoded. */
+  /** Ends the input; calls back once everything is decoded. */
   end(onDone: (error: ProbeError | null) => void): void {
     const done = () => onDone(this.#failure ?? null);
     if (!this.#decoding || this.#isFull || this.#failure) {
@@ -78,7 +78,7 @@ export class BodyCollector {
     this.#decoding[0]?.end();
   }
 
-  /** Nothing more is to be read of the body, whatever comes: it is longer than anybody takes. */
+  /** Stops reading: the body exceeds its limit. */
   stop(): void {
     if (this.#isFull || this.#failure) return;
     this.#isFull = true;
@@ -86,12 +86,12 @@ export class BodyCollector {
     this.#source.onStop();
   }
 
-  /** Why the body could not be decoded, if so. */
+  /** The decoding error, if any. */
   get failure(): ProbeError | undefined {
     return this.#failure;
   }
 
-  /** What was collected; ends the collecting. */
+  /** Returns the collected bytes and ends the collection. */
   result(): CollectedBody {
     const bytes = this.#bytes.join();
     this.#share?.own(bytes);
@@ -103,7 +103,7 @@ export class BodyCollector {
     for (const stream of this.#decoding ?? []) stream.destroy();
   }
 
-  /** @param onFull called when the one who brought it has to wait, until `onDrained` is called. */
+  /** @param onFull called if the source must pause until `onDrained` is called. */
   #collect(chunk: Buffer, onFull: () => void, onDrained: () => void): void {
     if (this.#isFull) return;
     const roomBytes = this.#limitBytes - this.#bytes.sizeBytes;

@@ -10,15 +10,15 @@ import { ZstdFrames } from '@picket/lib/wire/zstd-frames.ts';
 
 const knownEncodings: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
 
-/** More stages than any honest server uses; each costs memory and time. */
+/** More stages than any real server uses; each costs memory and time. */
 const maxEncodings = 5;
 
-/** Names that change nothing here: chunks are undone by then. */
+/** Names without effect here: chunks are already decoded. */
 const withoutEffect: ReadonlySet<string> = new Set(['', 'identity', 'chunked']);
 
 /**
- * The encodings of a body that have to be undone; none when one of them is unknown or there are too many:
- * the body then stays as it came.
+ * Returns the encodings to undo; empty if one of them is unknown or there are too many: the body then stays as
+ * received.
  */
 export function encodingsToUndo(names: readonly string[]): readonly string[] {
   const encodings = names.map((name) => name.trim().toLowerCase()).filter((name) => !withoutEffect.has(name));
@@ -27,10 +27,9 @@ export function encodingsToUndo(names: readonly string[]): readonly string[] {
   return isDecodable ? encodings : [];
 }
 
-/** What undoes the encodings, in the order it has to: each stage feeds the next. */
+/** Creates the decoders in pipe order: each stage feeds the next. */
 export function decodersFor(encodings: readonly string[], firstChunk: Buffer): Transform[] {
-  // Encodings are listed in the order they were applied, so the last one is undone first (RFC 9110 section
-  // 8.4).
+  // Encodings are listed in the order they were applied, so the last one is undone first (RFC 9110 section 8.4).
   const stages = encodings
     .toReversed()
     .flatMap((encoding, index) => decodersOf(encoding, index === 0 ? firstChunk : undefined));
@@ -48,8 +47,8 @@ function decodersOf(encoding: string, firstChunk: Buffer | undefined): Transform
     case 'zstd':
       return [new ZstdFrames(), createZstdDecompress()];
     case 'deflate':
-      // Meant is the zlib format (RFC 9110 section 8.4.1.2), but some servers send bare deflate data. In zlib
-      // the low half of the first byte is always 8.
+      // "deflate" means the zlib format (RFC 9110 section 8.4.1.2), but some servers send raw deflate data. In zlib the
+      // low half of the first byte is always 8.
       return [((firstChunk?.[0] ?? 8) & 0x0f) === 8 ? createInflate() : createInflateRaw()];
     default:
       return [createGunzip()];

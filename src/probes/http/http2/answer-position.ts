@@ -4,16 +4,16 @@ import type { ReceivedFrames } from './session.ts';
 type StampedConnection = Pick<Connection, 'receivedBytes' | 'arrivalAfter' | 'arrivalOf'>;
 
 /**
- * Where in what came over a connection of HTTP/2 an answer begins. Frames about the connection come before it, and a
- * thread that is busy reads them, the head of the answer and its end at once: the kernel then knows when each came.
+ * Finds the start of a response in the bytes of an HTTP/2 connection. Connection frames precede it, and a busy thread
+ * reads them together with the head of the response and its end; only the kernel then knows when each arrived.
  */
 export class AnswerPosition {
   readonly #connection: StampedConnection;
-  /** All of it came before the answer. */
+  /** These bytes all precede the response. */
   #knownBytes: number;
-  /** Had been read before the last read that brought anything but the answer. */
+  /** Bytes read before the last read that contained something other than the response. */
   #earlierBytes: number;
-  /** What came before the head of the answer; absent until that has come. */
+  /** Bytes before the head of the response; undefined until it has arrived. */
   #before: { readonly bytes: number; readonly isExact: boolean } | undefined;
 
   constructor(connection: StampedConnection) {
@@ -22,7 +22,7 @@ export class AnswerPosition {
     this.#earlierBytes = this.#knownBytes;
   }
 
-  /** Whether the head of the answer has come. */
+  /** True once the head of the response has arrived. */
   get isKnown(): boolean {
     return this.#before !== undefined;
   }
@@ -43,8 +43,8 @@ export class AnswerPosition {
   }
 
   /**
-   * When the answer that has been read began, and by how much that may be off. An answer that was read at once, with
-   * frames of the connection, counts from its last byte: most answers are short.
+   * Returns when the response began, and the error bound. A response read together with connection frames counts from
+   * its last byte: most responses are short.
    */
   firstByte(eventMs: number): { readonly atMs: number; readonly doubtMs: number } {
     const { receivedBytes } = this.#connection;

@@ -13,16 +13,16 @@ import { http2Headers, type RequestMessage } from '../request-message.ts';
 import { observeSending } from '../sending.ts';
 import { type Http2Wire, startHttp2 } from './session.ts';
 
-/** One HTTP/2 request and its answer on a connection of its own. */
+/** One HTTP/2 request and its response on a connection of its own. */
 export class Http2Call implements Call {
   readonly #listener: CallListener;
   readonly #session: ClientHttp2Session;
   readonly #stream: ClientHttp2Stream;
-  /** Whether the peer has said that the answer ends, and has not just let go of it. */
+  /** True once the peer has ended the response properly, not just closed the stream. */
   #isWhole = false;
   #goawayCode: number = constants.NGHTTP2_NO_ERROR;
 
-  /** @throws ProbeError `request-invalid` when HTTP/2 has no way to say it. */
+  /** @throws ProbeError `request-invalid` if HTTP/2 cannot express the message. */
   constructor(
     socket: Socket,
     message: RequestMessage,
@@ -68,7 +68,7 @@ export class Http2Call implements Call {
         headers: plainHeaders(headers),
         httpVersion: '2',
       });
-      // Not before: what came together with the head would be read before it.
+      // Attached late, so that data that arrived with the head is not read before it.
       stream.on('data', (bytes: Buffer) => work(() => this.#listener.onBody(bytes)));
     });
     stream.once('end', () => {
@@ -81,9 +81,8 @@ export class Http2Call implements Call {
   }
 
   /**
-   * To Node an answer has ended when the peer said so, and also when it let go of the stream with no error or
-   * with CANCEL in the middle of a body. Both end the reading; but only the second one closes the stream
-   * first.
+   * Node ends a response when the peer ends it, and also when the peer closes the stream without an error or with
+   * CANCEL in the middle of a body. Both end the reading, but only the latter closes the stream first.
    */
   #recordWholeness(stream: ClientHttp2Stream): void {
     const push = stream.push;
@@ -93,7 +92,7 @@ export class Http2Call implements Call {
     };
   }
 
-  /** What comes behind the answer does not change it. */
+  /** Errors after the response do not change it. */
   #fail(error: Error): void {
     if (this.#isWhole) return;
     const code = errorCodeOf(error);
@@ -131,7 +130,7 @@ const errorNames = [
   'HTTP_1_1_REQUIRED',
 ];
 
-/** With these codes, our own end says what is wrong with what came; so may the peer with what we sent. */
+/** With these codes, either end reports a protocol violation by the other. */
 const brokenRules: ReadonlySet<number> = new Set([
   constants.NGHTTP2_PROTOCOL_ERROR,
   constants.NGHTTP2_FRAME_SIZE_ERROR,

@@ -1,6 +1,6 @@
 /** RFC 9113 section 4.1. */
 const frameHeadBytes = 9;
-/** What a peer may send at most unless it is allowed more, which it is not (RFC 9113 section 4.2). */
+/** Maximum frame size without a larger setting, and we never raise it (RFC 9113 section 4.2). */
 const maxFrameBytes = 16_384;
 
 const frameType = { headers: 1, settings: 4, pushPromise: 5, continuation: 9, altSvc: 10 } as const;
@@ -12,28 +12,28 @@ const fieldBlockTypes: ReadonlySet<number> = new Set([
 const endHeadersFlag = 4;
 
 /**
- * Takes the ALTSVC frames out of what a server sends over HTTP/2. They say where else the server could be asked,
- * which a monitor does not want to know, and those without an origin on stream 0, or with one on another stream, must
- * be ignored (RFC 7838 section 4). Node ends the connection at each that it cannot use.
+ * Removes the ALTSVC frames from a server's HTTP/2 data. They announce alternative servers, which a monitor ignores;
+ * those without an origin on stream 0, or with one on another stream, must be ignored (RFC 7838 section 4). Node ends
+ * the connection at each one that it cannot use.
  *
- * Everything else passes as it came: what begins without SETTINGS is no HTTP/2, a frame within the headers of an
- * answer or one that is too long breaks the rules, and Node says so.
+ * Everything else passes unchanged: data without SETTINGS at the start is not HTTP/2, and a frame within the headers
+ * of a response or an oversized frame violates the protocol; Node reports all of these.
  */
 export class FrameFilter {
   #isFirst = true;
   #isHttp2 = true;
   #isInFieldBlock = false;
   #isDropping = false;
-  /** What of the head of a frame came so far. */
+  /** The part of a frame head received so far. */
   #head: Buffer = Buffer.alloc(0);
-  /** What is still to come of the frame. */
+  /** Remaining bytes of the frame. */
   #leftBytes = 0;
-  /** The last stream that an answer has begun on. */
+  /** The highest stream on which a response has begun. */
   #answeredStream = 0;
-  /** Where the first answer begins in the bytes that were passed last. */
+  /** Offset of the first response in the bytes passed last. */
   headOffset: number | undefined;
 
-  /** What of these bytes is to be read; a head that is not whole is kept until it is. */
+  /** Returns the bytes to read; an incomplete frame head is buffered until it is complete. */
   passed(bytes: Buffer): Buffer {
     const kept: Buffer[] = [];
     this.headOffset = undefined;
@@ -61,12 +61,12 @@ export class FrameFilter {
     return Buffer.concat(kept);
   }
 
-  /** What came of a head before the connection ended. */
+  /** Returns an incomplete head at the end of the connection. */
   rest(): Buffer {
     return this.#head;
   }
 
-  /** Trailers, and heads after an informational one, are of a stream that is known. */
+  /** Trailers, and heads after an informational one, belong to a known stream. */
   #isNewAnswer(head: Buffer): boolean {
     const stream = head.readUInt32BE(5);
     if (head.readUInt8(3) !== frameType.headers || stream <= this.#answeredStream) return false;

@@ -5,21 +5,21 @@ import { TLSSocket } from 'node:tls';
 import { maxHeadBytes } from '../answer-parser.ts';
 import { FrameFilter } from './frame-filter.ts';
 
-/** More headers than fit into a head of the largest size that anybody sends. */
+/** More headers than fit into a head of the maximum size. */
 const maxHeaderCount = 10_000;
 
-/** What has just been read, before anything is made of it. */
+/** Data just read, before it is processed. */
 export interface ReceivedFrames {
   readonly sizeBytes: number;
-  /** Where the head of an answer begins in it; absent without one. */
+  /** Offset of the head of a response in the data; undefined if absent. */
   readonly headOffset: number | undefined;
-  /** Whether bytes are those of the TCP connection. */
+  /** True if the bytes are those of the TCP connection, without TLS. */
   readonly isPlain: boolean;
 }
 
-/** Hears of what passes a connection, in the very event. */
+/** Observes the traffic of a connection, synchronously. */
 export interface Http2Wire {
-  /** @param isRequest whether a request, or a part of one, was among what was written from `beforeMs` until now. */
+  /** @param isRequest whether the data written from `beforeMs` until now contains any part of a request. */
   onSent(beforeMs: number, isRequest: boolean): void;
   onReceived(frames: ReceivedFrames): void;
 }
@@ -33,7 +33,7 @@ export function startHttp2(socket: Socket, origin: string, wire: Http2Wire): Cli
   });
 }
 
-/** A socket without the frames that a client has to ignore. */
+/** A socket that hides the frames a client must ignore. */
 class FilteredSocket extends Duplex {
   readonly #socket: Socket;
   readonly #wire: Http2Wire;
@@ -98,7 +98,7 @@ const frameHeadBytes = 9;
 /** DATA and HEADERS. */
 const requestTypes: ReadonlySet<number | undefined> = new Set([0, 1]);
 
-/** Whether there is a frame of a request among those that Node writes, which are whole. */
+/** Returns whether the frames that Node writes include one of a request; Node writes whole frames. */
 function hasRequest(bytes: Buffer, start: number): boolean {
   for (let at = start; at + frameHeadBytes <= bytes.length; at += frameHeadBytes + bytes.readUIntBE(at, 3)) {
     if (requestTypes.has(bytes[at + 3])) return true;

@@ -5,13 +5,12 @@ import { NetPingProcess } from './process.ts';
 const selfTestTimeoutMs = 1000;
 
 /**
- * Pings with the packages net-ping and raw-socket, where raw sockets are allowed but system calls cannot be
- * made through FFI. Times are taken when an event is seen in a process that does nothing else; the hop limit
- * of IPv6 replies is unknown.
+ * Pings with the packages net-ping and raw-socket, on hosts that allow raw sockets but no system calls through FFI.
+ * Timestamps are taken in the event callbacks of a dedicated process; the hop limit of IPv6 replies is unknown.
  */
 export class NetPingBackend implements IcmpBackend {
   readonly description = 'net-ping over raw sockets';
-  /** Its stamps are made in the callbacks of a process that may be late. */
+  /** Timestamps come from the callbacks of a process that may be late. */
   readonly clock = 'event' as const;
   #process: NetPingProcess;
 
@@ -22,8 +21,7 @@ export class NetPingBackend implements IcmpBackend {
   /**
    * Starts the process and lets it ping this host.
    *
-   * @throws IcmpUnavailable with the reason when the packages are not there, not built for this Node or not
-   *   allowed.
+   * @throws IcmpUnavailable with the reason if the packages are missing, not built for this Node or not allowed.
    */
   static async open(): Promise<NetPingBackend> {
     const process = new NetPingProcess();
@@ -43,7 +41,7 @@ export class NetPingBackend implements IcmpBackend {
   }
 
   async ping(train: PingTrain, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
-    // A process that broke is replaced by the next run.
+    // The next run replaces a process that failed.
     if (this.#process.isEnded) this.#process = new NetPingProcess();
     await this.#process.ready;
     return await this.#process.ping(train, signal);
@@ -54,7 +52,7 @@ export class NetPingBackend implements IcmpBackend {
   }
 }
 
-/** Sockets that open may still lead nowhere, in a sandbox for example. */
+/** Sockets may open but not deliver, for example in a sandbox. */
 async function selfTest(process: NetPingProcess, address: string): Promise<void> {
   const train: PingTrain = {
     address,

@@ -3,10 +3,10 @@ import { toError } from '@picket/lib/errors.ts';
 import { IcmpUnavailable } from '../backend.ts';
 import { missingPackageIn } from './foreign-texts.ts';
 
-/** A request as net-ping keeps it; more fields of our own go along. */
+/** A request as net-ping keeps it; our own fields are kept, too. */
 export interface NetPingRequest {
   readonly id: number;
-  /** How often it sends again on silence. */
+  /** Number of retries on silence. */
   readonly retries: number;
   /** Milliseconds from the send to the callback with `RequestTimedOutError`. */
   readonly timeout: number;
@@ -16,7 +16,7 @@ export interface NetPingRequest {
 
 /** The parts of raw-socket's `Socket` that we use. */
 export interface RawSocket {
-  /** Where it receives: what is longer is cut off. */
+  /** Receive buffer; longer packets are truncated. */
   buffer: Buffer;
   on(event: 'message', listener: (packet: Buffer, source: string) => void): this;
   removeAllListeners(event: 'message'): this;
@@ -24,13 +24,11 @@ export interface RawSocket {
   setOption(level: number, option: number, value: Buffer, sizeBytes: number): void;
 }
 
-/**
- * The parts of net-ping's `Session` that we use or replace: it queues, sends, times out and sleeps when idle.
- */
+/** The parts of net-ping's `Session` that we use or replace: it queues, sends, times out and sleeps when idle. */
 export interface NetPingSession<Request extends NetPingRequest> {
   readonly sessionId: number;
   readonly socket: RawSocket;
-  /** A request id that is free; undefined when all 65535 are taken. */
+  /** Returns a free request id; undefined if all 65535 are taken. */
   _generateId(): number | undefined;
   reqQueue(request: Request): void;
   reqRemove(id: number): Request | undefined;
@@ -51,9 +49,9 @@ export interface NetPingLibrary {
 }
 
 /**
- * Loads net-ping, and with it raw-socket. Main threads only: raw-socket registers itself once per process.
+ * Loads net-ping and raw-socket. Main threads only: raw-socket registers itself once per process.
  *
- * @throws IcmpUnavailable when one of them is not there or does not load.
+ * @throws IcmpUnavailable if one of them is missing or does not load.
  */
 export function loadNetPing(): NetPingLibrary {
   try {

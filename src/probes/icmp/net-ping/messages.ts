@@ -4,10 +4,10 @@ import type { PingTrain } from '../backend.ts';
 /** Messages to the net-ping process. */
 export type ToNetPing =
   | { readonly type: 'train'; readonly id: number; readonly train: PingTrain }
-  /** Sends no more of that train; what was answered until then comes back. */
+  /** Stops sending that train; the answers received so far are returned. */
   | { readonly type: 'stop'; readonly id: number };
 
-/** What one family's raw socket turned out to be: open, or the name of the error that refused it. */
+/** State of a family's raw socket: open, or the name of the error that refused it. */
 export type RawSocketReport = { readonly errno: string | null };
 
 export type FromNetPing =
@@ -18,5 +18,5 @@ export type FromNetPing =
   /** The packages do not load. */
   | { readonly type: 'unavailable'; readonly reason: string }
   | { readonly type: 'answers'; readonly id: number; readonly answers: readonly EchoAnswer[] }
-  /** The process is about to end because of this. */
+  /** The process is about to end for this reason. */
   | { readonly type: 'broken'; readonly reason: string };

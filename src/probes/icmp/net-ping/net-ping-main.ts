@@ -1,6 +1,6 @@
 /**
- * The program of the net-ping backend: a process of its own, because raw-socket loads in main threads only.
- * It gets its commands over the channel it is forked with, and ends when that closes.
+ * The program of the net-ping backend: a process of its own, because raw-socket loads in main threads only. It receives
+ * commands over the channel of its fork, and ends when that closes.
  */
 import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,9 +16,7 @@ import { NetPingEcho } from './session.ts';
 if (!process.send) throw new Error('net-ping-main is forked with a channel only');
 
 const stops = new Map<number, AbortController>();
-/**
- * Held here for good: a session that only its pending requests hold is collected as garbage, and they vanish.
- */
+/** Kept here permanently: a session referenced only by its pending requests is garbage-collected with them. */
 const sessions = new Map<IpFamily, NetPingEcho>();
 
 process.on('disconnect', () => process.exit(0));
@@ -68,14 +66,14 @@ async function ping(train: PingTrain, signal: AbortSignal): Promise<readonly Ech
   const echoes: Promise<EchoAnswer | undefined>[] = [];
   for (let sequence = 0; sequence < train.count && !signal.aborted; sequence += 1) {
     const waitMs = startMs + sequence * train.intervalMs - performance.now();
-    // An abort ends the pause; the loop sees it.
+    // An abort ends the pause; the loop checks the signal.
     if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined);
     if (!signal.aborted) echoes.push(session.echo(train, sequence, signal));
   }
   return (await Promise.all(echoes)).filter((answer) => answer !== undefined);
 }
 
-/** A zone that no interface has would be sent to without one. */
+/** Requests to an unknown zone would be sent without a zone. */
 function zoneErrno(address: string): string | undefined {
   const zone = address.split('%', 2)[1];
   if (zone === undefined || /^\d+$/.test(zone)) return undefined;

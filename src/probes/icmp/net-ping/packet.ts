@@ -7,38 +7,38 @@ import {
   tokenBytes,
 } from '../../kernel-thread/echo/packet.ts';
 
-/** The echo request that a message answers or is about. */
+/** The echo request that a message answers or reports. */
 interface EchoIdentity {
   readonly identifier: number;
   readonly sequence: number;
-  /** As much of the token as came back. */
+  /** The part of the token that was returned. */
   readonly token: Buffer;
 }
 
-/** What a raw ICMP socket received, as far as it can concern an echo request. */
+/** A message of a raw ICMP socket that may concern an echo request. */
 export type RawMessage = EchoIdentity & { readonly type: number; readonly code: number } & (
     | { readonly kind: 'reply'; readonly ttl: number | null }
     | {
         readonly kind: 'error';
-        /** Where the request had gone to. */
+        /** Destination of the request. */
         readonly target: string;
         readonly mtuBytes: number | null;
       }
   );
 
-/** The errors that end a request: RFC 792 (unreachable, time exceeded, parameter problem), RFC 4443. */
+/** Errors that end a request: RFC 792 (unreachable, time exceeded, parameter problem), RFC 4443. */
 const errorTypes: Readonly<Record<IpFamily, readonly number[]>> = { 4: [3, 11, 12], 6: [1, 2, 3, 4] };
 
-/** The types of message a socket needs to hand out. */
+/** Message types that a socket must deliver. */
 export const wantedTypes = (family: IpFamily): readonly number[] => [
   echoReplyType(family),
   ...errorTypes[family],
 ];
 
 /**
- * Reads a message as raw sockets deliver it: with the IP header over IPv4, without one over IPv6 (RFC 3542).
+ * Parses a message as raw sockets deliver it: with the IP header over IPv4, without it over IPv6 (RFC 3542).
  *
- * @returns undefined for everything that concerns no echo request, and for what is cut short.
+ * @returns undefined for messages that concern no echo request, and for truncated ones.
  */
 export function readRawMessage(family: IpFamily, packet: Buffer): RawMessage | undefined {
   const ip = family === 4 ? readIpv4Header(packet) : { ttl: null, rest: packet };
@@ -49,7 +49,7 @@ export function readRawMessage(family: IpFamily, packet: Buffer): RawMessage | u
     return { kind: 'reply', ttl: ip.ttl, ...about, ...readEcho(icmp) };
   }
   if (!errorTypes[family].includes(about.type)) return undefined;
-  // An error quotes the beginning of the packet that it is about.
+  // An error quotes the beginning of the original packet.
   const quoted = icmp.subarray(echoHeaderBytes);
   const original = family === 4 ? readIpv4Header(quoted) : readIpv6Headers(quoted);
   if (!original || original.rest.length < echoHeaderBytes) return undefined;
@@ -82,7 +82,7 @@ function mtuIn(family: IpFamily, icmp: Buffer): number | null {
 interface IpHeader {
   readonly ttl: number;
   readonly target: string;
-  /** What follows the header. */
+  /** Data after the header. */
   readonly rest: Buffer;
 }
 
@@ -92,7 +92,7 @@ const ICMPV6 = 58;
 function readIpv4Header(packet: Buffer): IpHeader | undefined {
   if (packet.length < 20 || packet.readUInt8(0) >> 4 !== 4) return undefined;
   const headerBytes = (packet.readUInt8(0) & 0x0f) * 4;
-  // Only the first fragment of a packet has what we look for.
+  // Only the first fragment of a packet contains the ICMP header.
   const isLaterFragment = (packet.readUInt16BE(6) & 0x1fff) !== 0;
   if (headerBytes < 20 || isLaterFragment || packet.readUInt8(9) !== ICMP) return undefined;
   return {
@@ -102,9 +102,7 @@ function readIpv4Header(packet: Buffer): IpHeader | undefined {
   };
 }
 
-/**
- * Extension headers with their length in units of 8 bytes: hop-by-hop options, routing, destination options.
- */
+/** Extension headers whose length is in units of 8 bytes: hop-by-hop options, routing, destination options. */
 const extensionHeaders: ReadonlySet<number> = new Set([0, 43, 60]);
 const fragmentHeader = 44;
 

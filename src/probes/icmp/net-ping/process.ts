@@ -12,9 +12,8 @@ interface Waiting {
 }
 
 /**
- * The process that pings with net-ping, seen from the thread that uses it. It keeps our own process alive
- * only while trains are under way. When it ends, whatever the reason, all of them reject and `isEnded` is
- * true; it is never used again.
+ * The net-ping process, as seen by the thread that uses it. It keeps our own process alive only while trains are in
+ * progress. When it ends, for whatever reason, they all reject and `isEnded` is true; the object is never used again.
  */
 export class NetPingProcess {
   readonly #child: ChildProcess;
@@ -23,20 +22,17 @@ export class NetPingProcess {
   #lastId = 0;
   #brokenBy: string | undefined;
   #isEnded = false;
-  /**
-   * What the sockets of each family turned out to be; rejects with IcmpUnavailable when net-ping does not
-   * load.
-   */
+  /** State of the socket of each family; rejects with IcmpUnavailable if net-ping does not load. */
   readonly ready: Promise<{ readonly 4: RawSocketReport; readonly 6: RawSocketReport }>;
 
   constructor() {
     const ready = Promise.withResolvers<Awaited<typeof this.ready>>();
     const exit = Promise.withResolvers<void>();
     this.ready = ready.promise;
-    // Callers that wait for it get the error; it is no fault that nobody waits.
+    // Callers that await it get the error; without one, it must not be reported as unhandled.
     this.ready.catch(() => undefined);
     this.#exit = exit.promise;
-    // Nothing of our environment, the service key least of all.
+    // None of our environment, which contains the service key.
     this.#child = fork(entry, {
       env: {},
       execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -61,7 +57,7 @@ export class NetPingProcess {
     });
     this.#child.on('error', (error) => {
       this.#brokenBy = error.message;
-      // Without a process id it was never started, and no exit will follow.
+      // Without a process id it was never started, and no exit event follows.
       if (this.#child.pid === undefined) end();
     });
     this.#child.on('exit', end);
@@ -71,7 +67,7 @@ export class NetPingProcess {
     return this.#isEnded;
   }
 
-  /** Sends a train. @returns its answers; when the signal aborts, those that had come by then. */
+  /** Sends a train. @returns its answers; if the signal aborts, those received so far. */
   async ping(train: PingTrain, signal: AbortSignal): Promise<readonly EchoAnswer[]> {
     if (signal.aborted) return [];
     if (this.#isEnded) throw this.#endError();
@@ -92,10 +88,10 @@ export class NetPingProcess {
     }
   }
 
-  /** Ends it; resolves when it is gone. */
+  /** Kills the process; resolves when it has exited. */
   async close(): Promise<void> {
     if (this.#isEnded) return;
-    // Our process stays alive while it waits for the end.
+    // Keeps our process alive until the child has exited.
     this.#child.ref();
     this.#child.kill('SIGKILL');
     await this.#exit;

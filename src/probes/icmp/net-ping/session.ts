@@ -22,15 +22,14 @@ interface EchoRequest extends NetPingRequest {
 
 const receiveBufferBytes = 1 << 20;
 const maxPacketBytes = 1 << 16;
-/** net-ping takes a session id modulo this, and 0 for none. */
+/** net-ping takes a session id modulo this, and treats 0 as absent. */
 const sessionIds = 65_535;
 
 /**
- * A session of net-ping of one family, with what it lacks. Its id is random instead of the process id, which
- * is 1 in every container; it never sends again by itself; an answer counts only from the target (or about a
- * packet to it) and with the random token of the request, which old and foreign replies do not have; times
- * are those of the monotonic clock around the send and the receipt; IPv6 errors are read where they are; the
- * hop limit is IPv6's own option.
+ * A net-ping session of one family, with corrections. Its id is random instead of the process id, which is 1 in every
+ * container; it does not retry; an answer counts only from the target (or about a packet to it) and with the random
+ * token of the request, which old and foreign replies lack; times come from the monotonic clock right before the send
+ * and at the receipt; IPv6 errors are parsed at their own offsets; IPv6 uses its own hop limit option.
  */
 export class NetPingEcho {
   readonly family: IpFamily;
@@ -41,8 +40,8 @@ export class NetPingEcho {
   #dontFragment: boolean | undefined;
 
   /**
-   * @param onError called when the socket broke: it is of no use any more.
-   * @throws with the words of the C library when the system refuses the socket.
+   * @param onError called when the socket has failed and is no longer usable.
+   * @throws with the text of the C library if the system refuses the socket.
    */
   constructor(library: NetPingLibrary, family: IpFamily, onError: (error: Error) => void) {
     this.family = family;
@@ -60,7 +59,7 @@ export class NetPingEcho {
     session.onBeforeSocketSend = (request) => {
       this.#setTtl(request.ttl);
       this.#setDontFragment(request.dontFragment);
-      // Before the send and not after it: nearby, the reply is there before the send returns.
+      // Before the send, not after it: a nearby host replies before the send returns.
       request.sentAtMs = performance.now();
     };
     const { socket } = session;
@@ -72,13 +71,13 @@ export class NetPingEcho {
     this.#applyTtl();
   }
 
-  /** Sends one request. @returns its answer; undefined when the signal aborted first. */
+  /** Sends one request. @returns its answer; undefined if the signal aborted first. */
   echo(train: PingTrain, sequence: number, signal: AbortSignal): Promise<EchoAnswer | undefined> {
     const { promise, resolve } = Promise.withResolvers<EchoAnswer | undefined>();
     const id = this.#session._generateId();
     if (id === undefined) return Promise.resolve({ kind: 'unsent', sequence, errno: 'EAGAIN' });
     const settle = (answer: EchoAnswer | undefined) => {
-      // net-ping still sends what was queued when its signal aborted, and times it out.
+      // net-ping still sends and times out requests queued before their signal aborted.
       if (this.#open.get(id) !== request) return;
       signal.removeEventListener('abort', forget);
       this.#open.delete(id);
@@ -106,7 +105,7 @@ export class NetPingEcho {
     return promise;
   }
 
-  /** What net-ping says itself about a request: that nobody answered, or that it was not sent. */
+  /** Converts net-ping's own result of a request: a timeout, or a send failure. */
   #failure(error: Error | null, sequence: number): EchoAnswer {
     if (error === null || error instanceof this.#library.RequestTimedOutError) {
       return { kind: 'silence', sequence };
@@ -145,9 +144,7 @@ export class NetPingEcho {
     else socket.setOption(linux.SOL_IPV6, linux.IPV6_MTU_DISCOVER, value);
   }
 
-  /**
-   * net-ping sets 128 for IPv4 and an option that means something else for IPv6. All ones: the system's own.
-   */
+  /** net-ping sets 128 for IPv4, and an unrelated option for IPv6. All ones select the system's default. */
   #applyTtl(): void {
     const value = this.#ttl ?? 0xffff_ffff;
     const { socket } = this.#session;
@@ -155,7 +152,7 @@ export class NetPingEcho {
     else socket.setOption(linux.SOL_IPV6, linux.IPV6_UNICAST_HOPS, value);
   }
 
-  /** A raw socket gets every ICMP packet of the network namespace unless it filters; set bits are blocked. */
+  /** A raw socket receives every ICMP packet of the network namespace unless filtered; set bits are blocked. */
   #receiveOnlyWanted(): void {
     const { socket } = this.#session;
     if (this.family === 4) {
@@ -173,7 +170,7 @@ export class NetPingEcho {
   }
 }
 
-/** From the target, or about a packet to it, with the token; errors may quote less than the token. */
+/** Matches sender (or quoted destination) and token; errors may quote less than the token. */
 function isAnswerTo({ target, token, dataBytes }: EchoRequest, message: RawMessage, source: string): boolean {
   const sender = message.kind === 'reply' ? canonicalAddress(source) : message.target;
   const [address = ''] = target.split('%', 1);

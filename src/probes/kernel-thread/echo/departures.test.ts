@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Departures } from './departures.ts';
 
-/** Microseconds of some second. */
+/** A time in microseconds of some second. */
 const at = (us: number) => ({ seconds: 1_700_000_000, nanoseconds: us * 1000 });
 const sentAt = (...us: number[]) => us.map((one) => ({ sentAt: at(one) }));
 

@@ -1,27 +1,27 @@
 import { type KernelTime, msBetween } from '../../sys/kernel-clock.ts';
 
 /**
- * When the requests of a socket left: the kernel stamps each as it hands it to the network, which is some ten microseconds
- * after the sending began, and in a thread that has slept a hundred. Its stamps come in the order of the requests and
- * name none; that of a request is the first between the beginning of its sending and of the next. A request that gets
- * none (its device does not stamp, or it waited in a queue) keeps the beginning of its sending.
+ * Records when the requests of a socket left: the kernel timestamps each as it hands it to the network, some ten
+ * microseconds after the send began, or a hundred in a thread that has just slept. The timestamps arrive in request
+ * order but do not name their request; a request takes the first one between the start of its send and of the next.
+ * Without a timestamp (its device does not support them, or it waited in a queue) it keeps the start of its send.
  */
 export class Departures {
   #requests: { sentAt: KernelTime }[] = [];
-  /** The request that was being sent at the time of the last stamp. */
+  /** The request whose send the last timestamp belongs to. */
   #current = -1;
 
-  /** Whether there are requests that a stamp may be of. */
+  /** True if a timestamp may still arrive for some request. */
   get areAwaited(): boolean {
     return this.#requests.length > 0;
   }
 
-  /** Notes a request that was sent. */
+  /** Adds a request that was sent. */
   add(request: { sentAt: KernelTime }): void {
     this.#requests.push(request);
   }
 
-  /** Takes a stamp. */
+  /** Assigns a timestamp. */
   stamp(at: KernelTime): void {
     const before = this.#current;
     for (;;) {
@@ -33,7 +33,7 @@ export class Departures {
     if (request && this.#current > before) request.sentAt = at;
   }
 
-  /** All stamps there are were taken: no other one is waited for. */
+  /** All available timestamps were read; stops waiting for more. */
   end(): void {
     this.#requests = [];
     this.#current = -1;

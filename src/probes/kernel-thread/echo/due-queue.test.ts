@@ -7,7 +7,7 @@ it('hands out what is due first, whatever the order it came in', () => {
   const out: number[] = [];
   for (const [index, dueAtMs] of times.entries()) {
     queue.add({ dueAtMs });
-    // Some leave in between; they are smaller than all that is there.
+    // Some elements leave in between; they are the smallest at that time.
     if (index % 5 === 4) {
       const first = queue.first;
       expect(queue.takeFirst()).toBe(first);

@@ -1,17 +1,16 @@
-/** Something with a time at which something is to be done about it. */
+/** An element with a due time. */
 interface Due {
-  /** By `performance.now()`. It does not change while the thing is queued. */
+  /** By `performance.now()`. Constant while the element is queued. */
   readonly dueAtMs: number;
 }
 
 /**
- * Things in the order in which they are due: a binary heap, because it holds a thousand at a time and each
- * one often.
+ * A queue ordered by due time: a binary heap, because it holds up to a thousand elements and each is requeued often.
  */
 export class DueQueue<T extends Due> {
   readonly #heap: T[] = [];
 
-  /** What is due next. */
+  /** The element that is due next. */
   get first(): T | undefined {
     return this.#heap[0];
   }
@@ -33,7 +32,7 @@ export class DueQueue<T extends Due> {
     heap[index] = added;
   }
 
-  /** Takes out what is due next. */
+  /** Removes and returns the element that is due next. */
   takeFirst(): T | undefined {
     const heap = this.#heap;
     const first = heap[0];

@@ -12,19 +12,18 @@ import { EchoSocket, type SocketAnswer, SocketsRefused } from './socket.ts';
 import { EchoTrain, type OpenEcho } from './train.ts';
 
 const sendAttempts = 3;
-/** Requests sent before answers are taken in: the answers must not fill the socket's buffer. */
+/** Requests sent between two receives: the answers must not overflow the socket's buffer. */
 const sendsBetweenReceives = 64;
 const neverOpened: FamilyReport = { mode: null, datagramErrno: 'ENOTSOCK', rawErrno: 'ENOTSOCK' };
 
 /**
- * The echo engine: sends trains of requests at their pace and matches what comes back, in the kernel's
- * thread, whose time is never anybody else's for long. That thread waits at the engine's sockets and calls
- * `receive` when one of them has something, and `advance` when it is time for something. A train is answered
- * as a whole, never request by request.
+ * The echo engine: sends trains of requests at their pace and matches the answers, in the kernel thread, which never
+ * runs other work for long. That thread waits at the engine's sockets and calls `receive` when one of them is readable,
+ * and `advance` when something is due. A train is answered as a whole, not request by request.
  *
- * CLOSED: no sockets. → OPEN by the message `open`, which is answered with what the sockets turned out to be;
- * every further `open` gets the same answer and is one user more. → CLOSED by the `close` of the last user;
- * trains that are under way then get no answer.
+ * CLOSED: no sockets. → OPEN by the message `open`, which is answered with the state of the sockets; every further
+ * `open` gets the same answer and adds a user. → CLOSED by the `close` of the last user; trains in progress then get no
+ * answer.
  */
 export class EchoEngine {
   readonly #libc: Libc;
@@ -38,14 +37,14 @@ export class EchoEngine {
   readonly #trains = new Map<number, EchoTrain>();
   /** The same, and some that are over. */
   readonly #queue = new DueQueue<EchoTrain>();
-  /** By family and the sequence number on the wire, which all trains share. */
+  /** By family and sequence number on the wire; all trains share the numbers. */
   readonly #open = new Map<number, OpenEcho>();
   readonly #tokens = new TokenSource();
   #userCount = 0;
   #wireSequence = 0;
   #finished: TrainAnswers[] = [];
 
-  /** @param watch called with each socket that is opened; a closed one leaves the epoll set by itself. */
+  /** @param watch called with each opened socket; closing a socket removes it from the epoll set. */
   constructor(
     libc: Libc,
     post: (message: FromEngine) => void,
@@ -58,12 +57,12 @@ export class EchoEngine {
     this.#watch = watch;
   }
 
-  /** Whether trains are under way. */
+  /** True while trains are in progress. */
   get isBusy(): boolean {
     return this.#trains.size > 0;
   }
 
-  /** When `advance` has something to do at the latest, by `performance.now()`. */
+  /** The deadline for the next call of `advance`, by `performance.now()`. */
   get nextDueMs(): number {
     while (this.#queue.first?.isOver) this.#queue.takeFirst();
     return this.#queue.first?.dueAtMs ?? Number.POSITIVE_INFINITY;
@@ -77,8 +76,8 @@ export class EchoEngine {
         this.#post({ type: 'opened', families: this.#reports });
         break;
       case 'train': {
-        // While nothing was under way nobody looked: a raw socket gets everybody's replies, and a full one
-        // loses ours.
+        // An idle engine does not read its sockets: a raw socket receives the replies of all processes, and a full one
+        // drops ours.
         if (!this.isBusy) for (const socket of this.#sockets.values()) this.#receive(socket, true);
         const train = new EchoTrain(message.spec, performance.now());
         this.#trains.set(train.spec.id, train);
@@ -97,13 +96,13 @@ export class EchoEngine {
     }
   }
 
-  /** Takes in what has arrived at the socket of a family. */
+  /** Reads everything that has arrived at the socket of a family. */
   receive(family: IpFamily, has: { readonly errors: boolean }): void {
     const socket = this.#sockets.get(family);
     if (socket) this.#receive(socket, has.errors);
   }
 
-  /** Sends what is due, gives up what has waited for too long, and reports the trains that are over. */
+  /** Sends the due requests, expires overdue ones, and reports the trains that are over. */
   advance(): void {
     const nowMs = performance.now();
     let sentCount = 0;
@@ -115,7 +114,7 @@ export class EchoEngine {
         sentCount += 1;
         if (sentCount % sendsBetweenReceives === 0) this.receive(train.family, { errors: false });
       }
-      // A thread that was late itself finds replies that came in time, and must not call them missing.
+      // If this thread itself is late, replies that arrived in time are still queued and must not count as missing.
       if (train.expired(nowMs)) this.receive(train.family, { errors: true });
       for (let echo = train.expired(nowMs); echo; echo = train.expired(nowMs)) {
         this.#open.delete(keyOf(train.family, echo.wireSequence));
@@ -182,7 +181,7 @@ export class EchoEngine {
         return;
       }
       if (errno === firewallErrno) break;
-      // An error about another target's packet is reported by the next send.
+      // The send reported an error about another target's packet: read the error queue and retry.
       this.#receive(socket, true);
     }
     train.addUnsent(errno ?? '');
@@ -195,7 +194,7 @@ export class EchoEngine {
   }
 
   #receive(socket: EchoSocket, hasErrors: boolean): void {
-    // First: when a request left is to be known when its answer is taken.
+    // Errors and departures first: the departure of a request must be known before its answer is processed.
     if (hasErrors || this.#departures[socket.family].areAwaited) this.#receiveErrors(socket);
     socket.receiveReplies(this.#receiver, (answer) => this.#acceptAnswer(socket.family, answer));
   }
@@ -219,7 +218,7 @@ export class EchoEngine {
       return;
     }
     const rttMs = this.#rttMs(echo, answer);
-    // Too late is too late, also when this thread is even later; the request expires.
+    // A late reply stays late even if this thread is later still; the request expires.
     if (rttMs > echo.train.spec.replyTimeoutMs) return;
     this.#open.delete(key);
     this.#settle(echo, answer, rttMs);
@@ -242,7 +241,7 @@ export class EchoEngine {
     if (train.isAnswered) this.#finish(train);
   }
 
-  /** The train is over, for better or worse. */
+  /** Ends a train, answered or stopped. */
   #finish(train: EchoTrain): void {
     if (train.isOver) return;
     train.isOver = true;
@@ -258,15 +257,15 @@ export class EchoEngine {
   }
 }
 
-/** Random bytes, fetched many at a time. */
+/** Random bytes, generated many at a time. */
 class TokenSource {
   #bytes = Buffer.alloc(0);
   #offset = 0;
 
-  /** Bytes that nobody else has or gets. */
+  /** Returns a unique token. */
   next(): Buffer {
     if (this.#offset + tokenBytes > this.#bytes.length) {
-      // Never overwritten: tokens that were handed out are parts of it.
+      // The buffer is never overwritten: issued tokens are slices of it.
       this.#bytes = randomFillSync(Buffer.alloc(512 * tokenBytes));
       this.#offset = 0;
     }
@@ -278,8 +277,8 @@ class TokenSource {
 const keyOf = (family: IpFamily, wireSequence: number) => (family === 6 ? 0x1_0000 : 0) + wireSequence;
 
 /**
- * Whether a packet is the answer to that request: from the target (or about a packet to it), with the token
- * of the request. Errors may quote less than the token; then what they quote has to fit.
+ * Returns whether a packet answers the request: it comes from the target (or concerns a packet to it) and carries the
+ * token of the request. Errors may quote less than the token; the quoted part must match.
  */
 function isAnswerTo({ train, token }: OpenEcho, answer: SocketAnswer): boolean {
   if (answer.target !== train.target) return false;
@@ -290,8 +289,8 @@ function isAnswerTo({ train, token }: OpenEcho, answer: SocketAnswer): boolean {
 }
 
 /**
- * What may be said of a packet that is nobody's answer and looks like one: anybody can send such, so it does not
- * count, but it helps to explain a loss.
+ * Describes a packet that looks like an answer but matches no request: anyone can forge one, so it does not count, but
+ * it helps to explain a loss.
  */
 function remarkOn(
   { train, token }: OpenEcho,

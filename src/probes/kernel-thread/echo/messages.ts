@@ -1,11 +1,11 @@
 import type { EchoAnswer } from './answers.ts';
 
-/** Echo requests to one address, for the engine to send at their pace. */
+/** Echo requests to one address, for the engine to send at a steady pace. */
 export interface TrainSpec {
-  /** Chosen by the sender, unlike that of any other train of the engine; the answers carry it. */
+  /** Chosen by the sender, unique among the trains of the engine; the answers carry it. */
   readonly id: number;
   readonly address: string;
-  /** The interface of a link-local address, 0 otherwise. */
+  /** The interface index of a link-local address, 0 otherwise. */
   readonly scopeId: number;
   readonly count: number;
   readonly intervalMs: number;
@@ -15,26 +15,23 @@ export interface TrainSpec {
   readonly replyTimeoutMs: number;
 }
 
-/**
- * What became of a train: in the order of their sequence, without what was not sent or not answered when it
- * was stopped.
- */
+/** Answers of a train, ordered by sequence number, without requests that were unsent or open when it was stopped. */
 export interface TrainAnswers {
   readonly id: number;
   readonly answers: readonly EchoAnswer[];
 }
 
 export type ToEngine =
-  /** One user more; opens the sockets for the first. Answered by `opened`. */
+  /** Adds a user; the first one opens the sockets. Answered by `opened`. */
   | { readonly type: 'open' }
-  /** Answered by `answers`, when the last request has its own. */
+  /** Answered by `answers` once the last request is answered. */
   | { readonly type: 'train'; readonly spec: TrainSpec }
-  /** Sends and waits no more; answered by `answers` with what there is, if the train is not over. */
+  /** Stops sending and waiting; if the train is not over, answered by `answers` with the answers so far. */
   | { readonly type: 'stop'; readonly id: number }
-  /** One user less. */
+  /** Removes a user. */
   | { readonly type: 'close' };
 
-/** What one family's socket turned out to be: a mode, or the reason why there is none. */
+/** State of a family's socket: its mode, or the errors that prevented it. */
 export type FamilyReport =
   | { readonly mode: 'datagram' | 'raw' }
   | { readonly mode: null; readonly datagramErrno: string; readonly rawErrno: string };

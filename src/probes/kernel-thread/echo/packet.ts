@@ -1,7 +1,7 @@
 import type { IpFamily } from '../../address.ts';
 
 export const echoHeaderBytes = 8;
-/** Random bytes at the start of the data, by which a reply is known to be the answer to one request. */
+/** Length of the random token at the start of the data, which matches a reply to its request. */
 export const tokenBytes = 8;
 
 const requestTypes = { 4: 8, 6: 128 } as const;
@@ -13,8 +13,8 @@ export const echoRequestType = (family: IpFamily): number => requestTypes[family
 export const echoReplyType = (family: IpFamily): number => replyTypes[family];
 
 /**
- * An echo request (RFC 792, RFC 4443): type, code, checksum, identifier, sequence, data. Data beyond the
- * token counts up, so that a capture shows it is ours.
+ * Builds an echo request (RFC 792, RFC 4443): type, code, checksum, identifier, sequence, data. Data after the token
+ * counts up, so that it is recognisable in a capture.
  */
 export function echoRequest(options: {
   readonly family: IpFamily;
@@ -33,12 +33,12 @@ export function echoRequest(options: {
     packet[echoHeaderBytes + index] = index & 0xff;
   }
   numberEchoRequest(packet, { sequence, token });
-  // The kernel fills in ICMPv6 checksums; for ICMP it does so on datagram sockets only.
+  // The kernel computes ICMPv6 checksums; for ICMP it does so only on datagram sockets.
   if (family === 4) sumEchoRequest(packet);
   return packet;
 }
 
-/** Makes an echo request the next one, but for its checksum. */
+/** Renumbers an echo request; the checksum is not updated. */
 export function numberEchoRequest(
   packet: Buffer,
   { sequence, token }: { readonly sequence: number; readonly token: Buffer },
@@ -47,13 +47,13 @@ export function numberEchoRequest(
   packet.set(token.subarray(0, packet.length - echoHeaderBytes), echoHeaderBytes);
 }
 
-/** Sets the checksum of an echo request of IPv4. */
+/** Sets the checksum of an IPv4 echo request. */
 export function sumEchoRequest(packet: Buffer): void {
   packet.writeUInt16BE(0, 2);
   packet.writeUInt16BE(internetChecksum(packet), 2);
 }
 
-/** The checksum of RFC 1071, over bytes whose own checksum field is 0. */
+/** Computes the checksum of RFC 1071; the checksum field in the bytes must be 0. */
 export function internetChecksum(bytes: Buffer): number {
   let sum = 0;
   for (let index = 0; index + 1 < bytes.length; index += 2) sum += bytes.readUInt16BE(index);

@@ -17,13 +17,13 @@ import {
 } from './packet.ts';
 
 /**
- * How a socket is opened. `datagram`: a ping socket, which needs no privilege where
- * `net.ipv4.ping_group_range` allows it; the kernel chooses the identifier and hands out nothing but its
- * replies. `raw`: needs NET_RAW; sees all replies of the network namespace.
+ * Kind of socket. `datagram`: a ping socket, which needs no privilege if `net.ipv4.ping_group_range` allows it; the
+ * kernel chooses the identifier and delivers only its replies. `raw`: needs NET_RAW; receives all replies of the
+ * network namespace.
  */
 export type SocketMode = 'datagram' | 'raw';
 
-/** Both kinds of socket were refused. */
+/** The system refused both kinds of socket. */
 export class SocketsRefused extends Error {
   readonly datagramErrno: string;
   readonly rawErrno: string;
@@ -36,12 +36,12 @@ export class SocketsRefused extends Error {
   }
 }
 
-/** An echo reply, or an error of the network about an echo request, that arrived at a socket. */
+/** An echo reply, or a network error about an echo request, received by a socket. */
 export interface SocketAnswer {
   readonly sequence: number;
-  /** The target: who sent the reply, or where the request had gone to. */
+  /** The target: the sender of the reply, or the destination of the failed request. */
   readonly target: string | undefined;
-  /** As much of the token as came back. */
+  /** The part of the token that was returned. */
   readonly token: Buffer;
   readonly type: number;
   readonly code: number;
@@ -51,8 +51,8 @@ export interface SocketAnswer {
 }
 
 /**
- * The path MTU discovery to set at a socket. Always unfragmented means "probe": each request asks the path anew, instead
- * of being refused here by what the kernel has learned from the one before.
+ * Path MTU discovery mode for a socket. `dontFragment` selects "probe": each request tests the path again, instead of
+ * being refused locally because of a path MTU that the kernel learned earlier.
  */
 export function pathMtuDiscovery(dontFragment: boolean | undefined): number {
   if (dontFragment === undefined) return linux.PMTUDISC_WANT;
@@ -62,7 +62,7 @@ export function pathMtuDiscovery(dontFragment: boolean | undefined): number {
 const receiveBufferBytes = 1 << 20;
 const { SOL_IP, SOL_IPV6 } = linux;
 
-/** A non-blocking ICMP socket of one family that sends echo requests and receives what comes of them. */
+/** A non-blocking ICMP socket of one family that sends echo requests and receives the answers. */
 export class EchoSocket {
   readonly family: IpFamily;
   readonly mode: SocketMode;
@@ -71,7 +71,7 @@ export class EchoSocket {
   readonly #identifier = randomInt(0x10000);
   #ttl: number | undefined;
   #dontFragment: boolean | undefined;
-  /** The last request: the next one differs in little. */
+  /** The previous request; the next one differs only slightly. */
   #packet: Buffer = Buffer.alloc(0);
 
   private constructor(libc: Libc, family: IpFamily, mode: SocketMode, descriptor: number) {
@@ -82,7 +82,7 @@ export class EchoSocket {
   }
 
   /**
-   * Opens a datagram socket, or a raw one where that is refused.
+   * Opens a datagram socket, or a raw one if that is refused.
    *
    * @throws SocketsRefused
    */
@@ -105,22 +105,22 @@ export class EchoSocket {
     throw new SocketsRefused(errnos[0] ?? '', errnos[1] ?? '');
   }
 
-  /** Makes the echo request that `send` sends: no time passes then but that of the sending. */
+  /** Builds the echo request in advance, so that `send` takes only the time of the system call. */
   prepare(request: { readonly sequence: number; readonly token: Buffer; readonly dataBytes: number }): void {
     if (this.#packet.length !== echoHeaderBytes + request.dataBytes) {
       this.#packet = echoRequest({ family: this.family, identifier: this.#identifier, ...request });
     } else {
       numberEchoRequest(this.#packet, request);
-      // The kernel fills in ICMPv6 checksums; for ICMP it does so on datagram sockets only.
+      // The kernel computes ICMPv6 checksums; for ICMP it does so only on datagram sockets.
       if (this.family === 4 && this.mode === 'raw') sumEchoRequest(this.#packet);
     }
   }
 
   /**
-   * Sends the echo request that was prepared.
+   * Sends the prepared echo request.
    *
    * @param address a `struct sockaddr`.
-   * @returns the name of the system's error when it was not sent.
+   * @returns the name of the system error if the request was not sent.
    */
   send(address: Buffer): string | undefined {
     const packet = this.#packet;
@@ -128,16 +128,16 @@ export class EchoSocket {
     return sent < 0 ? errnoName(this.#libc.errno()) : undefined;
   }
 
-  /** The time to live, or hop limit, of what is sent from now on; undefined for the system's. */
+  /** Sets the time to live or hop limit of future packets; undefined for the system's default. */
   setTtl(ttl: number | undefined): void {
     if (ttl === this.#ttl) return;
     this.#ttl = ttl;
-    // -1 stands for the system's own value.
+    // -1 selects the system's default.
     if (this.family === 4) this.#set(SOL_IP, linux.IP_TTL, ttl ?? -1);
     else this.#set(SOL_IPV6, linux.IPV6_UNICAST_HOPS, ttl ?? -1);
   }
 
-  /** Whether what is sent from now on may be fragmented; undefined: as the system does it. */
+  /** Sets whether future packets may be fragmented; undefined for the system's default. */
   setDontFragment(dontFragment: boolean | undefined): void {
     if (dontFragment === this.#dontFragment) return;
     this.#dontFragment = dontFragment;
@@ -145,7 +145,7 @@ export class EchoSocket {
     else this.#set(SOL_IPV6, linux.IPV6_MTU_DISCOVER, pathMtuDiscovery(dontFragment));
   }
 
-  /** Takes out every reply that has arrived. */
+  /** Reads every reply that has arrived. */
   receiveReplies(receiver: MessageReceiver, onAnswer: (answer: SocketAnswer) => void): void {
     receiver.drain(this.descriptor, 'packets', (message) => {
       const answer = this.#replyIn(message);
@@ -153,7 +153,7 @@ export class EchoSocket {
     });
   }
 
-  /** Takes out what the kernel says of requests: errors of the network, and when each left, in the order they did. */
+  /** Reads the error queue: network errors, and the departures of requests in send order. */
   receiveErrors(
     receiver: MessageReceiver,
     onAnswer: (answer: SocketAnswer) => void,
@@ -187,7 +187,7 @@ export class EchoSocket {
 
   #errorIn(message: ReceivedMessage): SocketAnswer | undefined {
     const { error, data } = message;
-    // What this host noticed itself, the send has reported already.
+    // Local errors were already reported by the send.
     if (!error || error.origin === linux.SO_EE_ORIGIN_LOCAL || data.length < echoHeaderBytes)
       return undefined;
     return this.#answerIn(data, message, { type: error.type, code: error.code, error });
@@ -209,7 +209,7 @@ export class EchoSocket {
     };
   }
 
-  /** Only raw IPv4 sockets deliver the IP header as well. */
+  /** Only raw IPv4 sockets deliver the IP header. */
   #withoutIpHeader(data: Buffer): Buffer {
     if (this.mode !== 'raw' || this.family !== 4 || data.length === 0) return data;
     return data.subarray((data.readUInt8(0) & 0x0f) * 4);
@@ -230,21 +230,21 @@ export class EchoSocket {
     if (this.mode === 'raw') this.#receiveOnlyReplies();
   }
 
-  /** A raw socket gets every ICMP packet of the namespace unless it filters. */
+  /** A raw socket receives every ICMP packet of the namespace unless filtered. */
   #receiveOnlyReplies(): void {
     const type = echoReplyType(this.family);
     if (this.family === 4) {
       this.#set(linux.SOL_RAW, linux.ICMP_FILTER, ~(1 << type));
       return;
     }
-    // A bit for each of the 256 types; those that are set are blocked.
+    // One bit for each of the 256 types; set bits are blocked.
     const filter = Buffer.alloc(32, 0xff);
     const word = (type >> 5) * 4;
     filter.writeInt32LE(~(1 << (type & 31)), word);
     this.#libc.setsockopt(this.descriptor, linux.SOL_ICMPV6, linux.ICMPV6_FILTER, filter, filter.length);
   }
 
-  /** Options are there to know more; a kernel that has one of them not still answers pings. */
+  /** Failures are ignored: the options only add information, and pings work without them. */
   #set(level: number, option: number, value: number): void {
     const encoded = Buffer.alloc(4);
     encoded.writeInt32LE(value);

@@ -5,34 +5,34 @@ import { encodeSocketAddress } from '../../sys/socket-address.ts';
 import type { EchoAnswer } from './answers.ts';
 import type { TrainSpec } from './messages.ts';
 
-/** A request that waits for its answer. */
+/** A request without an answer yet. */
 export interface OpenEcho {
   readonly train: EchoTrain;
-  /** Counts from 0 in its train. */
+  /** Sequence number in its train, from 0. */
   readonly sequence: number;
   readonly wireSequence: number;
   readonly token: Buffer;
-  /** When its sending began, and once the kernel has said so, when it left. */
+  /** When its send began, or, once the kernel has reported it, when it left. */
   sentAt: KernelTime;
-  /** When its sending began, by `performance.now()`. */
+  /** When its send began, by `performance.now()`. */
   readonly sentAtMs: number;
   readonly expiresAtMs: number;
-  /** What came that looked like its answer and is none. */
+  /** Describes a packet that looked like its answer but did not match. */
   remark?: string;
 }
 
 type Unnumbered<Answer> = Answer extends unknown ? Omit<Answer, 'sequence'> : never;
 
-/** A train under way: which requests are sent, which of them are open, what became of the others. */
+/** A train in progress: its sent requests, the open ones, and the answers to the others. */
 export class EchoTrain {
   readonly spec: TrainSpec;
   readonly family: IpFamily;
-  /** The target as a `struct sockaddr`, and in its one way to write it. */
+  /** The target as a `struct sockaddr`, and in canonical notation. */
   readonly socketAddress: Buffer;
   readonly target: string;
-  /** When something is to be done: a request is due, or may have waited for too long. */
+  /** When a request is due next, or an open one expires. */
   dueAtMs: number;
-  /** Stopped, or answered to the end. */
+  /** Stopped or fully answered. */
   isOver = false;
   readonly #startMs: number;
   readonly #answers: (EchoAnswer | undefined)[] = [];
@@ -41,7 +41,7 @@ export class EchoTrain {
   /** All requests before this one are answered. */
   #firstOpen = 0;
 
-  /** @param nowMs the first request is due at once. */
+  /** @param nowMs the first request is due immediately. */
   constructor(spec: TrainSpec, nowMs: number) {
     this.spec = spec;
     this.family = spec.address.includes(':') ? 6 : 4;
@@ -59,12 +59,12 @@ export class EchoTrain {
     return this.sentCount >= this.spec.count && this.#openCount === 0;
   }
 
-  /** Counted from the start, so that one late request does not delay all others. */
+  /** Due times count from the start, so that one late request does not delay the rest. */
   isRequestDue(nowMs: number): boolean {
     return this.sentCount < this.spec.count && this.#nextRequestMs <= nowMs;
   }
 
-  /** What was answered so far. */
+  /** The answers so far. */
   get answers(): EchoAnswer[] {
     return this.#answers.filter((answer) => answer !== undefined);
   }
@@ -73,13 +73,13 @@ export class EchoTrain {
     return this.#echoes.filter((echo) => echo !== undefined);
   }
 
-  /** Notes a request that went out. */
+  /** Adds a request that was sent. */
   addOpen(echo: OpenEcho): void {
     this.#echoes.push(echo);
     this.#openCount += 1;
   }
 
-  /** Notes a request that did not go out. */
+  /** Adds a request that was not sent. */
   addUnsent(errno: string): void {
     const sequence = this.#echoes.push(undefined) - 1;
     this.#answers[sequence] = { kind: 'unsent', sequence, errno };
@@ -92,16 +92,13 @@ export class EchoTrain {
     this.#answers[sequence] = { ...answer, sequence };
   }
 
-  /**
-   * The oldest request that waits, if it has waited for too long. All wait equally long, so the oldest is the
-   * first.
-   */
+  /** Returns the oldest open request if it has expired. All have the same timeout, so the oldest expires first. */
   expired(nowMs: number): OpenEcho | undefined {
     const echo = this.#oldestOpen();
     return echo && echo.expiresAtMs <= nowMs ? echo : undefined;
   }
 
-  /** Finds out when something is to be done next. Not while the train is queued. */
+  /** Computes the next due time. Not allowed while the train is queued. */
   plan(): void {
     const requestMs = this.sentCount < this.spec.count ? this.#nextRequestMs : Number.POSITIVE_INFINITY;
     this.dueAtMs = Math.min(requestMs, this.#oldestOpen()?.expiresAtMs ?? Number.POSITIVE_INFINITY);

@@ -1,13 +1,13 @@
 'use strict';
 /**
- * A process that runs the setup and teardown scripts of one run, one after the other: `node
- * lifecycle-main.cjs MODULES [warm]`. It reads JSON lines from its standard input: first the job (directory,
- * variables, names of the secret ones, snippets), then each script (its text, the request and, after the run,
- * the response). It answers each script with one line on descriptor 3. What scripts write goes the same way,
- * so that everything keeps its order. The process may be started before its job is known.
+ * A process that runs the setup and teardown scripts of one run, one after the other: `node lifecycle-main.cjs MODULES
+ * [warm]`. It reads JSON lines from standard input: first the job (directory, variables, names of the secret ones,
+ * snippets), then each script (its text, the request and, after the run, the response). It answers each script with one
+ * line on descriptor 3. Scripts' output uses the same channel, so that the order is preserved. The process may be
+ * started before its job is known.
  *
- * Scripts see `request` and `response` as globals. All scripts of one run share this process: what one
- * changes, such as a variable of `process.env`, the next one finds.
+ * Scripts see `request` and `response` as globals. All scripts of one run share this process: changes of one, for
+ * example to a variable of `process.env`, are visible to the next.
  */
 require('../own-user.cjs');
 const util = require('node:util');
@@ -20,24 +20,24 @@ const { watchSecrets } = require('../secret-watch.cjs');
 
 const modulesDirectory = process.argv[2];
 const maxTextLength = 8192;
-/** What one line may take on its way to the agent; see maxEventLineBytes. */
+/** Limit for one line to the agent; see maxEventLineBytes. */
 const maxAnswerBytes = 1000 * 1000;
 
 let job;
-/** Writes a line that the agent takes for ours. */
+/** Writes a line with the run's token. */
 let send;
 let variablesBefore;
-/** Ends the running script when something of it fails outside of its own promise. */
+/** Ends the running script if it fails outside its own promise. */
 let fail;
 
-/** Lines whose end has not been written yet, by level. */
+/** Incomplete lines, by level. */
 const unfinished = new Map();
 
 function say(level, written) {
   send({ event: 'line', level, text: text(written) });
 }
 
-/** Joins writes to lines: a secret in pieces would not be found. */
+/** Joins writes to lines: a secret split over several writes would not be found. */
 function write(level, written) {
   const lines = `${unfinished.get(level) ?? ''}${written}`.split('\n');
   unfinished.set(level, lines.pop() ?? '');
@@ -50,7 +50,7 @@ function finishLines() {
   unfinished.clear();
 }
 
-/** What scripts write goes the same way as the answers: two pipes would lose the order. */
+/** Redirects scripts' output to the channel of the answers: two pipes would lose the order. */
 function hearOutput() {
   const levels = { debug: 'DEBUG', log: 'INFO', info: 'INFO', warn: 'WARN', error: 'ERROR', trace: 'ERROR' };
   for (const [method, level] of Object.entries(levels)) {
@@ -81,7 +81,7 @@ function begin({ token, ...given }) {
   keepCallSites();
 }
 
-/** Runs one script and answers it. */
+/** Runs one script and reports its result. */
 async function runScript({ script, path, files, request, response }) {
   const startedMs = performance.now();
   const bodyBefore = response?.body;
@@ -120,13 +120,13 @@ async function runScript({ script, path, files, request, response }) {
   send(answer);
 }
 
-/** A failure after the end of its script is logged and changes nothing. */
+/** A failure after the end of its script is logged and has no other effect. */
 function failOutside(error) {
   if (fail) fail(error);
   else say('ERROR', `After the script had ended: ${util.format(error)}`);
 }
 
-/** Calls back with every line of standard input, of whatever length. */
+/** Calls back with every line of standard input, of any length. */
 function readLines(onLine) {
   let parts = [];
   process.stdin.on('data', (chunk) => {
@@ -145,7 +145,7 @@ async function main() {
   process.on('uncaughtException', failOutside);
   process.on('unhandledRejection', failOutside);
   if (process.argv[3] === 'warm') {
-    // Loads what nearly every script uses: the client behind fetch() and the modules for TLS.
+    // Loads common modules of scripts: the client behind fetch() and the modules for TLS.
     await fetch('data:,').then((answer) => answer.text());
     require('node:https');
   }

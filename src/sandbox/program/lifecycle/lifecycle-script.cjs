@@ -7,14 +7,13 @@ const vm = require('node:vm');
 const { asFunctionBody, parse, withoutTypes } = require('../script-source.cjs');
 
 const head = '(async function (require, module, exports, __filename, __dirname) {';
-/** Names that cannot lead out of the folder of snippets. */
+/** Names that cannot escape the folder of snippets. */
 const plainName = /^[^/\\\0]+$/;
 
 /**
- * A script as an async function, so that `await` and `require` work at its top. It runs as `script.js` in the
- * folder of the run, whatever it is called in the account. JavaScript is compiled as it is; what that refuses
- * may be TypeScript or have imports, and is tried once more with those turned into what can run, which takes
- * longer.
+ * A script as an async function, so that `await` and `require` work at its top level. It runs as `script.js` in the
+ * folder of the run, whatever its name in the account. JavaScript is compiled unchanged; if that fails, the script may
+ * be TypeScript or have imports, and is compiled again after a transformation, which takes longer.
  */
 class LifecycleScript {
   #file;
@@ -48,7 +47,7 @@ class LifecycleScript {
     );
   }
 
-  /** Its files may be TypeScript, with imports: Playwright's translation is turned on for those who have any. */
+  /** Its files may be TypeScript with imports: Playwright's transform is enabled for scripts that have files. */
   async #writeFiles() {
     const { directory, files = [], modulesDirectory } = this.#job;
     if (files.length === 0) return;
@@ -58,11 +57,11 @@ class LifecycleScript {
       fs.writeFileSync(file, content);
     }
     const transform = require(path.join(modulesDirectory, 'playwright/lib/transform/transform.js'));
-    // Loading any file through it turns it on.
+    // Loading any file through the transform enables it.
     await transform.requireOrImport(path.join(__dirname, '../events.cjs'));
   }
 
-  /** Snippets are written when the first of them is asked for: most scripts use none. */
+  /** Snippets are written when the first one is required: most scripts use none. */
   #writeSnippets() {
     const folder = path.join(path.dirname(this.#file), 'snippets');
     if (fs.existsSync(folder)) return;
@@ -81,7 +80,7 @@ class LifecycleScript {
         const body = asFunctionBody(source, parse(this.#job.modulesDirectory, source));
         return this.#function(withoutTypes(`${head}${body}\n})`));
       } catch {
-        // It is neither: what is wrong with it as JavaScript is what its author wants to know.
+        // The transformation failed, too: the author needs the original JavaScript error.
         throw Object.assign(error, { isOfScript: true });
       }
     }

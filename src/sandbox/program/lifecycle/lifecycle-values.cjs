@@ -1,15 +1,11 @@
 'use strict';
-/**
- * What a setup or teardown script leaves behind: read from objects it could do anything with, and bounded.
- */
+/** Reads the results of a setup or teardown script from objects that it could manipulate, and bounds them. */
 
-/**
- * The most of a request, of a body, or of variables that a script may hand on, in bytes (check model 5.4).
- */
+/** Limit for a request, a body, or the variables that a script may pass on, in bytes (check model 5.4). */
 const maxValueBytes = 256 * 1024;
 const maxVariables = 1000;
 
-/** @throws TypeError for what no request can be made of, RangeError for too much of it. */
+/** @throws TypeError for an unusable request, RangeError for one that is too large. */
 function readRequest(request) {
   if (typeof request !== 'object' || request === null) throw new TypeError('request is no longer an object');
   const read = {
@@ -23,7 +19,7 @@ function readRequest(request) {
   return read;
 }
 
-/** The body of a response, if the script gave it another. */
+/** The body of a response, if the script changed it. */
 function readBody(response, before) {
   const body = bodyText(response?.body, 'response.body');
   if (body === before) return {};
@@ -31,7 +27,7 @@ function readBody(response, before) {
   return { body };
 }
 
-/** Variables with another value than before; null for those that are gone. */
+/** Variables whose values changed; null for deleted ones. */
 function changedVariables(before, now) {
   const changed = {};
   for (const [name, value] of Object.entries(now)) if (before[name] !== value) changed[name] = value;
@@ -43,7 +39,7 @@ function changedVariables(before, now) {
   return changed;
 }
 
-/** Objects are meant as JSON. */
+/** Objects are serialised as JSON. */
 function bodyText(body, name) {
   if (body === undefined || body === null) return '';
   if (typeof body === 'string') return body;
@@ -52,7 +48,7 @@ function bodyText(body, name) {
   return String(body);
 }
 
-/** Texts by name; a name with several has a list. What is undefined or null is left out. */
+/** Texts by name; a name with several texts has a list. undefined and null are omitted. */
 function readMap(map, name) {
   if (map === undefined || map === null) return {};
   if (typeof map !== 'object') throw new TypeError(`${name} is no object`);

@@ -1,9 +1,9 @@
 'use strict';
 /**
- * The modules that setup and teardown scripts, their files and snippets do without (check model 6), however they ask for them. It is
- * a rule of the interface: these scripts prepare a request and have no files, programs and browsers, and no second way to
- * load code. What keeps a script from anything is its sandbox; packages of the runtime use what they need. Browser and multi-step
- * checks have all of Node's modules.
+ * Modules that setup and teardown scripts, their files and snippets cannot use (check model 6), however they load them.
+ * This is a rule of the interface: these scripts prepare a request and have no files, programs and browsers, and no
+ * alternative way to load code. Security comes from the sandbox; packages of the runtime use what they need. Browser
+ * and multi-step checks can use all Node modules.
  */
 const fs = require('node:fs');
 const { registerHooks } = require('node:module');
@@ -22,8 +22,8 @@ const refused = [
 ];
 
 /**
- * Refuses those modules from now on to all code but that of packages and our own: a script can run code that is in no file, such as a
- * `data:` URL.
+ * Refuses those modules from now on to all code except packages and our own: a script can run code that is not in a
+ * file, such as a `data:` URL.
  *
  * @param modulesDirectory of the runtime.
  */
@@ -48,7 +48,7 @@ function refuseModules(modulesDirectory) {
     return binding(name);
   };
   process.dlopen = (...given) => {
-    // Node loads the addons of packages by it.
+    // Node uses it to load the addons of packages.
     if (!isAskedByPackage() && getCallSites(2)[1]?.scriptName !== 'node:internal/modules/cjs/loader') {
       throw refusal('process.dlopen', refused[2].why);
     }
@@ -58,7 +58,7 @@ function refuseModules(modulesDirectory) {
   process.mainModule = undefined;
 }
 
-/** @throws Error that says which module, and why. */
+/** @throws Error with the module and the reason. */
 function requireAllowed(specifier) {
   const name = specifier.replace(/^node:/, '');
   const rule = refused.find(({ names }) => names.some((one) => name === one || name.startsWith(`${one}/`)));

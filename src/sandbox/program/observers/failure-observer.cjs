@@ -1,8 +1,8 @@
 'use strict';
 /**
- * Tells failures of soft assertions from all others, which Playwright's reporters cannot: in the worker, a
- * soft assertion completes its step with the very error that it then fails the test with. Should a version of
- * Playwright work differently, nothing is reported and every failure counts as a hard one.
+ * Distinguishes failures of soft assertions from all others, which Playwright's reporters cannot: in the worker, a soft
+ * assertion completes its step with the same error that it then fails the test with. If a version of Playwright works
+ * differently, nothing is reported and every failure counts as a hard one.
  */
 const { note } = require('../events.cjs');
 
@@ -36,7 +36,7 @@ function observeFailures(loaded) {
   };
 }
 
-/** Playwright ends the process of tests with 0 whatever they said of it: what they said is noted before. */
+/** Playwright ends the test process with code 0, whatever exit code the tests set: this records their code first. */
 function watchExitCode() {
   if (isWatchingExit) return;
   isWatchingExit = true;

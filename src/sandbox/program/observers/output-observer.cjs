@@ -1,20 +1,18 @@
 'use strict';
 /**
- * Playwright writes into traces and reports what a test prints, each piece as it came. A secret that is
- * printed in pieces would stand there in pieces and not be found: here the pieces are joined to lines.
+ * Playwright writes the output of a test into traces and reports piece by piece. A secret printed in pieces would not
+ * be found there: this module joins the pieces to lines.
  */
 const { StringDecoder } = require('node:string_decoder');
 
-/** More than this goes on its way in parts. */
+/** Longer output is passed on in parts. */
 const maxHeldLength = 1024 * 1024;
-/**
- * A secret may have several lines: lines are held back until nothing more came for so long, in milliseconds.
- */
+/** A secret may have several lines: lines are held back until no output has arrived for this long, in milliseconds. */
 const quietMs = 100;
 
 const observed = new WeakSet();
 
-/** @param loaded what Playwright's testTracing.js exports. A version that works differently is left alone. */
+/** @param loaded the exports of Playwright's testTracing.js. Versions that work differently are left alone. */
 function observeOutput(loaded) {
   const prototype = loaded?.TestTracing?.prototype;
   if (!prototype || observed.has(prototype)) return;
@@ -64,13 +62,13 @@ class HeldOutput {
   }
 }
 
-/** Makes one text of each of the streams of a test's result. */
+/** Joins each stream of a test's result to one text. */
 function joinOutputOf(result) {
   for (const stream of ['stdout', 'stderr'])
     if (result[stream].length > 1) result[stream] = [joinedOutput(result[stream])];
 }
 
-/** What a stream of a test's result holds, as one text. @param chunks texts and buffers. */
+/** Joins a stream of a test's result. @param chunks texts and buffers. */
 function joinedOutput(chunks) {
   const decoder = new StringDecoder('utf8');
   return (

@@ -1,8 +1,7 @@
 'use strict';
 /**
- * Listens to every browser a script opens, however it opens it: web vitals and errors of its pages, and how
- * long API requests took. It works on the classes of Playwright's client, so the script's own code is not
- * touched.
+ * Observes every browser that a script opens, in whatever way: web vitals and errors of its pages, and the duration of
+ * API requests. It patches the classes of Playwright's client, so the script's own code is unchanged.
  */
 const path = require('node:path');
 const { note, text, describe } = require('../events.cjs');
@@ -13,13 +12,13 @@ const readTimeoutMs = 500;
 const closedSchemes = /^\s*(file|chrome|chrome-untrusted|devtools|view-source):/i;
 
 const observed = new WeakSet();
-/** How long API requests took, by their response. */
+/** Duration of API requests, by their response. */
 const responseTimes = new WeakMap();
-/** Contexts that are open, with what ends their trace. */
+/** Open contexts, each with a function that ends its trace. */
 const openContexts = new Map();
 let noted = 0;
 let evidenceCount = 0;
-/** When launches began that have not ended. */
+/** Start times of launches in progress. */
 const launches = new Set();
 
 function noteFinding(event) {
@@ -27,7 +26,7 @@ function noteFinding(event) {
   if (noted <= maxNotes) note(event);
 }
 
-/** Wraps a method of a class or of one object; a second time for the same owner and name does nothing. */
+/** Wraps a method of a class or of one object; wrapping it again has no effect. */
 function wrap(owner, name, wrapper) {
   const original = owner?.[name];
   if (typeof original !== 'function' || original.isObserved) return;
@@ -38,7 +37,7 @@ function wrap(owner, name, wrapper) {
   Object.defineProperty(owner, name, { value: wrapped, writable: true, configurable: true });
 }
 
-/** What we ask of a browser ourselves is no step of the script. */
+/** Runs our own calls to a browser, so that they are not reported as steps of the script. */
 function internally(object, ask) {
   return typeof object._wrapApiCall === 'function' ? object._wrapApiCall(ask, { internal: true }) : ask();
 }
@@ -53,13 +52,13 @@ async function launching(launch) {
   }
 }
 
-/** How long the launch that is under way for the longest has taken; 0 where none is. */
+/** Duration of the longest launch in progress; 0 without one. */
 function launchingMs() {
   const [first] = launches;
   return first ? performance.now() - first.beganMs : 0;
 }
 
-/** @param playwright what `require('playwright-core')` gives. */
+/** @param playwright the exports of `playwright-core`. */
 function observePlaywright(playwright) {
   const browserType = playwright?.chromium && Object.getPrototypeOf(playwright.chromium);
   if (!browserType || observed.has(browserType)) return;
@@ -113,7 +112,7 @@ async function observeContext(context) {
       await startTrace(context);
     });
   } catch (error) {
-    // The browser has gone; the script finds out by itself.
+    // The browser is gone; the script sees that itself.
     noteFinding({ event: 'finding', kind: 'agent', message: describe(error).message, url: '' });
   }
 }
@@ -130,7 +129,7 @@ function observePage(page) {
   page.on('crash', () => find('document', 'The page crashed'));
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? 'failed';
-    // Navigating on and closing a page end what it still loads.
+    // Navigating away and closing a page abort pending loads.
     if (reason !== 'net::ERR_ABORTED')
       find(kindOf(request, page), `${request.method()} ${reason}`, request.url());
   });
@@ -143,7 +142,7 @@ function observePage(page) {
     await readPage(page);
     return close.apply(this, args);
   });
-  // A page goes by its main frame.
+  // A page navigates through its main frame.
   wrap(Object.getPrototypeOf(page.mainFrame()), 'goto', function going(goto, args) {
     if (closedSchemes.test(String(args[0]))) {
       return Promise.reject(new Error(`Checks may not open ${String(args[0]).slice(0, 200)}`));
@@ -157,14 +156,14 @@ function kindOf(request, page) {
   try {
     return request.frame() === page.mainFrame() ? 'document' : 'network';
   } catch {
-    // A navigation whose page is not there yet: a popup's first document.
+    // A navigation whose page does not exist yet: a popup's first document.
     return 'document';
   }
 }
 
 /**
- * Records what a plain script does, as Playwright's test runner does for tests (which have no
- * PICKET_EVIDENCE). A script that records a trace of its own takes over.
+ * Records a trace of a plain script, as Playwright's test runner does for tests (which have no PICKET_EVIDENCE). A
+ * script that records a trace of its own takes over.
  */
 async function startTrace(context) {
   const folder = process.env.PICKET_EVIDENCE;
@@ -182,7 +181,7 @@ async function startTrace(context) {
   });
 }
 
-/** What is to be learned from a context before it goes. */
+/** Collects results from a context before it closes. */
 async function finish(context) {
   await readPages(context);
   try {
@@ -192,7 +191,7 @@ async function finish(context) {
   }
 }
 
-/** Takes a picture of every page that a failed plain script left open, and ends the traces. */
+/** Takes a screenshot of every page that a failed plain script left open, and ends the traces. */
 async function keepFailure() {
   for (const context of [...openContexts.keys()]) {
     for (const page of context.pages()) {
@@ -206,7 +205,7 @@ async function keepFailure() {
   }
 }
 
-/** Asks the pages that are still open for their vitals. */
+/** Reads the vitals of the pages that are still open. */
 async function readPages(context) {
   await Promise.all(context.pages().map(readPage));
 }
@@ -223,7 +222,7 @@ async function readPage(page) {
     ]);
     if (report !== null) notePage(report);
   } catch {
-    // The page is busy, crashed or gone: it has no vitals then.
+    // The page is busy, crashed or gone, and has no vitals.
   } finally {
     clearTimeout(timer);
   }

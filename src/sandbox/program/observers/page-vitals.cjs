@@ -1,15 +1,12 @@
 'use strict';
-/**
- * Runs in every page, before the page's own scripts: collects its web vitals and reports them when the page
- * goes.
- */
+/** Runs in every page, before the page's own scripts: collects its web vitals and reports them on pagehide. */
 
-/** The name under which a page reports to the process that drives the browser. */
+/** The name of the function with which a page reports to the process that drives the browser. */
 const reportName = '__serviceReportPage';
-/** The name under which that process asks a page that is still open. */
+/** The name of the function with which that process queries an open page. */
 const readName = '__servicePage';
 
-/** This function's text is what runs in the page; it can use nothing from outside of itself. */
+/** The source of this function runs in the page; it cannot use anything outside itself. */
 function collect(names) {
   if (window.top !== window || window[names.read] || !/^https?:$/.test(location.protocol)) return;
   const vitals = { FCP: null, LCP: null, CLS: 0, TBT: 0, TTFB: null };
@@ -19,7 +16,7 @@ function collect(names) {
         for (const entry of list.getEntries()) take(entry);
       }).observe({ type, buffered: true });
     } catch {
-      // This browser does not measure that.
+      // This browser does not support the metric.
     }
   };
   observe('paint', (entry) => {

@@ -1,7 +1,7 @@
 'use strict';
 /**
- * Loaded first in every Node process of a run. It listens to what the script does, changes none of it, and
- * answers the package @service/playwright-helpers.
+ * Preloaded in every Node process of a run. It observes the script without changing its behaviour, and provides the
+ * package @service/playwright-helpers.
  */
 require('../own-user.cjs');
 const fs = require('node:fs');
@@ -29,7 +29,7 @@ Object.defineProperty(globalThis, Symbol.for('service.playwright-helpers'), {
 
 module.exports = { keepFailure, launchingMs };
 
-/** Moved projects know the package of helpers by this name; a package of their own comes first. */
+/** Migrated projects import the package of helpers by this name; a package of their own takes precedence. */
 const { _resolveFilename: resolveFilename } = Module;
 Module._resolveFilename = function resolveHelpers(request, ...rest) {
   if (request !== otherHelpersName) return resolveFilename.call(this, request, ...rest);
@@ -53,9 +53,9 @@ Module._load = function loadObserved(request, ...rest) {
 };
 
 /**
- * Loads a module of ours that stands between the script and Playwright. Playwright tells where in the script
- * a call was made by leaving its own frames out of the stack; so that it leaves ours out too, they are named
- * as if they were its own.
+ * Loads a module of ours that runs between the script and Playwright. Playwright finds the place of a call in the
+ * script by removing its own frames from the stack; our modules get file names inside Playwright, so that their frames
+ * are removed, too.
  */
 function requireUnseen(name) {
   const module = { exports: {} };

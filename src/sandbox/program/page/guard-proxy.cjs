@@ -1,8 +1,8 @@
 'use strict';
 /**
- * The only way of the page to the network: a proxy in the sandbox that connects to the origins it was given
- * and to nothing else. Redirects, frames, scripts of the page and its sockets all come through it, so no part
- * of the page reaches further than the check allows.
+ * The page's only route to the network: a proxy in the sandbox that connects to the given origins and to nothing else.
+ * Redirects, frames, scripts of the page and its sockets all use it, so no part of the page reaches further than the
+ * check allows.
  */
 const http = require('node:http');
 const net = require('node:net');
@@ -11,7 +11,7 @@ const maxRefused = 50;
 
 /**
  * @param origins `http` or `https` origins.
- * @param upstream the location's proxy: server, and username and password where it wants them.
+ * @param upstream the location's proxy: server, and username and password if it requires them.
  */
 async function startGuard(origins, upstream) {
   const allowed = new Set(origins.map(hostPort));
@@ -81,7 +81,7 @@ async function startGuard(origins, upstream) {
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     allows: (url) => URL.canParse(url) && origins.includes(new URL(url).origin),
-    /** What was refused since the last call. */
+    /** The refusals since the last call. */
     takeRefused: () => {
       const taken = [...refused];
       refused.clear();

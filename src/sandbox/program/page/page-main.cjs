@@ -1,7 +1,7 @@
 'use strict';
 /**
- * A browser with one page that does what the agent asks for, step by step. It reads JSON lines from standard input,
- * `{id, tool, input}`, and answers each with one line on descriptor 3. One step runs at a time.
+ * A browser with one page that executes the agent's steps. It reads JSON lines from standard input, `{id, tool,
+ * input}`, and answers each with one line on descriptor 3. One step runs at a time.
  */
 const path = require('node:path');
 const { describe } = require('../events.cjs');
@@ -10,7 +10,7 @@ const { PageTools, kindOf, firstLine } = require('./page-tools.cjs');
 
 /**
  * @param job modulesDirectory, directory, browserArgs, ownVariables, origins, proxy.
- * @param rest what has come of standard input after the job.
+ * @param rest data from standard input after the job.
  * @param send writes to the agent.
  */
 async function runPage(job, rest, send) {
@@ -26,7 +26,7 @@ async function runPage(job, rest, send) {
     handleSIGINT: false,
     handleSIGTERM: false,
     handleSIGHUP: false,
-    // Chromium goes around proxies to addresses of its own host unless this asks it not to.
+    // By default Chromium bypasses proxies for addresses of its own host.
     proxy: { server: guard.url, bypass: '<-loopback>' },
   });
   const context = await browser.newContext({
@@ -53,8 +53,8 @@ async function runPage(job, rest, send) {
 }
 
 /**
- * The lines of standard input, kept until they are taken. From now on this process ends with its agent or by a
- * signal, and its browser with it, also one that is starting: as a process exits, Playwright kills what it has spawned.
+ * Returns the lines of standard input, buffered until they are read. From now on this process ends with its agent or on
+ * a signal, and its browser with it, even one that is starting: when a process exits, Playwright kills its children.
  */
 function linesFromStart(rest) {
   let pending = rest;

@@ -1,8 +1,8 @@
 'use strict';
-/** What can be done with the page: each tool takes its input as the agent checked it, and answers with JSON. */
+/** The tools for the page: each takes input that the agent has validated, and returns JSON. */
 const path = require('node:path');
 
-/** How long a tool waits for what it is to act on, and for a page to load. */
+/** Timeouts of a tool for its target, and for a page load. */
 const actionMs = 5000;
 const loadMs = 30_000;
 const settleMs = 2000;
@@ -12,15 +12,15 @@ const maxBodyLength = 100_000;
 const maxNotices = 10;
 const maxRedirects = 5;
 
-/** Nothing on the page is what the step names, or several things are. */
+/** No element of the page matches the step, or several do. */
 class Misfit extends Error {}
-/** The page or its server is out of order. */
+/** The page or its server fails. */
 class Broken extends Error {}
 /** The check does not allow it. */
 class Refused extends Error {}
 
 class PageTools {
-  /** @param parts.context of Playwright, parts.guard see guard-proxy.cjs, parts.directory for pictures. */
+  /** @param parts.context of Playwright, parts.guard see guard-proxy.cjs, parts.directory for screenshots. */
   constructor({ context, guard, directory }) {
     this.context = context;
     this.guard = guard;
@@ -64,7 +64,7 @@ class PageTools {
     return { ...result, ...(await this.state()) };
   }
 
-  /** Where the page is now. */
+  /** The current state of the page. */
   async state() {
     const { page } = this;
     return {
@@ -78,7 +78,7 @@ class PageTools {
     };
   }
 
-  /** The frame of a step: by its name, or its place among all frames of the page. */
+  /** Finds the frame of a step: by name, or by index among all frames of the page. */
   frame(name) {
     if (name === undefined) return this.page.mainFrame();
     const frames = this.page.frames();
@@ -100,7 +100,7 @@ class PageTools {
     return nth === undefined ? found : found.nth(nth);
   }
 
-  /** The one element that a step means. */
+  /** Finds the single element of a step. */
   async element(target) {
     const locator = this.locator(target);
     const shown = JSON.stringify(target);
@@ -115,7 +115,7 @@ class PageTools {
     return locator;
   }
 
-  /** Acts on an element; what cannot be acted on does not fit the step. */
+  /** Acts on an element; if that fails, the step is a misfit. */
   async act(target, action) {
     const element = await this.element(target);
     const before = new Set(this.context.pages());
@@ -129,7 +129,7 @@ class PageTools {
     return opened.length > 0 ? { note: `${opened.length} new tab opened` } : {};
   }
 
-  /** Gives a navigation that an action began the time to end. */
+  /** Waits for a navigation that an action started. */
   async settle() {
     const { page } = this;
     await page.waitForTimeout(50);
@@ -137,7 +137,7 @@ class PageTools {
     await page.waitForLoadState('networkidle', { timeout: settleMs }).catch(() => undefined);
   }
 
-  /** A tab by its place; one that an action opens may come after the action has ended. */
+  /** Finds a tab by index; a tab that an action opens may appear after the action has ended. */
   async tabAt(index) {
     const { context } = this;
     while (context.pages().length <= index) {
@@ -242,7 +242,7 @@ const tools = {
     const shown = tabs.length > 1 ? `[tab ${tabs.indexOf(page)} of ${tabs.length}]\n` : '';
     return { text: (shown + parts.join('\n')).slice(0, maxSnapshotLength) };
   },
-  /** What an assertion is about, as it is at this moment: null where there is nothing of it. */
+  /** Reads the current value for an assertion; null if absent. */
   async observe({ subject, target }) {
     const { page, response } = this;
     if (subject === 'url') return { actual: page.url() };

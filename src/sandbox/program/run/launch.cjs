@@ -1,13 +1,13 @@
 'use strict';
 /**
- * The program of every script run: `node launch.cjs MODULES [warm]`. It reads one line of JSON, the job, from
- * its standard input and becomes the run. Variables come with the job and not with the environment, so that a
- * warm process can load what it needs before its script is known.
+ * The program of every script run: `node launch.cjs MODULES [warm]`. It reads one line of JSON, the job, from standard
+ * input and becomes the run. Variables are part of the job instead of the environment, so that a warm process can load
+ * modules before its script is known.
  *
- * A job with `isPage` is no script: its steps follow on standard input; see ../page/page-main.cjs.
+ * A job with `isPage` is not a script: its steps follow on standard input; see ../page/page-main.cjs.
  *
- * The job: token (see ../events.cjs), directory (of the script), privateDirectory (the agent's own files), entry, sources (relative
- * paths of the script and its files), variables, and what playwright-config.cjs reads.
+ * The job: token (see ../events.cjs), directory (of the script), privateDirectory (the agent's own files), entry,
+ * sources (relative paths of the script and its files), variables, and the fields for playwright-config.cjs.
  */
 const fs = require('node:fs');
 const path = require('node:path');
@@ -58,7 +58,7 @@ process.stdin.on('data', function collect(chunk) {
 async function start(job, send) {
   process.chdir(job.directory);
   const notes = path.join(job.privateDirectory, 'notes.ndjson');
-  // What the agent relies on comes last: a variable of the same name cannot take its place.
+  // Our own variables come last, so that variables of the same name cannot override them.
   const own = {
     PICKET_NOTES: notes,
     PICKET_MODULES: modulesDirectory,
@@ -90,8 +90,8 @@ async function start(job, send) {
 }
 
 /**
- * The file Playwright runs. It turns ES modules into CommonJS, which cannot await at the top; a script that
- * does is given the extension of an ES module, and `require` where it uses that as well.
+ * Returns the file for Playwright. Playwright converts ES modules to CommonJS, which does not support top-level await;
+ * a script that uses it gets the extension of an ES module, and a `require` function if it uses that as well.
  */
 function testEntry(job) {
   const { dir, name, ext } = path.parse(job.entry);
@@ -109,8 +109,8 @@ function testEntry(job) {
 }
 
 /**
- * Whether a run has ES modules in files of its own. Only for those Playwright needs a thread that loads all
- * of its translation once more, in each of its processes: a second of work, and half of the memory.
+ * Whether a run has ES modules among its own files. Only for those does Playwright need a thread that loads its whole
+ * transform again, in each of its processes: a second of work, and half of the memory.
  */
 function hasModules(job, entry) {
   const sources = [entry, ...job.sources];
@@ -131,7 +131,7 @@ function isModulePackage(manifest) {
     if (error.code === 'ENOENT') return false;
     throw error;
   }
-  // One that cannot be read as JSON is Playwright's to complain about.
+  // Playwright reports invalid JSON.
   return /"type"\s*:\s*"module"/.test(text);
 }
 
@@ -139,7 +139,7 @@ function isModuleOnly(job, source) {
   try {
     return hasTopLevelAwait(parse(job.modulesDirectory, source));
   } catch (error) {
-    // Playwright will say where the mistake is.
+    // Playwright reports the position of the error.
     if (error instanceof SyntaxError) return false;
     throw error;
   }

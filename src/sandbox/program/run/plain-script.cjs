@@ -1,7 +1,7 @@
 'use strict';
 /**
- * Runs a script without test(): its text becomes an async function, so that `await` and `require` both work
- * at its top. It has passed when the function has returned and nothing it started is left to wait for.
+ * Runs a script without test(): its text becomes an async function, so that `await` and `require` both work at its top
+ * level. It passes when the function has returned and no work that it started is pending.
  */
 const fs = require('node:fs');
 const Module = require('node:module');
@@ -12,11 +12,11 @@ const { asFunctionBody, isWithoutAction, parse, withoutTypes } = require('../scr
 const { hangingError } = require('../launches.cjs');
 const { keepFailure, launchingMs } = require('../observers/preload.cjs');
 
-/** How long evidence of a failure may take. */
+/** Time limit for collecting evidence of a failure. */
 const failureTimeoutMs = 4000;
 
 /**
- * @param job what the agent sent; see launch.cjs.
+ * @param job the agent's job; see launch.cjs.
  * @param send writes to the agent.
  */
 async function runPlainScript(job, send) {
@@ -32,7 +32,7 @@ async function runPlainScript(job, send) {
   const fail = async (error) => {
     if (failed) return;
     failed = { error };
-    // What the script left open, such as a browser, must not keep a failed run alive.
+    // Resources that the script left open, such as a browser, must not keep a failed run alive.
     await withinLimit(keepFailure());
     end();
     process.exit(1);
@@ -49,7 +49,7 @@ async function runPlainScript(job, send) {
   });
 
   const transform = require(path.join(job.modulesDirectory, 'playwright/lib/transform/transform.js'));
-  // Loading any file through Playwright's transform turns it on: modules of the check may be TypeScript, too.
+  // Loading any file through Playwright's transform enables it: modules of the check may be TypeScript, too.
   await transform.requireOrImport(path.join(__dirname, '../events.cjs'));
   const file = path.join(job.directory, job.entry);
   let hasReturned = false;
@@ -64,7 +64,7 @@ async function runPlainScript(job, send) {
   });
   try {
     const script = compile(file, job.modulesDirectory);
-    // A script that never begins is one that cannot be run.
+    // Sent late: a script that never begins counts as one that cannot be run.
     send({ event: 'begin', tests: null });
     await script();
     hasReturned = true;
@@ -77,7 +77,7 @@ function withinLimit(promise) {
   return Promise.race([promise, new Promise((resolve) => setTimeout(resolve, failureTimeoutMs))]);
 }
 
-/** The script as an async function. */
+/** Compiles the script to an async function. */
 function compile(file, modulesDirectory) {
   const source = fs.readFileSync(file, 'utf8');
   const tree = parse(modulesDirectory, source);

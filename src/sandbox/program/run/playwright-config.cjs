@@ -6,7 +6,7 @@ const run = JSON.parse(process.env.PICKET_RUN ?? '{}');
 
 const own = run.playwrightConfig ?? {};
 
-/** What the agent needs comes last: evidence, and the browser that this host has. */
+/** The agent's requirements come last: evidence, and the browser of this host. */
 function useOf(use = {}) {
   const { launchOptions = {}, ...options } = use;
   const { executablePath: _path, channel: _channel, args = [], ...launch } = launchOptions;
@@ -25,7 +25,7 @@ module.exports = {
   testDir: run.directory,
   testMatch: `**/${run.entry}`,
   outputDir: path.join(run.privateDirectory, 'output'),
-  // Next to the file of tests, as in the project it is from.
+  // Next to the test file, as in the project it comes from.
   snapshotDir: run.directory,
   ...(run.updatesSnapshots ? { updateSnapshots: 'all' } : {}),
   workers: 1,

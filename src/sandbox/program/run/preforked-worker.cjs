@@ -1,13 +1,12 @@
 'use strict';
 /**
- * Playwright runs tests in a worker process. It forks that process once it knows the tests, and the worker
- * then loads nearly everything that the runner has loaded. Here the worker is forked early, without
- * Playwright's own entry, and handed out when Playwright forks: to Playwright it is an ordinary worker that
- * starts faster. Whatever is not as expected (another entry, other descriptors, a second worker, a worker
- * that died) takes Playwright's own way.
+ * Playwright runs tests in a worker process. It forks that process once it knows the tests, and the worker then loads
+ * nearly all modules of the runner again. This module forks the worker early, without Playwright's own entry, and hands
+ * it out when Playwright forks: to Playwright it is an ordinary worker that starts faster. In any unexpected case
+ * (another entry, other descriptors, a second worker, a dead worker) Playwright forks as usual.
  *
- * The same file is the entry of that process: it loads what a worker needs, waits for its environment, and
- * becomes Playwright's worker.
+ * The same file is the entry of that process: it loads the worker's modules, waits for its environment, and becomes
+ * Playwright's worker.
  */
 const childProcess = require('node:child_process');
 const path = require('node:path');
@@ -21,7 +20,7 @@ let preforked;
 /**
  * Forks the worker.
  *
- * @param onLoaded called when it has loaded what it could.
+ * @param onLoaded called when it has loaded its modules.
  */
 function preforkWorker(modulesDirectory, onLoaded) {
   const { fork } = childProcess;
@@ -57,12 +56,12 @@ function preforkWorker(modulesDirectory, onLoaded) {
   };
 }
 
-/** Ends a worker that was forked and is not needed. */
+/** Ends a forked worker that is not needed. */
 function endWorker() {
   preforked?.kill('SIGKILL');
 }
 
-/** Loading early must change nothing but the time: a module that a version does not have is left out. */
+/** Loading early must only save time: modules that a version does not have are skipped. */
 function loadAll(modulesDirectory, names) {
   for (const name of names) {
     try {
@@ -73,7 +72,7 @@ function loadAll(modulesDirectory, names) {
   }
 }
 
-/** What Playwright's runner needs for a run. */
+/** Modules of Playwright's runner. */
 const runnerModules = [
   'playwright/lib/program.js',
   'playwright/lib/runner/testRunner.js',
@@ -83,7 +82,7 @@ const runnerModules = [
   '@playwright/test/index.js',
 ];
 
-/** What workerMain.js needs. Not that module itself: it loads the entry, which begins to talk at once. */
+/** Modules of workerMain.js. Not that module itself: it loads the entry, which starts communicating at once. */
 const workerModules = [
   'playwright-core/index.js',
   'playwright/lib/index.js',

@@ -1,5 +1,5 @@
 'use strict';
-/** Playwright's reporter for the agent: writes what happens to descriptor 3 as it happens. */
+/** Playwright's reporter for the agent: writes events to descriptor 3 as they happen. */
 const { StringDecoder } = require('node:string_decoder');
 const { text, describe } = require('../events.cjs');
 const { didNotRun, neverBegun, noResult } = require('../tests-not-run.cjs');
@@ -7,12 +7,10 @@ const { Launches } = require('../launches.cjs');
 const { joinOutputOf } = require('../observers/output-observer.cjs');
 
 const maxSteps = 1000;
-/**
- * Output is sent in parts of at most this length; none of it is left out, and the agent joins it to lines.
- */
+/** Output is sent in parts of at most this length; nothing is dropped, and the agent joins it to lines. */
 const maxPartLength = 8192;
 
-/** What the next reporter writes with. */
+/** The send function for the next reporter. */
 let untaken;
 
 class EventReporter {
@@ -20,17 +18,17 @@ class EventReporter {
   #steps = 0;
   #stepCount = new Map();
   #launches = new Launches();
-  /** Where the step of a test is that failed, by the test: the innermost one ends first. */
+  /** Place of the failed step of a test, by test: the innermost step ends first. */
   #failedAt = new Map();
   #suite;
   #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
 
   constructor() {
-    // Playwright makes its reporters before it loads the tests: one that a script makes has nothing to write with.
+    // Playwright creates its reporters before it loads the tests: one that a script creates cannot send anything.
     untaken = undefined;
   }
 
-  /** Hands over what writes to the agent. */
+  /** Provides the send function for the next reporter. */
   static equip(send) {
     untaken = send;
   }
@@ -75,7 +73,7 @@ class EventReporter {
   #sendOutput(stream, chunk, test) {
     const output = typeof chunk === 'string' ? chunk : this.#decoders[stream].write(chunk);
     for (let from = 0; from < output.length; from += maxPartLength) {
-      // Without a test it is the collecting run: the worker writes the same once more.
+      // Output without a test comes from collecting the tests: the worker writes the same again.
       this.#send({
         event: 'output',
         stream,
@@ -112,7 +110,7 @@ class EventReporter {
   }
 
   onEnd(result) {
-    // The reporter that comes next writes these into the report, which is searched for secrets as a whole.
+    // The next reporter writes these into the report, which is searched for secrets as a whole.
     for (const { results } of this.#suite?.allTests() ?? []) {
       for (const one of results) joinOutputOf(one);
     }
@@ -130,7 +128,7 @@ class EventReporter {
 }
 
 function titleOf(test) {
-  // The first two are the project and the file, which a check has one of each.
+  // The first two are the project and the file; a check has only one of each.
   return test
     .titlePath()
     .slice(3)
@@ -138,6 +136,6 @@ function titleOf(test) {
     .join(' › ');
 }
 
-// A script cannot have it leave anything out.
+// Prevents a script from suppressing events.
 Object.freeze(EventReporter.prototype);
 module.exports = Object.freeze(EventReporter);

@@ -1,25 +1,25 @@
 'use strict';
 /**
- * Loading leaves a third of a warm process behind as garbage, which nothing collects while it waits. One that has
- * waited for a while gives that memory back. A busy agent, whose processes do not wait, has no time for it.
+ * Loading leaves garbage worth a third of a warm process, which nothing collects while it waits. A process that has
+ * waited for a while releases that memory. On a busy agent, processes do not wait, so collections would only cost time.
  */
 const waitMs = 5_000;
 
-/** To be called when everything is loaded. Returns what ends the waiting: to be called when there is a job. */
+/** Call when everything is loaded. Returns a function to call when a job arrives. */
 function giveBackWhileWaiting() {
   const timer = setTimeout(collectGarbage, waitMs).unref();
   return () => clearTimeout(timer);
 }
 
 /**
- * Collects as V8 does when there is no memory left: all garbage, and what the heap keeps for later. The inspector is
- * asked for it: with `--expose-gc` V8 drops what Node brings along compiled, and a script would find `gc`.
+ * Collects garbage as V8 does when memory is exhausted, including the heap's reserves. Uses the inspector: with
+ * `--expose-gc` V8 discards Node's code cache, and a script would see `gc`.
  */
 function collectGarbage() {
   const { Session } = require('node:inspector');
   const session = new Session();
   session.connect();
-  // The inspector holds a lock while it answers.
+  // The inspector holds a lock during the callback.
   session.post('HeapProfiler.collectGarbage', () => setImmediate(() => session.disconnect()));
 }
 

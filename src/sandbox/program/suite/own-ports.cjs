@@ -1,19 +1,19 @@
 'use strict';
 /**
- * The ports of a suite's web servers belong to the run: what answers there is a server of its own, or nothing. Where runs have a
- * network of their own the agent reads the ports in a file, and keeps the host's servers away. Where they share the loopback of their host,
- * a port at which a stranger listens ends the run with a sentence that says so.
+ * The ports of a suite's web servers belong to the run: only its own servers may respond there. If runs have a network
+ * of their own, the agent reads the ports from a file and blocks the host's servers. If they share the loopback of
+ * their host, a foreign listener on such a port ends the run with an error that explains it.
  */
 const fs = require('node:fs');
 
 const listening = '0A';
 
 /**
- * The web servers of a configuration, kept from strangers.
+ * Protects the web servers of a configuration from foreign ones.
  *
- * @param webServer as the suite gives it: one, several, or none.
- * @param settings ownPortsPath: where to write the ports; null where the network is the host's.
- * @throws Error for a port that a stranger has.
+ * @param webServer of the suite: one, several, or undefined.
+ * @param settings ownPortsPath: file for the ports; null if the run uses the host's network.
+ * @throws Error if a foreign program uses a port.
  */
 function withOwnPorts(webServer, { ownPortsPath }) {
   const ports = [webServer ?? []].flat().flatMap((server) => portOf(server) ?? []);
@@ -25,7 +25,7 @@ function withOwnPorts(webServer, { ownPortsPath }) {
   const adapt = (server) => {
     const port = portOf(server);
     if (port === undefined || refuseStranger(port)) return server;
-    // Nothing listens: what does when Playwright looks came from elsewhere meanwhile.
+    // Nothing listens yet: a server that Playwright then finds is a foreign one.
     return { ...server, reuseExistingServer: false };
   };
   return Array.isArray(webServer) ? webServer.map(adapt) : adapt(webServer);
@@ -45,7 +45,7 @@ function write(ports, file) {
   if (fresh.length > 0) fs.appendFileSync(file, `${fresh.join('\n')}\n`);
 }
 
-/** @returns whether a server of this run listens there. @throws Error when one does that is not of this run. */
+/** @returns whether a server of this run listens there. @throws Error if a foreign one does. */
 function refuseStranger(port) {
   const sockets = listeners(port);
   if (sockets.size === 0) return false;
@@ -56,12 +56,12 @@ function refuseStranger(port) {
   );
 }
 
-/** The sockets that listen at a port of this host, by the numbers of their inodes. */
+/** Inode numbers of the sockets that listen on a port of this host. */
 function listeners(port) {
   const found = new Set();
   const wanted = port.toString(16).toUpperCase().padStart(4, '0');
   for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
-    if (!fs.existsSync(file)) continue; // no IPv6 here
+    if (!fs.existsSync(file)) continue; // no IPv6 on this host
     for (const line of fs.readFileSync(file, 'utf8').split('\n').slice(1)) {
       const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/);
       if (state === listening && local.endsWith(`:${wanted}`)) found.add(inode);
@@ -70,7 +70,7 @@ function listeners(port) {
   return found;
 }
 
-/** Those that processes of this run hold. They are known by a variable that all of them inherit. */
+/** Sockets held by processes of this run, which are identified by an inherited variable. */
 function* socketsOfRun() {
   const mark = `PICKET_NOTES=${process.env.PICKET_NOTES}`;
   for (const pid of fs.readdirSync('/proc')) {
@@ -82,7 +82,7 @@ function* socketsOfRun() {
         if (socket) yield socket[1];
       }
     } catch (error) {
-      // It has ended, or is another user's, and so not of this run.
+      // It has ended, or belongs to another user and so not to this run.
       if (!['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(error.code)) throw error;
     }
   }

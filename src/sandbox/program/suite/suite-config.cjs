@@ -1,15 +1,15 @@
 'use strict';
 const { withOwnPorts } = require('./own-ports.cjs');
 
-/** What every run of a Playwright suite has in addition to its own configuration. */
+/** Settings of every run of a Playwright suite in addition to its own configuration. */
 
-/** Only where the suite's configuration says nothing. */
+/** Only used where the suite's configuration has no value. */
 const defaults = { workers: 4, retries: 2 };
 const useDefaults = { video: 'on-first-retry', screenshot: 'only-on-failure' };
 
 /**
- * The suite's configuration as it runs here. Forced: a trace of every test, no window, a time limit for the
- * whole, a report that the agent keeps.
+ * Adapts the suite's configuration. Forced: a trace of every test, headless mode, a global time limit, a report that
+ * the agent keeps.
  *
  * @param settings of the agent: globalTimeoutMs, reportPath, ffmpegPath, proxy, ownPortsPath.
  */
@@ -34,7 +34,7 @@ function forced(use, { ffmpegPath }) {
   const changed = { ...use };
   if ('trace' in use) changed.trace = 'on';
   if ('headless' in use) changed.headless = true;
-  // Without ffmpeg Playwright would fail every page that is to be recorded.
+  // Without ffmpeg Playwright would fail every page with a recording.
   if ('video' in use && !ffmpegPath) changed.video = 'off';
   return changed;
 }
@@ -42,7 +42,7 @@ function forced(use, { ffmpegPath }) {
 function reporters(given) {
   if (given === undefined) return [['list']];
   const list = typeof given === 'string' ? [[given]] : given;
-  // A report of a red run would be served until the run is killed.
+  // Playwright would serve the report of a failed run until the run is killed.
   return list.map((one) => (one?.[0] === 'html' ? ['html', { ...one[1], open: 'never' }] : one));
 }
 

@@ -1,9 +1,9 @@
 'use strict';
 /**
- * Loaded first in every Node process of a Playwright suite. All it does happens in the one that is
- * Playwright's command line: it makes the browsers known to that version of Playwright, and puts a
- * configuration of ours in front of the suite's, which loads it and adds what every run has. How the command
- * came about (npx, a script of package.json) makes no difference.
+ * Preloaded in every Node process of a Playwright suite. It only acts in the process that is Playwright's command line:
+ * it links the browsers for that version of Playwright, and replaces the suite's configuration by one of ours, which
+ * loads the original and adds the settings of every run. It does not matter how the command was started (npx, a script
+ * of package.json).
  */
 require('../own-user.cjs');
 const fs = require('node:fs');
@@ -21,7 +21,7 @@ const settings = JSON.parse(process.env.PICKET_SUITE ?? 'null');
 if (settings) {
   watchSecrets();
   joinOutputOfTraces();
-  // The configuration of ours finds it here, in the runner and in every worker.
+  // Our configuration finds it here, in the runner and in every worker.
   Object.defineProperty(globalThis, Symbol.for('picket.suite-config'), {
     value: (config) => adaptConfig(config, settings),
   });
@@ -32,7 +32,7 @@ if (settings) {
   }
 }
 
-/** Traces get what a test prints in lines, so that secrets which come in pieces are found. */
+/** Traces receive the output of a test in whole lines, so that secrets written in pieces are found. */
 function joinOutputOfTraces() {
   const load = Module._load;
   Module._load = function loadObserved(request, ...rest) {
@@ -42,19 +42,19 @@ function joinOutputOfTraces() {
   };
 }
 
-/** The real path of Playwright's command line, if this process is to run tests with it. */
+/** The real path of Playwright's command line, if this process runs tests with it. */
 function playwrightCli() {
   if (process.argv[1] === undefined || process.argv[2] !== 'test') return undefined;
   let program;
   try {
     program = fs.realpathSync(process.argv[1]);
   } catch {
-    return undefined; // Node will say so itself
+    return undefined; // Node reports the error itself
   }
   return /[\\/](@playwright[\\/]test|playwright)[\\/]cli\.js$/.test(program) ? program : undefined;
 }
 
-/** Links from where this version of Playwright expects its own downloads to the browser of the agent. */
+/** Links the paths where this version of Playwright expects its own downloads to the browser of the agent. */
 function plantBrowsers(cli) {
   const directory = path.join(settings.privateDirectory, 'browsers');
   const { executablePath, ffmpegPath } = settings;
@@ -90,14 +90,14 @@ function coreDirectory(cli) {
   return path.dirname(Module.createRequire(from).resolve('playwright-core/package.json'));
 }
 
-/** Has the command line read a file of ours instead of the suite's configuration, in the same folder. */
+/** Makes the command line read our configuration file instead of the suite's, in the same folder. */
 function redirectConfig() {
   const { named, rest } = takeConfigOption(process.argv.slice(3));
   const given = path.resolve(named ?? '.');
   let own;
   if (!isDirectory(given)) own = given;
   else own = configNames.map((name) => path.join(given, name)).find((file) => fs.existsSync(file));
-  // One that is missing is for Playwright to complain about.
+  // Playwright reports a missing file.
   if (own !== undefined && !fs.existsSync(own)) return;
   const folder = own === undefined ? given : path.dirname(own);
   const extension = own === undefined ? '.cjs' : path.extname(own);

@@ -1,7 +1,7 @@
 'use strict';
 /**
- * Playwright's reporter for suites. It is added to the suite's own ones (`PW_TEST_REPORTER`) and writes to
- * the run's file of notes: descriptors do not survive npx and scripts of package.json.
+ * Playwright's reporter for suites. It is added to the suite's own reporters (`PW_TEST_REPORTER`) and writes to the
+ * run's file of notes: descriptors are not inherited through npx and scripts of package.json.
  */
 const { note, text, describe } = require('../events.cjs');
 const { didNotRun, neverBegun, noResult } = require('../tests-not-run.cjs');
@@ -30,7 +30,7 @@ class SuiteReporter {
   }
 
   onTestEnd(test, result) {
-    // Reporters that write at the end, as those of JSON and HTML do, find it in one piece.
+    // Reporters that write at the end, such as JSON and HTML, get the output in one piece.
     joinOutputOf(result);
     const isExpected = result.status === 'skipped' || result.status === test.expectedStatus;
     const errors = this.#launches.errorsOf(test, result);

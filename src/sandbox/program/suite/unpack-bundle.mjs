@@ -1,10 +1,9 @@
 /**
- * Unpacks the archive of a Playwright suite, with the identity of the run, before any code of the customer
- * has run. The archive comes by standard input, the job as JSON in the first argument; the answer is one line
- * on descriptor 3.
+ * Unpacks the archive of a Playwright suite, with the identity of the run, before any of the customer's code has run.
+ * The archive arrives on standard input, the job as JSON in the first argument; the result is one line on descriptor 3.
  *
- * Only files, folders and links within the tree are taken. Links are made last, so that nothing is ever
- * written through one; whatever else an archive may hold refuses it as a whole.
+ * Only files, folders and links within the tree are accepted. Links are created last, so that no write ever passes
+ * through one; any other kind of entry rejects the whole archive.
  */
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -15,7 +14,7 @@ import { createGunzip } from 'node:zlib';
 import tar from 'tar-stream';
 import { isArchiveBroken } from '../foreign-texts.cjs';
 
-/** The archive is not acceptable; the message says why. */
+/** The archive is not acceptable; the message explains why. */
 class Refused extends Error {}
 
 const maxNameLength = 1000;
@@ -30,7 +29,7 @@ const lockfiles = [
   ['bun.lockb', 'bun'],
 ];
 
-/** Where package managers find their settings and the commands they run. */
+/** Files with the settings and commands of package managers. */
 const settingFiles = new Set([
   'package.json',
   '.npmrc',
@@ -62,7 +61,7 @@ function answer(result) {
   fs.writeSync(3, `${JSON.stringify(result)}\n`);
 }
 
-/** What an archive can bring about; everything else is a fault of ours. */
+/** Whether an archive can cause the error; all other errors are bugs of ours. */
 function isRefusal(error) {
   const { code } = error;
   if (error instanceof Refused || /^(Z_|ERR_STREAM)/.test(code ?? '')) return true;
@@ -73,7 +72,7 @@ function isRefusal(error) {
 async function unpack() {
   const extract = tar.extract();
   extract.on('entry', (header, stream, next) => {
-    stream.on('error', () => undefined); // the archive's own error tells
+    stream.on('error', () => undefined); // the archive's own error is reported
     take(header, stream).then(
       () => next(),
       (error) => extract.destroy(error),
@@ -119,13 +118,13 @@ async function write(place, header, stream) {
   fileBytes += header.size;
   if (fileBytes > job.maxBytes) throw new Refused(`it unpacks to more than ${job.maxBytes} bytes`);
   fs.mkdirSync(path.dirname(place), { recursive: true, mode: 0o755 });
-  // An archive may hold a name twice: the last one counts.
+  // An archive may contain a name twice: the last one counts.
   fs.rmSync(place, { force: true });
   const mode = header.mode & 0o111 ? 0o755 : 0o644;
   await pipeline(stream, fs.createWriteStream(place, { flags: 'wx', mode }));
 }
 
-/** Where an entry belongs, relative to the folder. */
+/** The path of an entry, relative to the folder. */
 function placeOf(name) {
   const normal = path.posix.normalize(name).replace(/\/+$/, '');
   if (name === '' || name.length > maxNameLength || /[\0\\]/.test(name)) {
@@ -160,8 +159,8 @@ function makeLinks() {
     }
     fs.symlinkSync(target, place);
   }
-  // Each of them stays inside by its words; several together may not. Only the kernel (native) follows them
-  // one by one.
+  // Each link points inside by its text; a chain of several may not. Only the kernel (native) resolves them step by
+  // step.
   const root = fs.realpathSync.native(job.directory);
   for (const { relative } of links) {
     let real;
@@ -178,8 +177,8 @@ function makeLinks() {
 }
 
 /**
- * What has to be known for installing: the lockfile that counts, a hash of the whole tree, and the variables
- * that its manifests ask for.
+ * Collects the facts for the installation: the relevant lockfile, a hash of the whole tree, and the variables that its
+ * manifests refer to.
  */
 function inspect() {
   const working = path.join(job.directory, job.workingDirectory);
@@ -220,8 +219,8 @@ function yarnKind(lockfile) {
 }
 
 /**
- * Installing may run any file of the tree (scripts of package.json, hooks, plugins, patches), so all of them
- * decide what comes of it, with their modes and links.
+ * An installation may run any file of the tree (scripts of package.json, hooks, plugins, patches), so all of them
+ * affect the result, including their modes and links.
  */
 function readTree() {
   const lines = [];
@@ -247,13 +246,13 @@ function readTree() {
   };
 }
 
-/** Names of variables that texts refer to as shells and package managers do: `$NAME`, `${NAME}`. */
+/** Names of variables in texts, in the notation of shells and package managers: `$NAME`, `${NAME}`. */
 function variablesIn(texts) {
   const found = texts.flatMap((text) => [...text.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)]);
   return [...new Set(found.map(([, name]) => name))].slice(0, maxNamedVariables);
 }
 
-/** The programs by their names, ahead of everything in PATH: there is one yarn for every kind of lockfile. */
+/** Creates the programs by name, first in PATH: yarn depends on the kind of lockfile. */
 function makePrograms(manager) {
   fs.mkdirSync(job.programDirectory, { recursive: true, mode: 0o755 });
   for (const { name, command, only } of job.programs) {
