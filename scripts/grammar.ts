@@ -1,10 +1,10 @@
 /**
  * The grammar of texts that people read: `node scripts/grammar.ts [FILE…]`, a step of `npm run lint`. Each pattern is a turn of
- * phrase that English of the field does not use. Strings and templates of programs are checked; words.ts has single words.
+ * phrase that English of the field does not use. Strings, templates and comments are checked; words.ts has single words.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { textsOf } from './texts.ts';
+import { commentsOf, textsOf } from './texts.ts';
 
 /** Where a sentence or a label begins: at the start, after a full stop, an HTML tag or a colon. */
 const start = '(?:^|[.!?:;|] )';
@@ -37,7 +37,7 @@ const root = join(import.meta.dirname, '..');
 
 /** Bad turns of phrase in the texts of a file, as `file:line: words: use …`. */
 export function grammarHits(file: string, source: string): readonly string[] {
-  return textsOf(source).flatMap(({ line, words }) =>
+  return [...textsOf(source), ...commentsOf(source)].flatMap(({ line, words }) =>
     patterns.flatMap(({ pattern, use }) => {
       const [found] = pattern.exec(words) ?? [];
       return found === undefined

@@ -2,7 +2,7 @@ import { type Fact, plainText } from './text.ts';
 
 /**
  * A message to a channel, the same for all channels: the sender decides the content, the channel the format. Texts have
- * no control characters; single-line texts are marked as such.
+ * no control characters; single-line texts are marked as single-line.
  */
 export interface ChannelMessage {
   /** The same on every attempt, so receivers can detect duplicates. */

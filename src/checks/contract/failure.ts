@@ -182,7 +182,7 @@ export function isFailureCode(code: string): code is FailureCode {
   return Object.hasOwn(failureCatalogue, code);
 }
 
-/** Why a run did not pass. A failed target is returned as such a value; a thrown error is a bug of ours. */
+/** Why a run did not pass. A failed target is returned as this value; a thrown error is a bug of ours. */
 export const Failure = z
   .object({
     owner: z.enum(failureOwners),

@@ -6,7 +6,7 @@ declare const isShare: unique symbol;
 export type Share = number & { readonly [isShare]: true };
 
 /**
- * @throws RangeError for numbers below 0 or above 1 and for NaN, which are not shares and must not be printed as such.
+ * @throws RangeError for numbers below 0 or above 1 and for NaN, which are not shares and must not be printed.
  */
 export function share(value: number): Share {
   if (!(value >= 0 && value <= 1)) throw new RangeError(`${value} is not a share: a share is from 0 to 1`);

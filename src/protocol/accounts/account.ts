@@ -94,7 +94,7 @@ export const accountRoutes = {
     method: 'GET',
     path: '/v1/accounts',
     operationId: 'listAccounts',
-    summary: 'Accounts of the API key: its own',
+    summary: 'The accounts that the API key can use: only its own',
     tag: 'Accounts',
     credential: 'account',
     success: successful,

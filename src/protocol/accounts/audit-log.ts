@@ -46,8 +46,7 @@ export const auditLogRoutes = defineRoutes('Audit log', 'account', {
   listAuditLog: {
     method: 'GET',
     path: '/v1/audit-log',
-    summary:
-      'Who changed what, from where and when, newest first; people, keys, logins and addresses only for ADMIN',
+    summary: 'Audit log of the account, newest first; people, keys, logins and addresses only for ADMIN',
     query: z.object({
       ...CursorPaging,
       resource: z.string().min(1).max(300).optional().describe('Only this object: `checks/<id>`'),

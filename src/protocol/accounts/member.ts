@@ -99,7 +99,7 @@ export const memberRoutes = defineRoutes('Members', 'account', {
   listMembers: {
     method: 'GET',
     path: '/v1/accounts/{accountId}/members',
-    summary: 'The same for a given account of the API key',
+    summary: 'Members of a given account of the API key, and open invitations',
     params: z.object({ accountId: z.uuid() }),
     query: listQuery,
     response: listAnswer,
@@ -143,7 +143,7 @@ export const memberRoutes = defineRoutes('Members', 'account', {
   getInvite: {
     method: 'GET',
     path: '/v1/accounts/me/invites/{id}',
-    summary: 'One invitation',
+    summary: 'One member invitation',
     params: z.object({ id: z.uuid() }),
     response: Invite,
   },

@@ -26,9 +26,9 @@ export type Examination = z.output<typeof Examination>;
 export const LocationNeed = z
   .object({
     checkType: z.string(),
-    runtimeId: z.string().nullable().describe('Runtime of its scripts; null: not needed'),
+    runtimeId: z.string().nullable().describe('Runtime of the scripts; null: no runtime needed'),
     checkCount: z.int().min(1),
-    checkNames: z.array(z.string()).max(3).describe('Of the oldest of them'),
+    checkNames: z.array(z.string()).max(3).describe('Names of the oldest checks, at most three'),
   })
   .meta({ id: 'LocationNeed' });
 export type LocationNeed = z.output<typeof LocationNeed>;

@@ -40,7 +40,10 @@ export const AgentIdentity = {
 const LeaseRef = z
   .object({
     runId: z.uuid(),
-    leaseNumber: z.int().min(1).describe('Grows with every lease of the run; an older one is fenced'),
+    leaseNumber: z
+      .int()
+      .min(1)
+      .describe('Incremented by every lease of the run; results of older leases are fenced'),
   })
   .meta({ id: 'LeaseRef' });
 export type LeaseRef = z.infer<typeof LeaseRef>;
@@ -74,7 +77,7 @@ export const ClaimRequest = z
       .max(100)
       .default([])
       .describe(
-        'Those of `checkTypes` that the agent cannot take at present, such as suites when memory is low',
+        'Types in `checkTypes` that the agent cannot run at present, such as suites when memory is low',
       ),
     waitMs: z.int().min(0).max(30_000).default(0).describe('How long to wait if no work is due'),
     claimNumber: z.int().min(1).optional().describe('Distinguishes this claim from others of its session'),
@@ -98,11 +101,11 @@ export const ClientCertificateMaterial = z.object({
 const LifecycleScript = z.object({
   name: z.string().describe('Source of the script, for logs'),
   script: z.string().describe('Node.js code'),
-  path: z.string().optional().describe('Its path among its files'),
+  path: z.string().optional().describe('Path of the script among its files'),
   files: z
     .array(z.object({ path: z.string(), content: z.string() }))
     .optional()
-    .describe('Files it imports, by paths below the same folder'),
+    .describe('Files that the script imports, by paths below the same folder'),
 });
 export type LifecycleScript = z.output<typeof LifecycleScript>;
 
@@ -134,7 +137,7 @@ export const LeasedRun = z
     variables: z
       .record(z.string(), z.string())
       .describe('Account, group and check variables, merged, for {{templates}} and scripts'),
-    secretNames: z.array(z.string()).describe('Which of the variables are secret'),
+    secretNames: z.array(z.string()).describe('Names of the secret variables'),
     runtimeId: z
       .string()
       .default('2026.04')
@@ -160,7 +163,10 @@ export const LeasedRun = z
       .nullable()
       .default(null)
       .describe('Data that an earlier run saved for later runs; null if none'),
-    isTestSession: z.boolean().default(false).describe('Part of a test session: the run gets CI=true'),
+    isTestSession: z
+      .boolean()
+      .default(false)
+      .describe('True if the run is part of a test session: it gets CI=true'),
   })
   .meta({ id: 'LeasedRun' });
 export type LeasedRun = z.output<typeof LeasedRun>;
@@ -232,7 +238,7 @@ export const ResultReport = z
     resultId: z.uuid(),
     runId: z.uuid(),
     leaseNumber: z.int().min(1),
-    startedAt: EpochMs.describe('By the service’s clock, as the agent estimates it'),
+    startedAt: EpochMs.describe('Start by the service’s clock, as the agent estimates it'),
     stoppedAt: EpochMs,
     hostStartedAt: EpochMs.nullable()
       .default(null)
@@ -241,7 +247,7 @@ export const ResultReport = z
     startDelayMs: DurationMs.describe('From lease to start of the probe'),
     agentLagMs: DurationMs.describe('Maximum lag of the agent during the probe'),
     agentOverheadMs: DurationMs.default(0).describe(
-      'Time of the agent between the phases; not part of any phase or of the response time',
+      'Time that the agent spent between the phases; not part of any phase or of the response time',
     ),
     isTimingDoubtful: z
       .boolean()
@@ -258,7 +264,7 @@ export const ResultReport = z
     detail: z
       .unknown()
       .describe(
-        'null if the run ended before there was one; an invalid one is dropped, and the result is kept',
+        'Details of the run; null if the run ended before there were any; invalid details are dropped, and the result is kept',
       ),
   })
   .meta({ id: 'ResultReport' });

@@ -9,7 +9,7 @@ const kind = z
   .describe(
     'The common property of the members: location, resolver, hop, address, host, certificate, egress, parent; check: nothing',
   );
-const evidence = z.string().describe('Which one: an address, a host, a location, …');
+const evidence = z.string().describe('Value of that property: an address, a host, a location, …');
 const reason = z.string().describe('Why the checks share a cause, in one sentence');
 
 /** Cause of an alert, as an alert shows it. */
@@ -22,9 +22,9 @@ const AlertCauseMember = z.object({
   checkId: z.string(),
   checkName: z.string(),
   checkAlertId: z.string(),
-  since: DateTime.describe('The first slot since it last passed'),
+  since: DateTime.describe('Due time of the first failed slot since the check last passed'),
   joinedAt: DateTime,
-  recoveredAt: DateTime.nullable().describe('null while it fails'),
+  recoveredAt: DateTime.nullable().describe('null while the check fails'),
 });
 
 export const AlertCause = z
@@ -36,10 +36,10 @@ export const AlertCause = z
     closedAt: DateTime.nullable().describe('When all members had recovered; null while it is open'),
     isLocationsOwn: z
       .boolean()
-      .describe('True if an unhealthy location explains it: the alert of the location is the notification'),
+      .describe("True if an unhealthy location explains the failures: only the location's alert is sent"),
     members: z
       .array(AlertCauseMember)
-      .describe('Checks that fail because of it, and those that have recovered'),
+      .describe('Checks that fail for this cause, and those that have recovered'),
   })
   .meta({ id: 'AlertCause' });
 export type AlertCause = z.output<typeof AlertCause>;
@@ -51,7 +51,7 @@ export const alertCauseRoutes = defineRoutes('Alerts', 'account', {
     summary: 'Causes of failing checks, each with its checks, newest first',
     query: z.object({
       ...Paging,
-      isOpen: QueryBoolean.optional().describe('true: only open ones; false: only resolved ones'),
+      isOpen: QueryBoolean.optional().describe('true: only open causes; false: only resolved ones'),
     }),
     response: z.array(AlertCause),
   },

@@ -38,7 +38,7 @@ const InputFields = z.object({
     .max(10_000)
     .optional()
     .describe(
-      'All of its subscriptions, each with exactly one of checkId and groupId; absent: none, or unchanged',
+      'All subscriptions of the channel, each with exactly one of checkId and groupId; absent: no subscriptions for a new channel, unchanged for an existing one',
     ),
 });
 
@@ -154,7 +154,7 @@ export const alertChannelRoutes = defineRoutes('Alert channels', 'account', {
     method: 'POST',
     path: '/v1/alert-channels/{id}/subscriptions/bulk',
     summary:
-      'Subscribe all checks, or those with a tag, to a channel; groups with channels of their own, too',
+      'Subscribe all checks, or those with certain tags, to a channel; also groups with channels of their own',
     params,
     body: BulkSubscription,
     response: z

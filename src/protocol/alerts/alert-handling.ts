@@ -23,7 +23,7 @@ const OpenAlert = z
     name: z.string(),
     state: z
       .enum(['FAILING', 'DEGRADED', 'PASSING'])
-      .describe('State of its last runs; PASSING: it flaps and is not stable yet'),
+      .describe('State of the last runs; PASSING: the check flaps and is not stable yet'),
     isFlapping: z.boolean(),
     since: DateTime.nullable().describe('Due time of the first run that did not pass'),
     isNotified: z.boolean().describe('Whether a notification was sent or is being sent'),
@@ -107,7 +107,7 @@ const Silence = z
     isActive: z.boolean(),
     createdBy: Actor,
     created_at: DateTime,
-    endsAt: DateTime.describe('For a silence that was ended early: the time of that'),
+    endsAt: DateTime.describe('If the silence was ended early: the time of its end'),
   })
   .meta({ id: 'Silence' });
 export type Silence = z.output<typeof Silence>;
@@ -227,6 +227,8 @@ export const alertHandlingRoutes = defineRoutes('Alerts', 'account', {
     body: z
       .string()
       .max(4_000)
-      .describe('`what`: acknowledge, or silence-check or silence-location and minutes; `name`: who it is'),
+      .describe(
+        '`what`: acknowledge, or silence-check or silence-location and minutes; `name`: name of the person',
+      ),
   },
 });

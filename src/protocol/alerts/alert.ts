@@ -14,7 +14,7 @@ const suppressionNames = ['muted', 'maintenance', 'silenced', 'acknowledged', 's
 const CheckAlert = z
   .object({
     id: z.string(),
-    name: z.string().describe('Name the check had'),
+    name: z.string().describe('Name of the check at the time of the alert'),
     checkId: z.string(),
     alertType: z.string().describe('Such as ALERT_FAILURE, ALERT_RECOVERY, ALERT_SSL'),
     checkType: z.enum(checkTypeNames),
@@ -65,7 +65,9 @@ const AlertNotification = z
   .meta({ id: 'AlertNotification' });
 const window = (length: string) => ({
   from: Timestamp.optional().describe(`Default: ${length} before "to"`),
-  to: Timestamp.optional().describe(`At most ${length} after "from"; default: ${length} after it, or now`),
+  to: Timestamp.optional().describe(
+    `At most ${length} after "from"; default: ${length} after "from", or now`,
+  ),
 });
 const alertQuery = z.object({
   ...Paging,

@@ -10,8 +10,10 @@ const MonitoringGap = z
     slots: z.int().describe('Number of consecutive slots that were not measured'),
     reason: z
       .enum(['no-agent', 'over-capacity', 'expired', 'agent-lost', 'unsupported', 'error'])
-      .describe('Reason of the last one; error: its run ended with an error of the agent or the location'),
-    explanation: z.string().describe('The reason in words, and what to do'),
+      .describe(
+        'Reason of the last of these slots; error: its run ended with an error of the agent or the location',
+      ),
+    explanation: z.string().describe('Reason in words, with a remedy'),
   })
   .meta({ id: 'MonitoringGap' });
 

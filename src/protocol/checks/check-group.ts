@@ -55,9 +55,11 @@ const GroupFields = z.object({
   browserCheckDefaults: z.string().nullable().default(null).describe('Stored, without effect'),
   useGlobalAlertSettings: z.boolean().nullable().default(null),
   alertSettings: AlertSettings.nullable().default(null),
-  alertChannelSubscriptions: common.alertChannelSubscriptions.describe('For all its checks, if set'),
-  setupSnippetId: common.setupSnippetId.describe('Runs before the setup of the check'),
-  tearDownSnippetId: common.tearDownSnippetId.describe('Runs after the teardown of the check'),
+  alertChannelSubscriptions: common.alertChannelSubscriptions.describe(
+    'Applies to all checks of the group, if set',
+  ),
+  setupSnippetId: common.setupSnippetId.describe('Runs before the setup script of the check'),
+  tearDownSnippetId: common.tearDownSnippetId.describe('Runs after the teardown script of the check'),
   localSetupScript: common.localSetupScript,
   localTearDownScript: common.localTearDownScript,
   doubleCheck: z
@@ -85,7 +87,7 @@ export const CheckGroupInput = AllGroupFields.superRefine((group, context) => {
   }
 }).meta({
   id: 'CheckGroupInput',
-  description: 'A group of checks, as it is written',
+  description: 'A group of checks, in requests',
 });
 
 /** A stored group: the common settings, and those of the check types. */

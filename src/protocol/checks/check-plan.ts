@@ -16,7 +16,7 @@ const CheckPlan = z
     content: z
       .record(z.string(), z.unknown())
       .describe(
-        'prompt, model, and steps: each a tool and its input, with the names of variables in place of values',
+        'The plan: prompt, model, and steps, each a tool and its input with names of variables in place of values',
       ),
   })
   .meta({ id: 'CheckPlan' });
@@ -31,7 +31,7 @@ export const checkPlanRoutes = defineRoutes('Checks', 'account', {
   listCheckPlans: {
     ...planRoute,
     method: 'GET',
-    summary: 'Versions of the steps that runs of an agentic check repeat, newest first; runs use the first',
+    summary: 'Versions of the steps that runs of an agentic check replay, newest first; runs use the newest',
     response: z.array(CheckPlan),
   },
   restoreCheckPlan: {
@@ -47,6 +47,6 @@ export const checkPlanRoutes = defineRoutes('Checks', 'account', {
   deleteCheckPlans: {
     ...planRoute,
     method: 'DELETE',
-    summary: 'Forget the steps of an agentic check: in the next run, the model finds them again',
+    summary: 'Delete the steps of an agentic check: the model finds them again in the next run',
   },
 });

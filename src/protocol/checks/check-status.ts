@@ -17,7 +17,7 @@ export const CheckStatus = z
     notMeasuredAt: z
       .array(z.string())
       .describe(
-        'For a check that runs in parallel: locations that are not measured at present; the others determine its state',
+        'For a check that runs in parallel: locations without a current measurement; the others determine its state',
       ),
     longestRun: z.number().nullable(),
     shortestRun: z.number().nullable(),

@@ -42,7 +42,7 @@ const ServiceFields = {
   warnings: z
     .array(Warning)
     .describe(
-      'Problems: why it cannot run, fields without effect, and secrets that are not masked; empty if none',
+      'Problems: why the check cannot run, fields without effect, and secrets that are not masked; empty if there are no problems',
     ),
   state: CheckState,
 };
@@ -89,7 +89,9 @@ const includeDependencies = QueryBoolean.default(true).describe(
 export const unchangedSince = z.iso
   .datetime()
   .optional()
-  .describe('The updated_at that the client read (created_at if null): 409 if the check changed since');
+  .describe(
+    'The updated_at that the client has read (created_at if null): 409 if the check has changed since then',
+  );
 const checkRoute = { tag: 'Checks', credential: 'account' } as const;
 
 /** Fields that clients of comparable systems add to assertions for their own editors. */
@@ -113,7 +115,7 @@ const [firstInput, ...otherInputs] = checkTypes.map((type) =>
     .safeExtend({ checkType: z.literal(type.name) })
     .meta({
       id: `Any${pascalName(type)}Input`,
-      description: `${type.title}, as it is written with its checkType`,
+      description: `${type.title} with its checkType, in requests`,
     }),
 );
 const DocumentedDefinition = firstInput

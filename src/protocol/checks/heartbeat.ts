@@ -49,7 +49,7 @@ const pingRoute = {
       .toLowerCase()
       .pipe(z.enum(['up', 'down']))
       .default('up')
-      .describe('`down`: the job failed, which is a failure of the check at once'),
+      .describe('`down`: the job failed; the check fails at once'),
     msg: z
       .string()
       .default('')

@@ -9,9 +9,11 @@ export const Runtime = z
     stage: z.enum(runtimeStages),
     nodeJsVersion: z.string(),
     multiStepSupport: z.boolean(),
-    runtimeEndOfLife: z.string().nullable().describe('MM/DD/YYYY; null while no end is set'),
+    runtimeEndOfLife: z.string().nullable().describe('MM/DD/YYYY; null if no end is planned'),
     description: z.string(),
-    dependencies: z.record(z.string(), z.string()).describe('Versions of the packages scripts can use'),
+    dependencies: z
+      .record(z.string(), z.string())
+      .describe('Packages available to scripts, with their versions'),
   })
   .meta({ id: 'Runtime' });
 

@@ -14,9 +14,9 @@ const value = z.string().max(32_768);
 /** A variable of the account, for `{{KEY}}` templates and scripts of all its checks. */
 export const Variable = z
   .object({
-    id: z.string().describe('The same as key'),
+    id: z.string().describe('Same value as `key`'),
     key: z.string(),
-    value: z.string().describe('"" when the variable is locked or secret'),
+    value: z.string().describe('"" if the variable is locked or secret'),
     locked: z.boolean(),
     secret: z.boolean(),
     warnings: z
@@ -36,7 +36,7 @@ export const VariableInput = z
     secret: z
       .boolean()
       .default(false)
-      .describe('The value is never shown again and removed from everything that leaves the agent'),
+      .describe('The value is never returned again, and agents mask it in everything they send'),
   })
   .meta({ id: 'VariableInput' });
 

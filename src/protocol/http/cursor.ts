@@ -14,7 +14,7 @@ export const CursorPaging = {
     .string()
     .regex(/^\d{1,15}\.[0-9a-f-]{36}$/, 'must be the nextId of a previous response')
     .optional()
-    .describe('`nextId` of the page before'),
+    .describe('`nextId` of the previous page'),
 };
 
 /** Schema of a page with cursor paging. */

@@ -6,7 +6,7 @@ export const ManagedFields = {
     .object({ logicalId: z.string(), name: z.string() })
     .optional()
     .describe(
-      'The project whose deployments write it, and overwrite what is changed otherwise; absent: none',
+      'The project that manages the resource: its deployments overwrite other changes; absent: not managed by a project',
     ),
-  logicalId: z.string().optional().describe('Its name in that project'),
+  logicalId: z.string().optional().describe('Name of the resource in that project'),
 };

@@ -141,16 +141,16 @@ export const noContent = { statusCode: 204, label: 'No Content' } as const;
 export const ErrorBody = z
   .object({
     statusCode: z.int(),
-    error: z.string().describe('The HTTP phrase'),
+    error: z.string().describe('Reason phrase of the status'),
     message: z.string().describe('The problem, its place and a fix'),
     code: z.string().optional().describe('Name of the error, if clients use names'),
-    errorCode: z.string().optional().describe('Machine-readable code of some errors'),
+    errorCode: z.string().optional().describe('Machine-readable error code; only some errors have one'),
     attributes: z.record(z.string(), z.unknown()).optional(),
-    deploymentId: z.string().optional().describe('The conflicting deployment, with 409'),
+    deploymentId: z.string().optional().describe('With 409: the conflicting deployment'),
     validation: z
       .object({
         source: z.enum(['payload', 'query', 'params', 'headers']),
-        keys: z.array(z.string()).describe('Every bad field, as a dotted path'),
+        keys: z.array(z.string()).describe('Every invalid field, as a dotted path'),
       })
       .optional(),
   })

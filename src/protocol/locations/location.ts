@@ -7,7 +7,7 @@ export const locationRoutes = defineRoutes('Locations', 'account', {
   listLocations: {
     method: 'GET',
     path: '/v1/locations',
-    summary: 'Data-center locations a check can name',
+    summary: 'Data-center locations that a check can use',
     response: z.array(Location),
   },
 });
@@ -35,7 +35,7 @@ export const staticIpRoutes = defineRoutes('Static IPs', 'account', {
     ...route,
     ...text,
     path: '/v1/static-ips.txt',
-    summary: 'All source IPv4 addresses of check runs, one a line',
+    summary: 'All source IPv4 addresses of check runs, one per line',
   },
   listStaticIpv6s: {
     ...route,
@@ -53,6 +53,6 @@ export const staticIpRoutes = defineRoutes('Static IPs', 'account', {
     ...route,
     ...text,
     path: '/v1/static-ipv6s.txt',
-    summary: 'All source IPv6 addresses of check runs, one a line',
+    summary: 'All source IPv6 addresses of check runs, one per line',
   },
 });

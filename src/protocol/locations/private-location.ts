@@ -9,12 +9,12 @@ const slugPattern =
 
 const LocationKey = z.object({
   id: z.string(),
-  rawKey: z.string().describe('In full only in the response that creates the key, masked afterwards'),
+  rawKey: z.string().describe('The full key only in the response that creates it, masked afterwards'),
   maskedKey: z.string(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
-  lastUsedAt: z.iso.datetime().nullable().describe('When an agent was last seen with it; null: never'),
-  agents: z.array(z.string()).describe('Ids of the agents that were seen with it in the last two minutes'),
+  lastUsedAt: z.iso.datetime().nullable().describe('When an agent last used the key; null: never'),
+  agents: z.array(z.string()).describe('Ids of the agents that used the key in the last two minutes'),
 });
 export type LocationKey = z.output<typeof LocationKey>;
 
@@ -34,13 +34,15 @@ export const PrivateLocation = z
     noAgentSince: z.iso
       .datetime()
       .nullable()
-      .describe('The first slot that was missed because no agent is connected; null while one is'),
+      .describe(
+        'Due time of the first slot missed because no agent is connected; null while an agent is connected',
+      ),
     agentCount: z.int().describe('Agents that were seen in the last two minutes and did not sign off'),
     health: z.object({
       state: z
         .enum(['healthy', 'unhealthy', 'no-agent', 'never-seen'])
         .describe(
-          'no-agent: no agent is connected: it stopped or has not called for 45 seconds; unhealthy: an agent reported a problem',
+          'no-agent: no agent is connected, or none has polled for 45 seconds; unhealthy: an agent reported a problem',
         ),
       since: z.iso.datetime().nullable(),
       presentAgents: z.int().describe('Connected agents'),
@@ -55,13 +57,13 @@ export const PrivateLocation = z
           z.object({
             id: z.string(),
             lastSeenAt: z.iso.datetime(),
-            keyId: z.string().nullable().describe('The key that it uses'),
+            keyId: z.string().nullable().describe('Location key of the agent'),
             backends: z
               .record(z.string(), z.string())
-              .describe('Methods that check types use at this agent, by type'),
+              .describe('Backends of check types on this agent, by type'),
             unavailable: z
               .record(z.string(), z.string())
-              .describe('Why check types do not work where the agent runs, by type'),
+              .describe('Why check types are unavailable on this agent, by type'),
             runtimes: z.array(z.string()).describe('Runtimes whose packages it has for scripts'),
             droppedResults: z
               .int()
@@ -120,7 +122,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
     summary: 'All private locations of the account',
     query: z.object({
       versions: QueryBoolean.default(false).describe(
-        'Show which agents run there, in `minAgentVersion` and `runningAgents`',
+        'Return the agents of each location in `minAgentVersion` and `runningAgents`',
       ),
     }),
     response: z.array(ListedPrivateLocation),
@@ -144,7 +146,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
   updatePrivateLocation: {
     method: 'PUT',
     path: '/v1/private-locations/{id}',
-    summary: 'Change name, icon or proxy',
+    summary: 'Change the name, icon or proxy of a private location',
     params,
     body: PrivateLocationPatch,
     response: PrivateLocation,
@@ -153,7 +155,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
     method: 'DELETE',
     path: '/v1/private-locations/{id}',
     otherErrors: [409],
-    summary: 'Delete a private location no check is assigned to',
+    summary: 'Delete a private location that no check uses',
     params,
   },
   createPrivateLocationKey: {
@@ -172,7 +174,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
     summary: 'Revoke a key; its agents stop leasing runs',
     params: z.object({ id: z.uuid(), keyId: z.uuid() }),
     query: z.object({
-      force: QueryBoolean.default(false).describe('Revoke the last key even if agents run with it'),
+      force: QueryBoolean.default(false).describe('Revoke the last key even if agents use it'),
     }),
   },
 });

@@ -34,7 +34,7 @@ export const mcpRoutes = defineRoutes('Model Context Protocol', 'account', {
     // A tool call counts as the operation that it calls; this limits all messages.
     rateLimit: { requests: 600, windowSeconds: 60 },
     query: z.object({
-      write: QueryBoolean.default(false).describe('Offer the tools that change something or run checks, too'),
+      write: QueryBoolean.default(false).describe('Also offer tools that change something or run checks'),
     }),
     body: RpcMessage,
     // Notifications get no response.

@@ -8,7 +8,10 @@ import { ComponentImpact } from './status-page-component.ts';
 const text = z.string().min(1).max(10_000);
 const fields = {
   name: z.string().min(1).max(255).describe('Also the name of the incidents it opens'),
-  enabled: z.boolean().default(true).describe('false: it opens no incidents; open ones are still resolved'),
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe('false: the rule opens no incidents; open ones are still resolved'),
   firstUpdate: text.describe('Message of the update that opens an incident'),
   lastUpdate: text.describe('Message of the update that resolves it'),
   notifySubscribers: z.boolean().default(true).describe('Whether subscribers are mailed both updates'),
@@ -23,7 +26,7 @@ const fields = {
     .max(10_080)
     .default(5)
     .describe(
-      'Pause in minutes after one of its incidents ends. Checks that still fail after it open the next one. 0: no pause',
+      'Pause in minutes after an incident of the rule ends. If checks still fail after the pause, the next incident opens. 0: no pause',
     ),
   components: z
     .array(z.object({ componentId: z.uuid(), targetImpact: ComponentImpact }))
@@ -34,7 +37,7 @@ const fields = {
 
 export const AutomationRuleInput = z
   .object({
-    statusPageId: z.uuid().describe('A page made with `version: 3`; the rule stays with it'),
+    statusPageId: z.uuid().describe('A page created with `version: 3`; cannot be changed later'),
     ...fields,
   })
   .meta({ id: 'AutomationRuleInput' });
@@ -71,7 +74,10 @@ export const automationRuleRoutes = defineRoutes('Status pages', 'account', {
     method: 'GET',
     path: base,
     summary: 'Rules by which failing checks open incidents on status pages, newest first',
-    query: z.object({ ...CursorPaging, statusPageId: z.uuid().optional().describe('Those of one page') }),
+    query: z.object({
+      ...CursorPaging,
+      statusPageId: z.uuid().optional().describe('Only rules of this page'),
+    }),
     response: cursorPage(AutomationRule),
   },
   createAutomationRule: {

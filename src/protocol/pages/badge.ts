@@ -24,13 +24,13 @@ export const badgeRoutes = defineRoutes('Badges', 'optional', {
   getCheckBadge: {
     ...badgeRoute,
     path: '/v1/badges/checks/{id}',
-    summary: 'A badge with the state of a check; needs no key where a public dashboard shows the check',
+    summary: 'A badge with the state of a check; needs no key if a public dashboard shows the check',
     params: z.object({ id: z.uuid() }),
   },
   getGroupBadge: {
     ...badgeRoute,
     path: '/v1/badges/groups/{id}',
-    summary: 'A badge with the state of a group; needs no key where public dashboards show all of its checks',
+    summary: 'A badge with the state of a group; needs no key if public dashboards show all of its checks',
     params: z.object({ id: NumericId }),
   },
   getStatusPageBadge: {

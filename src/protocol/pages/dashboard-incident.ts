@@ -7,7 +7,7 @@ const fields = {
   name: z.string().min(1).max(255),
   impact: z.enum(['MAINTENANCE', 'MAJOR', 'MINOR']),
   startedAt: OffsetDateTime,
-  stoppedAt: OffsetDateTime.nullable().describe('null while it goes on').default(null),
+  stoppedAt: OffsetDateTime.nullable().describe('null while it is open').default(null),
 };
 const updateFields = {
   status: z.enum(['INVESTIGATING', 'IDENTIFIED', 'MONITORING', 'RESOLVED', 'MAINTENANCE']),

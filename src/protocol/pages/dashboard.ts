@@ -26,7 +26,7 @@ const options = {
   useTagsAndOperator: z
     .boolean()
     .nullable()
-    .describe('Whether a check must have all of the tags to be shown, not only one')
+    .describe('true: only checks with all of the tags; false: checks with any of them')
     .default(false),
   hideTags: z.boolean().default(false),
   enableIncidents: z.boolean().default(false),
@@ -34,7 +34,7 @@ const options = {
   tags: z
     .array(z.string().min(1).max(255))
     .max(100)
-    .describe('Which checks are shown; none: all')
+    .describe('Tags of the checks to show; empty: all checks')
     .default([]),
   showHeader: z.boolean().default(true),
   showCheckRunLinks: z.boolean().default(false),
@@ -52,16 +52,13 @@ export const DashboardOptions = z.object({
 export type DashboardOptions = z.output<typeof DashboardOptions>;
 
 const address = {
-  customUrl: PageUrl.describe('Subdomain; unique. Without it the dashboardId'),
+  customUrl: PageUrl.describe('Subdomain; unique. Absent: the dashboardId is used'),
   customDomain: CustomDomain.nullable()
     .describe(
       'A domain of your own; unique among the pages of all kinds and accounts. The page is available there once it is verified: see `customDomainState`',
     )
     .default(null),
-  isPrivate: z
-    .boolean()
-    .describe('A private dashboard needs a key, which the service generates')
-    .default(false),
+  isPrivate: z.boolean().describe('Whether visitors need a key, which the service generates').default(false),
 };
 
 export const DashboardInput = z

@@ -13,11 +13,11 @@ const updateFields = {
   description: z.string().min(1).max(10_000),
   status: z.enum(incidentStatuses),
   publicIncidentUpdateDate: OffsetDateTime.describe(
-    'The date it is shown under, and counts from; now when left out',
+    'Date of the update on the page; default: now',
   ).optional(),
   notifySubscribers: z
     .boolean()
-    .describe('Whether subscribers are mailed; only when the update is first posted')
+    .describe('Whether to mail the subscribers; only for a new update')
     .default(false),
 };
 export const IncidentUpdateInput = z.object(updateFields).meta({ id: 'IncidentUpdateInput' });
@@ -83,7 +83,10 @@ export const Incident = z
     severity: z.enum(incidentSeverities),
     services: z.array(Service),
     components: z.array(IncidentComponent),
-    automationRuleId: z.string().nullable().describe('The rule that opened it; null: not opened by a rule'),
+    automationRuleId: z
+      .string()
+      .nullable()
+      .describe('The rule that opened it; null if it was not opened by a rule'),
     incidentUpdates: z.array(IncidentUpdate).describe('The newest 100, newest first'),
     lastUpdateStatus: z.enum(incidentStatuses),
     duration: z
@@ -143,7 +146,7 @@ export const incidentRoutes = defineRoutes('Incidents', 'account', {
   deleteIncident: {
     method: 'DELETE',
     path: `${base}/{incidentId}`,
-    summary: 'Delete an incident and its updates; its time counts as up again',
+    summary: 'Delete an incident and its updates; its duration counts as uptime again',
     params,
   },
   listIncidentUpdates: {

@@ -13,10 +13,7 @@ const StatusPageVisibility = z
   .object({
     enabled: z.boolean().default(false),
     severity: z.enum(['CRITICAL', 'MAJOR', 'MEDIUM', 'MINOR']).default('MINOR'),
-    affectAllServices: z
-      .boolean()
-      .describe('Every service, and every component, of the pages')
-      .default(false),
+    affectAllServices: z.boolean().describe('All services and components of the pages').default(false),
     notifyOnStart: z.boolean().default(false),
     notifyOnEnd: z.boolean().default(false),
     suppressAutoIncidents: z.boolean().default(false),
@@ -28,7 +25,7 @@ const StatusPageVisibility = z
     componentIds: z
       .array(z.uuid())
       .max(100)
-      .describe('Components of status pages, each with what is in it')
+      .describe('Components of status pages; a group includes its components')
       .default([]),
   })
   .meta({ id: 'StatusPageVisibility' });
@@ -40,7 +37,7 @@ const WindowFields = z.object({
   startsAt: MaintenanceInstant,
   endsAt: MaintenanceInstant,
   timezone: TimeZone.default('UTC').describe(
-    'Zone whose clocks and calendar occurrences follow, such as Europe/Berlin: they keep their local hours across daylight saving',
+    'Time zone of the occurrences, such as Europe/Berlin: they keep their local time across daylight saving changes',
   ),
   repeatInterval: z
     .int()
@@ -53,10 +50,10 @@ const WindowFields = z.object({
     .enum(repeatUnits)
     .nullable()
     .default(null)
-    .describe('Months repeat on the same day, or on the last one of months that are too short'),
+    .describe('Monthly windows repeat on the same day of the month, or on the last day of shorter months'),
   repeatEndsAt: MaintenanceInstant.nullable()
     .default(null)
-    .describe('No occurrence starts after it; null: no end'),
+    .describe('No occurrence starts after this time; null: no end'),
   tags: tags.describe('Checks with any of these tags, their own or their group’s, do not run'),
   pauseAllChecks: z.boolean().default(false).describe('No check of the account runs'),
   silenceAlertsTags: tags.describe('Checks with any of these tags send no alerts'),
@@ -93,7 +90,7 @@ export const MaintenanceWindowInput = WindowFields.superRefine((window, context)
   if (window.repeatUnit === null)
     issue('repeatEndsAt', 'has a meaning only with repeatInterval and repeatUnit');
   else if (Date.parse(window.repeatEndsAt) < startsAt) issue('repeatEndsAt', 'must not be before startsAt');
-}).meta({ id: 'MaintenanceWindowInput', description: 'A maintenance window, as it is written' });
+}).meta({ id: 'MaintenanceWindowInput', description: 'A maintenance window, in requests' });
 
 export const MaintenanceWindow = WindowFields.extend({
   id: z.int(),
@@ -104,7 +101,7 @@ export const MaintenanceWindow = WindowFields.extend({
 
 export const maintenanceWindowApi = defineResourceApi({
   noun: 'maintenance window',
-  order: 'the one that starts last first',
+  order: 'latest start first',
   key: NumericId,
   shown: MaintenanceWindow,
   input: MaintenanceWindowInput,
@@ -116,7 +113,7 @@ export const maintenanceWindowApi = defineResourceApi({
   }),
   mergedFields: ['statusPageVisibility'],
   filter: {
-    startsAt: Timestamp.optional().describe('Windows whose last occurrence is not over by then'),
-    endsAt: Timestamp.optional().describe('Windows whose first occurrence has started by then'),
+    startsAt: Timestamp.optional().describe('Only windows whose last occurrence ends after this time'),
+    endsAt: Timestamp.optional().describe('Only windows whose first occurrence starts before this time'),
   },
 });

@@ -5,7 +5,9 @@ import { MaintenanceInstant } from './maintenance-window.ts';
 
 export const MaintenanceStatus = z
   .enum(['SCHEDULED', 'IN_PROGRESS', 'VERIFYING', 'COMPLETED', 'CANCELLED'])
-  .describe('VERIFYING: the work is done and watched; CANCELLED: it does not take place, or was broken off');
+  .describe(
+    'VERIFYING: the work is done and under observation; CANCELLED: it will not take place, or was aborted',
+  );
 export type MaintenanceStatus = z.output<typeof MaintenanceStatus>;
 
 /** New dates of one occurrence. */
@@ -22,7 +24,9 @@ export const MaintenanceUpdateInput = z
     description: z.string().min(1).max(5000),
     status: MaintenanceStatus.optional().describe('New status; absent: unchanged'),
     notifySubscribers: z.boolean().default(false).describe('Mail the subscribers of the pages that show it'),
-    dateAdjustments: MaintenanceDates.optional().describe('Dates that change along with it'),
+    dateAdjustments: MaintenanceDates.optional().describe(
+      'New start and end, if the update moves the maintenance',
+    ),
   })
   .meta({ id: 'MaintenanceUpdateInput' });
 
@@ -31,7 +35,7 @@ export const MaintenanceUpdate = z
     id: z.uuid(),
     maintenanceWindowId: z.int(),
     maintenanceId: z.int(),
-    status: MaintenanceStatus.describe('The status it was posted with'),
+    status: MaintenanceStatus.describe('Status at the time of the update'),
     description: z.string(),
     notifySubscribers: z.boolean(),
     created_at: z.iso.datetime(),
@@ -41,14 +45,14 @@ export const MaintenanceUpdate = z
     dateAdjustments: z
       .object({ startsAt: z.iso.datetime().optional(), endsAt: z.iso.datetime().optional() })
       .nullable()
-      .describe('The dates it changed; null when it changed none'),
+      .describe('New start and end set by the update; null if unchanged'),
   })
   .meta({ id: 'MaintenanceUpdate' });
 
 /** One occurrence of a window. */
 export const Maintenance = z
   .object({
-    id: z.int().describe('Which occurrence of the window it is, from 1 on'),
+    id: z.int().describe('Number of the occurrence in the window, from 1'),
     maintenanceWindowId: z.int(),
     name: z.string(),
     startsAt: z.iso.datetime(),
@@ -67,12 +71,12 @@ export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', 
   listMaintenances: {
     method: 'GET',
     path: '/v1/maintenance-windows/{id}/maintenances',
-    summary: 'Occurrences of a window that are not over, soonest first',
+    summary: 'Current and future occurrences of a window, soonest first',
     params: windowParams,
     query: z.object({
       limit: z.coerce.number().int().min(1).max(50).default(10).describe('Items per page'),
       page: Paging.page,
-      from: Timestamp.optional().describe('Occurrences that are not over at this time; default now'),
+      from: Timestamp.optional().describe('Only occurrences that end after this time; default: now'),
     }),
     response: z.array(Maintenance),
   },
@@ -87,7 +91,7 @@ export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', 
     method: 'PATCH',
     path,
     otherErrors: [409],
-    summary: 'Move one occurrence of a window; the others stay',
+    summary: 'Move one occurrence of a window; others keep their dates',
     params,
     body: MaintenanceDates.meta({ id: 'MaintenanceDates' }),
     response: Maintenance,
@@ -96,7 +100,7 @@ export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', 
     method: 'DELETE',
     path,
     otherErrors: [409],
-    summary: 'Leave out one occurrence of a window; the others stay',
+    summary: 'Skip one occurrence of a window; others are unchanged',
     params,
   },
   createMaintenanceUpdate: {
@@ -120,7 +124,7 @@ export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', 
   deleteMaintenanceUpdate: {
     method: 'DELETE',
     path: `${path}/updates/{updateId}`,
-    summary: 'Delete an update, with the status it set; the dates it changed stay',
+    summary: 'Delete an update and the status that it set; its date changes stay',
     params: updateParams,
   },
 });

@@ -43,7 +43,9 @@ export const CustomDomainState = z
     method: z
       .enum(['TXT', 'CNAME', 'OPERATOR'])
       .nullable()
-      .describe('Proof of ownership: a record, or the setting CUSTOM_DOMAINS of the service'),
+      .describe(
+        'Method of the proof of ownership: a DNS record, or the setting CUSTOM_DOMAINS of the service',
+      ),
     record: z
       .object({ type: z.literal('TXT'), name: z.string(), value: z.string() })
       .describe('The record that proves the domain'),
@@ -51,11 +53,14 @@ export const CustomDomainState = z
       .string()
       .nullable()
       .describe(
-        'A CNAME record of the domain with this target proves it, too; null: the service has no PUBLIC_URL',
+        'A CNAME record of the domain with this target also proves it; null if the service has no PUBLIC_URL',
       ),
     problem: z.string().nullable().describe('Finding of the last check'),
     checkedAt: z.iso.datetime().nullable(),
-    servesUntil: z.iso.datetime().nullable().describe('Of a domain whose proof is gone'),
+    servesUntil: z.iso
+      .datetime()
+      .nullable()
+      .describe('If the proof is gone: when the page stops being available'),
   })
   .meta({ id: 'CustomDomainState' });
 export type CustomDomainState = z.output<typeof CustomDomainState>;
@@ -72,7 +77,7 @@ export const WebUrl = z
 /** A key of a private page. */
 export const PageKey = z.object({
   id: z.string(),
-  rawKey: z.string().describe('In full only in the response that creates the key, masked afterwards'),
+  rawKey: z.string().describe('The full key only in the response that creates it, masked afterwards'),
   maskedKey: z.string(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),

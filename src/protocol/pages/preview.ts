@@ -25,7 +25,7 @@ export const previewRoutes = defineRoutes('Status pages', 'account', {
       statusPageId: z
         .uuid()
         .optional()
-        .describe('The page that would be changed, for maintenance that names it'),
+        .describe('The status page to preview; needed for maintenance windows that include it'),
     }),
     body: StatusPageInput,
     response: StatusPageData,

@@ -14,7 +14,7 @@ import { ComponentImpact, componentImpacts, componentTypes } from './status-page
 /** State of a run on a page. */
 const RunVerdict = z
   .enum(['passing', 'degraded', 'failing', 'unknown'])
-  .describe('unknown: it ended by a fault of the monitoring itself');
+  .describe('unknown: the run failed because of the monitoring itself');
 export type RunVerdict = z.output<typeof RunVerdict>;
 
 const DashboardCheck = z.object({
@@ -22,8 +22,8 @@ const DashboardCheck = z.object({
   name: z.string(),
   checkType: z.enum(checkTypeNames),
   state: CheckState,
-  groupName: z.string().nullable().describe('null where the dashboard hides the names of groups'),
-  tags: z.array(z.string()).describe('Empty where the dashboard hides tags'),
+  groupName: z.string().nullable().describe('null if the dashboard hides the names of groups'),
+  tags: z.array(z.string()).describe('Empty if the dashboard hides tags'),
   last24Hours: Aggregate,
   last7Days: Aggregate,
   days: z
@@ -40,7 +40,7 @@ const DashboardCheck = z.object({
         resultUrl: z
           .string()
           .nullable()
-          .describe('Where the result is; null where the dashboard shows no links to runs'),
+          .describe('URL of the result; null if the dashboard shows no links to runs'),
       }),
     )
     .describe('The newest 20 final runs of the last 24 hours, newest first'),
@@ -58,12 +58,12 @@ export const DashboardData = z
       notMeasured: z.int(),
       pending: z.int(),
       paused: z.int(),
-      unknown: z.int().describe('The last four together'),
+      unknown: z.int().describe('Sum of notJudged, notMeasured, pending and paused'),
     }),
     checks: z.array(DashboardCheck),
     incidents: z
       .array(DashboardIncident.omit({ dashboardId: true }))
-      .describe('Open ones and those that ended within 14 days; empty where the dashboard shows none'),
+      .describe('Open incidents and those that ended within 14 days; empty if the dashboard shows none'),
     pagination: z.object({ page: z.int(), pages: z.int(), checksPerPage: z.int(), total: z.int() }),
     generatedAt: z.iso.datetime(),
   })
@@ -83,7 +83,7 @@ const uptimeSince = z.iso
   .nullable()
   .default(null)
   .describe(
-    'When the first slot was due that was measured, or when the service was made where no check opens incidents of it; at most 90 days ago',
+    'Due time of the first measured slot, or creation time of the service if no check opens its incidents; at most 90 days ago',
   );
 const serviceCoverage = Coverage.nullable().describe(
   'Coverage of the last 90 days; null if no check opens its incidents',
@@ -92,7 +92,7 @@ const serviceCoverage = Coverage.nullable().describe(
 const measuredNow = Measurement.nullable()
   .default(null)
   .describe(
-    'Whether the checks that open its incidents are measured now: FULL: all, PARTIAL: some, NONE: no check; null if no check opens its incidents. Pages and badges call it operational only if FULL',
+    'Current measurement of the checks that open its incidents: FULL: all are measured, PARTIAL: some, NONE: no check; null if no check opens its incidents. Pages and badges show "operational" only if FULL',
   );
 
 /** State of a component on a status page: the worst impact of its open incidents and of its parts. */
@@ -103,9 +103,7 @@ const shownDays = z.array(
   z.object({
     date: z.iso.date(),
     incidentSeconds: z.int(),
-    measurement: Measurement.nullable().describe(
-      'FULL, PARTIAL, NONE; null where no check opens incidents of it',
-    ),
+    measurement: Measurement.nullable().describe('FULL, PARTIAL, NONE; null if no check opens its incidents'),
     coverage: Coverage.nullable(),
   }),
 );
@@ -113,19 +111,19 @@ const shownDays = z.array(
 const ShownComponent = z
   .object({
     id: z.string(),
-    parentId: z.string().nullable().describe('The group that it is in, which stands before it'),
+    parentId: z.string().nullable().describe('Id of its group, which precedes it in the list'),
     type: z.enum(componentTypes),
     name: z.string(),
     description: z.string().nullable(),
     state: ComponentState,
     measuredNow,
-    isExpanded: z.boolean().describe('Of a group: whether what is in it is shown at once'),
+    isExpanded: z.boolean().describe('For a group: whether its components are shown expanded'),
     uptime: uptime.describe(
-      'Percent of the time since `uptimeSince` without an incident, maintenance aside; null without data, or it shows no history',
+      'Percent of the time since `uptimeSince` without an incident, not counting maintenance; null without data, or if the history is hidden',
     ),
     uptimeSince,
     coverage: serviceCoverage,
-    days: shownDays.describe('The last 90 days (UTC), oldest first; empty where it shows no history'),
+    days: shownDays.describe('The last 90 days (UTC), oldest first; empty if the history is hidden'),
   })
   .meta({ id: 'ShownComponent' });
 
@@ -143,12 +141,12 @@ export const StatusPageData = z
     components: z
       .array(ShownComponent)
       .default([])
-      .describe('Of a page of components: each before what is in it, in their order'),
+      .describe('For a page of components: each group before its components, in display order'),
     cards: z.array(
       z.object({
         name: z.string(),
         state: ServiceState,
-        uptime: uptime.describe('Of its services together, each for as long as it is watched'),
+        uptime: uptime.describe('Uptime of its services together, each weighted by its observed time'),
         uptimeSince,
         coverage: serviceCoverage,
         services: z.array(
@@ -180,7 +178,7 @@ export const StatusPageData = z
             .default([]),
         }),
       )
-      .describe('Open ones and those of the last 90 days, newest first, at most 100'),
+      .describe('Open incidents and those of the last 90 days, newest first, at most 100'),
     maintenances: z
       .array(
         Maintenance.omit({ updates: true }).extend({
@@ -193,7 +191,9 @@ export const StatusPageData = z
           ),
         }),
       )
-      .describe('Those that go on, begin within 30 days or ended within a day; soonest first, at most 50'),
+      .describe(
+        'Current maintenance, and maintenance that begins within 30 days or ended within the last day; soonest first, at most 50',
+      ),
     generatedAt: z.iso.datetime(),
   })
   .meta({ id: 'StatusPageData' });
@@ -204,7 +204,7 @@ const dashboardLimit = { requests: 10, windowSeconds: 20 };
 /** Each may send a mail to a third party. */
 const subscribeLimit = { requests: 5, windowSeconds: 600 };
 const pageKey = {
-  key: z.string().max(512).optional().describe('Key of a private page, for screens on walls'),
+  key: z.string().max(512).optional().describe('Key of a private page, for wall displays'),
 };
 const params = z.object({ address: z.string().min(1).max(253) });
 

@@ -15,10 +15,13 @@ export const componentImpacts = [
 export const ComponentImpact = z.enum(componentImpacts);
 export type ComponentImpact = z.output<typeof ComponentImpact>;
 
-const parentId = z.uuid().nullable().describe('The GROUP of the same page that it is in; null: none');
+const parentId = z
+  .uuid()
+  .nullable()
+  .describe('The GROUP that contains it, on the same page; null: top level');
 const configuration = {
-  showHistoricalData: z.boolean().describe('Whether the page shows its days and its uptime'),
-  expandedByDefault: z.boolean().describe('Of a GROUP: whether the page shows what is in it at once'),
+  showHistoricalData: z.boolean().describe('Whether the page shows its daily history and uptime'),
+  expandedByDefault: z.boolean().describe('For a GROUP: whether the page shows it expanded'),
 };
 const fields = {
   name: z.string().min(1).max(255),
@@ -26,23 +29,23 @@ const fields = {
   hidden: z
     .boolean()
     .default(false)
-    .describe('Left out of the page, with what is in it; incidents and rules may name it anyway'),
+    .describe('Whether the page hides it and its components; incidents and rules may still refer to it'),
   displayOrder: z
     .int()
     .min(-1_000_000)
     .max(1_000_000)
     .default(0)
-    .describe('Its place among those next to it; lower comes first'),
+    .describe('Sort position among its siblings; lower comes first'),
 };
 
 export const StatusPageComponentInput = z
   .object({
-    statusPageId: z.uuid().describe('The page it is on, made with `version: 3`; it stays on that page'),
+    statusPageId: z.uuid().describe('A page created with `version: 3`; cannot be changed later'),
     parentId: parentId.default(null),
     type: z
       .enum(componentTypes)
       .default('SERVICE')
-      .describe('SERVICE: something with a state of its own; GROUP: holds others'),
+      .describe('SERVICE: has a state of its own; GROUP: contains other components'),
     ...fields,
     configuration: z
       .object({
@@ -56,7 +59,7 @@ export type StatusPageComponentInput = z.output<typeof StatusPageComponentInput>
 
 export const StatusPageComponentPatch = z
   .object({
-    statusPageId: z.uuid().optional().describe('The page it is on already'),
+    statusPageId: z.uuid().optional().describe('Immutable: omit it or repeat the current value'),
     parentId: parentId.optional(),
     type: z.enum(componentTypes).optional().describe('Immutable: omit it or repeat the current value'),
     name: fields.name.optional(),
@@ -82,7 +85,7 @@ export const StatusPageComponent = z
     configuration: z
       .object({
         showHistoricalData: z.boolean(),
-        expandedByDefault: z.boolean().optional().describe('Of a GROUP'),
+        expandedByDefault: z.boolean().optional().describe('For a GROUP'),
       })
       .meta({ id: 'StatusPageComponentConfiguration' }),
     created_at: z.iso.datetime(),
@@ -98,7 +101,10 @@ export const statusPageComponentRoutes = defineRoutes('Status pages', 'account',
     method: 'GET',
     path: base,
     summary: 'Components of status pages, newest first',
-    query: z.object({ ...CursorPaging, statusPageId: z.uuid().optional().describe('Those of one page') }),
+    query: z.object({
+      ...CursorPaging,
+      statusPageId: z.uuid().optional().describe('Only components of this page'),
+    }),
     response: cursorPage(StatusPageComponent),
   },
   createStatusPageComponent: {
@@ -120,7 +126,7 @@ export const statusPageComponentRoutes = defineRoutes('Status pages', 'account',
   updateStatusPageComponent: {
     method: 'PUT',
     path: `${base}/{componentId}`,
-    summary: 'Change a component; absent fields keep their value. Its page and its type stay',
+    summary: 'Change a component, except its page and type; absent fields keep their value',
     params,
     body: StatusPageComponentPatch,
     response: StatusPageComponent,
@@ -129,7 +135,7 @@ export const statusPageComponentRoutes = defineRoutes('Status pages', 'account',
     method: 'DELETE',
     path: `${base}/{componentId}`,
     summary:
-      'Delete a component; what is in a group moves to where the group was, incidents and rules lose it',
+      'Delete a component; the components of a deleted group move to its place, and references in incidents and rules are removed',
     params,
   },
 });

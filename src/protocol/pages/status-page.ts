@@ -29,7 +29,7 @@ const options = {
   redirectTo: WebUrl.nullable().describe('Opened when the logo is clicked').default(null),
   favicon: WebUrl.nullable().default(null),
   defaultTheme: z.enum(['LIGHT', 'DARK', 'AUTO']).default('AUTO'),
-  logoDark: WebUrl.nullable().describe('In place of the logo where the page is dark').default(null),
+  logoDark: WebUrl.nullable().describe('Replaces the logo in dark mode').default(null),
   privacyPolicyLink: WebUrl.nullable().describe('In the footer').default(null),
   termsOfServiceLink: WebUrl.nullable().describe('In the footer').default(null),
   supportLink: WebUrl.nullable().describe('In the footer').default(null),
@@ -39,7 +39,7 @@ const options = {
     .max(64)
     .regex(/^(?:[A-Za-z]{1,4}-[A-Za-z0-9-]+)?$/, 'must be a tag such as G-XXXXXXXXXX')
     .nullable()
-    .describe('Visitors load the Google Analytics script, and Google counts them')
+    .describe('Loads the Google Analytics script, with which Google counts visitors')
     .default(null),
   allowIndexing: z.boolean().describe('Whether search engines may list the page').default(true),
 };
@@ -50,7 +50,7 @@ export type StatusPageOptions = z.output<typeof StatusPageOptions>;
 
 const Version = z
   .union([z.literal(2), z.literal(3)])
-  .describe('2: a page of cards with services; 3: one of components. It stays what it was made as');
+  .describe('2: a page of cards with services; 3: a page of components. Cannot be changed later');
 
 /** Error if components or rules name a page of cards. */
 export const pageOfCards = 'names a page of cards: it has to be one made with "version": 3';
@@ -68,14 +68,14 @@ const fields = {
       'A domain of your own; unique among the pages of all kinds and accounts. The page is available there once it is verified: see `customDomainState`',
     )
     .default(null),
-  isPrivate: z
-    .boolean()
-    .describe('A private page opens with a key only, which the service makes')
-    .default(false),
+  isPrivate: z.boolean().describe('Whether visitors need a key, which the service generates').default(false),
   cards: z
     .array(
       z.object({
-        id: z.uuid().optional().describe('A present card, when the page is changed; new ones have none'),
+        id: z
+          .uuid()
+          .optional()
+          .describe('Id of an existing card, in a change of the page; absent for new cards'),
         name: z.string().min(1).max(255),
         statusPageId: z.string().max(64).optional(),
         services: z
@@ -86,7 +86,7 @@ const fields = {
     )
     .max(100)
     .optional()
-    .describe('All cards of the page, in order: required with version 2, and none with version 3'),
+    .describe('All cards of the page, in order: required with version 2, not allowed with version 3'),
 };
 /** The fields of a page, without the rules between them. */
 export const StatusPageFields = z.object(fields);
@@ -110,7 +110,7 @@ export const StatusPage = z
     ...StatusPageOptions.shape,
     whiteLabel: z.boolean(),
     isPrivate: z.boolean(),
-    keys: z.array(PageKey).describe('Of a private page'),
+    keys: z.array(PageKey).describe('For a private page'),
     cards: z.array(z.object({ id: z.string(), name: z.string(), services: z.array(Service), ...stamps })),
     ...stamps,
   })
@@ -164,7 +164,7 @@ export const statusPageRoutes = defineRoutes('Status pages', 'account', {
   deleteStatusPage: {
     method: 'DELETE',
     path: '/v1/status-pages/{statusPageId}',
-    summary: 'Delete a status page, its components, rules and subscriptions; its services stay',
+    summary: 'Delete a status page, its components, rules and subscriptions, but not its services',
     params,
   },
   listServices: {
@@ -203,7 +203,7 @@ export const statusPageRoutes = defineRoutes('Status pages', 'account', {
   deleteService: {
     method: 'DELETE',
     path: '/v1/status-pages/services/{serviceId}',
-    summary: 'Delete a service; cards and incidents lose it',
+    summary: 'Delete a service; cards and incidents no longer refer to it',
     params: serviceParams,
   },
 });

@@ -43,15 +43,14 @@ export const subscriptionRoutes = defineRoutes('Subscriptions', 'account', {
   createSubscriptions: {
     method: 'POST',
     path: `${base}/bulk`,
-    summary:
-      'Subscribe up to 100 addresses, whose consent you have; those that are subscribed stay as they are',
+    summary: 'Subscribe up to 100 addresses that have consented; existing subscriptions are unchanged',
     params: z.object({ statusPageId: z.uuid() }),
     body: BulkInput,
     success: created,
     response: z.object({
       created: z.int(),
-      skipped: z.int().describe('Subscribed before, or named twice'),
-      status: z.enum(['PENDING', 'VERIFIED']).describe('Of the ones that were created'),
+      skipped: z.int().describe('Number of addresses already subscribed, or repeated in the request'),
+      status: z.enum(['PENDING', 'VERIFIED']).describe('Status of the created subscriptions'),
     }),
   },
   deleteSubscription: {

@@ -14,17 +14,17 @@ const ImportInput = z
           resource: z
             .object({ type: z.string().max(64), physicalId: PhysicalId.optional() })
             .optional()
-            .describe('Absent: every resource; without physicalId every one of the type'),
+            .describe('Absent: every resource; without physicalId: every resource of the type'),
         }),
       )
       .max(10_000)
       .optional()
-      .describe('The last one that fits a resource decides; absent: all are imported'),
+      .describe('The last filter that matches a resource decides; absent: all resources are imported'),
     friends: z
       .array(z.object({ type: z.string().max(64), logicalId: z.string().max(255) }))
       .max(10_000)
       .optional()
-      .describe('Resources that the code has already, so that what is imported can name them'),
+      .describe('Resources that the code already has, so that imported ones can refer to them'),
   })
   .meta({ id: 'ProjectImportInput' });
 
@@ -33,10 +33,10 @@ export const ImportChanges = z
     resources: z.array(
       z.object({
         type: ProjectResourceType,
-        logicalId: z.string().describe('The name it gets in the project'),
+        logicalId: z.string().describe('Name of the resource in the project'),
         physicalId: PhysicalId,
         member: z.literal(true),
-        payload: z.record(z.string(), z.unknown()).describe('As its own operation shows it'),
+        payload: z.record(z.string(), z.unknown()).describe("In the format of the resource's own operation"),
       }),
     ),
     friends: z.array(z.object({ type: ProjectResourceType, logicalId: z.string(), physicalId: PhysicalId })),
@@ -48,7 +48,7 @@ export const ImportChanges = z
           payload: z.record(z.string(), z.unknown()),
         }),
       )
-      .describe('Snippets that the resources name, for programs that keep them otherwise'),
+      .describe('Snippets that the resources refer to, for programs that store them separately'),
   })
   .meta({ id: 'ProjectImportChanges' });
 export type ImportChanges = z.output<typeof ImportChanges>;
@@ -74,9 +74,9 @@ export const projectImportRoutes = defineRoutes('Projects', 'account', {
   createProjectImport: {
     method: 'POST',
     path: '/next/projects/{logicalId}/imports',
-    summary: 'Plan which resources of the account become those of a project, and under which names',
+    summary: 'Plan which resources of the account the project takes over, and their names',
     params: ofProject,
-    query: z.object({ preview: QueryBoolean.default(false).describe('The plan is not kept') }),
+    query: z.object({ preview: QueryBoolean.default(false).describe('true: the plan is not stored') }),
     body: ImportInput,
     success: created,
     response: ProjectImport,
@@ -108,7 +108,8 @@ export const projectImportRoutes = defineRoutes('Projects', 'account', {
   commitProjectImport: {
     method: 'POST',
     path: '/next/projects/imports/{importId}/commit',
-    summary: 'Make an applied import final: what leaves the code is deleted then',
+    summary:
+      'Commit an applied import: deployments then delete its resources if they are removed from the code',
     params: ofImport,
     response: ProjectImport,
   },

@@ -59,17 +59,17 @@ export type SharedFile = z.output<typeof SharedFile>;
 const ProjectResource = z
   .object({
     type: ProjectResourceType,
-    logicalId: LogicalId.describe('Unique among those of its type in the project'),
+    logicalId: LogicalId.describe('Unique within its type in the project'),
     member: z
       .boolean()
       .default(true)
-      .describe('false: it is not of the project, which only names what physicalId says'),
-    physicalId: PhysicalId.optional().describe('With `member: false`: the resource that is named'),
+      .describe('false: the resource is only referenced by physicalId and is not part of the project'),
+    physicalId: PhysicalId.optional().describe('With `member: false`: id of the referenced resource'),
     payload: z
       .record(z.string(), z.unknown())
       .nullish()
       .describe(
-        'The resource as its own operation takes it. `{"ref": "<logicalId>"}` stands for the id of another one',
+        'The resource, in the format of its own operation. `{"ref": "<logicalId>"}` stands for the id of another resource',
       ),
     sourceFile: z.string().max(1000).nullish().describe('The file that declares it'),
   })
@@ -91,7 +91,7 @@ export const DeploymentInput = z
     resources: z.array(ProjectResource).max(maxResources),
     repoInfo: RepoInfo,
   })
-  .meta({ id: 'DeploymentInput', description: 'All that a project consists of' });
+  .meta({ id: 'DeploymentInput', description: 'All resources of the project' });
 export type DeploymentInput = z.output<typeof DeploymentInput>;
 
 const DeployedProject = z
@@ -109,7 +109,10 @@ export const Change = z
   .object({
     type: ProjectResourceType,
     logicalId: z.string(),
-    physicalId: z.union([z.int(), z.string()]).optional().describe('Absent for what is yet to be created'),
+    physicalId: z
+      .union([z.int(), z.string()])
+      .optional()
+      .describe('Absent for a resource that has not been created yet'),
     action: z
       .enum(['CREATE', 'UPDATE', 'DELETE', 'DETACHED'])
       .describe('DETACHED: it stays in the account, but no longer belongs to the project'),
@@ -130,7 +133,7 @@ export const deploymentStatuses = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 
 export const Deployment = z
   .object({
     id: z.string(),
-    logicalId: z.string().describe('Of the project'),
+    logicalId: z.string().describe('logicalId of the project'),
     status: z.enum(deploymentStatuses),
     dryRun: z.literal(false),
     progress: z.int().min(0).max(100).describe('Percent'),
@@ -174,7 +177,7 @@ export const projectRoutes = defineRoutes('Projects', 'account', {
       dryRun,
       preserveResources,
       scheduleOnDeploy: QueryBoolean.default(true).describe(
-        'Run what is new and active once as soon as it is deployed; false: it waits for its first slot',
+        'Run new active checks once immediately after the deployment; false: they wait for their first slot',
       ),
     }),
     body: DeploymentInput,
@@ -205,7 +208,7 @@ export const projectRoutes = defineRoutes('Projects', 'account', {
   awaitDeployment: {
     method: 'GET',
     path: `${deploymentPath}/completion`,
-    summary: 'The deployment when it has ended; 408 while it goes on',
+    summary: 'Wait until a deployment has ended; 408 while it is in progress',
     params: ofDeployment,
     query: z.object({ maxWaitSeconds: z.coerce.number().min(0).max(30).default(30) }),
     response: Deployment,
@@ -214,7 +217,7 @@ export const projectRoutes = defineRoutes('Projects', 'account', {
   cancelDeployment: {
     method: 'POST',
     path: `${deploymentPath}/cancel`,
-    summary: 'Cancel a deployment that has not ended; what has ended stays as it is',
+    summary: 'Cancel a deployment in progress; one that has ended is not changed',
     params: ofDeployment,
     success: accepted,
     response: Deployment,

@@ -109,7 +109,7 @@ const Row = z.record(z.string(), z.union([z.number(), z.string()]).nullable());
 const MetricView = z.object({
   label: z.string(),
   unit: z.enum(['ms', 'score', 'count', 'percentage']),
-  aggregation: z.enum(aggregations).optional().describe('Absent for the values of each result'),
+  aggregation: z.enum(aggregations).optional().describe('Absent for the values of single results'),
 });
 
 /** Aggregated results of one check over a window of time (spec.md, "Analytics response"). */
@@ -132,7 +132,7 @@ export const AnalyticsAnswer = z
       .describe('With aggregationInterval: all intervals with due slots, including those without results'),
     series: z
       .array(z.looseObject({ data: z.array(Row) }))
-      .describe('One for each group, with the key of the group; one without groups'),
+      .describe('One series for each group, with its key; a single series without groups'),
     pagination: z.object({ page: z.number(), limit: z.number() }),
     metadata: z.record(z.string(), MetricView),
   })
@@ -171,7 +171,7 @@ export function analyticsQuery(type: Pick<CheckType, 'analytics'>) {
       .min(1)
       .max(43_200)
       .optional()
-      .describe('Minutes of one row; without it the window is one row'),
+      .describe('Length of an interval in minutes; absent: one row for the whole window'),
     groupBy: z.enum(groupingsOf(type)).optional(),
   };
   // For events both are undefined: their schema lacks these fields.
@@ -212,7 +212,7 @@ export const analyticsRoutes = {
     ...analyticsRoute,
     path: '/v1/analytics/metrics',
     operationId: 'listAnalyticsMetrics',
-    summary: 'The metrics that checks of a type have',
+    summary: 'Metrics of a check type',
     query: z.object({ checkType: z.enum(checkTypeNames) }),
     response: z.array(
       z

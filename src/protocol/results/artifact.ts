@@ -45,11 +45,11 @@ export const ReportedArtifact = z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
       .nullable()
-      .describe('Of the bytes as they are sent; null unless the state is awaited'),
+      .describe('Of the bytes sent; null unless the state is awaited'),
     state: z
       .enum(['awaited', 'refused', 'withheld'])
       .describe(
-        'awaited: the agent sends it after the result; refused: too large, too many, no regular file; withheld: it may contain secrets that cannot be removed',
+        'awaited: the agent sends it after the result; refused: too large, too many, or not a regular file; withheld: may contain secrets that cannot be removed',
       ),
     reason: z
       .string()
@@ -133,7 +133,7 @@ const Asset = z
   .object({
     type: z.enum(assetTypes),
     name: z.string(),
-    url: z.string().describe('Where the same credential downloads it; relative without PUBLIC_URL'),
+    url: z.string().describe('Download URL, for the same credential; relative without PUBLIC_URL'),
     contentType: z.string(),
     sizeBytes: z.int(),
     sha256: z.string(),
@@ -141,7 +141,7 @@ const Asset = z
       type: z.enum(['check-result', 'test-session-result']),
       checkId: z.string(),
       resultId: z.string(),
-      testSessionId: z.string().optional().describe('Of results of test sessions'),
+      testSessionId: z.string().optional().describe('Only for results of test sessions'),
     }),
   })
   .meta({ id: 'Asset' });

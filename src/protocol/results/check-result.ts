@@ -55,14 +55,14 @@ export const CheckResult = z
     agentLagMs: z.number().describe('Lag of the agent during the probe'),
     agentOverheadMs: z
       .number()
-      .describe('Time of the agent between the phases; not part of the response time'),
+      .describe('Time that the agent spent between the phases; not part of the response time'),
     isTimingDoubtful: z
       .boolean()
       .describe('The agent lagged, so the times may be too long; they did not cause a failure'),
     isDetailLeftOut: z
       .boolean()
       .describe(
-        'The run passed, and its detail was not kept: `DETAIL_OF_EVERY_NTH_PASS` of the service keeps that of every n-th pass',
+        'The run passed, and its details were not stored: with `DETAIL_OF_EVERY_NTH_PASS`, the service stores those of every nth pass',
       ),
     failure: z
       .object({
@@ -72,7 +72,7 @@ export const CheckResult = z
         whatFailed: z.string().describe('The failed part in words, as far as this run shows: `the target`'),
         sentence: z.string().describe('The reason in one line, as on pages, in messages and in commands'),
         details: FailureDetails.default({}).describe(
-          'Facts of the failure for programs; the code decides which fields there are',
+          'Details of the failure for programs; the fields depend on the code',
         ),
       })
       .nullable()
@@ -85,7 +85,7 @@ export const CheckResult = z
           sizeBytes: z.int().nullable(),
           state: z
             .enum(['stored', 'awaited', 'refused', 'withheld', 'lost'])
-            .describe('lost: the agent never sent it; the others as in ReportedArtifact'),
+            .describe('lost: the agent never sent it; other states as in ReportedArtifact'),
           reason: z
             .string()
             .nullable()
@@ -126,7 +126,7 @@ export const DocumentedCheckResult = z
       [...typesByDetailKey].map(([key, types]) => {
         const details = [...new Set(types.map((type) => type.detail))];
         const titles = types.map((type) => type.title).join(', ');
-        return [key, z.union(details).nullable().describe(`The detail of: ${titles}. null for other types`)];
+        return [key, z.union(details).nullable().describe(`Details of: ${titles}. null for other types`)];
       }),
     ),
   })

@@ -8,8 +8,8 @@ const DateTime = z.iso.datetime();
 const GroupFields = {
   id: z.string(),
   errorHash: z.string().describe('SHA-256 of the cleaned message'),
-  rawErrorMessage: z.string().nullable().describe('At the first occurrence'),
-  cleanedErrorMessage: z.string().describe('Without variable parts'),
+  rawErrorMessage: z.string().nullable().describe('Message at the first occurrence'),
+  cleanedErrorMessage: z.string().describe('Message without its variable parts'),
   firstSeen: DateTime,
   lastSeen: DateTime,
   count: z
@@ -40,7 +40,7 @@ export const TestSessionErrorGroup = z
       )
       .nullable()
       .describe(
-        'Which tests of a Playwright suite had the error: one for each occurrence, newest first, the last 100; null for other checks',
+        'Tests of a Playwright suite that had the error: one per occurrence, newest first, at most the last 100; null for other checks',
       ),
   })
   .meta({ id: 'TestSessionErrorGroup' });
@@ -51,7 +51,7 @@ export const maxListed = 1000;
 
 const ListQuery = z.object({
   ...Paging,
-  includeArchived: QueryBoolean.default(false).describe('Archived groups too'),
+  includeArchived: QueryBoolean.default(false).describe('Include archived groups'),
 });
 
 /** Without a limit, all entries: spec.md has no pages here. */
@@ -62,7 +62,7 @@ const WholeListQuery = ListQuery.extend({
     .min(1)
     .max(100)
     .optional()
-    .describe(`Items per page; without it all of them, the newest ${maxListed} at most`),
+    .describe(`Items per page; absent: all, at most the newest ${maxListed}`),
 });
 
 export const ErrorGroupPatch = z

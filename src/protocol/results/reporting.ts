@@ -49,7 +49,7 @@ const tag = z.string().min(1).max(255);
 const query = z.object({
   from: Timestamp.optional(),
   to: Timestamp.optional(),
-  quickRange: z.enum(reportRanges).default('last24Hrs').describe('Used if from and to are omitted'),
+  quickRange: z.enum(reportRanges).default('last24Hrs').describe('Used if `from` and `to` are omitted'),
   timezone: TimeZone.default('UTC').describe('Time zone for the weeks and months of quickRange'),
   filterByTags: z
     .union([tag, z.array(tag).max(100)])

@@ -22,7 +22,7 @@ const ModelCause = z.object({
   cause: z.string().describe('A possible cause, chosen by the model and worded by the service'),
   classification: z.enum(classifications),
   kind: z.string().nullable().default(null).describe('The same in words, with the owner'),
-  next: z.string().describe('How to find out'),
+  next: z.string().describe('How to verify the cause'),
   statements: z
     .array(
       z.object({
@@ -40,9 +40,9 @@ export const ModelFindings = z.object({
   model: z.string(),
   askedAt: z.iso.datetime(),
   durationMs: z.number(),
-  causes: z.array(ModelCause).describe('The most likely first, as the model has it'),
+  causes: z.array(ModelCause).describe('The most likely first, according to the model'),
   droppedCount: z.int().describe('Causes and statements that were dropped'),
-  problem: z.string().nullable().describe('Why there is no answer'),
+  problem: z.string().nullable().describe('Why the model gave no answer'),
   usage: z.object({
     calls: z.int(),
     inputTokens: z.int(),
@@ -61,14 +61,14 @@ export const RootCauseAnalysis = z
   .object({
     id: z.string(),
     created_at: z.iso.datetime(),
-    provider: z.string().describe('`picket`: this service by itself'),
+    provider: z.string().describe('`picket`: this service'),
     model: z.string().describe('`rules`: fixed rules, without a model'),
     durationMs: z.number(),
     analysis: z.object({
       classification: z
         .enum(classifications)
         .describe(
-          'The problem: a setting (of target, certificate, name or check); network, host or gateway; the program that answers; its speed; the monitoring itself; not known',
+          'The problem: a setting (of target, certificate, name or check); network, host or gateway; the responding program; its speed; the monitoring itself; unknown',
         ),
       kind: z
         .string()

@@ -21,22 +21,26 @@ const BurnAlert = z
       .gt(0)
       .max(100)
       .default(2)
-      .describe('Percent of the budget, spent in an hour and at that rate in its last 5 minutes'),
+      .describe(
+        'Percent of the budget: alert if this share is spent within an hour, and the last 5 minutes have the same rate',
+      ),
     percentInSixHours: z
       .number()
       .gt(0)
       .max(100)
       .default(5)
-      .describe('The same for six hours and the last 30 minutes'),
+      .describe('The same for six hours and their last 30 minutes'),
     minFailedRuns: z
       .int()
       .min(1)
       .max(1000)
       .default(3)
-      .describe('Minimum failed runs in the period for a burn: one run can be a whole budget'),
+      .describe(
+        'Minimum number of failed runs in the period for an alert, because a single run may be the whole budget',
+      ),
   })
   .prefault({})
-  .describe('When to notify the channels that the budget burns too fast');
+  .describe('Limits for notifying the channels that the budget burns too fast');
 
 const SloFields = z.object({
   name: z.string().min(1).max(200),
@@ -58,7 +62,7 @@ export const SloInput = SloFields.superRefine(({ checkId, groupId, tags }, conte
   if (named === 1) return;
   const message = 'or "groupId" or "tags" must say which checks it is about, and only one of them';
   context.addIssue({ code: 'custom', path: ['checkId'], message });
-}).meta({ id: 'SloInput', description: 'A service level objective, as it is written' });
+}).meta({ id: 'SloInput', description: 'A service level objective, in requests' });
 
 export const Slo = SloFields.extend({
   ...ManagedFields,
@@ -106,13 +110,13 @@ export const SloStatus = z
       failedRuns: z.int(),
       leftPercent: percentOrNull.describe('Remaining budget; negative if overspent'),
       leftPercentAtWorst: percentOrNull.describe(
-        'The same if every slot that was missed, or ended by a fault of the monitoring, had failed',
+        'Remaining budget if every slot that was missed or ended with an error of the monitoring had failed',
       ),
     }),
     burnRates: z
       .array(
         z.object({
-          hours: z.int().describe('How many hours back from now'),
+          hours: z.int().describe('Hours back from now'),
           rate: percentOrNull.describe('1 spends exactly the budget over the window; null: no measurements'),
           coveragePercent: percentOrNull,
         }),
@@ -131,9 +135,9 @@ const SloBurn = z
     sloId: z.int(),
     name: z.string(),
     since: z.iso.datetime().describe('When the channels were notified'),
-    window: z.enum(['HOUR', 'SIX_HOURS']).describe('In which the budget was spent too fast then'),
+    window: z.enum(['HOUR', 'SIX_HOURS']).describe('Window in which the budget was spent too fast'),
     explanation: z.string().describe('Summary of the failures, and how long the budget lasts at that rate'),
-    checkAlertId: z.string().describe('The alert, as notifications name it'),
+    checkAlertId: z.string().describe('Name of the alert in notifications'),
   })
   .meta({ id: 'SloBurn' });
 

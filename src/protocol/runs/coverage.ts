@@ -15,7 +15,7 @@ export const Coverage = z
       .number()
       .nullable()
       .describe('Evaluated slots in percent of the due ones, not counting open ones; null if none were due'),
-    due: z.int().min(0).describe('Slots that were due: the sum of all that follow'),
+    due: z.int().min(0).describe('Due slots: the sum of all following counts'),
     evaluated: z.int().min(0).describe('Measured, with a verdict about the target'),
     errors: z
       .int()

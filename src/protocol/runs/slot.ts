@@ -35,7 +35,7 @@ export const Slot = z
   .object({
     id: z.string(),
     location: z.string().describe('The location of the slot'),
-    scheduledAt: z.iso.datetime().describe('When it was due'),
+    scheduledAt: z.iso.datetime().describe('Due time'),
     slotCount: z
       .int()
       .min(1)
@@ -46,16 +46,19 @@ export const Slot = z
     reason: z
       .string()
       .nullable()
-      .describe(`Of MISSED and CANCELLED: ${reasonNames.join(', ')}`),
-    explanation: z.string().nullable().describe('The reason in words, and what to do'),
+      .describe(`For MISSED and CANCELLED: ${reasonNames.join(', ')}`),
+    explanation: z.string().nullable().describe('Reason in words, with a remedy'),
     endedAt: z.iso.datetime().nullable().describe('When the record became terminal; null while in progress'),
-    startDelayMs: z.number().nullable().describe('Of FINAL: from being due to its probe'),
-    checkResultId: z.string().nullable().describe('Of FINAL: the result'),
+    startDelayMs: z
+      .number()
+      .nullable()
+      .describe('For FINAL: time from the due time to the start of the probe'),
+    checkResultId: z.string().nullable().describe('For FINAL: the result'),
     verdict: z
       .enum(['PASSED', 'DEGRADED', 'FAILED', 'ERROR'])
       .nullable()
-      .describe('Of FINAL. ERROR: the monitoring failed, not the target'),
-    responseTime: z.number().nullable().describe('Of FINAL, in milliseconds'),
+      .describe('For FINAL. ERROR: the monitoring failed, not the target'),
+    responseTime: z.number().nullable().describe('For FINAL, in milliseconds'),
   })
   .meta({ id: 'Slot' });
 export type Slot = z.output<typeof Slot>;

@@ -11,7 +11,7 @@ export const SessionTargetFields = {
     .array(z.array(z.string().min(1)).max(100))
     .max(100)
     .optional()
-    .describe('Checks with all tags of any of these lists; a tag behind "!" must be absent'),
+    .describe('Checks with all tags of any of these lists; a tag prefixed with "!" must be absent'),
   checkId: z.union([z.uuid(), z.array(z.uuid()).min(1).max(maxIds)]).optional(),
 };
 
@@ -56,10 +56,7 @@ const CheckSession = z
     ...SessionFields,
     results: z.array(
       z.object({
-        checkResultId: z
-          .string()
-          .nullable()
-          .describe('null for a run that was cancelled or that no agent picked up'),
+        checkResultId: z.string().nullable().describe('null if the run was cancelled or no agent leased it'),
         checkResultLink: z.string().nullable(),
         sequenceId: z.string(),
         checkId: z.string(),
@@ -96,7 +93,7 @@ const routes = defineRoutes('Check sessions', 'account', {
   triggerCheckSessions: {
     method: 'POST',
     path: '/v1/check-sessions/trigger',
-    summary: 'Run checks now; their results count as those of the schedule do',
+    summary: 'Run checks now; their results count like scheduled ones',
     body: CheckSessionTrigger,
     isRun: true,
     otherErrors: [404, 409],

@@ -15,14 +15,14 @@ export const SuiteId = z
   .string()
   .regex(/^[0-9a-zA-Z-]{1,64}$/)
   .transform((id) => id.toLowerCase())
-  .describe('A name of your own, best a UUID, under which results are published as they come');
+  .describe('An id of your own, preferably a UUID, under which results are published as they arrive');
 
 /** Where a client runs something. */
 export const RunLocation = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('PRIVATE'),
-    slugName: z.string().min(1).max(64).describe('Of a private location'),
-    id: z.string().max(64).nullish().describe('Of the same location; slugName is what counts'),
+    slugName: z.string().min(1).max(64).describe('slugName of a private location'),
+    id: z.string().max(64).nullish().describe('Id of the same location; slugName takes precedence'),
   }),
   z.object({
     type: z.literal('PUBLIC'),
@@ -47,15 +47,17 @@ export const RepoInfo = z
 
 /** Fields of a definition to run, in addition to those of a check. */
 const JobFields = {
-  logicalId: z.string().min(1).max(255).describe('Any name of your own, by which the answer names its run'),
-  group: CheckGroupInput.nullish().describe(
-    'Settings of a group, in the place of those of the group that groupId names',
-  ),
+  logicalId: z
+    .string()
+    .min(1)
+    .max(255)
+    .describe('Any name of your own, which identifies the run in the response'),
+  group: CheckGroupInput.nullish().describe('Group settings that replace those of the group in groupId'),
   testRetryStrategy: RetryStrategy.nullish().describe(
     'Retry strategy; null or absent: no retries, regardless of the definition',
   ),
   checkId: z.uuid().nullish().describe('A stored check whose hidden values replace "" in the definition'),
-  filePath: z.string().max(1000).nullish().describe('The file it is written in; results name it'),
+  filePath: z.string().max(1000).nullish().describe('Source file of the definition; results contain it'),
   sourceInfo: z
     .object({
       checkRunSuiteId: SuiteId.nullish(),
@@ -73,7 +75,7 @@ const [firstJob, ...otherJobs] = checkTypes
       .safeExtend({ ...JobFields, checkType: z.literal(type.name) })
       .meta({
         id: `${pascalName(type)}Job`,
-        description: `${type.title}, to be run without being stored`,
+        description: `${type.title}, to run without storing it`,
       }),
   );
 const DocumentedJob = firstJob ? z.discriminatedUnion('checkType', [firstJob, ...otherJobs]) : Job;
@@ -88,16 +90,16 @@ const RunFields = {
       repoUrl: z.string().max(1000).nullish(),
     })
     .nullish()
-    .describe('Errors of one project are grouped together'),
+    .describe('Errors of the same project are grouped together'),
   sharedFiles: z
     .array(z.object({ path: z.string().min(1).max(1000), content: z.string().max(1_000_000) }))
     .max(maxFiles)
     .default([])
     .describe(
-      'Files that definitions name by their index in `dependencies` and the like of setup and teardown',
+      'Files that definitions refer to by index in `dependencies`, `setupScriptDependencies` and `tearDownScriptDependencies`',
     ),
   runLocation: RunLocation.describe('Location of all runs'),
-  repoInfo: RepoInfo.describe('The commit they are of; errors and lists show it'),
+  repoInfo: RepoInfo.describe('Commit of the definitions; errors and lists show it'),
   environment: z.string().max(1000).nullish(),
   environmentVariables: z
     .array(EnvironmentVariable)
@@ -105,7 +107,7 @@ const RunFields = {
     .default([])
     .describe('They override variables of the same name of a definition'),
   shouldRecord: z.boolean().default(true).describe('Accepted; every session is kept'),
-  streamLogs: z.boolean().default(false).describe('Followers get the log of each run as well'),
+  streamLogs: z.boolean().default(false).describe('Whether followers also receive the log of each run'),
   refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
 };
 
@@ -136,15 +138,14 @@ export const definitionRunRoutes = defineRoutes('Test sessions', 'account', {
       testSessionId: z.string(),
       testResultIds: z
         .record(z.string(), z.string())
-        .describe('Ids of the results by logicalId, for when there are some'),
+        .describe('Ids of the results by logicalId, available once the runs have results'),
       sequenceIds: z.record(z.string(), z.string()).describe('By logicalId'),
     }),
   },
   awaitScheduling: {
     method: 'GET',
     path: '/v1/test-sessions/scheduling/{id}/completion',
-    summary:
-      'Whether the runs of POST /v1/test-sessions/run are in the queue: they are, as soon as it has answered',
+    summary: 'Whether the runs of POST /v1/test-sessions/run are queued: always true after its response',
     params: z.object({ id: z.uuid() }),
     query: CompletionQuery,
     response: z.object({ status: z.enum(['SUCCEEDED', 'FAILED']), error: z.string().nullable() }),

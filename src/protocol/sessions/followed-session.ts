@@ -19,7 +19,7 @@ const FollowedTrigger = z
       .array(z.array(z.string().min(1)).max(100))
       .max(100)
       .nullish()
-      .describe('Checks with all tags of any of these lists; a tag behind "!" must be absent'),
+      .describe('Checks with all tags of any of these lists; a tag prefixed with "!" must be absent'),
     checkId: z.union([z.uuid(), z.array(z.uuid()).max(1000)]).nullish(),
     environmentVariables: z.array(EnvironmentVariable).max(200).default([]),
     testRetryStrategy: RetryStrategy.nullish().describe('null or absent: no retries'),
@@ -39,7 +39,7 @@ export const followedSessionRoutes = defineRoutes('Test sessions', 'account', {
   triggerFollowedSession: {
     method: 'POST',
     path: '/next/test-sessions/trigger',
-    summary: 'Test checks and follow their runs by the name checkRunSuiteId',
+    summary: 'Test checks, and follow their runs by checkRunSuiteId',
     body: FollowedTrigger,
     isRun: true,
     otherErrors: [409],
@@ -54,7 +54,7 @@ export const followedSessionRoutes = defineRoutes('Test sessions', 'account', {
   getTestSessionLink: {
     method: 'GET',
     path: '/next/test-sessions/{id}/link',
-    summary: 'The page of a test session',
+    summary: 'URL of the page of a test session',
     params: z.object({ id: z.uuid() }),
     response: z.object({ link: z.string() }),
   },
@@ -73,7 +73,7 @@ export const followedSessionRoutes = defineRoutes('Test sessions', 'account', {
   getResultLog: {
     method: 'GET',
     path: '/next/assets/log/{region}/{key}',
-    summary: 'The log of a result of a test session; of requests by stage',
+    summary: 'The log of a result of a test session, by stage for requests',
     params: FileParams,
     response: z.union([
       z.array(HttpLogEntry),

@@ -6,8 +6,10 @@ const DateTime = z.iso.datetime();
 
 const TriggerFields = {
   id: z.int(),
-  token: z.string().describe('The secret part of the URL; "" for keys that may not run checks'),
-  url: z.string().describe('GET it to run synchronously; "" for keys that may not run checks'),
+  token: z.string().describe('Secret part of the URL; "" for keys without permission to run checks'),
+  url: z
+    .string()
+    .describe('URL that runs the check synchronously on GET; "" for keys without permission to run checks'),
   created_at: DateTime,
   called_at: DateTime.nullable(),
   updated_at: DateTime.nullable(),
@@ -33,7 +35,7 @@ const call = {
   success: successful,
   response: z.object({
     hasFailures: z.boolean(),
-    responseTime: z.number().describe('Milliseconds; the longest of several checks'),
+    responseTime: z.number().describe('Milliseconds; for several checks, the longest'),
   }),
 } as const;
 

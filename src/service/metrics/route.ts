@@ -21,7 +21,7 @@ export interface MetricsRouteDeps {
 }
 
 /**
- * `GET /metrics` and `GET /metrics/checks`, beside the operators' probes: they belong to the process, not to the API.
+ * `GET /metrics` and `GET /metrics/checks`, next to the operators' probes: they belong to the process, not to the API.
  * The metrics token sees all accounts, an API key of any role its own.
  *
  * @throws AppError BAD_TOKEN, FOREIGN_ACCOUNT or VALIDATION_FAILED.

@@ -89,7 +89,7 @@ async function setDays(registers: Registry[], store: MeasuredStore, now: number)
   }
 }
 
-/** Whether the optional services beside the database are available: 1 or 0, and absent if not configured. */
+/** Whether the optional services in addition to the database are available: 1 or 0, and absent if not configured. */
 function setBesides(registers: Registry[], store: MeasuredStore): void {
   const states = [
     {

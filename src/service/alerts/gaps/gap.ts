@@ -54,7 +54,7 @@ export interface Unmeasured {
 }
 
 const minuteMs = 60_000;
-/** By then a location without agents is known as such: after two minutes, with the next missed slot. */
+/** By then a location without agents is known to have none: after two minutes, with the next missed slot. */
 const awayKnownMs = 3 * minuteMs;
 
 /** The slots of a run as missed. */

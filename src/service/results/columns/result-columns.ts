@@ -46,7 +46,7 @@ export function columnCache(maxBytes: number): ColumnCache {
   return new LruMap(maxBytes, (column, key) => entryBytes + key.length + (column?.byteLength ?? 0));
 }
 
-/** Source for questions about many results of a check: columns of the database, or of a server beside it. */
+/** Source for questions about many results of a check: columns of the database, or of ClickHouse. */
 export type ColumnSource = Pick<ResultColumns, 'read'>;
 
 /**
