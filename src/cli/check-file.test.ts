@@ -71,20 +71,20 @@ request:
 
   it('is refused when a key is misspelt, at any depth', () => {
     const problems = problemsOf(`checkType: URL
-shouldfail: true
+shouldFial: true
 request:
   url: https://example.com/
   assertions:
     - { source: STATUS_CODE, comparison: EQUALS, target: "200", compare: x }
 `);
-    expect(problems).toContain('- shouldfail: unknown field');
+    expect(problems).toContain('- shouldFial: unknown field; did you mean "shouldFail"?');
     expect(problems).toContain('- request.assertions.0.compare: unknown field');
   });
 
   it.each([
-    ['no checkType', 'name: x', 'checkType: must be one of [API, URL'],
-    ['a list', '- 1', 'must hold one check'],
-    ['nothing', '', 'must hold one check'],
+    ['no checkType', 'name: x', 'checkType: is required; one of [API, URL'],
+    ['a list of numbers', '- 1', 'a check must be a mapping of fields'],
+    ['nothing', '', 'a check must be a mapping of fields'],
     ['broken YAML', 'a: [1', 'check.yaml:'],
     [
       'an alias bomb',

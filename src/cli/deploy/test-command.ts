@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { findCheckType } from '@picket/checks/index.ts';
 import { AppError, toError } from '@picket/lib/errors.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import { kindIn } from '@picket/protocol/projects/kinds.ts';
 import { definitionRunRoutes } from '@picket/protocol/sessions/definition-run.ts';
@@ -16,6 +17,7 @@ import { invalidProject, parseYaml, readProject } from '../project/files.ts';
 import { type Definition, pathOf } from '../project/project.ts';
 import { withSnippets } from '../project/snippets.ts';
 import { problemsOf } from '../project/validate.ts';
+import { expandCheck } from '../shorthand/expand.ts';
 
 import { withBundles } from './bundles.ts';
 
@@ -128,7 +130,9 @@ async function readDefinitions(path: string, environment: Environment): Promise<
   const read = parseYaml(await readFile(path, 'utf8'));
   if ('problems' in read) throw invalidProject(path, read.problems);
   const logicalId = basename(path).replace(/\.[^.]*$/, '');
-  const definition = { folder: 'checks', logicalId, fields: read.value as Fields } as const;
+  if (!isRecord(read.value))
+    throw invalidProject(path, ['the file must hold one check: a mapping of fields']);
+  const definition = { folder: 'checks', logicalId, ...expandCheck(read.value) } as const;
   const problems = problemsOf({ logicalId, name: logicalId, definitions: [definition] }, environment);
   const others = kindIn('checks').references.map(({ file }) => `${pathOf(definition)}: ${file}`);
   const own = problems.filter((problem) => !others.some((start) => problem.startsWith(start)));

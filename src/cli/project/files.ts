@@ -5,6 +5,7 @@ import { nearestName } from '@picket/lib/names/nearest-name.ts';
 import { type Folder, folders } from '@picket/protocol/projects/kinds.ts';
 import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
+import { expandCheck } from '../shorthand/expand.ts';
 import { environmentTag } from './environment-values.ts';
 import { type Definition, type Project, pathOf } from './project.ts';
 
@@ -143,11 +144,15 @@ async function readDefinition(
   }
   const { value } = read;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    problems.push(`${shown}: a file must hold one mapping of fields`);
+    const example = Array.isArray(value)
+      ? `, such as ${folder}/home.yaml and ${folder}/shop.yaml for two`
+      : '';
+    problems.push(`${shown}: a file must hold one mapping of fields${example}`);
     return undefined;
   }
   const logicalId = relative(join(root, folder), path).replace(fileEnding, '').replaceAll('\\', '/');
-  return { folder, logicalId, fields: value as Definition['fields'] };
+  if (folder !== 'checks') return { folder, logicalId, fields: value as Definition['fields'] };
+  return { folder, logicalId, ...expandCheck(value as Definition['fields']) };
 }
 
 async function filesBelow(folder: string): Promise<string[]> {

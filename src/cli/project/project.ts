@@ -6,8 +6,10 @@ export interface Definition {
   readonly folder: Folder;
   /** The name of the file without its extension: other files refer to it by this name, and deployments recognize it. */
   readonly logicalId: string;
-  /** As in the file; values may be `EnvironmentValue`. */
+  /** As in the file, with short forms written out; values may be `EnvironmentValue`. */
   readonly fields: Fields;
+  /** Short forms that cannot be read, each with its field. */
+  readonly problems?: readonly string[];
 }
 
 /** A folder of files: everything of an account, or the part that these files manage. */

@@ -1,9 +1,9 @@
 import { codeBundleKey, codeBundleKeyOf } from '@picket/checks/contract/code-bundle.ts';
-import { findUnknownFields } from '@picket/lib/names/unknown-fields.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import { kindIn } from '@picket/protocol/projects/kinds.ts';
 import { standInOf } from './canonical.ts';
 import { mapEnvironmentValues } from './environment-values.ts';
+import { fieldProblems } from './field-problems.ts';
 import { type Definition, type Project, pathOf } from './project.ts';
 import { fieldInFile, toApi } from './references.ts';
 
@@ -34,6 +34,7 @@ function definitionProblems(
 ): string[] {
   const kind = kindIn(definition.folder);
   const file = pathOf(definition);
+  if (definition.problems?.length) return definition.problems.map((one) => `${file}: ${one}`);
   const problems: string[] = [];
   const unset: string[] = [];
   const filled = mapEnvironmentValues(definition.fields, ({ name }, path) => {
@@ -51,15 +52,11 @@ function definitionProblems(
     const field = kind.decidedBy ?? '';
     return [`${file}: ${field}: ${JSON.stringify(api[field]) ?? 'absent'} is not one that Picket knows`];
   }
-  for (const { path, nearest } of findUnknownFields([schema], api)) {
-    const meant = nearest === undefined ? '' : `; did you mean "${nearest}"?`;
-    problems.push(`${file}: ${fieldInFile(kind.references, path)}: unknown field${meant}`);
-  }
-  for (const { path, message } of schema.safeParse(api).error?.issues ?? []) {
+  for (const { path, text } of fieldProblems(schema, api)) {
     const field = fieldInFile(kind.references, path);
     // Missing environment variables are reported at deployment.
     if (unset.includes(field)) continue;
-    problems.push(`${file}: ${field === '' ? '' : `${field}: `}${message}`);
+    problems.push(`${file}: ${field === '' ? '' : `${field}: `}${text}`);
   }
   return problems;
 }

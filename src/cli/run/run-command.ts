@@ -8,7 +8,7 @@ import { readCaDirectory } from '@picket/lib/ca-directory.ts';
 import { AppError } from '@picket/lib/errors.ts';
 import { withoutPassword } from '@picket/lib/text.ts';
 import { isProxyUrl } from '@picket/probes/connection/forward-proxy.ts';
-import { readCheckFile } from '../check-file.ts';
+import { type FileCheck, readCheckFile } from '../check-file.ts';
 import { copyArtifacts, openArtifactFolder } from './artifact-folder.ts';
 import { runText, verdictOf } from './run-text.ts';
 import { openLocalBundle } from './suite-folder.ts';
@@ -25,10 +25,21 @@ export interface RunOptions {
 /** Longer runs show progress, so that they do not seem to hang. */
 const quietMs = 1000;
 
+interface RunContext extends RunOptions {
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly proxyUrl: string | null;
+  readonly model: ReturnType<typeof readModelAccess>;
+  readonly caCertificates: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  /** The folder of the file, from which it names suites. */
+  readonly folder: string;
+}
+
 /**
- * `picket run FILE`: runs one check with the agent's own runner and prints the result.
+ * `picket run FILE`: runs the checks of a file, one after the other, with the agent's own runner, and prints their results.
  *
- * @returns the exit code: 0 if the check passed or is degraded, 1 otherwise.
+ * @returns the exit code: 0 if each check passed or is degraded, 1 otherwise.
  * @throws AppError CHECK_FILE_INVALID if the file or an option is wrong (exit code 2).
  */
 export async function runCommand(
@@ -36,24 +47,52 @@ export async function runCommand(
   options: RunOptions,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
-  const check = await readCheckFile(file, environment);
+  const { checks, isList } = await readCheckFile(file, environment);
+  const stop = new AbortController();
+  const onInterrupt = () => stop.abort();
+  const context: RunContext = {
+    ...options,
+    ...{ environment, folder: dirname(file), signal: stop.signal },
+    secrets: readServiceSecrets(environment),
+    proxyUrl: options.proxy === undefined ? null : checkedProxy(options.proxy),
+    model: readModelAccess(environment),
+    caCertificates: await customCaOf(environment.CA_CERTS_DIR),
+  };
+  process.once('SIGINT', onInterrupt);
+  const outcomes: RunOutcome[] = [];
+  try {
+    for (const check of checks) {
+      if (stop.signal.aborted) break;
+      const outcome = await runOne(check, context);
+      outcomes.push(outcome);
+      if (!options.json) console.log(outcome.text);
+    }
+  } finally {
+    process.off('SIGINT', onInterrupt);
+  }
+  const reports = outcomes.map(({ report }) => report);
+  if (options.json) console.log(JSON.stringify(isList ? reports : reports[0], null, 2));
+  return outcomes.length === checks.length && outcomes.every(({ isGood }) => isGood) ? 0 : 1;
+}
+
+interface RunOutcome {
+  readonly report: object;
+  readonly text: string;
+  readonly isGood: boolean;
+}
+
+async function runOne(check: FileCheck, context: RunContext): Promise<RunOutcome> {
+  const { environment, secrets } = context;
   if (check.groupName !== undefined) {
     console.error(
       `picket: the settings of the group ${check.groupName} are not applied: only the service does that`,
     );
   }
-  const secrets = readServiceSecrets(environment);
-  const proxyUrl = options.proxy === undefined ? null : checkedProxy(options.proxy);
-  const model = readModelAccess(environment);
-  const caCertificates = await customCaOf(environment.CA_CERTS_DIR);
   const bundle =
     check.suiteSource === undefined
       ? undefined
-      : await openLocalBundle(resolve(dirname(file), check.suiteSource));
-  const artifactFolder = options.artifacts === undefined ? undefined : await openArtifactFolder(tmpdir());
-  const stop = new AbortController();
-  const onInterrupt = () => stop.abort();
-  process.once('SIGINT', onInterrupt);
+      : await openLocalBundle(resolve(context.folder, check.suiteSource));
+  const artifactFolder = context.artifacts === undefined ? undefined : await openArtifactFolder(tmpdir());
   const patience = setTimeout(() => {
     if (process.stderr.isTTY)
       process.stderr.write(`running ${check.name} (at most ${check.type.timeoutMs / 1000} s)\n`);
@@ -63,30 +102,28 @@ export async function runCommand(
       checkType: check.type.name,
       spec: bundle ? { ...check.spec, codeBundlePath: bundle.key } : check.spec,
       codeBundle: bundle && { key: bundle.key, path: bundle.path },
-      variables: { ...secrets, ...check.variables, ...parseVariables(options.env ?? []) },
+      variables: { ...secrets, ...check.variables, ...parseVariables(context.env ?? []) },
       secretNames: [...Object.keys(secrets), ...check.secretNames],
       lifecycle: check.lifecycle,
       runtimeId: check.runtimeId,
-      proxyUrl,
+      proxyUrl: context.proxyUrl,
       artifactFolder,
       runtimesDirectory: environment.RUNTIMES_DIR,
       chromiumPath: environment.CHROMIUM_PATH,
-      caCertificates,
-      model,
-      signal: stop.signal,
+      caCertificates: context.caCertificates,
+      model: context.model,
+      signal: context.signal,
     });
-    if (options.artifacts !== undefined) await copyArtifacts(files, options.artifacts);
+    if (context.artifacts !== undefined) await copyArtifacts(files, context.artifacts);
     const verdict = verdictOf(report);
     const shown = { name: check.name, checkType: check.type.name };
-    console.log(
-      options.json
-        ? JSON.stringify({ ...shown, verdict, ...report }, null, 2)
-        : runText(shown, report, process.stdout),
-    );
-    return verdict === 'PASSED' || verdict === 'DEGRADED' ? 0 : 1;
+    return {
+      report: { ...shown, verdict, ...report },
+      text: runText(shown, report, process.stdout),
+      isGood: verdict === 'PASSED' || verdict === 'DEGRADED',
+    };
   } finally {
     clearTimeout(patience);
-    process.off('SIGINT', onInterrupt);
     await bundle?.remove();
     if (artifactFolder !== undefined) await rm(artifactFolder, { recursive: true, force: true });
   }

@@ -176,9 +176,9 @@ it('names everything that is wrong with the files, with file and field', async (
     join(path, 'checks/bad.yaml'),
     'checkType: URL\nname: x\ngroup: wbe\nfrequncy: 5\nrequest: { url: ftp://x }\n',
   );
-  await writeFile(join(path, 'checks/kind.yaml'), 'checkType: HTTP\nname: x\n');
+  await writeFile(join(path, 'checks/kind.yaml'), 'checkType: BROWSR\nname: x\n');
   await expect(planCommand(api, path, {}, {})).rejects.toThrow(
-    /checks\/bad\.yaml: group: there is no file groups\/wbe\.yaml[\s\S]*frequncy: unknown field; did you mean "frequency"\?[\s\S]*request\.url: must start with[\s\S]*checks\/kind\.yaml: checkType: "HTTP" is not one/,
+    /checks\/bad\.yaml: group: there is no file groups\/wbe\.yaml[\s\S]*frequncy: unknown field; did you mean "frequency"\?[\s\S]*request\.url: must start with[\s\S]*checks\/kind\.yaml: checkType: must be one of .*; did you mean "BROWSER"\?/,
   );
   await rm(join(path, 'picket.yaml'));
   await expect(planCommand(api, path, {}, {})).rejects.toThrow('picket.yaml: is missing');

@@ -1,0 +1,122 @@
+import { definitionSchema } from '@picket/checks/contract/definition/definition.ts';
+import { isRecord } from '@picket/lib/json/record.ts';
+import { expectedAssertions } from './assertions.ts';
+import { writtenType } from './check-type.ts';
+import { amountOf, durationMs, frequencyOf } from './durations.ts';
+import { withFullNames } from './field-names.ts';
+import { inFormOf } from './values.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The fields of a check file in the form of the API. A file is written by hand, so it may use other names and shorter
+ * forms that can only mean one thing: `host` for `request.hostname`, `frequency: 30s`, `status == 200`. A file in the form
+ * of the API stays as it is.
+ *
+ * @returns problems, each with its field, where a short form cannot be read.
+ */
+export function expandCheck(written: Fields): {
+  readonly fields: Fields;
+  readonly problems: readonly string[];
+} {
+  const found = writtenType(written);
+  if ('problem' in found) return { fields: written, problems: [found.problem] };
+  const { type } = found;
+  const { checkType: _checkType, type: _type, expect, ...rest } = written;
+  const schema = definitionSchema(type);
+  const problems: string[] = [];
+  const expected = expect === undefined || 'expect' in schema.shape ? undefined : expectedAssertions(expect);
+  if (expected && 'problem' in expected) problems.push(`expect: ${expected.problem}`);
+  const named = withFullNames(schema, expected || expect === undefined ? rest : { ...rest, expect });
+  problems.push(...named.problems);
+  const timed = withInterval(named.fields, problems);
+  const fields = inFormOf(schema, withAssertions(timed, expected), [], problems) as Record<string, unknown>;
+  // An object that is missing as a whole would hide which of its fields are required.
+  for (const name of ['request', 'heartbeat']) {
+    if (name in schema.shape) fields[name] ??= {};
+  }
+  const { request } = fields;
+  if (type.name === 'SSL' && isRecord(request)) request['sslConfig'] ??= {};
+  if (isRecord(request)) fields['request'] = wholeRequest(type.name, request);
+  return { fields: { checkType: type.name, ...fields }, problems };
+}
+
+function withAssertions(
+  fields: Record<string, unknown>,
+  expected: ReturnType<typeof expectedAssertions> | undefined,
+): Record<string, unknown> {
+  if (!expected || 'problem' in expected) return fields;
+  const request = isRecord(fields['request']) ? fields['request'] : {};
+  const own = request['assertions'] === undefined ? [] : [request['assertions']].flat();
+  return { ...fields, request: { ...request, assertions: [...own, ...expected.lines] } };
+}
+
+/** `frequency: 30s` and the period and grace time of a heartbeat, which are two fields each. */
+function withInterval(fields: Record<string, unknown>, problems: string[]): Record<string, unknown> {
+  const ms = durationMs(fields['frequency']);
+  const interval = ms === undefined ? {} : frequencyOf(ms);
+  if ('problem' in interval) problems.push(`frequency: ${interval.problem}`);
+  const { heartbeat } = fields;
+  return {
+    ...fields,
+    ...('problem' in interval ? { frequency: undefined } : interval),
+    ...(isRecord(heartbeat) ? { heartbeat: wholeHeartbeat(heartbeat) } : {}),
+  };
+}
+
+function wholeHeartbeat(heartbeat: Fields): Fields {
+  const times = ['period', 'grace'].flatMap((name) => {
+    const ms = durationMs(heartbeat[name]);
+    if (ms === undefined) return [];
+    const { amount, unit } = amountOf(ms);
+    return [
+      [name, amount],
+      [`${name}Unit`, unit],
+    ] as const;
+  });
+  return { ...heartbeat, ...Object.fromEntries(times) };
+}
+
+/** Parts of a request that follow from others: a scheme, a port, the type of a body. */
+function wholeRequest(type: string, request: Fields): Fields {
+  const { url, body, bodyType, nameServer, port, hostname, protocol } = request;
+  const whole: Record<string, unknown> = { ...request };
+  const isWeb = type === 'URL' || type === 'API';
+  if (
+    isWeb &&
+    typeof url === 'string' &&
+    /^(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d+)?(?:[/?#]|$)/.test(url)
+  )
+    whole['url'] = `https://${url}`;
+  if (type === 'API' && body !== undefined) {
+    const isText = typeof body === 'string';
+    whole['body'] = isText ? body : JSON.stringify(body);
+    if (bodyType === undefined && body !== '') whole['bodyType'] = isText && !isJson(body) ? 'RAW' : 'JSON';
+  }
+  if (typeof nameServer === 'string' && port === undefined) {
+    const [name, own] = hostAndPort(nameServer);
+    whole['nameServer'] = name;
+    whole['port'] = own ?? (protocol === 'DOT' ? 853 : protocol === 'DOH' ? 443 : 53);
+  }
+  if ((type === 'TCP' || type === 'UDP') && typeof hostname === 'string' && port === undefined) {
+    const [name, own] = hostAndPort(hostname);
+    if (own !== undefined) Object.assign(whole, { hostname: name, port: own });
+  }
+  return whole;
+}
+
+/** `db.example.com:5432`; an IPv6 address without brackets has no port. */
+function hostAndPort(text: string): readonly [host: string, port: number | undefined] {
+  const [, bracketed, plain, port] = /^(?:\[([\da-f:.]+)\]|([^:]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  return host === undefined ? [text, undefined] : [host, port === undefined ? undefined : Number(port)];
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
