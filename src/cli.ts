@@ -20,6 +20,15 @@ import type { KeyRole } from '@picket/platform/ids/keys.ts';
  */
 import { Command, CommanderError, Option } from 'commander';
 
+const examples = `
+Examples:
+  picket run check.yaml          run a check on this machine
+  picket login                   store the address and key of a service
+  picket status                  which checks need attention
+  picket why "Home page"         why a check fails, and what to do next
+  picket trigger "Home page"     run a check now, at its locations
+  picket deploy ./monitoring     create and change resources from files`;
+
 /** Exit codes besides 0: a run that did not pass (or an internal error) is 1, bad input is 2. */
 const exitCodes = { failure: 1, badInput: 2 } as const;
 
@@ -31,8 +40,10 @@ const program = new Command('picket')
   .description('Synthetic monitoring that runs inside your own network.')
   .version(packageVersion())
   .exitOverride()
-  .showHelpAfterError('(add --help for help)');
+  .showHelpAfterError('(add --help for help)')
+  .addHelpText('after', examples);
 
+program.commandsGroup('Processes:');
 program
   .command('agent')
   .description('run the private-location agent: poll the service, run due checks, report results')
@@ -128,10 +139,11 @@ service
     await restoreCommand(process.env, folder, options);
   });
 
+program.commandsGroup('Checks:');
 program
   .command('run')
-  .description('run one check from a YAML or JSON file now, on this machine')
-  .argument('<file>', 'the check: its fields as in the API, plus checkType')
+  .description('run the checks of a YAML or JSON file now, on this machine')
+  .argument('<file>', 'the checks, in the fields of the API or in short forms')
   .option('--json', 'print the result as JSON')
   .option('--env <NAME=VALUE>', 'a variable for the {{templates}} of the check; may be repeated', collect, [])
   .option('--proxy <url>', "proxy for the check's requests")
@@ -145,6 +157,7 @@ program
     process.exitCode = await runCommand(file, options, process.env);
   });
 
+program.commandsGroup('Processes:');
 program
   .command('doctor')
   .description("diagnose the agent's environment and suggest fixes")
@@ -158,13 +171,16 @@ program
     process.exitCode = await doctorCommand(options, process.env);
   });
 
+program.commandsGroup('Connection:');
 addLoginCommands(program, process.env);
 const apiVariables = variableHelp(describeEnvironment(ApiSettings));
 const apiHelp = `${apiVariables}\n\nExit code: 0 done, 1 the service rejected the request or did not respond, 2 the arguments are wrong.`;
 addApiCommands(program, { environment: process.env, help: apiHelp });
+program.commandsGroup('Configuration as code:');
 addProjectCommands(program, { environment: process.env, variables: apiVariables, help: apiHelp });
 addTestCommand(program, process.env, apiHelp);
 addImportCommands(program, process.env);
+program.commandsGroup('Connection:');
 addMcpCommand(program, process.env, apiVariables);
 addCompletionCommand(program);
 

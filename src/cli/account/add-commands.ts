@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { asking, show } from '../api/show.ts';
-import { apiCommands } from './commands.ts';
+import { apiCommands, parents } from './commands.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -34,17 +34,23 @@ export function addApiCommands(
   for (const command of apiCommands) {
     const [name = '', ...rest] = command.usage.split(' ');
     const [second] = rest;
-    const isNested = second !== undefined && !second.startsWith('<');
+    const isNested = second !== undefined && /^\w/.test(second);
     const parent = isNested
       ? (program.commands.find((one) => one.name() === name) ??
-        program.command(name).description(`commands of ${name}s`))
+        program
+          .command(name)
+          .description(parents[name] ?? name)
+          .helpGroup(command.group))
       : program;
     const added = parent.command(isNested ? second : name).description(command.description);
-    for (const argument of rest.filter((one) => one.startsWith('<'))) added.argument(argument);
+    if (!isNested) added.helpGroup(command.group);
+    for (const argument of rest.filter((one) => !/^\w/.test(one))) added.argument(argument);
     for (const [flags, meaning] of command.options ?? []) added.option(flags, meaning);
     added.option('--json', 'print one JSON document').addHelpText('after', help);
     added.action(async (...all: unknown[]) => {
-      const given = all.slice(0, added.registeredArguments.length).map(String);
+      const given = all
+        .slice(0, added.registeredArguments.length)
+        .flatMap((one) => (one === undefined ? [] : String(one)));
       const options = added.opts();
       show(await (await command.load())(await asking(environment), given, options), options['json'] === true);
     });

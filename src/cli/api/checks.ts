@@ -25,7 +25,7 @@ export const listChecks: Run = async (api, _given, { tag, search }) => {
   }));
   const lines = (width: number) =>
     rows.length === 0
-      ? ['The check does not exist.']
+      ? [all.length === 0 ? 'There are no checks.' : 'No check matches.']
       : table(
           ['STATE', 'TYPE', 'NAME', 'ID'],
           rows.map((one) => [wordOf(one.state), one.checkType, one.name, one.id]),

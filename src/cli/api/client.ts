@@ -38,6 +38,11 @@ export class ApiClient {
     this.#headers = headers;
   }
 
+  /** Address of the service. */
+  get url(): string {
+    return this.#settings.PICKET_URL;
+  }
+
   /** @throws ApiError in words: why the service refused, or that it does not respond. */
   async call<R extends Route>(route: R, input: Input = {}): Promise<Answer<R>> {
     const { PICKET_URL } = this.#settings;

@@ -16,7 +16,9 @@ export type Run = (
 
 /** A command that calls a service. */
 export interface ApiCommand {
-  /** Usage with arguments: `silence end <id>`. */
+  /** Heading of the command in the help. */
+  readonly group: 'Checks:' | 'Alerts:' | 'Pages and locations:';
+  /** Usage with arguments, those in brackets optional: `silence end <id>`, `open [check]`. */
   readonly usage: string;
   readonly description: string;
   /** `--comment <text>` with its meaning. */

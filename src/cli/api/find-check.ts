@@ -1,14 +1,18 @@
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { ApiError } from './api-error.ts';
 import type { ApiClient } from './client.ts';
+import { shortId, uuid } from './text.ts';
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** Finds a check by its id, or by its name if the name is unique. @throws ApiError naming the candidates. */
+/** Finds a check by its id or the beginning of it, or by its name if the name is unique. @throws ApiError naming the candidates. */
 export async function findCheck(api: ApiClient, named: string): Promise<{ id: string; name: string }> {
   if (uuid.test(named)) {
     const { id, name } = await api.call(checkRoutes.getCheck, { params: { id: named } });
     return { id, name };
+  }
+  if (shortId.test(named)) {
+    const checks = await api.all(checkRoutes.listChecks);
+    const [only, second] = checks.filter(({ id }) => id.startsWith(named.toLowerCase()));
+    if (only && !second) return { id: only.id, name: only.name };
   }
   const found = await api.all(checkRoutes.listChecks, { search: named });
   const exact = found.filter(({ name }) => name.toLowerCase() === named.toLowerCase());

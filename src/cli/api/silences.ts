@@ -1,8 +1,9 @@
 import { alertHandlingRoutes, type Silence } from '@picket/protocol/alerts/alert-handling.ts';
 import { ApiError } from './api-error.ts';
+import type { ApiClient } from './client.ts';
 import type { Run } from './command.ts';
 import { findCheck } from './find-check.ts';
-import { durationMs, table } from './text.ts';
+import { durationMs, shortId, table, uuid } from './text.ts';
 
 /** `picket silence list` */
 export const listSilences: Run = async (api) => {
@@ -50,13 +51,22 @@ export const addSilence: Run = async (api, _given, options) => {
 };
 
 /** `picket silence end ID` */
-export const endSilence: Run = async (api, [id = '']) => {
+export const endSilence: Run = async (api, [named = '']) => {
+  const id = await idOf(api, named);
   await api.call(alertHandlingRoutes.endSilence, { params: { id } });
   return {
     json: { endedSilenceId: id },
     lines: () => ['The silence has ended: checks that still fail send notifications now.'],
   };
 };
+
+/** The id of an active silence whose beginning a table shows. */
+async function idOf(api: ApiClient, named: string): Promise<string> {
+  if (!shortId.test(named) || uuid.test(named)) return named;
+  const silences = await api.all(alertHandlingRoutes.listSilences, { active: 'true' });
+  const [only, second] = silences.filter(({ id }) => id.startsWith(named.toLowerCase()));
+  return only && !second ? only.id : named;
+}
 
 function scopeOf({ checkId, tags, location }: Silence): string {
   if (checkId !== null) return `check ${checkId}`;

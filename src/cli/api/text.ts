@@ -18,16 +18,23 @@ export function agoText(at: string, now: number): string {
   return coarseDurationText(now - Date.parse(at));
 }
 
+export const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** The beginning of an id, as tables show it. */
+export const shortId = /^[0-9a-f]{8}[0-9a-f-]*$/i;
+
 /**
- * Formats rows below their titles within the width of a line: truncates the widest columns, except ids, which people
- * copy.
+ * Formats rows below their titles within the width of a line: shortens ids as far as they differ, and truncates the widest
+ * columns, except ids, which people copy.
  */
 export function table(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
   width: number,
 ): string[] {
-  const all = [titles, ...rows.map((row) => row.map(printable))];
+  const ids = rows.flatMap((row) => row.filter((_, index) => titles[index] === 'ID'));
+  const shown = (text: string, index: number) =>
+    printable(titles[index] === 'ID' ? shortened(text, ids) : text);
+  const all = [titles, ...rows.map((row) => row.map(shown))];
   const widths = titles.map((_, index) => Math.max(...all.map((row) => row[index]?.length ?? 0)));
   const total = () => widths.reduce((sum, one) => sum + one, gap.length * (widths.length - 1));
   while (total() > width) {
@@ -43,6 +50,15 @@ export function table(
       .join(gap)
       .trimEnd(),
   );
+}
+
+/** The first eight characters of an id, more where those of another id are the same. Commands accept them as ids. */
+function shortened(id: string, all: readonly string[]): string {
+  if (!uuid.test(id)) return id;
+  const length = [8, 13, 18, 23].find((one) =>
+    all.every((other) => other === id || other.slice(0, one) !== id.slice(0, one)),
+  );
+  return id.slice(0, length);
 }
 
 /** Removes control characters: foreign text must not control the terminal. */

@@ -2,6 +2,7 @@ import { showAlerts } from '../../../src/cli/api/alerts.ts';
 import { showCauses } from '../../../src/cli/api/causes.ts';
 import { listChecks, showStatus } from '../../../src/cli/api/checks.ts';
 import { ApiClient } from '../../../src/cli/api/client.ts';
+import type { Shown } from '../../../src/cli/api/command.ts';
 import { type CheckState, checkStates } from '../../../src/protocol/checks/check-state.ts';
 import { type PublicPlaces, publicStates } from '../surfaces/public-states.ts';
 import { type Said, sameOfAll, stateShownAs, type Watched } from '../surfaces/said.ts';
@@ -241,11 +242,16 @@ export class StateSurfaces {
   }
 }
 
-/** The states of a table that a command prints. */
-function printed({ lines }: { readonly lines: (width: number) => readonly string[] }): Map<string, Said> {
+/** The states of a table that a command prints, which has the beginnings of ids. */
+function printed({ lines, json }: Shown): Map<string, Said> {
+  const { checks } = (Array.isArray(json) ? { checks: json } : json) as {
+    readonly checks: readonly { readonly id: string }[];
+  };
   const rows = lines(300).flatMap((line) => {
-    const found = /^([a-z]+(?: [a-z]+)?)\s{2,}.*?([0-9a-f-]{36})\s*$/.exec(line);
-    return found ? [[found[2] ?? '', (found[1] ?? '').replace(' ', '-') as Said] as const] : [];
+    const [, state = '', short = ''] =
+      /^([a-z]+(?: [a-z]+)?)\s{2,}.*?\s([0-9a-f-]{8,36})\s*$/.exec(line) ?? [];
+    const check = short === '' ? undefined : checks.find(({ id }) => id.startsWith(short));
+    return check ? [[check.id, state.replace(' ', '-') as Said] as const] : [];
   });
   return new Map(rows);
 }

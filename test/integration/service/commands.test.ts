@@ -26,11 +26,11 @@ type Options = Readonly<Record<string, string | boolean | readonly string[]>>;
 async function typed(line: string, options: Options = {}, key = stage.harness.key): Promise<Shown> {
   const words = line.split(' ');
   const command = apiCommands.find(({ usage }) => {
-    const names = usage.split(' ').filter((word) => !word.startsWith('<'));
+    const names = usage.split(' ').filter((word) => /^\w/.test(word));
     return names.every((name, index) => name === words[index]);
   });
   if (!command) throw new Error(`there is no command ${line}`);
-  const names = command.usage.split(' ').filter((word) => !word.startsWith('<'));
+  const names = command.usage.split(' ').filter((word) => /^\w/.test(word));
   const api = new ApiClient({ PICKET_URL: url, PICKET_API_KEY: key });
   return (await command.load())(api, words.slice(names.length), options);
 }
@@ -53,7 +53,7 @@ it('shows what is open, acknowledges it and takes that back', async () => {
   const id = await failingCheck();
   const [titles, row] = await lines('alerts');
   expect(titles).toMatch(/^STATE\s+SINCE\s+NOTIFIED\s+CHECK\s+ID$/);
-  expect(row).toMatch(new RegExp(`^FAILING .* Shop +${id}$`));
+  expect(row).toMatch(new RegExp(`^FAILING .* Shop +${id.slice(0, 8)}$`));
   expect(row?.length).toBeLessThanOrEqual(80);
   expect(await lines('ack Shop', { comment: 'on it' })).toEqual([
     expect.stringMatching(/^Shop: acknowledged/),
@@ -89,7 +89,7 @@ it('shows what checks fail by, with the checks of each cause and those that fail
   };
   await stage.harness.store.alertCauses.save(stage.harness.accountId, cause, null);
   const member = (state: string, name: string, id = '') =>
-    expect.stringMatching(new RegExp(`^${state} .* ${name} +${id}`));
+    expect.stringMatching(new RegExp(`^${state} .* ${name} +${id.slice(0, 8)}`));
   expect(await lines('causes')).toEqual([
     expect.stringMatching(/^host shop\.test, .*: 3 checks fail together\.$/),
     expect.stringMatching(/^STATE +SINCE +NOTIFIED +CHECK +ID$/),
@@ -124,8 +124,8 @@ it('silences, lists what is silent, and ends it', async () => {
   const [said, how] = await lines('silence add', { tag: ['shop'], for: '2h', comment: 'deploying' });
   expect(said).toMatch(/^Silent until .*: tags shop$/);
   const id = how?.split(' ').at(-1) ?? '';
-  expect((await lines('silence list')).join('\n')).toContain(id);
-  await typed(`silence end ${id}`);
+  expect((await lines('silence list')).join('\n')).toContain(id.slice(0, 8));
+  await typed(`silence end ${id.slice(0, 8)}`);
   expect(await lines('silence list')).toEqual(['There are no silences.']);
   expect(await lines('silence add', { check: 'shop', for: '30m' })).toEqual([
     ...[expect.stringMatching(/: Shop$/), expect.any(String)],
@@ -156,10 +156,10 @@ it('lists checks, sums them up and shows runs with what they failed by', async (
   await createCheck(stage.harness, { name: 'Quiet', activated: false });
   expect(await lines('status')).toEqual([
     ...['2 checks: 1 failing, 1 paused.', '', expect.stringMatching(/^STATE +NAME +ID$/)],
-    expect.stringMatching(new RegExp(`^failing +Shop +${id}$`)),
+    expect.stringMatching(new RegExp(`^failing +Shop +${id.slice(0, 8)}$`)),
   ]);
   expect((await lines('checks', { tag: ['shop'] })).slice(1)).toEqual([
-    expect.stringMatching(new RegExp(`^failing +URL +Shop +${id}$`)),
+    expect.stringMatching(new RegExp(`^failing +URL +Shop +${id.slice(0, 8)}$`)),
   ]);
   expect((await typed('checks', { search: 'qui' })).json).toMatchObject([{ name: 'Quiet', state: 'paused' }]);
   expect((await typed('logs Shop', { since: '1d' })).json).toMatchObject({
@@ -172,6 +172,62 @@ it('lists checks, sums them up and shows runs with what they failed by', async (
   expect((await typed('logs Shop')).json).toMatchObject({
     results: [{ isDetailLeftOut: false }, { isDetailLeftOut: true, apiCheckResult: null }],
   });
+});
+
+it('pauses, resumes, mutes and unmutes a check, by the beginning of its id', async () => {
+  const { id } = await createCheck(stage.harness, { name: 'Shop' });
+  const stored = async () => (await stage.harness.call('GET', `/v1/checks/${id}`)).body;
+  expect(await lines(`pause ${id.slice(0, 8)}`)).toEqual([expect.stringContaining('Shop is paused')]);
+  expect(await stored()).toMatchObject({ activated: false });
+  await typed('resume Shop');
+  expect(await stored()).toMatchObject({ activated: true });
+  await typed('mute Shop');
+  expect(await stored()).toMatchObject({ muted: true });
+  await typed('unmute Shop');
+  expect(await stored()).toMatchObject({ activated: true, muted: false });
+  expect(await lines('open Shop')).toEqual([`${url}/checks/${id}`]);
+  expect(await lines('open')).toEqual([`${url}/`]);
+  await expect(typed('pause 00000000')).rejects.toThrow('No check has "00000000" in its name');
+});
+
+it('runs a check now and waits for its results', async () => {
+  await createCheck(stage.harness, {
+    name: 'Shop',
+    privateLocations: ['lab'],
+    retryStrategy: null,
+    doubleCheck: false,
+  });
+  const ended = typed('trigger Shop');
+  let run: Awaited<ReturnType<typeof stage.agent.claim>>[number] | undefined;
+  await stage.advanceUntil('the run is leased', async () => {
+    [run] = await stage.agent.claim();
+    return run !== undefined;
+  });
+  if (!run) throw new Error('nothing was leased');
+  await stage.agent.report([reportOf(run, { failure: failure('CONNECTION_REFUSED', 'refused') })]);
+  const { exitCode, lines: shown } = await ended;
+  expect(exitCode).toBe(1);
+  expect(shown(80)[1]).toMatch(/^failed +lab +Shop$/);
+  expect(shown(80).at(-1)).toMatch(/^FAILED: /);
+});
+
+it('lists locations and incidents', async () => {
+  const [titles, row] = await lines('locations');
+  expect(titles).toMatch(/^STATE +AGENTS +VERSION +LAST SEEN +LOCATION +NAME$/);
+  expect(row).toMatch(/ lab /);
+  expect(await lines('incidents')).toEqual(['There are no open incidents.']);
+  const { body: service } = await stage.harness.call('POST', '/v1/status-pages/services', { name: 'Cart' });
+  const { body: incident } = await stage.harness.call('POST', '/v1/status-pages/incidents', {
+    ...{ name: 'Cart is slow', severity: 'MINOR', services: [{ id: service.id }] },
+    incidentUpdates: [{ description: 'We look into it', status: 'INVESTIGATING' }],
+  });
+  expect((await lines('incidents')).at(-1)).toMatch(/^investigating +minor +\S+ +Cart +Cart is slow$/);
+  stage.clock.advance(60_000);
+  await stage.harness.call('POST', `/v1/status-pages/incidents/${incident.id}/incident-updates`, {
+    ...{ description: 'It is fast again', status: 'RESOLVED' },
+  });
+  expect(await lines('incidents')).toEqual(['There are no open incidents.']);
+  expect((await lines('incidents', { all: true })).at(-1)).toMatch(/^resolved /);
 });
 
 it('has agents run a file that is not deployed, and says how that went', async () => {

@@ -1,0 +1,46 @@
+import { privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
+import { incidentRoutes } from '@picket/protocol/pages/incident.ts';
+import type { Run } from './command.ts';
+import { agoText, table } from './text.ts';
+
+/** `picket locations` */
+export const listLocations: Run = async (api) => {
+  const locations = await api.call(privateLocationRoutes.listPrivateLocations, {
+    query: { versions: 'true' },
+  });
+  const now = Date.now();
+  const rows = locations.map(({ slugName, name, health, agentCount, lastSeen, runningAgents = [] }) => [
+    health.state.replace('-', ' '),
+    String(agentCount),
+    runningAgents.map(({ version, isOutdated }) => `${version}${isOutdated ? ' (outdated)' : ''}`).join(', '),
+    lastSeen === null ? 'never' : `${agoText(lastSeen, now)} ago`,
+    slugName,
+    name,
+  ]);
+  const lines = (width: number) =>
+    rows.length === 0
+      ? ['There are no private locations.']
+      : table(['STATE', 'AGENTS', 'VERSION', 'LAST SEEN', 'LOCATION', 'NAME'], rows, width);
+  return { json: locations, lines };
+};
+
+/** `picket incidents` */
+export const listIncidents: Run = async (api, _given, { all }) => {
+  const entries = await api.allEntries(incidentRoutes.listIncidents);
+  const shown = entries.filter(({ duration }) => all === true || duration === null);
+  const lines = (width: number) =>
+    shown.length === 0
+      ? ['There are no open incidents.']
+      : table(
+          ['STATUS', 'SEVERITY', 'SINCE', 'AFFECTED', 'NAME'],
+          shown.map((one) => [
+            one.lastUpdateStatus.toLowerCase().replaceAll('_', ' '),
+            one.severity.toLowerCase(),
+            one.created_at.replace(/:\d\d\.\d+Z$/, 'Z'),
+            [...one.services, ...one.components].map(({ name }) => name).join(', '),
+            one.name,
+          ]),
+          width,
+        );
+  return { json: shown, lines };
+};
