@@ -5,6 +5,7 @@ import { httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
 import { summaryOf } from '../http/summary.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
+import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { apiGroupDefaults } from './group-defaults.ts';
 import { ApiSpec, maskedInApi } from './spec.ts';
 
@@ -22,7 +23,7 @@ export const api = defineCheckType({
   form: httpForm,
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   masked: maskedInApi,
-  artifactFields: ['pcapDataUrl', 'jobAssets'],
+  artifactFields: diagnosisArtifactFields,
   usesClientCertificates: true,
   usesLifecycleScripts: true,
   groupDefaults: apiGroupDefaults,

@@ -2,6 +2,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, limitsForm } from '../contract/definition/common-form.ts';
 import { responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
+import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { DnsDetail } from './detail.ts';
 import { dnsFacts } from './facts.ts';
 import { DnsSpec } from './spec.ts';
@@ -39,6 +40,7 @@ export const dns = defineCheckType({
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: DnsDetail,
   detailKey: 'apiCheckResult',
+  artifactFields: diagnosisArtifactFields,
   facts: dnsFacts,
   summary: summaryOf,
   analytics: { route: 'dns', metrics: [{ ...responseTimeMetric, name: 'total', label: 'Total' }] },

@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
+import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { GrpcDetail } from './detail.ts';
 import { grpcFacts } from './facts.ts';
 import { grpcProblems } from './problems.ts';
@@ -62,7 +63,7 @@ export const grpc = defineCheckType({
   },
   definitionProblems: grpcProblems,
   masked: maskedInGrpc,
-  artifactFields: ['pcapDataUrl', 'jobAssets'],
+  artifactFields: diagnosisArtifactFields,
   usesClientCertificates: true,
   detail: GrpcDetail,
   detailKey: 'grpcCheckResult',

@@ -4,6 +4,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
+import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { IcmpDetail } from './detail.ts';
 import { icmpFacts } from './facts.ts';
 import { IcmpSpec } from './spec.ts';
@@ -42,6 +43,7 @@ export const icmp = defineCheckType({
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: IcmpDetail,
   detailKey: 'apiCheckResult',
+  artifactFields: diagnosisArtifactFields,
   facts: icmpFacts,
   summary: summaryOf,
   analytics: {

@@ -10,6 +10,9 @@ interface DiagnosedDetail {
   readonly route?: DiagnosedRoute | null | undefined;
 }
 
+/** Fields of these details that name artifacts. */
+export const diagnosisArtifactFields = ['pcapDataUrl', 'jobAssets'] as const;
+
 /** Facts from a diagnosis and from the log of the run. */
 export function diagnosisFacts(
   detail: DiagnosedDetail,

@@ -3,6 +3,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt, responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
+import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { SslDetail } from './detail.ts';
 import { sslFacts } from './facts.ts';
 import { SslSpec } from './spec.ts';
@@ -70,6 +71,7 @@ export const ssl = defineCheckType({
   usesClientCertificates: true,
   detail: SslDetail,
   detailKey: 'sslCheckResult',
+  artifactFields: diagnosisArtifactFields,
   facts: sslFacts,
   summary: summaryOf,
   endpoint: ({ request: { sslConfig } }) => sslConfig,

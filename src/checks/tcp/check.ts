@@ -2,6 +2,7 @@ import { addressesWords } from '../addresses/fields.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
+import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { TcpDetail } from './detail.ts';
 import { tcpFacts } from './facts.ts';
 import { tcpProblems } from './problems.ts';
@@ -51,6 +52,7 @@ export const tcp = defineCheckType({
   definitionProblems: tcpProblems,
   detail: TcpDetail,
   detailKey: 'apiCheckResult',
+  artifactFields: diagnosisArtifactFields,
   facts: tcpFacts,
   summary: summaryOf,
   analytics: {

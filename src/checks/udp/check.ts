@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
+import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { UdpDetail } from './detail.ts';
 import { udpFacts } from './facts.ts';
 import { udpProblems } from './problems.ts';
@@ -52,7 +53,7 @@ export const udp = defineCheckType({
     },
   },
   definitionProblems: udpProblems,
-  artifactFields: ['pcapDataUrl', 'jobAssets'],
+  artifactFields: diagnosisArtifactFields,
   detail: UdpDetail,
   detailKey: 'udpCheckResult',
   facts: udpFacts,

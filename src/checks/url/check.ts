@@ -4,6 +4,7 @@ import { HttpDetail } from '../http/detail.ts';
 import { httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
 import { summaryOf } from '../http/summary.ts';
+import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { UrlSpec } from './spec.ts';
 
 export { UrlSpec };
@@ -18,7 +19,7 @@ export const url = defineCheckType({
   hasNetworkErrors: true,
   spec: UrlSpec,
   form: httpForm,
-  artifactFields: ['pcapDataUrl', 'jobAssets'],
+  artifactFields: diagnosisArtifactFields,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
   facts: httpFacts,

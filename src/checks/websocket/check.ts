@@ -2,6 +2,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import type { FormLayout } from '../contract/definition/form-layout.ts';
 import { millisecondsAt, statusCodeDimension } from '../contract/metric.ts';
+import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { WebSocketDetail } from './detail.ts';
 import { webSocketFacts } from './facts.ts';
 import { webSocketProblems } from './problems.ts';
@@ -84,7 +85,7 @@ export const webSocket = defineCheckType({
   },
   definitionProblems: webSocketProblems,
   masked: maskedInWebSocket,
-  artifactFields: ['pcapDataUrl', 'jobAssets'],
+  artifactFields: diagnosisArtifactFields,
   usesClientCertificates: true,
   detail: WebSocketDetail,
   detailKey: 'webSocketCheckResult',

@@ -55,6 +55,12 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
     expect(words.filter((word) => !section.includes(word))).toEqual([]);
   });
 
+  it('names the fields of its detail that hold names of artifacts, which answers of the API have as addresses', () => {
+    const fields = Object.keys((type.detail as unknown as z.ZodObject).shape);
+    const ofEvidence = fields.filter((name) => ['pcapDataUrl', 'jobAssets'].includes(name));
+    expect(type.artifactFields ?? []).toEqual(expect.arrayContaining(ofEvidence));
+  });
+
   it('has defaults that are valid', () => {
     const definition = schema.parse({ name: 'sample', ...samples.minimal });
     expect(schema.parse(definition)).toEqual(definition);
