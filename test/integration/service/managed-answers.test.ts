@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ResourceApi } from '../../../src/protocol/http/resource.ts';
 import { idOf, type Kind } from '../../../src/protocol/projects/kind.ts';
 import { kinds } from '../../../src/protocol/projects/kinds.ts';
+import { resources as registry } from '../../../src/service/resources/index.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { loggedIn } from '../../helpers/service/visitor.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
+import { sampleOf } from '../conformance/resource-samples/resource-sample.ts';
 
 let harness: ServiceHarness;
 beforeAll(async () => {
@@ -20,7 +23,7 @@ const windowFields = {
 const request = { url: 'https://shop.example.com/', method: 'GET' };
 const cards = [{ name: 'All', services: [{ ref: 'web' }] }];
 const { cert, key } = await (await createAuthority()).issue();
-const resources = [
+const written = [
   { type: 'private-location', payload: { name: 'Office', slugName: 'office' } },
   { type: 'alert-channel', payload: { type: 'EMAIL', config: { address: 'on-call@shop.example.com' } } },
   { type: 'check-group', payload: { name: 'Shop' } },
@@ -45,10 +48,19 @@ const resources = [
   { type: 'maintenance-window', payload: { name: 'Release', ...windowFields } },
   { type: 'dashboard', payload: { header: 'Shop', customUrl: 'shop' } },
   { type: 'variable', payload: { key: 'CURRENCY', value: 'EUR' } },
-  { type: 'snippet', payload: { name: 'Login', script: 'login();' } },
   { type: 'client-certificate', payload: { host: '*.shop.example.com', cert, key } },
-  { type: 'slo', payload: { name: 'Shop', tags: ['shop'], target: 99 } },
-].map((one) => ({ logicalId: one.type, ...one }));
+];
+/** Plain resources without a body above: from their samples. */
+const others = await Promise.all(
+  Object.entries(registry).flatMap(([name, { api }]) => {
+    const kind = kinds.find(({ routes }) => routes === (api as ResourceApi).routes);
+    if (!kind || written.some(({ type }) => type === kind.type)) return [];
+    return [
+      sampleOf(name, api as ResourceApi).then(({ bodies: [payload] }) => ({ type: kind.type, payload })),
+    ];
+  }),
+);
+const resources = [...written, ...others].map((one) => ({ logicalId: one.type as string, ...one }));
 
 it('answers name the project of what is managed, and its name there, and nothing for what is not', async () => {
   const { call } = harness;
