@@ -47,7 +47,7 @@ describe('readAgentSettings', () => {
     }
   });
 
-  it('reads canaries, and says which are none', () => {
+  it('reads canaries, and reports invalid ones', () => {
     expect(
       readAgentSettings({ ...needed, CANARY_TARGETS: 'router.lan:443, [fd00::1]:53,10.0.0.1:1' }).canaries,
     ).toEqual([
@@ -62,7 +62,7 @@ describe('readAgentSettings', () => {
     }
   });
 
-  it('gives every start without AGENT_ID an id of its own', () => {
+  it('gives every start without AGENT_ID a new id', () => {
     expect(readAgentSettings(needed).agentId).not.toBe(readAgentSettings(needed).agentId);
     expect(readAgentSettings({ ...needed, AGENT_ID: 'a.b-c' }).agentId).toBe('a.b-c');
   });
@@ -91,7 +91,7 @@ describe('readAgentSettings', () => {
     expect(() => readAgentSettings({})).toThrow(/API_KEY: is required.*\n.*SERVICE_URL: is required/);
   });
 
-  it('takes levels as other tools write them', () => {
+  it('accepts log levels as other tools write them', () => {
     const level = (LOG_LEVEL: string) => readAgentSettings({ ...needed, LOG_LEVEL }).logLevel;
     expect(['DEBUG', 'LOG', 'INFO', 'WARN', 'Error', 'silent'].map(level)).toEqual([
       'debug',
@@ -108,7 +108,7 @@ describe('readAgentSettings', () => {
     expect(settings.serviceUrl).toBe('http://example.com/picket');
   });
 
-  it('takes proxies in lower case, and upper case before it', () => {
+  it('reads proxies in lower case, which has precedence over upper case', () => {
     const settings = readAgentSettings({
       ...needed,
       https_proxy: 'http://a',
@@ -136,7 +136,7 @@ describe('readAgentSettings', () => {
     expect(settings.serviceSecrets).toEqual({ SERVICE_SECRET_A: 'hunter22', SERVICE_SECRET_B: 'direct' });
   });
 
-  it('names each egress rule that is none', () => {
+  it('names each invalid egress rule', () => {
     const settings = { ...needed, EGRESS_ALLOW: '10.0.0.0/8, *.example.com', EGRESS_DENY: '' };
     expect(readAgentSettings(settings).egress).toEqual({ allow: '10.0.0.0/8, *.example.com', deny: '' });
     expect(() => readAgentSettings({ ...needed, EGRESS_ALLOW: 'a:1,10.0.0.0/8,10.0.0.0/33' })).toThrow(

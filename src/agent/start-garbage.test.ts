@@ -5,7 +5,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('collects garbage some seconds after the start, without a flag of V8', async () => {
+it('collects garbage some seconds after the start, without a V8 flag', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const garbage = madeGarbage();
   collectStartGarbage();

@@ -36,7 +36,7 @@ environmentVariables:
     expect(check.type.name).toBe('URL');
   });
 
-  it('says which JSON path or regular expression cannot be used', () => {
+  it('reports which JSON path or regular expression is invalid', () => {
     const problems = problemsOf(`checkType: API
 request:
   url: https://example.com/
@@ -69,7 +69,7 @@ request:
     expect(problems).toMatch(/- request\.ipFamily: /);
   });
 
-  it('is refused when a key is misspelt, at any depth', () => {
+  it('is refused when a key is misspelled, at any depth', () => {
     const problems = problemsOf(`checkType: URL
 shouldFial: true
 request:
@@ -94,12 +94,12 @@ request:
         .join('\n')}`,
       'alias',
     ],
-  ])('is refused when it holds %s', (_what, content, message) => {
+  ])('is refused when it contains %s', (_what, content, message) => {
     expect(problemsOf(content)).toContain(message);
   });
 });
 
-it('takes scripts around a request from the file, and no snippets', () => {
+it('accepts scripts around a request from the file, but no snippets', () => {
   const file = (fields: object) =>
     JSON.stringify({ checkType: 'API', request: { url: 'http://a.test/' }, ...fields });
   const { lifecycle, runtimeId } = parseCheck(

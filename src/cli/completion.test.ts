@@ -12,7 +12,7 @@ function program(): Command {
   return all;
 }
 
-/** Returns the completions of bash for the last of some words. */
+/** The completions that bash offers for the last word. */
 function offered(...words: readonly string[]): string[] {
   const script = `${completionScript(program(), 'bash')}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _picket; printf '%s\\n' "\${COMPREPLY[@]}"`;

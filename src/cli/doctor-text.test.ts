@@ -17,7 +17,7 @@ const bad: Finding = {
 const odd: Finding = { examination: 'capture', status: 'warning', detail: 'no right', fix: 'Give it.' };
 
 describe('a finding as text', () => {
-  it('is one line, and one more with what to do, below the detail', () => {
+  it('is one line, plus one with the remedy below the detail', () => {
     const [first = '', second = ''] = findingText(bad, file).split('\n');
     expect(first).toBe('✗ problem  disk           SPOOL_DIR: it is full');
     expect(second).toMatch(/^ +→ Free it\.$/);
@@ -25,7 +25,7 @@ describe('a finding as text', () => {
     expect(findingText(fine, file).indexOf('connected')).toBe(first.indexOf('SPOOL_DIR'));
   });
 
-  it('has colours on a terminal only', () => {
+  it('has colours only on a terminal', () => {
     const { NO_COLOR } = process.env;
     delete process.env.NO_COLOR;
     try {

@@ -12,7 +12,7 @@ const Settings = z.object({
   URL: z.url({ error: 'must be an http or https URL' }).optional(),
 });
 
-it('says in words what is wrong with each variable, and never its value', () => {
+it('describes the error in each variable, and never its value', () => {
   let message = '';
   try {
     readEnvironment(Settings, { PORT: '0', SIZE: 'much', LEVEL: 'loud', NAME: 'x', URL: 'secret' });

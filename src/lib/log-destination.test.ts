@@ -48,7 +48,7 @@ describe('standard output', () => {
     return { code, stderr };
   }
 
-  it('neither blocks the process nor its end when nobody reads', async () => {
+  it('blocks neither the process nor its exit without a reader', async () => {
     const { reader, writer } = fullPipe();
     const { code, stderr } = await run(
       `for (let n = 0; n < 3000; n++) output.write('y'.repeat(1000) + '\\n');
@@ -74,7 +74,7 @@ describe('standard output', () => {
     closeSync(writer);
   });
 
-  it('takes a reader that goes away', async () => {
+  it('tolerates a reader that disconnects', async () => {
     const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     const writer = openSync(pipe, constants.O_WRONLY);
     closeSync(reader);

@@ -17,7 +17,7 @@ it('keeps the entries that were used last', () => {
   expect(map.getOrMake('b', make)).toBe(4);
 });
 
-it('keeps nothing when making fails', () => {
+it('keeps nothing when the creation fails', () => {
   const map = new LruMap<string, number>(2);
   expect(() =>
     map.getOrMake('a', () => {
@@ -27,7 +27,7 @@ it('keeps nothing when making fails', () => {
   expect(map.size).toBe(0);
 });
 
-it('weighs its entries where they differ in size', () => {
+it('weighs entries of different sizes', () => {
   const map = new LruMap<string, string>(10, (value) => value.length);
   map.set('a', 'xxxx');
   map.set('b', 'xxxx');

@@ -21,7 +21,7 @@ it.each([
   expect(isExcepted(new URL(url), list)).toBe(expected);
 });
 
-it('takes the proxy of the scheme', () => {
+it('uses the proxy of the scheme', () => {
   const proxy = { http: 'http://plain:1', https: 'http://secure:2', except: undefined };
   const of = (serviceUrl: string, other = proxy as ProxySettings) => proxyUrlOf(serviceUrl, other)?.host;
   expect(of('https://picket.test')).toBe('secure:2');

@@ -10,7 +10,7 @@ const resourceOf = (operationId: string, params: Record<string, string>, answer 
   return [resourceName(subject, values), subject.read?.operationId];
 };
 
-describe('what a write is about', () => {
+describe('the subject of a write', () => {
   it.each([
     ['createUrlMonitor', {}, { id: 'a' }, 'checks/a', 'getCheck'],
     ['updateUrlMonitor', { id: 'a' }, {}, 'checks/a', 'getCheck'],
@@ -28,13 +28,13 @@ describe('what a write is about', () => {
     expect(resourceOf(operation, params as Record<string, string>, answer)).toEqual([resource, read]);
   });
 
-  it('is known of every write of an account', () => {
+  it('is known for every write of an account', () => {
     for (const route of allRoutes) {
       if (route.credential !== 'account' || route.method === 'GET') continue;
       const subject = subjectOf(route, allRoutes);
       const names = [...subject.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
       const own = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-      // A write with parameters in its path must contain those of its resource.
+      // A write with a name in its path or body is recorded with that name.
       if (own.length > 0) expect(own, route.operationId).toEqual(expect.arrayContaining(names));
     }
   });

@@ -7,18 +7,18 @@ import { promisify } from 'node:util';
 import { createLogger } from '../../src/lib/log.ts';
 import { openStore } from '../../src/server/compose.ts';
 
-/** Modules that tests preload into the program: they share its own. */
+/** Modules that tests preload into the program: they share the program's modules. */
 const preloaded = ['test/helpers/agent/fixtures/leave-artifacts.mjs'];
 const root = join(import.meta.dirname, '../..');
 const prefix = '.compiled-';
-/** A database on SQLite with the present schema and nothing else, which tests copy. */
+/** An SQLite database with the current schema and no rows, which tests copy. */
 const migratedName = 'migrated.sqlite';
-/** Longer than any benchmark takes whose processes still run from there. */
+/** Longer than any benchmark whose processes still run from there. */
 const staleAfterMs = 6 * 3_600_000;
 
 /**
- * vitest's global setup: bundles the program once, as the image has it, so that the hundreds of processes that tests start
- * need not strip types and find their modules each. The folder is named after the sources it came of and stands beside
+ * vitest's global setup: bundles the program once, as in the image, so that the hundreds of processes that tests start
+ * need not each strip types and resolve modules. The folder is named after the hash of the sources and is next to
  * `src`, because the program looks for files of the package above its own folder.
  */
 export default async function compile(): Promise<void> {
@@ -29,7 +29,7 @@ export default async function compile(): Promise<void> {
   } else {
     await removeStale();
     const unfinished = await mkdtemp(join(root, `${prefix}unfinished-`));
-    // Users that sandboxes and tests become read it too.
+    // Sandboxes and tests that run as other users read it too.
     await chmod(unfinished, 0o755);
     const bundle = join(root, 'scripts', 'bundle.ts');
     await promisify(execFile)(process.execPath, [bundle, 'full', join(unfinished, 'lib'), ...preloaded], {
@@ -38,14 +38,14 @@ export default async function compile(): Promise<void> {
     const logger = createLogger('test', 'silent');
     await (await openStore({ path: join(unfinished, migratedName), logger })).close();
     await rename(unfinished, folder).catch(async (thrown: NodeJS.ErrnoException) => {
-      // Another run of the tests has just compiled the same sources.
+      // Another test run has just compiled the same sources.
       if (thrown.code !== 'ENOTEMPTY' && thrown.code !== 'EEXIST') throw thrown;
       await rm(unfinished, { recursive: true });
     });
   }
   process.env.PICKET_TEST_PROGRAM = join(folder, 'lib', 'cli.js');
   process.env.PICKET_TEST_SQLITE = join(folder, migratedName);
-  // What the first process compiles, and strips of its types, the others find there.
+  // The first process stores compiled modules and stripped types there for the others.
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
 }
 
@@ -61,7 +61,7 @@ async function hashOfSources(): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** What other sources were compiled to, unless it has been used lately. */
+/** Removes bundles of other sources, unless they were used lately. */
 async function removeStale(): Promise<void> {
   for (const name of await readdir(root)) {
     const path = join(root, name);

@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** How long each file took when they were last recorded: `npm test -- --record-durations` writes it. */
+/** Recorded duration of each file, written by `npm test -- --record-durations`. */
 export const durationsFile = join(import.meta.dirname, '../durations.json');
 
 /**
- * Starts the files first that take longest, so that no core waits for one long file at the end. Files not recorded yet come first.
- * Files that have processes of their own come before those that share them: a process goes on with the next file only if that is
- * of the same project.
+ * Starts the longest files first, so that no core waits for one long file at the end. Files without a recorded duration
+ * come first. Files with their own process come before files that share one: a process continues with the next file
+ * only if it belongs to the same project.
  */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

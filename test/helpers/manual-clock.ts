@@ -5,7 +5,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that only moves when the test says so. Sleepers wake when their time has come. */
+/** A clock that only the test moves. Sleepers wake when their time is reached. */
 export class ManualClock implements Clock {
   #wallMs: number;
   #monotonicMs = 0;
@@ -24,7 +24,7 @@ export class ManualClock implements Clock {
     return this.#monotonicMs;
   }
 
-  /** How many wait for their time to come. */
+  /** Number of pending sleepers. */
   get sleeperCount(): number {
     return this.#sleepers.size;
   }
@@ -45,7 +45,7 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Sets the clock on the wall, as somebody might; no time passes. */
+  /** Sets the wall clock, as an administrator might; no time passes. */
   set(wallMs: number): void {
     this.#wallMs = wallMs;
     this.#listeners.call();
@@ -55,7 +55,7 @@ export class ManualClock implements Clock {
     return this.#listeners.add(listener);
   }
 
-  /** Moves time on, waking sleepers in the order of their times. */
+  /** Advances time and wakes sleepers in order. */
   advance(ms: number): void {
     const endMs = this.#monotonicMs + ms;
     this.#wallMs += ms;

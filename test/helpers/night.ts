@@ -2,15 +2,15 @@ import { inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Whether the tests run at night: whole lists and long campaigns instead of samples. */
+    /** Whether this is a nightly run: full lists and long campaigns instead of samples. */
     isNight: boolean;
   }
 }
 
-/** `npm run test:nightly` runs the same tests in their long form. */
+/** Set by `npm run test:nightly`, which runs the same tests in their long form. */
 export const isNight = inject('isNight');
 
-/** All of a list at night; by day so many of them, spread over all of it. */
+/** Returns the full list at night, and a sample of `count` spread over the list by day. */
 export function sampleOf<T>(all: readonly T[], count: number): readonly T[] {
   if (isNight || all.length <= count) return all;
   return Array.from({ length: count }, (_, index) => all[Math.floor((index * all.length) / count)] as T);

@@ -10,9 +10,9 @@ import { program, programEnvironment } from './program.ts';
 export interface PicketProcess {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** Everything it has printed so far, both streams. */
+  /** Everything it has printed so far, on both streams. */
   output(): string;
-  /** Sends a signal and resolves with how the process ended. */
+  /** Sends a signal and resolves once the process has ended. */
   kill(signal: NodeJS.Signals): Promise<Ending>;
   readonly ended: Promise<Ending>;
 }
@@ -22,7 +22,7 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Runs `picket ARGS` with the given variables and no others but PATH. */
+/** Runs `picket ARGS` with only the given variables and PATH. */
 export function startPicket(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
@@ -52,14 +52,14 @@ export function startPicket(
   };
 }
 
-/** Waits until a condition holds; fails with the process's output when it ends first or the time is over. */
+/** Waits until a condition holds. Fails with the process's output if the process ends first or the time is over. */
 export async function until(
   what: string,
   condition: () => Promise<boolean> | boolean,
   options: { readonly timeoutMs?: number; readonly process?: PicketProcess } = {},
 ): Promise<void> {
   const endsAt = performance.now() + (options.timeoutMs ?? 90_000);
-  // What has not come at once mostly takes seconds, and whoever looks all the time keeps it from coming.
+  // Conditions that do not hold at once mostly take seconds, and frequent polling would slow them down.
   for (let pauseMs = 20; ; pauseMs = Math.min(100, pauseMs * 1.2)) {
     if (await condition()) return;
     const { process } = options;
@@ -79,16 +79,16 @@ export async function answersOk(url: string): Promise<boolean> {
     await response.arrayBuffer();
     return response.ok;
   } catch {
-    return false; // nobody listens there yet
+    return false; // the port is not open yet
   }
 }
 
-/** A real service with an empty database of its own, and a key for its API. */
+/** A real service with its own empty database, and a key for its API. */
 export interface RunningService extends AsyncDisposable {
   readonly process: PicketProcess;
   readonly url: string;
   readonly dataDir: string;
-  /** Calls the API and returns the decoded answer; fails on any other status than a success. */
+  /** Calls the API and returns the decoded response; throws on any status other than a success. */
   api<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>;
 }
 
@@ -104,7 +104,7 @@ export async function startServiceProcess(
     DATA_DIR: dataDir,
     BOOTSTRAP_API_KEY: apiKey,
     LOG_LEVEL: 'warn',
-    // Tests look again and again until something happens.
+    // Tests poll until something happens.
     RATE_LIMIT_PER_MINUTE: '0',
     ...environment,
   });
@@ -150,7 +150,7 @@ export async function startAgentProcess(
     SERVICE_URL: options.serviceUrl,
     AGENT_HEALTH_PORT: String(port),
     LOG_LEVEL: 'warn',
-    // Tests of scripts name the runtimes: for the others no sandboxes are warmed up.
+    // Only tests of scripts name the runtimes: no other test warms up sandboxes.
     RUNTIMES_DIR: '/nonexistent',
     ...environment,
   });
@@ -185,5 +185,5 @@ export async function cpuMsOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ticks = Number(fields[11]) + Number(fields[12]);
-  return ticks * 10; // the kernel counts in hundredths of a second on every Linux we run on
+  return ticks * 10; // the kernel counts in hundredths of a second on every supported Linux
 }

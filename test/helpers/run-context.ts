@@ -3,7 +3,7 @@ import { createRunLog } from '../../src/checks/contract/run-log.ts';
 import { createEgressPolicy } from '../../src/probes/egress/policy.ts';
 import { systemResolver } from '../../src/probes/resolver.ts';
 
-/** What a runner gets in a test: no variables, no proxy, the default egress policy and five seconds. */
+/** The context of a runner in a test: no variables, no proxy, the default egress policy and five seconds. */
 export function runContext(overrides: Partial<RunContext> = {}): RunContext {
   return {
     signal: new AbortController().signal,

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { findCheckType } from '../../src/checks/index.ts';
 
-/** A detail of a type that has some fields, and in all others what means least: null, nothing, an empty text. */
+/** A detail of a type with the given fields; all others are neutral: null, an empty list, an empty text. */
 export function wholeDetail(typeName: string, fields: unknown): unknown {
   const type = findCheckType(typeName);
   if (!type) throw new Error(`there is no check type ${typeName}`);

@@ -18,7 +18,7 @@ async function sourceFiles(folder: string): Promise<string[]> {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** Files of the service that may call JSON.parse, and what they read with it. */
+/** Files of the service that may call JSON.parse, with the input they parse. */
 const parsingFiles: Readonly<Record<string, string>> = {
   'src/platform/store/stored-json.ts': 'the reader of stored JSON',
   'src/platform/store/secrets/sealed-columns.ts':
@@ -41,7 +41,7 @@ const parsingFiles: Readonly<Record<string, string>> = {
   'src/service/projects/kinds/status-pages.ts': 'a copy of a request',
 };
 
-/** Where messages and logs of runs are read, and files there that may match a text, with what they match. */
+/** Folders that read messages and logs of runs, and the files there that may match text, with what they match. */
 const readingFolders = ['analyses', 'alerts', 'check-metrics', 'incidents', 'results'].map(
   (one) => `src/service/${one}`,
 );
@@ -50,7 +50,7 @@ const matchingFiles: Readonly<Record<string, string>> = {
     'how messages of assertions begin, as a constant has it',
 };
 describe('files', () => {
-  it('match no message or log of a run, ours above all: what programs read are fields (failure.details, RunFacts)', async () => {
+  it('match no message or log of a run, especially ours: programs read fields (failure.details, RunFacts)', async () => {
     const matching = new Set<string>();
     for (const folder of [...readingFolders, 'src/agent/doctor']) {
       for (const file of await sourceFiles(folder)) {
@@ -81,7 +81,7 @@ describe('files', () => {
     expect(long).toEqual([]);
   });
 
-  it('give no list of the service as arguments to Math.min and Math.max, which fail beyond some 100,000', async () => {
+  it('pass no list of the service as arguments to Math.min and Math.max, which fail beyond some 100,000', async () => {
     const spreading: string[] = [];
     for (const file of [...(await sourceFiles('src/platform')), ...(await sourceFiles('src/service'))]) {
       if (file.endsWith('.test.ts')) continue;
@@ -101,7 +101,7 @@ describe('files', () => {
     expect(readers).toEqual([]);
   });
 
-  it('of the service read stored JSON through its schema: JSON.parse is for texts that are not stored', async () => {
+  it('of the service parse stored JSON by its schema: JSON.parse is for other texts only', async () => {
     const readers: string[] = [];
     for (const file of [
       ...(await sourceFiles('src/platform')),
@@ -109,7 +109,7 @@ describe('files', () => {
       ...(await sourceFiles('src/console')),
       ...(await sourceFiles('src/extras')),
     ]) {
-      // Importers read the files of other programs.
+      // Importers parse files of other programs.
       if (file.endsWith('.test.ts') || file in parsingFiles || file.startsWith('src/extras/importers/'))
         continue;
       if (/\bJSON\.parse\(/.test(await readFile(join(root, file), 'utf8'))) readers.push(file);
@@ -120,16 +120,17 @@ describe('files', () => {
     ).toEqual([]);
   });
 
-  it('name a check type in no stage of the ring: what a stage must know, the type says', async () => {
+  it('name no check type in a stage of the ring: the type declares what a stage must know', async () => {
     const names = checkTypes.map(({ name }) => name).join('|');
     const pattern = new RegExp(`['"\`](${names})['"\`]`);
     const naming: string[] = [];
     for (const file of await sourceFiles('src')) {
-      // Probes may speak of protocols that are called like check types.
+      // Probes may mention protocols that share a check type's name.
       if (/^src\/(checks|probes)\//.test(file) || file.endsWith('.test.ts')) continue;
-      // Importers say what the forms of other programs are here: they are no stage.
+      // Importers map foreign formats to check types: they are not a stage.
       if (file.startsWith('src/extras/importers/')) continue;
-      // Where a session came from, and by what a name server is asked, have names of their own, some of which are those of types.
+      // The origin of a session and the protocol of a name server have their own values, and some equal check type
+      // names.
       const text = (await readFile(join(root, file), 'utf8')).replaceAll(
         /provider: .*|"protocol":"\w+"/g,
         '',
@@ -150,7 +151,7 @@ async function temporaryTree(sources: Readonly<Record<string, string>>): Promise
 }
 
 describe('the service', () => {
-  it('loads no probe, no sandbox and no runner of a check type: agents have those, behind load()', async () => {
+  it('loads no probe, no sandbox and no runner of a check type: only agents load those, through load()', async () => {
     const imports = (await importsWithin(root, 'src')).filter(
       ({ isTypeOnly, isLazy }) => !isTypeOnly && !isLazy,
     );
@@ -184,7 +185,7 @@ describe('rooms', () => {
     'src/cli',
     'src/lib',
     'src/extras',
-  ])('of %s reach each other in no circle, for types neither', async (folder) => {
+  ])('of %s have no cyclic imports, not even of types', async (folder) => {
     expect(knots(roomsOf(await importsWithin(root, folder)))).toEqual([]);
   });
 
@@ -208,7 +209,7 @@ describe('rooms', () => {
     expect([...counts].filter(([, count]) => count > 15)).toEqual([]);
   });
 
-  it('in a circle of any length are found, be it for a type, inside a function or through a loose file', async () => {
+  it('in a cycle of any length are found, even through a type, inside a function or through a loose file', async () => {
     const tree = await temporaryTree({
       'src/service/runs/runs.ts':
         "import type { Check } from '../checks/store.ts';\nexport type Run = Check;\n",
@@ -227,7 +228,7 @@ describe('rooms', () => {
   });
 });
 
-// What it finds in the code as it is, npm run lint says.
+// npm run lint applies it to the actual code.
 describe('the check of import directions', () => {
   async function violations(baseDir: string): Promise<string[]> {
     const options = await extractOptions(join(root, '.dependency-cruiser.mjs'));
@@ -237,7 +238,7 @@ describe('the check of import directions', () => {
     );
   }
 
-  it('fails when an arrow points up, be it for a type or inside a function', async () => {
+  it('fails for an upward import, even of a type or inside a function', async () => {
     const tree = await temporaryTree({
       'src/checks/contract/failure.ts': 'export interface Failure { code: string }\n',
       'src/lib/up.ts':

@@ -19,7 +19,7 @@ const installed = manifests.flatMap(({ name, dependencies, optionalDependencies 
     .map(([dependency, version]) => ({ name, dependency, version })),
 );
 
-it('every dependency at run time has a line that justifies it, and nothing else has', () => {
+it('every runtime dependency has a line that justifies it, and nothing else has', () => {
   const page = readFileSync(join(root, 'docs/explanation/dependencies.md'), 'utf8');
   const rows = [...page.matchAll(/^\| `([^`]+)` \|(.+)\|(.+)\|(.+)\|$/gm)];
   for (const [, name, ...reasons] of rows)

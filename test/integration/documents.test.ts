@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
-/** Rows of the reading list: a path and about how many lines it has. */
+/** Rows of the reading list: a path and its approximate number of lines. */
 function readingList(): { readonly path: string; readonly lines: number }[] {
   const [, section = ''] = read('docs/explanation/architecture.md').split('\n## Day-one reading list\n');
   const [list = ''] = section.split('\n## ');
@@ -20,13 +20,13 @@ const linesOf = (file: string) => read(file).split('\n').length - 1;
 describe('the reading list of the first day', () => {
   const list = readingList();
 
-  it('names files that exist, each once', () => {
+  it('names existing files, each once', () => {
     expect(list.length).toBeGreaterThan(30);
     expect(new Set(list.map(({ path }) => path)).size).toBe(list.length);
     expect(list.map(({ path }) => path).filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
-  it('says about how long they are', () => {
+  it('states their approximate length', () => {
     const wrong = list.filter(({ path, lines }) => Math.abs(linesOf(path) - lines) > 25 + lines / 4);
     expect(wrong.map(({ path, lines }) => `${path}: ${linesOf(path)}, not ${lines}`)).toEqual([]);
   });
@@ -38,7 +38,7 @@ describe('the reading list of the first day', () => {
 });
 
 describe('decisions', () => {
-  it('have a page at most: 300 words', () => {
+  it('have at most a page: 300 words', () => {
     const long = globSync('docs/adr/*.md', { cwd: root }).flatMap((file) => {
       const words = read(file)
         .replaceAll(/^```[\s\S]*?^```|^#.*$/gm, '')
@@ -51,14 +51,14 @@ describe('decisions', () => {
 });
 
 describe('pages for operators', () => {
-  it('have 1,200 words at most, and begin with when they are needed', () => {
+  it('have at most 1,200 words, and begin with their purpose', () => {
     const index = read('docs/README.md');
     const [, operators = ''] = /\*\*Install and run\*\*([\s\S]*?)\*\*Monitor\*\*/.exec(index) ?? [];
     const pages = [...operators.matchAll(/\]\((how-to\/[\w-]+\.md)\)/g)].map(([, page]) => `docs/${page}`);
     expect(pages.length).toBeGreaterThan(12);
     const missing: string[] = [];
     for (const page of pages) {
-      // Written before this rule, and about more than one task.
+      // Older than this rule, and about more than one task.
       if (/install|people|upgrade|troubleshooting/.test(page)) continue;
       const text = read(page);
       if (text.split(/\s+/).length > 1_200) missing.push(`${page}: too long`);

@@ -9,7 +9,7 @@ describe('the word list', () => {
     ]);
   });
 
-  it('leaves code in documents alone, and released parts of the changelog', () => {
+  it('ignores code in documents, and released parts of the changelog', () => {
     expect(wordHits('docs/a.md', 'See `location.sick`.\n\n```sh\necho told\n```\n')).toEqual([]);
     expect(wordHits('docs/a.md', 'A.\n\n```sh\ntold\n```\n\nTold.\n\n```sh\ntold\n```\n')).toEqual([
       'docs/a.md:7: "Told": use is notified, reported, shown, distinguished',
@@ -35,7 +35,7 @@ describe('the word list', () => {
     ]);
   });
 
-  it('says of every word what to use', () => {
+  it('suggests a replacement for every word', () => {
     for (const { use } of words) expect(use).not.toBe('');
   });
 });

@@ -24,7 +24,7 @@ describe('isNestedDeeperThan', () => {
     expect(isNestedDeeperThan(text, 1)).toBe(false);
   });
 
-  it('takes text that is cut off or no JSON at all', () => {
+  it('accepts text that is cut off or not JSON', () => {
     expect(isNestedDeeperThan('["abc', 1)).toBe(false);
     expect(isNestedDeeperThan('[[[[', 3)).toBe(true);
     expect(isNestedDeeperThan(']]]][[', 3)).toBe(false);

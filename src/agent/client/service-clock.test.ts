@@ -14,7 +14,7 @@ describe('ServiceClock', () => {
     service = new ServiceClock(clock);
   });
 
-  it("is this host's clock before the first answer", () => {
+  it("is this host's clock before the first response", () => {
     expect(nowMs + service.offsetMs).toBe(5_000_000);
     expect(service.errorMs).toBe(Number.POSITIVE_INFINITY);
     expect(service.isStale).toBe(true);
@@ -43,7 +43,7 @@ describe('ServiceClock', () => {
     expect(service.offsetMs).toBe(11_000_100 - 2_000_910);
   });
 
-  it('takes any sample once the best is stale, so that one short call is enough', () => {
+  it('accepts any sample once the best is stale, so that one short call is enough', () => {
     nowMs = 1010;
     service.sample(9_000_000, 1000, 1010);
     nowMs = 400_000;
@@ -62,7 +62,7 @@ describe('ServiceClock', () => {
     expect(service.offsetMs).toBe(9_000_000 - 3_600_000 - 1750);
   });
 
-  it("does not care when somebody sets this host's clock", () => {
+  it("ignores changes of this host's clock", () => {
     nowMs = 1010;
     service.sample(9_000_000, 1000, 1010);
     const { offsetMs } = service;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { kindOfStatus, parseRetryAfter, retryDelayMs, ServiceError } from './service-error.ts';
 
-describe('what an answer means', () => {
+describe('the meaning of a response', () => {
   it.each([
     [401, 'refused'],
     [403, 'refused'],
@@ -18,12 +18,12 @@ describe('what an answer means', () => {
     expect(kindOfStatus(status, undefined)).toBe(kind);
   });
 
-  it('503 with a time to come back is busy', () => {
+  it('503 with Retry-After is busy', () => {
     expect(kindOfStatus(503, 1000)).toBe('busy');
   });
 });
 
-describe('an answer of something else than the service', () => {
+describe('a response that is not from the service', () => {
   it.each([
     ['a page', { httpStatus: 404 }, true],
     ['a redirect', { httpStatus: 302 }, true],
@@ -36,12 +36,12 @@ describe('an answer of something else than the service', () => {
 });
 
 describe('Retry-After', () => {
-  it('reads seconds, and dates against the clock of the answer', () => {
+  it('reads seconds, and dates relative to the clock of the response', () => {
     expect(parseRetryAfter('7', undefined)).toBe(7000);
     expect(parseRetryAfter('Fri, 01 Jan 2100 00:00:10 GMT', 'Fri, 01 Jan 2100 00:00:00 GMT')).toBe(10_000);
   });
 
-  it('is bounded, and ignored when nobody can understand it', () => {
+  it('is bounded, and ignored when it cannot be parsed', () => {
     expect(parseRetryAfter('999999999', undefined)).toBe(600_000);
     expect(parseRetryAfter('Fri, 01 Jan 2100 00:00:00 GMT', 'Fri, 01 Jan 2100 00:01:00 GMT')).toBe(0);
     expect(parseRetryAfter('soon', undefined)).toBeUndefined();
@@ -53,13 +53,13 @@ describe('retryDelayMs', () => {
   const delays = (error: ServiceError) =>
     Array.from({ length: 500 }, (_, index) => retryDelayMs(error, index % 20));
 
-  it('is never a busy loop and never over four seconds while the service is away', () => {
+  it('is never a busy loop, and at most four seconds while the service is unavailable', () => {
     const all = delays(new ServiceError('unreachable', ''));
     expect(Math.min(...all)).toBeGreaterThanOrEqual(50);
     expect(Math.max(...all)).toBeLessThanOrEqual(4000);
   });
 
-  it('is slow where the key is refused or the request wrong', () => {
+  it('is slow when the key is refused or the request is wrong', () => {
     for (const kind of ['refused', 'rejected'] as const) {
       const all = delays(new ServiceError(kind, ''));
       expect(Math.min(...all)).toBeGreaterThanOrEqual(5000);
@@ -67,7 +67,7 @@ describe('retryDelayMs', () => {
     }
   });
 
-  it.each([404, 405, 410, 421, 302])('is short after %i: the name leads elsewhere for now', (httpStatus) => {
+  it.each([404, 405, 410, 421, 302])('is short after %i: the name points elsewhere for now', (httpStatus) => {
     const all = delays(new ServiceError('rejected', '', { httpStatus }));
     expect(Math.max(...all)).toBeLessThanOrEqual(4000);
   });

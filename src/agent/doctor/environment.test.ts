@@ -18,7 +18,7 @@ async function verdictsOf(
   return [await examination.examine(patient as ExaminedAgent)].flat();
 }
 
-it('names variables that are spelt nearly as a setting, and no others', async () => {
+it('names variables with almost the name of a setting, and no others', async () => {
   const verdicts = await verdictsOf(environment, {
     JOB_CONCURENCY: '3',
     HTTP_PROXY: 'http://proxy.test',
@@ -37,12 +37,12 @@ it('names variables that are spelt nearly as a setting, and no others', async ()
   expect(verdicts[1]?.detail).toContain('did you mean JOB_CONCURRENCY?');
 });
 
-it('finds a RUNTIMES_DIR that has no runtime', async () => {
+it('reports a RUNTIMES_DIR without a runtime', async () => {
   const verdicts = await verdictsOf(environment, { RUNTIMES_DIR: '/nonexistent' });
   expect(verdicts).toContainEqual(expect.objectContaining({ status: 'problem', about: 'RUNTIMES_DIR' }));
 });
 
-it('finds a health port that another program has, and takes an agent for what it is', async () => {
+it('reports a health port that another program uses, and recognizes an agent', async () => {
   let text = 'something else';
   const server = createServer((_request, response) => response.end(text));
   const port = await new Promise<number>((resolve) =>

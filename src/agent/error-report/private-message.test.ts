@@ -31,10 +31,10 @@ it.each([
     'Cannot read properties of undefined (reading "…")',
   ],
   ['two\n  lines\u0000', 'two lines'],
-])('%j leaves as %j', (message, left) => {
+])('%j is sent as %j', (message, left) => {
   expect(privateMessage(message)).toBe(left);
 });
 
-it('is short whatever the message', () => {
+it('is short for any message', () => {
   expect(privateMessage('long '.repeat(10_000)).length).toBeLessThanOrEqual(300);
 });

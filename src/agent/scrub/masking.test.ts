@@ -11,7 +11,7 @@ function cleanFile(text: string, ...secrets: string[]): string {
   return scrubBytes(Buffer.from(text), { finder: new SecretFinder(secrets), mask }).bytes.toString();
 }
 
-/** Secrets made of JSON syntax. */
+/** Secrets made of JSON's own syntax. */
 const awkward = fc
   .array(fc.constantFrom('"', '\\', 'n', 'u', '1', 'a', 'Zq', '7', ',', ':', '{', '}', 'é', "'"), {
     minLength: 6,
@@ -45,7 +45,7 @@ describe('JSON in a file', () => {
     }
   });
 
-  it('has a text where a number was', () => {
+  it('has a text in place of a number', () => {
     const text = '{"pin":847291553064,"pins":[1,847291553064,[847291553064]],"id":18472915530640,"n":2}';
     expect(JSON.parse(cleanFile(text, '847291553064'))).toEqual({
       pin: mask,
@@ -57,7 +57,7 @@ describe('JSON in a file', () => {
     expect(JSON.parse(cleanFile(pretty, '847291553064'))).toEqual({ pins: [1, mask, 2, mask] });
   });
 
-  it('keeps its own quotes and brackets where a secret looks like them', () => {
+  it('keeps its own quotes and brackets where a secret resembles them', () => {
     const secret = JSON.stringify({ user: 'bob42', key: [1, 'x-y-z'] });
     const text = `{"before":1,"login":${secret},"text":${JSON.stringify(secret)},"after":true}`;
     const clean = cleanFile(text, secret);
@@ -66,7 +66,7 @@ describe('JSON in a file', () => {
     expect(JSON.parse(cleanFile('{"a":true,"xyz":1}', 'true,"x'))).toEqual({ a: mask, [`${mask}yz`]: 1 });
   });
 
-  it('stays what it is, whatever the secret and wherever it stands', () => {
+  it('keeps its type, whatever the secret is and wherever it appears', () => {
     fc.assert(
       fc.property(awkward, fc.jsonValue(), awkward, fc.boolean(), (secret, value, around, isPretty) => {
         const document = { value, text: around + secret + around, list: [secret, { [secret]: secret }] };
@@ -87,7 +87,7 @@ describe('JSON in a file', () => {
   });
 });
 
-describe('a text that is no JSON', () => {
+describe('a text that is not JSON', () => {
   it.each([
     ['[12:00:01] user logged in with Hunter2Secret and left', '[12:00:01] user logged in with *** and left'],
     ['[INFO] Hunter2Secret', '[INFO] ***'],

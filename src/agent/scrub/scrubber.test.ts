@@ -59,17 +59,17 @@ describe('Scrubber', () => {
     ['backticks', 'run it with `tok_9f8e7d6c5b4a` once'],
     ['carets', 'the key ^tok_9f8e7d6c5b4a^ is'],
     ['escaped backticks', String.raw`with \`tok_9f8e7d6c5b4a\` and`],
-  ])('leaves %s around a secret alone', (_form, text) => {
+  ])('leaves %s around a secret unchanged', (_form, text) => {
     expect(new Scrubber(['tok_9f8e7d6c5b4a']).text(text)).toBe(text.replace('tok_9f8e7d6c5b4a', mask));
   });
 
-  it('leaves structure, numbers and its own keys alone', () => {
+  it('leaves structure, numbers and its own keys unchanged', () => {
     const scrubber = new Scrubber(['status', '123456', 'null,"', 'true}']);
     const value = { status: 1_234_567, other: [null, 'x', true], deep: { status: true } };
     expect(JSON.parse(scrubber.json(value))).toEqual(value);
   });
 
-  it('masks secrets in keys of maps that come from outside', () => {
+  it('masks secrets in keys of foreign maps', () => {
     const value = { headers: { 'x-hunter22': 'a' }, assertions: [{ actual: { hunter22: { hunter22: 1 } } }] };
     expect(JSON.parse(new Scrubber(['hunter22']).json(value))).toEqual({
       headers: { [`x-${mask}`]: 'a' },
@@ -77,7 +77,7 @@ describe('Scrubber', () => {
     });
   });
 
-  it('masks credential headers however they are written, in request and response', () => {
+  it('masks credential headers in any spelling, in request and response', () => {
     const headers = {
       Authorization: 'Bearer a',
       COOKIE: 'b',
@@ -114,7 +114,7 @@ describe('Scrubber', () => {
     expect(scrubber.log(entries)).toEqual([{ ...entries[0], msg: `{ Authorization: '${mask}' }` }]);
   });
 
-  it('masks a secret that is a word where it stands by itself, not in other words', () => {
+  it('masks a secret that is a word where it stands alone, but not inside other words', () => {
     const scrubber = new Scrubber(['locked', 'Summer2026']);
     const ordinary = 'The door was blocked; it unlocked 2 lockeds.';
     expect(scrubber.text(ordinary)).toBe(ordinary);
@@ -126,7 +126,7 @@ describe('Scrubber', () => {
     );
   });
 
-  it('masks a secret that colours are put into', () => {
+  it('masks a secret with colour codes inside', () => {
     const secret = 'tok_9f8e7d6c5b4a39';
     const scrubber = new Scrubber([secret]);
     const coloured = 'got "tok_9f8e\u001b[7m7d6c5b\u001b[27m4a39" \u001b[2mend\u001b[22m';
@@ -152,13 +152,13 @@ describe('Scrubber', () => {
     expect(new Scrubber(['12345', 'https://', '/artifact/', '']).text(text)).toBe(text);
   });
 
-  it('masks the longer of two secrets whole', () => {
+  it('masks the longer of two secrets completely', () => {
     expect(new Scrubber(['secret', 'secret-and-more']).text('secret-and-more secret')).toBe(
       `${mask} ${mask}`,
     );
   });
 
-  it('masks a secret that lost its end where a text was cut', () => {
+  it('masks a secret whose end was cut off', () => {
     const long = 'eyJhbGciOiJIUzI1NiJ9.'.repeat(30);
     const scrubber = new Scrubber([long]);
     for (const kept of [6, 7, 100, long.length - 1]) {
@@ -177,7 +177,7 @@ describe('Scrubber', () => {
     expect(scrubber.text('eyJhbGciX')).toBe('eyJhbGciX');
   });
 
-  it('leaves a text alone that ends like a secret begins and was not cut', () => {
+  it('leaves an uncut text unchanged that ends like the beginning of a secret', () => {
     const scrubber = new Scrubber(['correct-horse-battery', 'https://hooks.example.com/services/T0/B1/xYz9']);
     const texts = [
       'this is correct',
@@ -212,7 +212,7 @@ describe('Scrubber', () => {
     });
   });
 
-  it('keeps every digit of the numbers that it leaves', () => {
+  it('keeps every digit of the numbers that it does not mask', () => {
     const scrubber = new Scrubber(['hunter22', '98765432109876543210']);
     const detail = {
       body: 'hunter22',
@@ -226,7 +226,7 @@ describe('Scrubber', () => {
     );
   });
 
-  it('masks hosts, headers and domains of mail in the case a protocol gives them', () => {
+  it('masks hosts, headers and mail domains in the case that a protocol uses', () => {
     const scrubber = new Scrubber([
       'Api-Secret7.Example.COM',
       'Tok_9fQ2x7LmZpR4',
@@ -250,7 +250,7 @@ describe('Scrubber', () => {
     expect(scrubber.text('https://deploy.example.com:8443/other')).not.toContain(mask);
   });
 
-  it('masks the lines of a secret of several lines, short ones too where they look like no words', () => {
+  it('masks the lines of a multi-line secret, including short ones that do not look like words', () => {
     const key = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0B'}\nwIDAQAB\n-----END PRIVATE KEY-----\n`;
     const scrubber = new Scrubber([key, 'host=db7\nPASSWORD=hunter22-x\nservices:\nversion']);
     expect(scrubber.text('a wIDAQAB b')).toBe(`a ${mask} b`);
@@ -260,7 +260,7 @@ describe('Scrubber', () => {
     }
   });
 
-  it('masks the part of a secret that is left on either side of a cut', () => {
+  it('masks the part of a secret on either side of a cut', () => {
     const scrubber = new Scrubber(['correct-horse-battery']);
     expect(scrubber.text('it wrote: corr…')).toBe(`it wrote: ${mask}…`);
     expect(scrubber.text('…tery and more')).toBe(`…${mask} and more`);
@@ -268,7 +268,7 @@ describe('Scrubber', () => {
     expect(scrubber.text('cor…ery, … or corr')).toBe('cor…ery, … or corr');
   });
 
-  it('masks a secret of several lines in the log of a run, whatever is written between', () => {
+  it('masks a multi-line secret in the log of a run, whatever is written between its lines', () => {
     const scrubber = new Scrubber(['first line\nand second\nand third']);
     const entry = (msg: string, level: 'INFO' | 'ERROR' = 'INFO') => ({ time: 1, msg, level });
     const entries = [
@@ -300,14 +300,14 @@ describe('Scrubber', () => {
     expect(JSON.parse(scrubber.json({ jobLog: null }))).toEqual({ jobLog: null });
   });
 
-  it('knows what is left of a secret in a file name', () => {
+  it('recognizes the rest of a secret in a file name', () => {
     const scrubber = new Scrubber([secret, '#!a b']);
     expect(scrubber.text('traces/p-ss-w-rd-1.zip')).toBe(`traces/${mask}.zip`);
     expect(scrubber.text('p-ss-w-örd-1-chromium/trace.zip')).toBe(`${mask}-chromium/trace.zip`);
     expect(scrubber.text('a -a-b')).toBe('a -a-b');
   });
 
-  it('masks a secret that lost its white space on the way', () => {
+  it('masks a secret that lost its white space', () => {
     const scrubber = new Scrubber(['super-secret\n', ' line\r\nbreak ']);
     expect(scrubber.text('a super-secret b')).toBe(`a ${mask} b`);
     expect(scrubber.text('q=linebreak')).toContain(mask);
@@ -340,7 +340,7 @@ describe('Scrubber', () => {
     errorMessages: ['no hunter22', 'no'],
   };
 
-  it('masks messages of an envelope and nothing else of it', () => {
+  it('masks the messages of an envelope and nothing else in it', () => {
     const scrubber = new Scrubber(['hunter22', 'target', 'CONNECTION_REFUSED']);
     expect(JSON.parse(scrubber.envelope(envelope))).toEqual({
       ...envelope,
@@ -353,19 +353,19 @@ describe('Scrubber', () => {
     });
   });
 
-  it('says of each failure that it has facts, even without any: that is how services tell older agents', () => {
+  it('marks each failure as having facts, even without any: services recognize older agents by that', () => {
     const { details: _details, ...failure } = envelope.failure;
     const bare = JSON.parse(new Scrubber([]).envelope({ ...envelope, failure }));
     expect(bare.failure).toEqual({ ...failure, details: {} });
   });
 
-  it('keeps a failure message within what the service accepts, though masks are longer than secrets', () => {
+  it('keeps a failure message within the limit of the service, although masks are longer than secrets', () => {
     const long = { ...envelope, failure: { ...envelope.failure, message: 'abcdef'.repeat(682) } };
     const { failure } = JSON.parse(new Scrubber(['abcdef']).envelope(long)) as typeof envelope;
     expect(failure.message.length).toBeLessThanOrEqual(4096);
   });
 
-  it('joins a report of its two texts, with or without the detail', () => {
+  it('builds a report from its two texts, with or without the detail', () => {
     const scrubber = new Scrubber([]);
     const texts = { envelopeJson: scrubber.envelope(envelope), detailJson: scrubber.json({ a: 1 }) };
     expect(JSON.parse(wholeReport(texts))).toEqual({ ...envelope, detail: { a: 1 } });

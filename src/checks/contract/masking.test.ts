@@ -3,7 +3,7 @@ import { checkTypes } from '../index.ts';
 import { keepMasked, type MaskedValue, maskDefinition, maskedTexts } from './masking.ts';
 
 describe('masked values of a check', () => {
-  it('are removed from its results: locked values and passwords, but not what consists of variables', () => {
+  it('are removed from its results: locked values and passwords, but not values that consist of variables', () => {
     const spec = {
       request: {
         headers: [
@@ -30,7 +30,7 @@ describe('masked values of a check', () => {
     literal: '{{TOKEN}}',
   });
 
-  it('are shown where they only name a variable, unless an author locked them or nothing is filled in', () => {
+  it('are shown if they only refer to a variable, unless an author locked them or they have no replacement', () => {
     for (const name of ['{{TOKEN}}', '{{ TOKEN }}']) {
       expect(maskDefinition(masked, definition(name))).toEqual({
         ...definition(name),
@@ -49,7 +49,7 @@ describe('masked values of a check', () => {
     }
   });
 
-  it('stay when an answer is written back, and go when what was shown is made empty', () => {
+  it('are kept when a response is written back, and removed when the shown value is emptied', () => {
     for (const password of ['pass-word', '{{TOKEN}}']) {
       const stored = definition(password);
       expect(keepMasked(masked, maskDefinition(masked, stored), stored)).toEqual(stored);
@@ -90,7 +90,7 @@ describe('a masked value', () => {
     ['https://{{HOST}}/a'],
     ['{{BASE}}/a'],
     [''],
-  ])('does not go to %s, sent as "" or left out', (url) => {
+  ])('is not sent to %s, if sent as "" or left out', (url) => {
     for (const written of [{ url, headers, password: '' }, { url }]) {
       expect(() => change(written)).toThrow(
         expect.objectContaining({ validation: expect.objectContaining({ source: 'payload', keys: both }) }),
@@ -108,7 +108,7 @@ describe('a masked value', () => {
     },
   );
 
-  it('of every check type says where it goes, but for variables, which scripts send where they want', () => {
+  it('of every check type has a destination, except for variables, which scripts send anywhere', () => {
     const silent = checkTypes
       .flatMap(({ masked: own, groupDefaults }) => [...(own ?? []), ...(groupDefaults?.masked ?? [])])
       .filter(({ sentTo: addresses = [] }) => addresses.length === 0);

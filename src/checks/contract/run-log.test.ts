@@ -7,7 +7,7 @@ it('keeps entries with their time', () => {
   expect(log.entries).toEqual([{ time: 1234, msg: 'careful', level: 'WARN' }]);
 });
 
-it('is bounded and says what is missing', () => {
+it('is bounded and mentions what is missing', () => {
   const log = createRunLog();
   for (let index = 0; index < 2000; index += 1) log.write('INFO', 'x'.repeat(100_000));
   expect(log.entries.length).toBe(500);
@@ -15,7 +15,7 @@ it('is bounded and says what is missing', () => {
   expect(log.entries.at(-1)?.msg).toBe('1501 more entries were dropped');
 });
 
-it('keeps each stage by itself, with what was written down later in its time', () => {
+it('keeps each stage separate, with later entries in time order', () => {
   const log = createRunLog(() => 1000);
   expect(jobLogOf(log)).toBeNull();
   for (let index = 0; index < 600; index += 1) log.part('setup').write('INFO', 'many');

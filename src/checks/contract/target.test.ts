@@ -33,7 +33,7 @@ describe('parseHostname', () => {
     '[example.com]',
     '%31.example',
     '',
-  ])('%s is no host', (written) => {
+  ])('%s is not a host', (written) => {
     expect(parseHostname(written)).toBeUndefined();
   });
 });
@@ -48,7 +48,7 @@ describe('parseServerName', () => {
   });
 
   it.each(['10.0.0.1', '[::1]', '*.example.com', 'https://example.com', 'a:443', 'a..b', ''])(
-    '%s is no name for TLS',
+    '%s is not a valid name for TLS',
     (written) => {
       expect(parseServerName(written)).toBeUndefined();
     },
@@ -70,6 +70,6 @@ it.each([
   ['https://user:p@[fe80::1%eth0]:8443/', false],
   ['http://[fe80::1]/?q=[a%20b]', true],
   ['http://example.com/[%20]', true],
-])('a URL cannot have a zone: %s', (url, isTaken) => {
+])('a URL cannot have a zone id: %s', (url, isTaken) => {
   expect(RequestUrl.safeParse(url).success).toBe(isTaken);
 });

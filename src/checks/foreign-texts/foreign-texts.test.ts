@@ -156,7 +156,7 @@ describe('texts of Playwright', () => {
 });
 
 describe('texts of JavaScript and of the HTTP client', () => {
-  it('tell an error of the script from one that an answer may have brought about', () => {
+  it('distinguish an error of the script from one that a response may have caused', () => {
     expect(scriptErrorIn('ReferenceError: basket is not defined')).toBe('surely');
     expect(scriptErrorIn('SyntaxError: Unexpected token < in JSON at position 0')).toBe('perhaps');
     expect(scriptErrorIn('expected 3 to be 4')).toBeNull();
@@ -164,7 +164,7 @@ describe('texts of JavaScript and of the HTTP client', () => {
     expect(errorNameIn('it said TypeError: fetch failed', 'anywhere')).toBe('TypeError');
   });
 
-  it('tell that a proxy wants a login', () => {
+  it('report that a proxy requires a login', () => {
     expect(proxyStatusIn('Proxy response (407) !== 200 when HTTP Tunneling')).toBe(407);
     expect(proxyStatusIn('fetch failed')).toBeUndefined();
   });

@@ -7,7 +7,7 @@ const phasesOf = (ms: number): HttpTimingPhases => ({
   total: 5 * ms,
 });
 
-/** Returns the phases of a response that have a duration. */
+/** The phases of a response with a duration above 0. */
 function phases(response: object): (readonly [string, number])[] {
   const detail = { assertions: [], jobLog: null, request: { params: {}, headers: {} }, response };
   const shown = summaryOf(detail as unknown as HttpDetail).phases ?? [];

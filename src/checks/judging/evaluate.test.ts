@@ -31,10 +31,10 @@ const headers: SourceValue = {
   headers: { 'content-type': 'text/html; charset=utf-8', 'x-n': '7' },
 };
 
-describe('what a result may not show or cannot hold', () => {
+describe('results that must not be shown or cannot be stored', () => {
   const withCookie: SourceValue = { kind: 'headers', headers: { 'set-cookie': 'sid=very-secret', a: 'b' } };
 
-  it('compares credential headers without telling them', () => {
+  it('compares credential headers without revealing them', () => {
     expect(
       evaluated(withCookie, { property: 'Set-Cookie', comparison: 'CONTAINS', target: 'very' }),
     ).toMatchObject({
@@ -48,14 +48,14 @@ describe('what a result may not show or cannot hold', () => {
     expect(all.actual).toEqual({ 'set-cookie': '*********', a: 'b' });
   });
 
-  it('keeps targets that are no finite numbers as they were written', () => {
+  it('keeps targets that are not finite numbers as written', () => {
     expect(evaluated(value(5), { comparison: 'LESS_THAN', target: '1e999' })).toMatchObject({
       target: '1e999',
       error: null,
     });
   });
 
-  it('compares documents however deep they are nested', () => {
+  it('compares documents at any depth', () => {
     const nested = (inner: string) => `{"a":${'['.repeat(200_000)}${inner}${']'.repeat(200_000)}}`;
     const found = json(parseJson(nested('')));
     expect(evaluated(found, { target: nested('') }).error).toBeNull();
@@ -64,7 +64,7 @@ describe('what a result may not show or cannot hold', () => {
   });
 });
 
-describe('comparisons by type of what was found', () => {
+describe('comparisons by the type of the value', () => {
   it.each<[unknown, Comparison, string, boolean]>([
     [200, 'EQUALS', '200', true],
     [200, 'EQUALS', ' 200.0 ', true],
@@ -123,7 +123,7 @@ describe('comparisons by type of what was found', () => {
     ['NOT_EMPTY', false],
     ['IS_NULL', true],
     ['NOT_NULL', false],
-  ])('nothing found under %s is %s', (comparison, isHeld) => {
+  ])('a missing value under %s is %s', (comparison, isHeld) => {
     expect(passes(json({}), { property: '$.missing', comparison, target: '1' })).toBe(isHeld);
   });
 });
@@ -131,7 +131,7 @@ describe('comparisons by type of what was found', () => {
 describe('JSON paths', () => {
   const document = { scores: [1, 5, 2], one: [4], name: 'x', items: [{ id: 1 }, { id: 2 }], empty: [] };
 
-  it('that select several values want all of them to hold', () => {
+  it('that select several values require all of them to match', () => {
     expect(passes(json(document), { property: '$.scores[*]', comparison: 'LESS_THAN', target: '3' })).toBe(
       false,
     );
@@ -141,7 +141,7 @@ describe('JSON paths', () => {
     expect(passes(json(document), { property: '$.items[?@.id > 1].id', target: '2' })).toBe(true);
   });
 
-  it('that select one array compare its elements, or all of it with a JSON array', () => {
+  it('that select one array compare its elements, or the whole array with a JSON array', () => {
     const property = '$.scores';
     expect(passes(json(document), { property, comparison: 'LESS_THAN', target: '3' })).toBe(false);
     expect(passes(json(document), { property, target: '[1,5,2]' })).toBe(true);
@@ -156,11 +156,11 @@ describe('JSON paths', () => {
     expect(passes(json(document), { property: '$.name.length', target: '1' })).toBe(true);
   });
 
-  it('may be left out for the whole document', () => {
+  it('may be omitted for the whole document', () => {
     expect(passes(json(document), { comparison: 'HAS_KEY', target: 'scores' })).toBe(true);
   });
 
-  it('that are no paths fail with a reason', () => {
+  it('that are invalid fail with a reason', () => {
     expect(evaluated(json(document), { property: '$.[', target: '1' }).error).toContain('$.[');
   });
 });
@@ -181,11 +181,11 @@ describe('big numbers', () => {
     ['$.ids', 'EQUALS', '[9007199254740992]', false],
     ['$', 'CONTAINS', '"id":9007199254740993', true],
     ['$', 'HAS_VALUE', '9007199254740994', false],
-  ])('are compared by all of their digits: %s %s %s is %s', (property, comparison, target, isHeld) => {
+  ])('are compared by all digits: %s %s %s is %s', (property, comparison, target, isHeld) => {
     expect(passes(found, { property, comparison, target })).toBe(isHeld);
   });
 
-  it('are shown with all of their digits', () => {
+  it('are shown with all digits', () => {
     expect(evaluated(found, { property: '$.id', target: '9007199254740992' })).toMatchObject({
       actual: '9007199254740993',
       target: 9007199254740992,
@@ -197,7 +197,7 @@ describe('big numbers', () => {
   });
 });
 
-describe('what cannot be evaluated', () => {
+describe('an assertion that cannot be evaluated', () => {
   it.each<[Partial<Assertion>, SourceValue]>([
     [{ property: '$.[' }, json({})],
     [{ property: '(' }, text('x')],
@@ -217,7 +217,7 @@ describe('what cannot be evaluated', () => {
     [{ property: `$${'[*,*]'.repeat(25)}` }, () => json(JSON.parse(`${'['.repeat(30)}1${']'.repeat(30)}`))],
     [{ property: '^(a+)+$' }, () => text(`${'a'.repeat(40)}!`)],
     [{ property: '$[*,*,*,*,*,*,*,*]', comparison: 'CONTAINS' }, () => json(million)],
-  ])('within its bounds is the fault of the definition: %#', (assertion, source) => {
+  ])('stays within its bounds and is the fault of the definition: %#', (assertion, source) => {
     const given = source();
     const result = onceServed(() => evaluated(given, { target: '1', ...assertion }));
     expect(result[failureCode]).toBe('ASSERTION_TOO_COSTLY');
@@ -226,7 +226,7 @@ describe('what cannot be evaluated', () => {
     expect(failure?.message).toContain(result.error);
   });
 
-  it('is bounded for all assertions of a run together', () => {
+  it('is bounded by one limit for all assertions of a run', () => {
     const endless = { source: 'S', comparison: 'EQUALS', target: 'x', regex: '' } as const;
     const source = text(`${'a'.repeat(40)}!`);
     const all = Array.from({ length: 20 }, () => ({ ...endless, property: '^(a+)+$' }));
@@ -235,7 +235,7 @@ describe('what cannot be evaluated', () => {
     expect(errors.at(-1)).toContain('took longer than 1 ms');
   });
 
-  it('is not a million objects', () => {
+  it('does not create a million objects', () => {
     expect(passes(json(million), { property: '$[*].name', target: 'x' })).toBe(true);
     expect(passes(json(million), { comparison: 'CONTAINS', target: '{"id":999999,"name":"x"}' })).toBe(true);
     expect(passes(json(million), { property: '$[*]', comparison: 'NOT_EQUALS', target: '{"id":-1}' })).toBe(
@@ -246,14 +246,14 @@ describe('what cannot be evaluated', () => {
 });
 
 describe('texts', () => {
-  it('are compared whole, or by the first capture group of the first match', () => {
+  it('are compared as a whole, or by the first capture group of the first match', () => {
     expect(passes(text('total: 12 of 99'), { comparison: 'CONTAINS', target: '12' })).toBe(true);
     expect(passes(text('total: 12 of 99'), { property: '(\\d+) of', target: '12' })).toBe(true);
     expect(passes(text('total: 12 of 99'), { property: '\\d+', target: '12' })).toBe(true);
     expect(passes(text('none'), { property: '(\\d+)', comparison: 'IS_NULL' })).toBe(true);
   });
 
-  it('survive regular expressions that never end, and wrong ones', () => {
+  it('survive regular expressions that never end, and invalid ones', () => {
     const endless = evaluated(text(`${'a'.repeat(40)}!`), { property: '^(a+)+$', target: 'x' });
     expect(endless.error).toContain('took longer than');
     expect(evaluated(text('x'), { property: '(', target: 'x' }).error).toContain(
@@ -263,7 +263,7 @@ describe('texts', () => {
 });
 
 describe('headers', () => {
-  it('are found in any case, and narrowed by a regular expression', () => {
+  it('are found in any case, and narrowed down by a regular expression', () => {
     expect(passes(headers, { property: 'Content-Type', comparison: 'CONTAINS', target: 'html' })).toBe(true);
     expect(passes(headers, { property: 'content-type', regex: 'charset=(.*)$', target: 'utf-8' })).toBe(true);
     expect(passes(headers, { property: 'X-N', comparison: 'GREATER_THAN', target: '6' })).toBe(true);
@@ -276,7 +276,7 @@ describe('headers', () => {
 });
 
 describe('an evaluated assertion', () => {
-  it('shows what was found and why it did not hold', () => {
+  it('shows the actual value and why it did not match', () => {
     expect(evaluated(value(503), { target: '200' })).toEqual({
       source: 'S',
       property: '',
@@ -289,12 +289,12 @@ describe('an evaluated assertion', () => {
     expect(evaluated(value(200), { target: '200' }).error).toBeNull();
   });
 
-  it('keeps what was found small', () => {
+  it('keeps the actual value short', () => {
     const { actual } = evaluated(value('x'.repeat(1_000_000)), { comparison: 'NOT_EMPTY' });
     expect(String(actual).length).toBeLessThan(5000);
   });
 
-  it('fails for a source the check does not have, or cannot give', () => {
+  it('fails for a source that the check does not have, or cannot provide', () => {
     const [unknown] = evaluateAssertions(
       [{ source: 'OTHER', property: '', comparison: 'NOT_EQUALS', target: '', regex: null }],
       {},
@@ -304,7 +304,7 @@ describe('an evaluated assertion', () => {
     expect(evaluated(missing, { comparison: 'NOT_EQUALS' }).error).toBe('body is not JSON');
   });
 
-  it('never stops the ones after it', () => {
+  it('never stops the following ones', () => {
     const all = evaluateAssertions(
       ['1', '2', '3'].map((target) => ({
         source: 'S',
@@ -319,7 +319,7 @@ describe('an evaluated assertion', () => {
   });
 });
 
-/** Repeats an evaluation until this thread has had enough CPU time for it. */
+/** Repeats a search until this thread gets enough CPU time for it. */
 function onceServed<Result>(find: () => Result): Result {
   for (;;) {
     try {

@@ -24,7 +24,7 @@ describe('templates', () => {
     expect(render(template, values, mode)).toBe(expected);
   });
 
-  it('give no way to prototypes', () => {
+  it('give no access to prototypes', () => {
     const said = vi.spyOn(console, 'error');
     for (const name of [
       'constructor',
@@ -51,16 +51,16 @@ describe('templates', () => {
     '{{unknownHelper "x"}}',
     '{{$NOPE "x"}}',
     '{{a b}}',
-  ])('that are wrong say so: %s', (template) => {
+  ])('that are invalid give a reason: %s', (template) => {
     expect(() => render(template, values, 'raw')).toThrow(TemplateError);
   });
 });
 
-describe('templates without end', () => {
+describe('endless templates', () => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`V${index}`, 'x']));
   const loops = `${'{{#each @root}}'.repeat(8)}x${'{{/each}}'.repeat(8)}`;
 
-  /** Returns the results and errors of one run's templates; repeats the run if this thread got no CPU time. */
+  /** The ends of the templates of one run; repeated if the host had no processor for this thread. */
   const endsOf = (templates: readonly string[]): unknown[] => {
     for (;;) {
       const ofRun = { ...many };
@@ -75,14 +75,14 @@ describe('templates without end', () => {
     }
   };
 
-  it('are ended, all of a run within one limit', () => {
+  it('are ended, with one limit for all of a run', () => {
     const [first, second] = endsOf([loops, `${loops} `]);
     expect(String(first)).toMatch(/took longer than 250 ms/);
     expect(String(second)).toMatch(/took longer than 1 ms/);
     expect(render('{{#if V1}}yes{{/if}}', { ...many }, 'raw')).toBe('yes');
   });
 
-  it('make no texts without end', () => {
+  it('produce no endless texts', () => {
     const long = { LONG: 'x'.repeat(1_000_000) };
     expect(() => render('{{LONG}}'.repeat(20), long, 'raw')).toThrow(TemplateError);
   });

@@ -31,7 +31,7 @@ describe('the verdict', () => {
     expect(verdict.failure?.code).toBe(overMaxResponseTime ? 'MAX_RESPONSE_TIME_EXCEEDED' : undefined);
   });
 
-  it('knows no limit that is null', () => {
+  it('ignores limits that are null', () => {
     const limits = { degradedResponseTime: null, maxResponseTime: null };
     expect(judge({ ...input, ...limits, responseTimeMs: 29_999 })).toMatchObject({
       failure: undefined,
@@ -40,7 +40,7 @@ describe('the verdict', () => {
     });
   });
 
-  it('calls nothing degraded that has failed', () => {
+  it('does not call a failed run degraded', () => {
     const verdict = judge({ ...input, responseTimeMs: 4000, assertions: [failed] });
     expect(verdict).toMatchObject({
       isDegraded: false,
@@ -75,19 +75,16 @@ describe('the verdict', () => {
       { responseTimeMs: 5200, operationFailure: failure('STATUS_UNEXPECTED', 'x') },
       undefined,
     ],
-  ])(
-    'says how much less time would have been good enough when it was up to %s',
-    (_what, changes, excessMs) => {
-      expect(judge({ ...input, ...changes }).timeExcessMs).toBe(excessMs);
-    },
-  );
+  ])('states the excess time if the result depended on %s', (_what, changes, excessMs) => {
+    expect(judge({ ...input, ...changes }).timeExcessMs).toBe(excessMs);
+  });
 
   it.each([
     [100, true, undefined],
     [3100, true, undefined],
     [5200, false, 200],
   ])(
-    'keeps at %i ms what is degraded apart from its time: %s',
+    'keeps a run at %i ms degraded that is degraded for another reason: %s',
     (responseTimeMs, isDegraded, timeExcessMs) => {
       expect(judge({ ...input, responseTimeMs, isDegraded: true })).toMatchObject({
         isDegraded,
@@ -96,7 +93,7 @@ describe('the verdict', () => {
     },
   );
 
-  it('gives a message to everything that went wrong', () => {
+  it('has a message for every problem', () => {
     const verdict = judge({
       ...input,
       responseTimeMs: 6000,

@@ -3,11 +3,11 @@ import { readModelAccess } from './settings.ts';
 
 const least = { MODEL_URL: 'http://ollama.lan:11434', MODEL_NAME: 'small' };
 
-it('names no model where nothing is set', () => {
+it('names no model without settings', () => {
   expect(readModelAccess({})).toBeUndefined();
 });
 
-it('reads the model, the way to it and its limits', () => {
+it('reads the model, its URL and its limits', () => {
   expect(readModelAccess(least)).toEqual({
     ...{
       protocol: 'ollama',
@@ -45,6 +45,6 @@ it.each([
   [{ ...least, MODEL_DAY_COST: '5' }, /needs MODEL_INPUT_PRICE/],
   [{ ...least, MODEL_RUN_TOKENS: '0' }, /at least 1/],
   [{ ...least, HTTP_PROXY: 'proxy.lan:3128' }, /HTTP_PROXY: must be the http/],
-])('says what is wrong with %j', (environment, message) => {
+])('reports the error in %j', (environment, message) => {
   expect(() => readModelAccess(environment)).toThrow(message);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { DiagnosisGate, maxPerMinute, maxPerTarget } from './diagnosis-gate.ts';
 
-/** A gate, and a function that advances its clock. */
+/** A gate, and a function that moves its clock. */
 function gateAt() {
   let nowMs = 0;
   const gate = new DiagnosisGate(() => nowMs);
@@ -13,7 +13,7 @@ function gateAt() {
   };
 }
 
-it('lets one through at a time', () => {
+it('admits one at a time', () => {
   const { gate } = gateAt();
   expect(gate.enter('a')).toBeUndefined();
   expect(gate.enter('b')).toMatch(/in progress/);
@@ -21,7 +21,7 @@ it('lets one through at a time', () => {
   expect(gate.enter('b')).toBeUndefined();
 });
 
-it('lets a number through in any minute', () => {
+it('admits a limited number in any minute', () => {
   const { gate, pass } = gateAt();
   for (let count = 0; count < maxPerMinute; count += 1) {
     expect(gate.enter(`target ${count}`)).toBeUndefined();
@@ -37,7 +37,7 @@ it('lets a number through in any minute', () => {
   expect(gate.enter('yet another')).toMatch(/6 in the last minute/);
 });
 
-it('keeps a target that fails all the time from having them all', () => {
+it('does not let a target that always fails use all of them', () => {
   const { gate, pass } = gateAt();
   for (let count = 0; count < maxPerTarget; count += 1) {
     expect(gate.enter('a')).toBeUndefined();

@@ -53,12 +53,12 @@ it.each([
   ],
   ['browserType.launch: Timeout 30000ms exceeded.\nCall log:', /does not start: Timeout/],
   ["browserContext.newPage: Executable doesn't exist at /b/ffmpeg-1011/ffmpeg-linux", /no ffmpeg/],
-])("calls a browser that is missing or does not start the agent's: %s", (message, words) => {
+])('attributes a browser that is missing or does not start to the agent: %s', (message, words) => {
   const broken = { ...died, message: `Error: ${message}` };
   const { failure } = judgeScript({ ...report(2), errors: [broken] }, 1000, undefined);
   expect(failure).toMatchObject({ owner: 'agent', code: 'BROWSER_MISSING' });
   expect(failure?.message).toMatch(words);
-  // Any other error is still attributed to the target.
+  // Further errors still count for the target.
   const both = judgeScript({ ...report(2), errors: [broken, died] }, 1000, undefined);
   expect(both.failure).toMatchObject({ owner: 'target', code: 'SCRIPT_FAILED' });
 });
@@ -67,7 +67,7 @@ it.each([
   ['the time of a test', undefined],
   ['the time of the run', 'timed-out'],
 ] as const)(
-  'reads from a field that a browser was still starting when %s was over, whatever the message says',
+  'reads from a field that a browser was still starting when %s was over, regardless of the message',
   (_what, stopped) => {
     const late = { ...died, message: 'any words', launchMs: 2017 };
     const { failure } = judgeScript({ ...report(2), errors: [late] }, 1000, stopped);

@@ -24,7 +24,7 @@ it('does not let a name control the terminal', () => {
   expect(table(['NAME'], [['a\u001b[31mb\r\n\u202ec']], 80)[1]).toBe('a [31mb c');
 });
 
-it('says how long ago in one unit', () => {
+it('shows an age in one unit', () => {
   const now = Date.parse('2026-07-03T00:00:00Z');
   const at = ['2026-07-02T23:48:00Z', '2026-07-02T12:00:00Z', '2026-07-01T00:00:00Z'];
   expect(at.map((one) => agoText(one, now))).toEqual(['12 min', '12 h', '2 d']);

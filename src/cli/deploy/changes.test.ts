@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { plannedChanges } from './changes.ts';
 import { planLines } from './plan.ts';
 
-it('says that a thing is replaced, not that it is new', () => {
+it('reports a thing as replaced, not as new', () => {
   const home = { type: 'check', logicalId: 'home' } as const;
   const diff = [
     { ...home, physicalId: '5a3f', action: 'DELETE' },

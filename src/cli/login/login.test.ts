@@ -15,7 +15,7 @@ const account = {
   ...{ settings: {}, runtimeId: '2026.04', alertSettings: {} },
 };
 
-// A service that knows one key, and an empty home folder.
+// A service that accepts one key, and a separate home folder.
 const server = createServer((request, response) => {
   const isKnown = request.headers.authorization === `Bearer ${key}`;
   response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
@@ -45,7 +45,7 @@ async function login(typed: string, options: { url?: string; json?: boolean } = 
   return said.join('\n');
 }
 
-it('asks, tries, says who one is, and keeps the key where only the user reads it', async () => {
+it('prompts, verifies, shows the account, and stores the key so that only the user can read it', async () => {
   const said = await login(`${url}\n${key}\n`);
   expect(said).toContain(`Logged in to ${url}: account Acme`);
   expect(said).not.toContain(key);
@@ -58,14 +58,14 @@ it('asks, tries, says who one is, and keeps the key where only the user reads it
   await logoutCommand(environment);
 });
 
-it('keeps nothing when the key is refused or missing', async () => {
+it('stores nothing when the key is refused or missing', async () => {
   await expect(login('ak_wrong\n', { url })).rejects.toThrow('No.');
   await expect(login('\n', { url })).rejects.toThrow('Nothing was changed');
   await expect(login(key, { url: 'ftp://x' })).rejects.toThrow('http:// or https://');
   await expect(stat(loginFile(environment))).rejects.toThrow('ENOENT');
 });
 
-it('sends the key of a login to no other address, and lets the environment win', async () => {
+it('sends the key of a login to no other address, and gives the environment precedence', async () => {
   await login(`${key}\n`, { url });
   const other = { ...environment, PICKET_URL: 'https://other.example.com' };
   await expect(readApiSettings(other)).rejects.toThrow('PICKET_API_KEY');
@@ -82,7 +82,7 @@ it('sends the key of a login to no other address, and lets the environment win',
   });
 });
 
-it('says what to do about a file that is no login', async () => {
+it('explains what to do about a file that is not a login', async () => {
   await login(`${key}\n`, { url });
   await writeFile(loginFile(environment), '{');
   await expect(readApiSettings(environment)).rejects.toThrow('picket logout');

@@ -4,7 +4,7 @@ import { withSnippets } from './snippets.ts';
 const snippets = new Map([['login', 'logIn();']]);
 const read = (fields: object) => withSnippets('checks/a.yaml', { ...fields }, snippets);
 
-it('puts the scripts of snippets in the place of their names', () => {
+it('replaces names of snippets by their scripts', () => {
   expect(read({ name: 'a' })).toEqual({ name: 'a' });
   expect(read({ setupSnippet: 'login', tearDownSnippet: null })).toMatchObject({
     localSetupScript: 'logIn();',
@@ -14,7 +14,7 @@ it('puts the scripts of snippets in the place of their names', () => {
   });
 });
 
-it('refuses what it cannot run as a deployed check would', () => {
+it('refuses checks that it cannot run like a deployed one', () => {
   expect(() => read({ setupSnippet: 'logout' })).toThrow(/checks\/a\.yaml: setupSnippet: only a folder/);
   expect(() => read({ setupSnippet: 'login', localSetupScript: 'x();' })).toThrow(
     /together with localSetupScript/,

@@ -36,7 +36,7 @@ const summary: DetailSummary = {
 const linesOf = (isWhole: boolean) =>
   summaryLines(summary, { width: 80, isWhole, paint: (_format, text) => text });
 
-it('is short for a run that passed, and whole for one that did not', () => {
+it('is short for a run that passed, and complete for others', () => {
   const short = [
     '  DNS lookup 2 ms',
     '  Response',

@@ -11,7 +11,7 @@ it('is the longest range that shows every run on one screen', () => {
   expect(rangeOf(query(''), 86_400_000, now).name).toBe('30d');
 });
 
-it('is what was asked for, by name or by instants', () => {
+it('is the requested one, by name or by instants', () => {
   expect(rangeOf(query('range=7d'), 60_000, now)).toEqual({
     name: '7d',
     from: now - 7 * 86_400_000,
@@ -26,7 +26,7 @@ it('is what was asked for, by name or by instants', () => {
   });
 });
 
-it('is the default where what was asked for is none', () => {
+it('is the default if the requested one is invalid', () => {
   expect(rangeOf(query('range=toString'), 60_000, now).name).toBe('6h');
   expect(rangeOf(query('from=2026-11-20T01:00:00Z&to=2026-11-20T00:00:00Z'), 60_000, now).name).toBe('6h');
 });

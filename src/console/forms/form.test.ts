@@ -12,12 +12,12 @@ describe.each([
   ['windows', MaintenanceWindowInput] as const,
   ...configs,
 ])('the form of %s', (_name, schema) => {
-  it('describes, untouched, what its schema makes of nothing', () => {
+  it('describes, if unchanged, the default value of its schema', () => {
     const form = new Form(schema, {});
     const made = form.object(form.defaults());
     for (const [key, field] of Object.entries(schema.shape)) {
       const { success, data } = z.safeParse(field as z.ZodType, undefined);
-      // To a form, an empty text equals a missing one.
+      // A form does not distinguish an empty text from a missing one.
       if (success) expect([key, z.parse(field as z.ZodType, made[key]) ?? '']).toEqual([key, data ?? '']);
     }
   });
@@ -58,11 +58,11 @@ describe('a form', () => {
     return values;
   };
 
-  it('describes what it shows, without what is hidden', () => {
+  it('describes what it shows, without hidden values', () => {
     expect(form.object(sent(), stored)).toEqual({ ...stored, count: undefined });
   });
 
-  it('leaves to its default what is left empty', () => {
+  it('leaves empty fields at their default', () => {
     expect(form.object(sent({ count: '' }))).not.toHaveProperty('count');
     expect(form.object(sent({ count: 'many' }))).toMatchObject({ count: 'many' });
   });
@@ -71,7 +71,7 @@ describe('a form', () => {
     expect(form.object(sent({ numbers: '5\r\nsix' }))).toMatchObject({ numbers: [5, 'six'] });
   });
 
-  it('keeps a stored secret that is left empty, also where it is not part of what is shown', () => {
+  it('keeps a stored secret when its field is empty, even if it is not part of the shown values', () => {
     const { token: _token, ...others } = stored;
     expect(form.object(sent(), others)).toMatchObject({ token: '' });
     expect(form.object(sent({ token: 't' }), others)).toMatchObject({ token: 't' });
@@ -79,13 +79,13 @@ describe('a form', () => {
     expect(String(form.view({ values: sent({ token: 't' }) }))).not.toContain('value="t"');
   });
 
-  it('removes rows that are emptied, the last one too', () => {
+  it('removes rows that were emptied, including the last one', () => {
     expect(form.object(sent({ 'pairs.0.key': '', 'pairs.0.value': '' }), stored)).toMatchObject({
       pairs: [],
     });
   });
 
-  it('has a box for an object that may be absent', () => {
+  it('has a box for an optional object', () => {
     expect(String(form.view({ values: sent() }))).toMatch(/name="of.part" value="object" checked/);
     expect(form.object(sent({ part: '' }), stored)).toMatchObject({ part: null });
   });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { problemsOf } from './problems.ts';
 
-it('shows each problem at its field, whatever the texts hold', () => {
+it('shows each problem at its field, whatever the texts contain', () => {
   const message = 'must not be "url" or hold; "name" twice';
   const { fields, message: rest } = problemsOf(
     fieldError('payload', [
@@ -20,7 +20,7 @@ it('shows each problem at its field, whatever the texts hold', () => {
   expect(rest).toBe('');
 });
 
-it('shows the whole message where a problem belongs to no field, or more have one than are named', () => {
+it('shows the whole message if a problem belongs to no field, or there are more than are named', () => {
   const refusal = new AppError('CONFLICT', 'The name is taken.');
   expect(problemsOf(refusal)).toMatchObject({ statusCode: 409, message: 'The name is taken.' });
   const schema = z.record(z.string(), z.number());

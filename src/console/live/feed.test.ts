@@ -32,7 +32,7 @@ function open() {
   return new LiveFeed({ store, clock: systemClock, logger: createLogger('test', 'silent') });
 }
 
-/** An open page; the returned function counts its notifications. */
+/** An open page; returns how often it was notified. */
 function page(feed: LiveFeed, checkId: string | null): () => number {
   let notified = 0;
   const raw = Object.assign(new EventEmitter(), {
@@ -48,7 +48,7 @@ function page(feed: LiveFeed, checkId: string | null): () => number {
   return () => notified;
 }
 
-it('tells the page of a check of that check only, and the overview of all', async () => {
+it('notifies the page of a check about that check only, and the overview about all', async () => {
   const feed = open();
   const [overview, one, other] = [page(feed, null), page(feed, 'one'), page(feed, 'other')];
   version = 2;
@@ -63,7 +63,7 @@ it('tells the page of a check of that check only, and the overview of all', asyn
   feed.close();
 });
 
-it('notifies pages of a state that turns by time alone, which is no event', async () => {
+it('notifies pages of a state that changes with time alone, without an event', async () => {
   const feed = open();
   const [overview, one, other] = [page(feed, null), page(feed, 'one'), page(feed, 'other')];
   turn = 2;
@@ -72,7 +72,7 @@ it('notifies pages of a state that turns by time alone, which is no event', asyn
   feed.close();
 });
 
-it('lets every page look again after a minute in which nothing came in: that is news, too', async () => {
+it('makes every page refresh after a minute without news: that is news, too', async () => {
   const feed = open();
   const [overview, one] = [page(feed, null), page(feed, 'one')];
   await vi.advanceTimersByTimeAsync(50_000);
@@ -82,7 +82,7 @@ it('lets every page look again after a minute in which nothing came in: that is 
   feed.close();
 });
 
-it('looks for the version of an account once for all pages that are opened at about the same time', async () => {
+it('queries the version of an account once for all pages that are opened at about the same time', async () => {
   const feed = open();
   await Promise.all(Array.from({ length: 100 }, () => feed.versionOf(accountId)));
   expect(looks).toBe(1);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { instantText, inZone, localText, ruleWords } from './times.ts';
 
-it('dates of a form are on the clocks of the window, in winter and in summer', () => {
+it('interprets dates of a form in the time zone of the window, in winter and in summer', () => {
   expect(instantText('2026-01-10T08:00', 'Europe/Berlin')).toBe('2026-01-10T07:00:00.000Z');
   expect(instantText('2026-07-10T08:00', 'Europe/Berlin')).toBe('2026-07-10T06:00:00.000Z');
   expect(localText('2026-07-10T06:00:00.000Z', 'Europe/Berlin')).toBe('2026-07-10T08:00');
@@ -9,16 +9,16 @@ it('dates of a form are on the clocks of the window, in winter and in summer', (
 });
 
 it.each(['', 'tomorrow', '2026-02-31T10:00', '2026-01-10T08:00Z', '<script>'])(
-  'leaves what is no local time for the schema to refuse: %s',
+  'leaves an invalid local time for the schema to refuse: %s',
   (text) => expect(instantText(text, 'Europe/Berlin')).toBe(text),
 );
 
-it('reads dates of a zone that nobody knows as UTC, so that only the zone is refused', () => {
+it('reads dates of an unknown zone as UTC, so that only the zone is refused', () => {
   expect(instantText('2026-01-10T08:00', 'Mars/Olympus')).toBe('2026-01-10T08:00:00.000Z');
   expect(inZone(Date.UTC(2026, 0, 10, 8), 'Mars/Olympus')).toBe('Sat, 10 Jan 2026, 08:00 UTC');
 });
 
-it('says how a window recurs', () => {
+it('describes how a window recurs', () => {
   const once = { repeatInterval: null, repeatUnit: null, repeatEndsAt: null };
   expect(ruleWords(once)).toBe('once');
   expect(ruleWords({ ...once, repeatInterval: 1, repeatUnit: 'WEEK' })).toBe('every week');

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-/** A store whose scan of all checks takes this long. */
+/** A store whose query over all checks is slow. */
 function storeOf(): Store {
   return {
     audit: { lastWrite: async () => written },
@@ -44,21 +44,21 @@ function ask(store: Store, key = 'all', { isWhole = true, atLeast = 0 } = {}) {
   return answer;
 }
 
-it('looks once for all readers of the same time, for twenty times as long as looking took', async () => {
+it('queries once for all concurrent readers, for twenty times as long as the query took', async () => {
   const store = storeOf();
   lookMs = 50;
   const answers = await Promise.all(Array.from({ length: 50 }, () => ask(store)));
   expect(answers).toEqual(answers.map(() => ({ passed: 1, made: 1 })));
   vi.advanceTimersByTime(900);
   expect(await ask(store)).toBe(answers[0]);
-  // Another filter is computed anew, from the same scan.
+  // Another filter is rendered anew, from the same query.
   expect(await ask(store, 'others')).not.toBe(answers[0]);
   expect(looks).toBe(1);
   vi.advanceTimersByTime(60);
   expect(await ask(store)).toMatchObject({ passed: 2 });
 });
 
-it('looks again after a write at once, and each time where that costs nothing', async () => {
+it('queries again at once after a write, and each time if that costs nothing', async () => {
   const store = storeOf();
   lookMs = 1_000;
   await ask(store);
@@ -72,7 +72,7 @@ it('looks again after a write at once, and each time where that costs nothing', 
   expect(await ask(store)).toMatchObject({ passed: 5 });
 });
 
-it('shows a reader who was notified of news nothing older, and looks once for all who were', async () => {
+it('shows a notified reader nothing older, and queries once for all notified readers', async () => {
   const store = storeOf();
   lookMs = 50;
   await ask(store);
@@ -82,7 +82,7 @@ it('shows a reader who was notified of news nothing older, and looks once for al
   expect(notified).toEqual(notified.map(() => ({ passed: 2, made: 1 })));
 });
 
-it('shares that in which something is missing for a moment, and nothing that failed', async () => {
+it('shares a board that is incomplete for a moment, but not a failed one', async () => {
   vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] });
   const store = storeOf();
   lookMs = 50;
@@ -97,7 +97,7 @@ it('shares that in which something is missing for a moment, and nothing that fai
   expect(await ask(store, 'broken')).toMatchObject({ passed: 1 });
 });
 
-it('asks what there is to choose from once for each write, and once a minute', async () => {
+it('loads the filter choices once for each write, and once a minute', async () => {
   const store = storeOf();
   for (let round = 0; round < 3; round += 1) await ask(store);
   expect([looks, choices]).toEqual([3, 1]);

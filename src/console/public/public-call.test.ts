@@ -2,7 +2,7 @@ import { AppError } from '@picket/lib/errors.ts';
 import { expect, it } from 'vitest';
 import { isBetterOld } from './public-call.ts';
 
-it('prefers an old page to a failure of ours and to a limit, not to what is so', () => {
+it('prefers an old page to an internal error or a rate limit, but not to other errors', () => {
   expect(isBetterOld(new AppError('STORE_UNAVAILABLE', 'away'))).toBe(true);
   expect(isBetterOld(new AppError('RATE_LIMITED', 'too many'))).toBe(true);
   expect(isBetterOld(new TypeError('a bug'))).toBe(true);

@@ -15,7 +15,7 @@ function stage() {
 }
 const failing = (message: string) => () => Promise.reject(new Error(message));
 
-it('makes an answer once for all who ask at the same time and for ten seconds', async () => {
+it('builds a response once for all concurrent requests and for ten seconds', async () => {
   const { time, answers } = stage();
   let made = 0;
   const get = () => answers.get('page', async () => `made ${++made}`);
@@ -27,7 +27,7 @@ it('makes an answer once for all who ask at the same time and for ten seconds', 
   expect(await get()).toEqual({ value: 'made 2', isStale: false });
 });
 
-it('gives the old answer while the new one cannot be made, and asks again after a pause', async () => {
+it('returns the old response while a new one cannot be built, and retries after a pause', async () => {
   const { time, answers } = stage();
   await expect(answers.get('page', failing('away'))).rejects.toThrow('away');
   await answers.get('page', async () => 'old');
@@ -39,7 +39,7 @@ it('gives the old answer while the new one cannot be made, and asks again after 
   expect(await answers.get('page', async () => 'new')).toEqual({ value: 'new', isStale: false });
 });
 
-it('does not wait for long where there is an old answer; what comes late is the next one', async () => {
+it('does not wait long if there is an old response; a late one is used next', async () => {
   const { time, answers } = stage();
   await answers.get('page', async () => 'old');
   time.nowMs = 10_000;
@@ -52,7 +52,7 @@ it('does not wait for long where there is an old answer; what comes late is the 
   expect(await answers.get('page', failing('not asked'))).toEqual({ value: 'late', isStale: false });
 });
 
-it('forgets what is not there any more', async () => {
+it('removes responses that no longer exist', async () => {
   const { time, answers } = stage();
   await answers.get('page', async () => 'old');
   time.nowMs = 10_000;
@@ -60,7 +60,7 @@ it('forgets what is not there any more', async () => {
   await expect(answers.get('page', failing('away'))).rejects.toThrow('away');
 });
 
-it('gives no old answer that is not for this reader any more', async () => {
+it('returns no old response that this reader may no longer see', async () => {
   const { time, answers } = stage();
   await answers.get('page', async () => 'public');
   time.nowMs = 10_000;

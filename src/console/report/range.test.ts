@@ -3,11 +3,11 @@ import { choiceOf } from './range.ts';
 
 const choice = (query: Readonly<Record<string, string>>) => choiceOf(new URLSearchParams(query));
 
-it('is last month where nothing is said', () => {
+it('is last month by default', () => {
   expect(choice({}).query).toEqual({ quickRange: 'lastMonth', timezone: 'UTC' });
 });
 
-it('is whole days by the calendar of the zone, also where clocks change', () => {
+it('consists of whole calendar days of the zone, also when clocks change', () => {
   const { query } = choice({ first: '2026-03-29', last: '2026-03-29', zone: 'Europe/Berlin', tag: 'shop' });
   expect(query).toEqual({
     from: '2026-03-28T23:00:00.000Z',
@@ -17,7 +17,7 @@ it('is whole days by the calendar of the zone, also where clocks change', () => 
   });
 });
 
-it('says what is wrong, and shows something anyway', () => {
+it('reports an error, and shows something anyway', () => {
   expect(choice({ zone: 'Berlin' })).toMatchObject({
     query: { timezone: 'UTC' },
     problem: expect.stringMatching(/time zone Berlin does not exist/),

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { ownPath } from './addresses.ts';
 
 const origin = 'https://picket.example.com';
-/** Resolves a Location header, or a link on one of our pages, like a browser. */
+/** The origin that a browser resolves for a Location header, or a link, on one of our pages. */
 const originOf = (location: string) => URL.parse(location, `${origin}/login`)?.origin;
 
-describe('a place to go to afterwards', () => {
+describe('a redirect target', () => {
   it.each([
     '/.//evil.example/phish',
     '/..//evil.example',
@@ -51,14 +51,14 @@ describe('a place to go to afterwards', () => {
       fc.property(texts, (wanted) => {
         const place = ownPath(wanted);
         expect(originOf(place)).toBe(origin);
-        // A stored path from a cookie or a form is validated again.
+        // Values in a cookie or a form are validated again.
         expect(ownPath(place)).toBe(place);
       }),
       { numRuns: 5_000 },
     );
   });
 
-  it('keeps paths of ours with their query', () => {
+  it('keeps our paths with their query', () => {
     expect(ownPath('/checks/1?tab=runs&x=%2F')).toBe('/checks/1?tab=runs&x=%2F');
     expect(ownPath(null)).toBe('/');
   });

@@ -31,7 +31,7 @@ const httpDetail = (traceId: string, daysRemaining: number) => ({
 });
 const pageOf = (result: CheckResult) => String(html`${detailParts(result).sections}`);
 
-it('draws phases one after the other, and the share of the agent apart', () => {
+it('draws phases one after the other, and the share of the agent separately', () => {
   const page = pageOf(resultOf('URL', httpDetail('a', 30), { agentOverheadMs: 4 }));
   expect(page).toContain(
     'DNS lookup 2 ms, TCP connection 5 ms, TLS handshake 20 ms, Waiting for response 20 ms, Download 3 ms, Agent overhead 4 ms',
@@ -45,12 +45,12 @@ it('shows the ping of a heartbeat', () => {
   for (const words of ['Ping', 'late', '192.0.2.9', 'curl']) expect(page).toContain(words);
 });
 
-it('shows a detail that does not fit its type as it is', () => {
+it('shows a detail as it is if it does not match its type', () => {
   expect(pageOf(resultOf('URL', { from: 'another build' }))).toContain('another build');
   expect(pageOf(resultOf('A_TYPE_OF_LATER', { from: 'another build' }))).toContain('another build');
 });
 
-it('takes trace ids, dates and days until an expiry for no difference between runs', () => {
+it('ignores trace ids, dates and days until an expiry in differences between runs', () => {
   const [now, before] = [httpDetail('b'.repeat(32), 30), httpDetail('a'.repeat(32), 31)];
   const all = differencesOf(factsOf(resultOf('URL', now)), factsOf(resultOf('URL', before)));
   const volatile = all.filter(({ isVolatile }) => isVolatile).map(({ name }) => name);

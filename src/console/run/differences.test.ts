@@ -13,7 +13,7 @@ const differing = (now: Fact[], before: Fact[]) =>
     isDifferent ? [[name, was, is]] : [],
   );
 
-it('tells what is another, what is gone and what is new', () => {
+it('lists values that changed, disappeared or are new', () => {
   const before = [fact('Response', 'Status', '200'), fact('Headers', 'server', 'nginx')];
   const now = [fact('Response', 'Status', '503'), fact('Headers', 'retry-after', '30')];
   expect(differing(now, before)).toEqual([
@@ -23,16 +23,16 @@ it('tells what is another, what is gone and what is new', () => {
   ]);
 });
 
-it('takes times for different only where they are by much', () => {
+it('reports times as different only if they differ by much', () => {
   const time = (ms: number) => fact('Time', 'TLS', `${ms} ms`, { ms });
   expect(differing([time(12)], [time(5)])).toEqual([]);
   expect(differing([time(140)], [time(100)])).toEqual([]);
   expect(differing([time(200)], [time(100)])).toEqual([['TLS', '100 ms', '200 ms']]);
-  // A phase without duration is in no list.
+  // A phase without duration is not listed.
   expect(differing([time(80)], [])).toEqual([['TLS', null, '80 ms']]);
 });
 
-it('shows the first of many lines that differ, and none that are the same', () => {
+it('shows the first of many lines that differ, and no equal ones', () => {
   const lines = (text: string) =>
     Array.from({ length: 100 }, (_, index) =>
       fact('Body', `Line ${index + 1}`, index < 90 ? text : 'end', { isLine: true }),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { variablePattern } from './used-by.ts';
 
-it('finds a variable in templates and in scripts, and no other that begins like it', () => {
+it('finds a variable in templates and in scripts, and no other one with the same prefix', () => {
   const pattern = variablePattern('API.KEY');
   for (const text of [
     '{"url":"https://x/{{API.KEY}}"}',

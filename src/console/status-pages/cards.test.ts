@@ -6,13 +6,13 @@ const cards: CardFields[] = [
   { id: undefined, name: 'Office', services: [] },
 ];
 
-it('reads the cards that it writes, and leaves the rest of the form alone', () => {
+it('reads the cards that it writes, and leaves the rest of the form unchanged', () => {
   const form = withCards(new URLSearchParams('name=x&cards.0.name=old&cards.7.name=far'), cards);
   expect(form.get('name')).toBe('x');
   expect(cardsOf(form)).toEqual(cards);
 });
 
-it('ignores places that are free', () => {
+it('ignores free places', () => {
   const form = new URLSearchParams(
     'cards.0.name=A&cards.0.services.0.id=a&cards.0.services.1.id=&cards.0.services.2.id=b',
   );

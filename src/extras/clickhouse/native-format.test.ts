@@ -25,7 +25,7 @@ const rows = fc.array(fc.tuple(fc.string({ unit: 'binary', maxLength: 200 }), fc
   maxLength: 300,
 });
 
-it('reads the blocks that were written, one after the other', () => {
+it('reads consecutive blocks as they were written', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 3 }), (blocks) => {
       const bytes = Buffer.concat(
@@ -49,7 +49,7 @@ it('reads the blocks that were written, one after the other', () => {
   );
 });
 
-it('refuses an answer that is cut off, has other columns, or is a message', () => {
+it('refuses a response that is cut off, has other columns, or is a message', () => {
   const whole = blockOf(['a', 'b', 'a'], [1, 2, 3]);
   for (let length = 1; length < whole.length; length += 1) {
     expect(() => decodeBlocks(whole.subarray(0, length), names)).toThrow('the answer');
@@ -60,7 +60,7 @@ it('refuses an answer that is cut off, has other columns, or is a message', () =
   expect(() => decodeBlocks(Buffer.concat([whole, message]), names)).toThrow('other columns');
 });
 
-it('has a column of its own for every metric', () => {
+it('has a separate column for every metric', () => {
   const fixed = fixedColumns.map(([name]) => name);
   const all = [...fixed, ...metricNames()].map((name) => name.toLowerCase());
   expect(new Set(all).size).toBe(all.length);

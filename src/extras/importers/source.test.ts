@@ -3,7 +3,7 @@ import { frequencyOf, statusAssertions } from './collection.ts';
 import { secondsOf, wholeMatch } from './go-formats.ts';
 import { type Loss, Source } from './source.ts';
 
-it('puts on the list what nobody took, at any depth', () => {
+it('lists unused fields at any depth', () => {
   const losses: Loss[] = [];
   const source = new Source(
     { name: 'a', deep: { known: 1, other: 2 }, list: [{ x: 1 }], empty: [], off: false },
@@ -17,7 +17,7 @@ it('puts on the list what nobody took, at any depth', () => {
   expect(losses.map(({ field }) => field)).toEqual(['m.deep.other', 'm.list.0.x']);
 });
 
-it('puts on the list what has another form than it should', () => {
+it('lists fields of an unexpected form', () => {
   const losses: Loss[] = [];
   const source = new Source(
     { text: {}, count: 'x', flag: 'maybe', list: 'no', child: 'no', bad: { a: 1 } },
@@ -46,7 +46,7 @@ it('never runs less often than the source', () => {
   expect(of('BROWSER', 20)).toBe(60);
 });
 
-it('says ranges of codes, where assertions can', () => {
+it('expresses ranges of codes where assertions can', () => {
   expect(statusAssertions([[200, 299]])).toHaveLength(2);
   expect(
     statusAssertions([
@@ -65,7 +65,7 @@ it('says ranges of codes, where assertions can', () => {
   ).toBeUndefined();
 });
 
-it('takes regular expressions of Go where they mean the same', () => {
+it('accepts regular expressions of Go that have the same meaning', () => {
   expect(['^ok$', '(?i)up', '\\Qa.b\\E', '[[:alpha:]]', '(?P<x>a)', '('].map(wholeMatch)).toEqual([
     ...['(^ok$)', '((?i:up))', undefined, undefined, '((?<x>a))', undefined],
   ]);

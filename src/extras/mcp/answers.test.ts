@@ -13,14 +13,14 @@ const textsOf = ({ content }: { readonly content: readonly unknown[] }) =>
   content.map((block) => (block as { readonly text: string }).text);
 
 describe('text', () => {
-  it('in one part is what it is, with the notice before what is from outside', () => {
+  it('in one part is unchanged, with the notice before foreign text', () => {
     expect(textsOf(textAnswer(answerOf('{}'), { ...plain, cursor: undefined }))).toEqual(['{}']);
     const foreign = textAnswer(answerOf('{}'), { ...plain, isForeign: true, cursor: undefined });
     expect(textsOf(foreign)).toEqual([foreignNotice, '{}']);
     expect(textsOf(textAnswer(answerOf(''), { ...plain, cursor: undefined }))).toEqual(['Done.']);
   });
 
-  it('in parts is whole again, also where a part would end within a character', () => {
+  it('in parts is complete again, even if a part would end inside a character', () => {
     const text = `x${'😀'.repeat(partChars)}`;
     let joined = '';
     let cursor: string | undefined;
@@ -34,7 +34,7 @@ describe('text', () => {
     expect(joined).toBe(text);
   });
 
-  it('that has changed since the first part says so', () => {
+  it('that has changed since the first part reports so', () => {
     const long = 'x'.repeat(2 * partChars);
     const [, more = ''] = textsOf(textAnswer(answerOf(long), { ...plain, cursor: undefined }));
     const cursor = /the cursor "([^"]+)"/.exec(more)?.[1];
@@ -57,7 +57,7 @@ describe('files', () => {
       }),
     );
 
-  it.each(['ä', '€', '😀'])('end their parts behind whole characters: %s', (character) => {
+  it.each(['ä', '€', '😀'])('end their parts after whole characters: %s', (character) => {
     for (const before of ['', 'x', 'xx', 'xxx']) {
       const [text = '', more = ''] = part(Buffer.from(before + character.repeat(partChars)));
       expect(text).not.toContain('\ufffd');
@@ -65,12 +65,12 @@ describe('files', () => {
     }
   });
 
-  it('that are no UTF-8 after all go on nevertheless', () => {
+  it('that are not valid UTF-8 continue nevertheless', () => {
     const [, more = ''] = part(Buffer.alloc(2 * partChars, 0xff));
     expect(Number(/the cursor "(\d+)"/.exec(more)?.[1])).toBeGreaterThan(partChars - 4);
   });
 
-  it('are asked for from a cursor on', () => {
+  it('are requested from a cursor on', () => {
     expect(rangeFor('7')).toBe(`bytes=7-${7 + 2 ** 20 - 1}`);
     expect(() => rangeFor('1e400')).toThrow(/cursor/);
   });

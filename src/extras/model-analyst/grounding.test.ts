@@ -12,7 +12,7 @@ const evidence = [
   { id: 'E8', text: 'Temperature is -5 degrees, 40% of 17.5 requests failed' },
 ];
 
-describe('a statement that is held', () => {
+describe('an accepted statement', () => {
   it.each([
     ['The target answered with status 500.', ['E1']],
     ['the target was answered with the status 500', ['E1']],
@@ -31,7 +31,7 @@ describe('a statement that is held', () => {
   });
 });
 
-describe('a statement that says anything else', () => {
+describe('any other statement', () => {
   it.each([
     ['another number', 'The target answered with status 502.'],
     ['numbers that changed places', 'The phase firstByte took 20 ms, and 900 ms at the last pass.'],
@@ -58,13 +58,13 @@ describe('a statement that says anything else', () => {
     expect(groundingOf(statement, evidence)).toBeUndefined();
   });
 
-  it('is not held by evidence that it does not cite', () => {
+  it('is not supported by evidence that it does not cite', () => {
     expect(groundingOf('The target answered with status 500.', evidence.slice(1))).toBeUndefined();
     expect(groundingOf('The target answered with status 500.', [])).toBeUndefined();
   });
 });
 
-it('takes no long time, whatever it is given', () => {
+it('takes little time for any input', () => {
   const long = [{ id: 'E1', text: 'a b c '.repeat(5_000) }];
   expect(groundingOf('b c b c b c b c x', long)).toBeUndefined();
   expect(groundingOf('-'.repeat(20_000), long)).toBeUndefined();

@@ -3,7 +3,7 @@ import { WorkBudget } from './work-budget.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-/** Makes the kernel report this processor time as used since the last reading. */
+/** Mocks the CPU time that the kernel reports since the last call. */
 const say = (usedMs: number) =>
   vi
     .spyOn(process, 'threadCpuUsage')
@@ -14,14 +14,14 @@ const endless = () => {
 };
 
 describe('processor time of a run', () => {
-  it('is used up by the work that was stopped, however coarse the clock is', () => {
+  it('is used up by stopped work, however coarse the clock is', () => {
     const budget = new WorkBudget({ steps: 0, cpuMs: 50 });
     say(45);
     expect(() => budget.timed(endless)).toThrow('took longer than 50 ms');
     expect(() => budget.timed(endless)).toThrow('took longer than 1 ms');
   });
 
-  it('is not used up by waiting for a turn: what is left is enough for work that takes little', () => {
+  it('is not used up by waiting for a turn: the rest is enough for short work', () => {
     const budget = new WorkBudget({ steps: 0, cpuMs: 1 });
     say(0);
     const waits = () => {

@@ -9,7 +9,7 @@ describe('a share', () => {
     expect(() => share(value)).toThrow('is not a share');
   });
 
-  it('of nothing is not known, and comes from parts or from a percentage of the API', () => {
+  it('of nothing is unknown, and is computed from parts or from a percentage of the API', () => {
     expect(shareOf(0, 0)).toBeNull();
     expect(shareOf(1, 3)).toBe(1 / 3);
     expect(shareOfPercent(6.45)).toBe(0.0645);
@@ -32,7 +32,7 @@ describe('a share', () => {
     expect(percentText(share(value))).toBe(text);
   });
 
-  it('of whole hundredths is never printed as another one', () => {
+  it('of whole hundredths is never printed as another value', () => {
     for (let hundredths = 0; hundredths <= 10_000; hundredths += 1) {
       const digits = String(hundredths).padStart(3, '0');
       const text = `${digits.slice(0, -2)}.${digits.slice(-2)} %`
@@ -49,7 +49,7 @@ describe('a share', () => {
     [0, '0 %'],
     [-0.001, '−0.01 %'],
     [-250, '−250 %'],
-  ])('of a budget left, %s, is printed as %s', (value, text) => {
+  ])('of a remaining budget, %s, is printed as %s', (value, text) => {
     expect(leftText(value)).toBe(text);
   });
 });
@@ -74,7 +74,7 @@ it.each([
   expect(durationText(ms)).toBe(text);
 });
 
-it('says what is past in one unit, and counts with commas', () => {
+it('shows ages in one unit, and counts with commas', () => {
   expect([-5, 59_999, 119 * 60_000, 47 * 3_600_000, 48 * 3_600_000].map(coarseDurationText)).toEqual([
     '0 s',
     '59 s',

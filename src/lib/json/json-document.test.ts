@@ -13,12 +13,12 @@ describe('a JSON document', () => {
     '"9007199254740993"',
     '{"\\\\":"\\"9007199254740993, 1e999","__proto__":{"a":1}}',
     ' [ ] ',
-  ])('is what JSON.parse makes of it, with all of its digits: %s', (text) => {
+  ])('equals the result of JSON.parse, with all digits: %s', (text) => {
     const parsed = parseJson(text);
     expect(JSON.parse(JSON.stringify(parsed))).toEqual(JSON.parse(text));
   });
 
-  it('keeps the digits of numbers that no double holds, and of no others', () => {
+  it('keeps the digits of numbers that a double cannot represent, and of no others', () => {
     const text =
       '{"a":9007199254740993,"b":[-1e400,9007199254740992,1e2,0.1234567890123456789],"9007199254740993":1}';
     expect(parseJson(text)).toEqual({
@@ -30,13 +30,13 @@ describe('a JSON document', () => {
   });
 
   it.each(['{', '[1,]', '12345678901234567890x', '[1e400', "{'a':1}"])(
-    'that is none is refused: %s',
+    'that is invalid is refused: %s',
     (text) => {
       expect(() => parseJson(text)).toThrow(SyntaxError);
     },
   );
 
-  it('with more values than memory holds is refused before it is parsed', () => {
+  it('with more values than fit in memory is refused before it is parsed', () => {
     expect(() => parseJson(`[${'{},'.repeat(5_000_000)}{}]`)).toThrow(JsonTooLarge);
     const textOfCommas = `["${',[{'.repeat(3_400_000)}"]`;
     expect(parseJson(textOfCommas)).toHaveLength(1);
@@ -66,7 +66,7 @@ describe('values', () => {
   const deep = (open: string, inner: string, close: string) =>
     parseJson(`${open.repeat(100_000)}${inner}${close.repeat(100_000)}`);
 
-  it('are equal however deep, with keys in any order', () => {
+  it('are equal at any depth, with keys in any order', () => {
     expect(areJsonEqual(deep('{"a":[', '1', ']}'), deep('{"a":[', '1', ']}'), budget())).toBe(true);
     expect(areJsonEqual(deep('[', '1', ']'), deep('[', '2', ']'), budget())).toBe(false);
     expect(areJsonEqual({ a: 1, b: [2] }, { b: [2], a: 1 }, budget())).toBe(true);
@@ -75,7 +75,7 @@ describe('values', () => {
     expect(areJsonEqual({ constructor: 1 }, { a: 1 }, budget())).toBe(false);
   });
 
-  it('are written as JSON.stringify writes them, as far as is wanted', () => {
+  it('are written like JSON.stringify, up to the wanted length', () => {
     const value = { a: [1, 'ü"\\', null, [], {}], b: undefined, c: { d: true } };
     expect(jsonText(value)).toBe(JSON.stringify(value));
     expect(JSON.stringify(value).startsWith(jsonText(value, 5).slice(0, 5))).toBe(true);

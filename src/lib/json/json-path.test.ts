@@ -7,7 +7,7 @@ import { JsonPathError, jsonPathProblem, selectJson as select } from './json-pat
 
 const plenty = { steps: 20_000_000, cpuMs: 250 };
 const selectJson = (path: string, from: unknown) => {
-  // Retry if the host gave this thread no processor time.
+  // Repeats if the host had no processor for this thread.
   for (;;) {
     try {
       return select(path, from, new WorkBudget(plenty));
@@ -51,7 +51,7 @@ describe('JSON paths', () => {
   });
 
   it.each(['$[?match(@.a, "[a-")]', "$[?search(@, '\\\\d+')]"])(
-    'that hold a broken regular expression are refused where they are written: %s',
+    'with an invalid regular expression are refused on input: %s',
     (path) => {
       expect(jsonPathProblem(path)).toContain('RFC 9485');
       expect(selectJson(path, ['a', '1'])).toEqual([]);
@@ -63,7 +63,7 @@ describe('JSON paths', () => {
   });
 });
 
-describe('what the package that parses paths selects', () => {
+describe('the selection of the package that parses paths', () => {
   const documents: readonly unknown[] = [
     document,
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
@@ -140,7 +140,7 @@ describe('what the package that parses paths selects', () => {
   });
 });
 
-describe('a JSON path without end', () => {
+describe('an endless JSON path', () => {
   it('has no limit of depth', () => {
     const deep = parseJson(`${'{"x":['.repeat(100_000)}7${']}'.repeat(100_000)}`);
     expect(selectJson('$..x', deep)).toHaveLength(100_000);
@@ -153,7 +153,7 @@ describe('a JSON path without end', () => {
     expect(selectJson('$[?@.id==999999]', wide)).toEqual([{ id: 999_999 }]);
   });
 
-  it('evaluates what is the same for every element once', () => {
+  it('evaluates an expression once that is the same for every element', () => {
     const many = Array.from({ length: 5000 }, () => 1);
     expect(selectJson('$[?count($..*)<0]', many)).toEqual([]);
   });

@@ -16,6 +16,6 @@ it.each([
   ['x', ['name', 'tags']],
   ['a'.repeat(65), ['a'.repeat(64)]],
   ['anything', []],
-])('knows nothing near %s in %j', (written, known) => {
+])('finds nothing similar to %s in %j', (written, known) => {
   expect(nearestName(written, known)).toBeUndefined();
 });

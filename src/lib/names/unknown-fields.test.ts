@@ -35,18 +35,18 @@ describe('unknown fields', () => {
     ]);
   });
 
-  it('are none where any key, or any value, is allowed, or a value is of another kind', () => {
+  it('are not reported if any key, or any value, is allowed, or a value has another type', () => {
     const value = { free: { x: 1 }, anything: { y: { z: 1 } }, request: 'text', assertions: { 0: 1 } };
     expect(paths(value)).toEqual([]);
   });
 
-  it('are none that one of several schemas knows', () => {
+  it('are not reported if one of several schemas knows them', () => {
     expect(paths({ id: 1, request: { at: 1 } })).toEqual(['id', 'request.at']);
     const shown = z.object({ id: z.int(), request: z.object({ at: z.int() }) });
     expect(paths({ id: 1, request: { at: 1 } }, shown)).toEqual([]);
   });
 
-  it('are looked for in the branch that a discriminator names', () => {
+  it('are searched for in the branch that a discriminator selects', () => {
     const union = z.discriminatedUnion('type', [
       z.object({ type: z.literal('A'), left: z.int() }),
       z.object({ type: z.literal('B'), right: z.int() }),
@@ -56,7 +56,7 @@ describe('unknown fields', () => {
     expect(found({ type: 'C', left: 1, right: 1, up: 1 })).toEqual(['up']);
   });
 
-  it('do not count where they are said to be ignored', () => {
+  it('do not count if they are declared as ignored', () => {
     const ignored = new Set(['assertions.*.order', 'createdAt']);
     const value = { createdAt: 1, assertions: [{ order: 1 }], order: 1 };
     expect(findUnknownFields([Shape], value, ignored).map(({ path }) => path.join('.'))).toEqual(['order']);

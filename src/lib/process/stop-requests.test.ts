@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { StopRequests, sameStopMs } from './stop-requests.ts';
 
-it('signals soon after the first ask for the same stop, and later ones to hurry', () => {
+it('signals soon after the first repeat the same request, and later ones ask to hurry', () => {
   let nowMs = 5000;
   const requests = new StopRequests(() => nowMs);
   const takeAfter = (ms: number) => {

@@ -39,7 +39,7 @@ it('keeps every digit of 64-bit integers that are written as numbers', () => {
   });
 });
 
-it('leaves numbers that are no integers of a message what they are', () => {
+it('leaves numbers that are not integers of a message unchanged', () => {
   const read = roundTrip(`{"real": ${large}, "any": {"n": ${large}, "t": "${large}"}, "whole": 7}`);
   expect(read).toMatchObject({ real: Number(large), any: { n: Number(large), t: large }, whole: '7' });
   expect(() => roundTrip('{"whole": 99999999999999999999}')).toThrow(/does not fit/);

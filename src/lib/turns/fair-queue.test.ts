@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FairQueue, type FairQueueOptions } from './fair-queue.ts';
 
-/** A queue with its own clock and an ordered log of its work. */
+/** A queue with its own clock, and its log in order. */
 function stage(options: Partial<FairQueueOptions> = {}) {
   let nowMs = 0;
   const done: string[] = [];
@@ -24,7 +24,7 @@ function stage(options: Partial<FairQueueOptions> = {}) {
 const times = (count: number, work: () => Promise<void>) => Array.from({ length: count }, work);
 
 describe('a queue that is fair by key', () => {
-  it('serves a key that comes later next, however much of another one waits', async () => {
+  it('serves a new key next, however much of another one waits', async () => {
     const { done, add } = stage();
     await Promise.all([...times(50, () => add('a', 10)), add('b', 10), add('c', 10)]);
     expect(done.indexOf('b')).toBeLessThan(3);
@@ -35,11 +35,11 @@ describe('a queue that is fair by key', () => {
   it('gives keys the same time, not the same number of turns', async () => {
     const { done, add } = stage();
     await Promise.all([...times(20, () => add('heavy', 100)), ...times(20, () => add('light', 10))]);
-    // Behind the first heavy piece, ten light ones take as long as one heavy piece.
+    // After the first heavy piece, ten light ones take as long as one.
     expect(done.slice(0, 11).filter((key) => key === 'heavy')).toHaveLength(1);
   });
 
-  it('lets a key with little wait less than half of the time for one with much, which goes on', async () => {
+  it('gives a key with little work less than half of the time, and a key with much work continues', async () => {
     const { done, add } = stage();
     await Promise.all([...times(500, () => add('much', 10)), ...times(10, () => add('little', 10))]);
     const before = done.slice(0, done.lastIndexOf('little')).filter((key) => key === 'much').length;
@@ -47,19 +47,19 @@ describe('a queue that is fair by key', () => {
     expect(before).toBeLessThan(6);
   });
 
-  it('waits for what a key asks next: one with one short piece after the other is not put behind a long one each time', async () => {
+  it("waits for a key's next piece: a sequence of short pieces is not delayed by a long one each time", async () => {
     const { done, add } = stage();
     const oneByOne = async () => {
       for (let number = 0; number < 40; number += 1) await add('short', 1);
     };
     await Promise.all([...times(40, () => add('long', 10)), oneByOne()]);
     const before = done.slice(0, done.lastIndexOf('short')).filter((key) => key === 'long').length;
-    // Each side gets some 40 ms, rather than all 40 long pieces first.
+    // Some 40 ms of each, not 40 long pieces.
     expect(before).toBeGreaterThanOrEqual(1);
     expect(before).toBeLessThan(6);
   });
 
-  it('lets what comes first in, yet not without end', async () => {
+  it('prefers pieces that go first, but not endlessly', async () => {
     const { done, add } = stage();
     await Promise.all([
       ...times(4, () => add('a', 0)),
@@ -68,7 +68,7 @@ describe('a queue that is fair by key', () => {
     expect(done.join(' ')).toBe('a readers readers readers a readers readers readers a readers readers a');
   });
 
-  it('refuses only the key of which too much waits', async () => {
+  it('refuses only the key that has too many waiting pieces', async () => {
     const { queue, add } = stage({ waitingPerKey: 2 });
     const work = times(3, () => add('a', 1));
     await expect(add('a', 1)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
@@ -76,7 +76,7 @@ describe('a queue that is fair by key', () => {
     expect(queue.figures()).toMatchObject({ waiting: 0, begun: 4, refused: 1 });
   });
 
-  it('lets requests come in between, however much work waits that never lets go', async () => {
+  it('lets requests in between, however much continuous work waits', async () => {
     const { queue, add } = stage();
     const waiting = Promise.withResolvers<number>();
     setImmediate(() => waiting.resolve(queue.figures().waiting));
@@ -84,7 +84,7 @@ describe('a queue that is fair by key', () => {
     expect(await waiting.promise).toBeGreaterThan(80);
   });
 
-  it('lets requests come in between where one piece follows the other, and so no second one waits', async () => {
+  it('lets requests in between sequential pieces, so that no second one waits', async () => {
     const { done, add } = stage();
     const doneBefore = Promise.withResolvers<number>();
     setImmediate(() => doneBefore.resolve(done.length));
@@ -92,7 +92,7 @@ describe('a queue that is fair by key', () => {
     expect(await doneBefore.promise).toBeLessThan(20);
   });
 
-  it('leaves places for keys that come later', async () => {
+  it('reserves places for later keys', async () => {
     const { queue } = stage({ atOnce: 4, atOnceOfKey: (all) => all - 1 });
     const hangs = Promise.withResolvers<void>();
     const begun: string[] = [];
@@ -111,7 +111,7 @@ describe('a queue that is fair by key', () => {
     await Promise.all(work);
   });
 
-  it('drops what waits when its caller is gone, and goes on', async () => {
+  it('drops waiting pieces whose caller is gone, and continues', async () => {
     const { queue, done, add } = stage();
     const gone = new AbortController();
     const first = add('b', 5);
@@ -124,7 +124,7 @@ describe('a queue that is fair by key', () => {
     expect(queue.figures()).toMatchObject({ waiting: 0, dropped: 4, begun: 2 });
   });
 
-  it('goes on after work that failed', async () => {
+  it('continues after failed work', async () => {
     const { queue, done, add } = stage();
     await expect(queue.run({ key: 'a' }, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     await add('a', 1);

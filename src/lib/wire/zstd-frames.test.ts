@@ -31,20 +31,20 @@ async function streamed(bytes: Buffer, pieceBytes: number): Promise<Buffer> {
 }
 
 describe('Zstandard data of several frames', () => {
-  it('is decoded whole, in one piece and in pieces of any size', async () => {
+  it('is decoded completely, in one piece and in pieces of any size', async () => {
     expect(unpackZstd(frames, limit).equals(text)).toBe(true);
     for (const pieceBytes of [1, 2, 3, 7, 64, frames.length]) {
       expect((await streamed(frames, pieceBytes)).equals(text)).toBe(true);
     }
   });
 
-  it('is an error in a stream when it breaks off, or when something else follows', async () => {
+  it('is an error in a stream when it is cut off, or when other data follows', async () => {
     await expect(streamed(frames.subarray(0, -1), 100)).rejects.toMatchObject({ code: 'Z_BUF_ERROR' });
     const followed = Buffer.concat([frames, Buffer.from('no frame')]);
     await expect(streamed(followed, 100)).rejects.toMatchObject({ code: 'Z_DATA_ERROR' });
   });
 
-  it('shows what is there when it breaks off, and what stands before other bytes', () => {
+  it('shows the available part when it is cut off, and the part before other bytes', () => {
     const first = zstdCompressSync('one ');
     const cut = zstdCompressSync(random, checked).subarray(0, -5);
     expect(unpackZstd(Buffer.concat([first, cut]), limit).toString('latin1', 0, 4)).toBe('one ');

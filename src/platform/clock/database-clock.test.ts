@@ -4,7 +4,7 @@ import { DatabaseClock } from './database-clock.ts';
 
 const logger = createLogger('test', 'silent');
 
-/** A host with a wrong date, and a database that responds slowly. */
+/** A host with wrong dates, and a database with delayed responses. */
 class World {
   nowMs = 1_000;
   databaseAheadMs = Date.UTC(2026, 5, 1);
@@ -36,7 +36,7 @@ class World {
   }
 }
 
-it("dates by the database, whatever the host's clock shows and while the database is away", async () => {
+it("uses the dates of the database, whatever the host's clock shows and while the database is unavailable", async () => {
   const world = new World();
   const clock = await DatabaseClock.open({ ...world, logger });
   const errorMs = () => Math.abs(clock.wallMs() - world.nowMs - world.databaseAheadMs);

@@ -5,7 +5,7 @@ import { SteadyClock } from './steady-clock.ts';
 const logger = createLogger('test', 'silent');
 const hour = 3_600_000;
 
-/** A host whose clocks the test controls. */
+/** A host whose clocks move when the test says so. */
 class Host {
   nowMs = 5_000;
   jumpedMs = 0;
@@ -19,7 +19,7 @@ class Host {
     return this.nowMs;
   }
 
-  /** Never resolves: only the test triggers readings. */
+  /** Never wakes: only the test polls. */
   sleep(): Promise<void> {
     return new Promise(() => undefined);
   }
@@ -41,7 +41,7 @@ function opened(host: Host): { readonly advance: (ms: number) => void; readonly 
   };
 }
 
-it('does not follow a clock that jumps ahead and comes back', () => {
+it('does not follow a clock that jumps ahead and back', () => {
   const host = new Host();
   const { advance, offMs } = opened(host);
   for (const jump of [hour, -hour, 20 * hour]) {
@@ -54,7 +54,7 @@ it('does not follow a clock that jumps ahead and comes back', () => {
   expect(offMs()).toBe(0);
 });
 
-it('follows a clock that stays where it jumped to, after a minute', () => {
+it('follows a clock that keeps its new time, after a minute', () => {
   const host = new Host();
   const { advance, offMs } = opened(host);
   host.jumpedMs = -hour;
@@ -64,7 +64,7 @@ it('follows a clock that stays where it jumped to, after a minute', () => {
   expect(offMs()).toBe(-hour);
 });
 
-it('makes small differences good slowly, so that no slot is passed over', () => {
+it('corrects small differences slowly, so that no slot is skipped', () => {
   const host = new Host();
   const { advance, offMs } = opened(host);
   host.jumpedMs = 400;
@@ -74,7 +74,7 @@ it('makes small differences good slowly, so that no slot is passed over', () => 
   expect(offMs()).toBe(400);
 });
 
-it('follows a machine that slept at once', () => {
+it('follows a machine at once that slept', () => {
   const host = new Host();
   const { advance, offMs } = opened(host);
   host.sleptMs = 8 * hour;

@@ -34,7 +34,7 @@ describe('NATS_URL', () => {
   });
 });
 
-it('knows a file of credentials by its two parts', () => {
+it('recognizes a credentials file by its two parts', () => {
   const part = (name: string, text: string) => `-----BEGIN ${name}-----\n${text}\n------END ${name}------\n`;
   const jwt = part('NATS USER JWT', 'eyJ0eXAiOiJKV1QifQ.e30.x');
   const seed = part('USER NKEY SEED', 'SUAM');

@@ -28,7 +28,7 @@ describe('the address of the service', () => {
 describe('the name of a project', () => {
   const isTaken = (logicalId: string) => ProjectInput.safeParse({ logicalId, name: 'x' }).success;
 
-  it('can stand in a path', () => {
+  it('can be part of a path', () => {
     for (const logicalId of ['.', '..']) expect(isTaken(logicalId)).toBe(false);
     for (const logicalId of ['shop', 'a.b', '...', 'team/shop', 'shop#1', '.hidden']) {
       expect(isTaken(logicalId)).toBe(true);

@@ -15,6 +15,6 @@ it.each([
   expect({ ...parseQuery(text) }).toMatchObject(parameters);
 });
 
-it('keeps a name that objects have by themselves', () => {
+it('keeps a name that all objects inherit', () => {
   expect(Object.entries(parseQuery('__proto__=x'))).toEqual([['__proto__', 'x']]);
 });

@@ -13,7 +13,7 @@ it('names each bad field by its path', () => {
   expect(describeIssues(issuesOf(1))).toBe('The value must be an object');
 });
 
-it('names a field that is called nothing', () => {
+it('names a field with an empty name', () => {
   const issues = z.object({ '': z.string() }).safeParse({ '': 1 }).error?.issues ?? [];
   const { message, validation } = validationError('payload', issues);
   expect([message, validation?.keys]).toEqual(['"" must be a string', ['']]);

@@ -49,7 +49,7 @@ const as = (role: 'READ_ONLY' | 'READ_WRITE') =>
     caller: { accountId: 'a', role, actor: { kind: 'API_KEY', id: 'k', name: 'key' } },
   });
 
-it('answers with the body, the status and the headers that HTTP would have', async () => {
+it('returns the body, the status and the headers that HTTP would have', async () => {
   expect(await as('READ_ONLY').list(list, {})).toEqual({ entries: ['a', 'b'], total: 5 });
   const input = { params: { id: '0A0C5E62-2FEC-4D1B-8D8A-6D1F2B3C4D5E' }, body: { name: 'n' } };
   expect(await as('READ_WRITE').answer(make, input)).toEqual({
@@ -82,6 +82,6 @@ it('refuses what the API refuses', async () => {
   expect(await refusal(as('READ_WRITE').answer(make, { params }))).toMatchObject({ code: 'MALFORMED_BODY' });
 });
 
-it('has no operations that work on a connection', async () => {
+it('has no operations that need a connection', async () => {
   await expect(as('READ_WRITE').answer(upload, {})).rejects.toThrow('works on a connection');
 });

@@ -47,7 +47,7 @@ it('gives absent fields their defaults, in nested objects, lists and alternative
   });
 });
 
-it('keeps what was right when it was written, whatever is refused today', () => {
+it('keeps values that were valid when written, whatever is refused today', () => {
   const stored = {
     name: '',
     level: 'medium',
@@ -59,13 +59,13 @@ it('keeps what was right when it was written, whatever is refused today', () => 
   expect(read(JSON.stringify(stored))).toEqual(stored);
 });
 
-it('gives every reader defaults of its own', () => {
+it('gives every reader separate defaults', () => {
   const text = JSON.stringify({ name: 'a', level: 'low', steps: [] });
   read(text).tags.push('x');
   expect(read(text).tags).toEqual([]);
 });
 
-it('reports what is no JSON or of another kind, and reads it as empty', () => {
+it('reports invalid JSON or a wrong type, and reads it as empty', () => {
   unreadableValues.subscribe(listen);
   for (const text of ['{"name":', '[]', 'null', '"sealed"']) {
     expect(read(text)).toMatchObject({ flag: true, hours: null, tags: [] });

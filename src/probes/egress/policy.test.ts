@@ -6,12 +6,12 @@ function policy(settings: Partial<EgressSettings> = {}) {
   return createEgressPolicy({ allow: '', deny: '', ownPorts: [], ...settings });
 }
 
-/** Returns whether the policy allows a connection to an address, reached by a name. */
+/** Whether a connection to an address, reached by a name, is allowed. */
 function isOpen(settings: Partial<EgressSettings>, address: string, hostname = 'name.example'): boolean {
   return policy(settings).refusal({ hostname, address, port: 443 }) === undefined;
 }
 
-/** Spellings of 169.254.169.254 and 127.0.0.1 that some parser accepts. */
+/** Spellings of 169.254.169.254 and 127.0.0.1 that some software accepts. */
 const metadataSpellings = [
   '169.254.169.254',
   '169.254.43518',
@@ -81,26 +81,26 @@ describe('the default policy', () => {
     expect(isOpen({}, address)).toBe(true);
   });
 
-  it.each(metadataSpellings)('knows the metadata service as %s', (spelling) => {
+  it.each(metadataSpellings)('recognizes the metadata service as %s', (spelling) => {
     expect(isOpen({}, spelling)).toBe(false);
     expect(policy().refusal({ hostname: spelling })?.rule).toContain('169.254.0.0/16');
   });
 
-  it('closes the names of metadata services to those who cannot see their address', () => {
+  it('closes the names of metadata services to callers that cannot see their address', () => {
     expect(policy().refusal({ hostname: 'Metadata.Google.Internal.' })?.rule).toContain(
       'metadata.google.internal',
     );
     expect(policy().refusal({ hostname: 'example.com' })).toBeUndefined();
   });
 
-  it('refuses what is no address', () => {
+  it('refuses a value that is not an address', () => {
     expect(policy().refusal({ hostname: 'a.example', address: 'b.example' })?.message).toBe(
       'a connection to b.example (a.example) is refused: it is no IP address',
     );
   });
 });
 
-describe('ports of our own', () => {
+describe('our own ports', () => {
   const own = { ownPorts: [8081] };
 
   it.each([...loopbackSpellings, '127.8.8.8', '::1', '::'])('are closed at %s', (address) => {
@@ -116,7 +116,7 @@ describe('ports of our own', () => {
     expect(policy(own).refusal({ hostname: 'other', address: '192.0.2.1', port: 8081 })).toBeUndefined();
   });
 
-  it('are open only by a rule for that very address', () => {
+  it('are opened only by a rule for that very address', () => {
     const refused = (allow: string) =>
       policy({ ...own, allow }).refusal({ hostname: 'me', address: '127.0.0.1', port: 8081 }) !== undefined;
     expect([refused('127.0.0.0/8'), refused('*'), refused('me'), refused('127.0.0.1')]).toEqual([
@@ -127,36 +127,36 @@ describe('ports of our own', () => {
     ]);
   });
 
-  it('do not matter where there are no ports', () => {
+  it('do not matter if there are no ports', () => {
     expect(policy(own).refusal({ hostname: '127.0.0.1', address: '127.0.0.1' })).toBeUndefined();
   });
 });
 
 describe('rules', () => {
-  it.each(loopbackSpellings)('for 127.0.0.1 hold for %s', (spelling) => {
+  it.each(loopbackSpellings)('for 127.0.0.1 apply to %s', (spelling) => {
     expect(isOpen({ deny: '127.0.0.1' }, spelling)).toBe(false);
     expect(isOpen({ deny: '127.0.0.0/8' }, spelling)).toBe(false);
     expect(isOpen({ deny: '*', allow: '127.0.0.0/8' }, spelling)).toBe(true);
   });
 
   it.each([
-    // The narrowest network wins, in either list.
+    // The narrowest network decides, whichever list contains it.
     [{ deny: '10.0.0.0/8' }, '10.1.2.3', false],
     [{ deny: '10.0.0.0/8' }, '11.1.2.3', true],
     [{ deny: '10.0.0.0/8', allow: '10.1.0.0/16' }, '10.1.2.3', true],
     [{ deny: '10.0.0.0/8', allow: '10.1.0.0/16' }, '10.2.2.3', false],
     [{ deny: '10.1.2.3', allow: '10.1.0.0/16' }, '10.1.2.3', false],
     [{ deny: 'fd00::/8', allow: 'fd00:1::/32' }, 'fd00:1::5', true],
-    // In a tie, deny wins.
+    // If both are equal, deny wins.
     [{ deny: '10.0.0.0/8', allow: '10.0.0.0/8' }, '10.1.2.3', false],
-    // An allowlist.
+    // Only listed addresses.
     [{ deny: '*', allow: '10.0.0.0/8' }, '10.1.2.3', true],
     [{ deny: '*', allow: '10.0.0.0/8' }, '8.8.8.8', false],
     [{ deny: '*', allow: '10.0.0.0/8' }, '2001:db8::1', false],
     [{ deny: '*', allow: '10.0.0.0/8' }, '::ffff:10.1.2.3', true],
     [{ deny: '0.0.0.0/0' }, '2001:db8::1', true],
     [{ deny: '::ffff:10.0.0.0/104' }, '10.1.2.3', false],
-    // An allow rule opens a default-closed network if it is at least as narrow.
+    // Defaults are opened by an entry that is as narrow or narrower.
     [{ allow: '169.254.0.0/16' }, '169.254.169.254', true],
     [{ allow: '169.254.169.254' }, '169.254.169.254', true],
     [{ allow: '169.254.169.254' }, '169.254.169.253', false],
@@ -174,10 +174,10 @@ describe('rules', () => {
     [{ deny: '*.prod.example' }, 'prod.example', '10.0.0.1', true],
     [{ deny: '*.example', allow: '*.prod.example' }, 'db.prod.example', '10.0.0.1', true],
     [{ deny: '*.prod.example', allow: '*.example' }, 'db.prod.example', '10.0.0.1', false],
-    // Both the name and its address must be allowed.
+    // A name and its address must both pass.
     [{ deny: '*.prod.example', allow: '10.0.0.0/8' }, 'db.prod.example', '10.0.0.1', false],
     [{ deny: '10.0.0.0/8', allow: '*.prod.example' }, 'db.prod.example', '10.0.0.1', false],
-    // An allowed name opens addresses that only a rule for all addresses closes.
+    // An allowed name overrides only a rule for everything.
     [{ deny: '*', allow: '*.prod.example' }, 'db.prod.example', '10.0.0.1', true],
     [{ deny: '*', allow: '*.prod.example' }, 'db.test.example', '10.0.0.1', false],
     [{ deny: '*', allow: '*.prod.example' }, 'db.prod.example', '169.254.169.254', false],
@@ -192,7 +192,7 @@ describe('rules', () => {
     expect(isOpen(settings, address, hostname)).toBe(open);
   });
 
-  it('judge by its name what a proxy resolves', () => {
+  it('judge a target by its name if a proxy resolves it', () => {
     const refused = (settings: Partial<EgressSettings>, hostname: string) =>
       policy(settings).refusal({ hostname, port: 80 }) !== undefined;
     expect(refused({ deny: '*', allow: '*.example' }, 'a.example')).toBe(false);
@@ -202,7 +202,7 @@ describe('rules', () => {
     expect(refused({ deny: '10.0.0.0/8' }, '0xa.1')).toBe(true);
   });
 
-  it('are named by the refusal', () => {
+  it('are named in the refusal', () => {
     const refusal = (deny: string) =>
       policy({ deny }).refusal({ hostname: 'db.prod.example', address: '10.0.0.1', port: 5432 });
     expect(refusal('1.1.1.1, 10.0.0.0/8')).toEqual({
@@ -221,13 +221,13 @@ describe('rules', () => {
     [{ deny: '*' }, '10.0.0.1', false],
     [{ deny: '0.0.0.0/0, ::/0' }, 'a.example', false],
     [{ deny: '0.0.0.0/1, 128.0.0.0/1, ::/1, 8000::/1' }, 'a.example', false],
-    // The name may resolve to an open address.
+    // The name may resolve to an allowed address.
     [{ deny: '0.0.0.0/0' }, 'a.example', true],
     [{ deny: '0.0.0.0/1, ::/0' }, 'a.example', true],
     [{ deny: '*', allow: '10.0.0.0/8' }, 'a.example', true],
     [{ deny: '*', allow: '10.1.2.3' }, 'a.example', true],
     [{ deny: '*, 10.0.0.0/8', allow: '10.0.0.0/8' }, 'a.example', false],
-    // Only names that a pattern allows.
+    // Only names that patterns allow.
     [{ deny: '*', allow: '*.shop.example' }, 'a.example', false],
     [{ deny: '*', allow: '*.shop.example' }, 'www.Shop.example.', true],
     [{ deny: '*, *.prod.shop.example', allow: '*.shop.example' }, 'db.prod.shop.example', false],
@@ -244,7 +244,7 @@ describe('rules', () => {
     expect(refusal === undefined, refusal?.message).toBe(isLookedUp);
   });
 
-  it('that keep names from being looked up are named', () => {
+  it('that prevent a lookup are named', () => {
     expect(policy({ deny: '*' }).lookupRefusal('a.example')).toEqual({
       message: 'a look-up of a.example is refused by the rule * of EGRESS_DENY',
       rule: 'by the rule * of EGRESS_DENY',
@@ -254,7 +254,7 @@ describe('rules', () => {
     );
   });
 
-  it('that are none are an error', () => {
+  it('that are invalid are an error', () => {
     expect(() => policy({ deny: '10.0.0.0/33' })).toThrow('10.0.0.0/33');
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseEgressRules } from './rules.ts';
 
 describe('parseEgressRules', () => {
-  it('takes addresses, networks and names, with spaces and empty entries', () => {
+  it('accepts addresses, networks and names, with spaces and empty entries', () => {
     const { rules, problems } = parseEgressRules(' 10.0.0.1 ,fd00::/8,, *.Example.com.,db-*.prod, * ');
     expect(problems).toEqual([]);
     expect(rules.map(({ text }) => text)).toEqual([
@@ -36,7 +36,7 @@ describe('parseEgressRules', () => {
     'bücher.example',
     'two words',
     'fe80::1%eth0',
-  ])('does not take %s', (entry) => {
+  ])('refuses %s', (entry) => {
     const { rules, problems } = parseEgressRules(`10.0.0.1,${entry}`);
     expect(rules).toHaveLength(1);
     expect(problems).toEqual([expect.stringContaining(JSON.stringify(entry))]);

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { ExchangeTimes } from './exchange-times.ts';
 
 /**
- * A complete exchange with the given connection timestamps.
+ * An exchange whose request was written and whose response arrived, by the timestamps of a connection.
  *
- * @param stamps.sentAfterMs delay between the start of the write and the departure of the request.
- * @param stamps.arrivedAfterMs delay between the start of the write and the response.
+ * @param stamps.sentAfterMs time from the start of the write until the request seems to have left.
+ * @param stamps.arrivedAfterMs time from the start of the write until the response arrived.
  */
 function exchange(stamps: { readonly sentAfterMs: number; readonly arrivedAfterMs: number }) {
   let beforeMs = 0;
@@ -27,20 +27,17 @@ function exchange(stamps: { readonly sentAfterMs: number; readonly arrivedAfterM
   return times;
 }
 
-describe('the wait for an answer', () => {
-  it('is what lies between its stamps', () => {
+describe('the wait for a response', () => {
+  it('is the time between its timestamps', () => {
     expect(exchange({ sentAfterMs: 0.05, arrivedAfterMs: 20 }).hop().waitMs).toBeCloseTo(19.95, 6);
   });
 
-  it.each([0.3, 0.03, 7])(
-    'is not 0 when this side found out too late that it had sent: %f ms',
-    (arrivedAfterMs) => {
-      const { waitMs } = exchange({ sentAfterMs: arrivedAfterMs + 0.2, arrivedAfterMs }).hop();
-      expect(waitMs).toBeCloseTo(Math.min(arrivedAfterMs, 0.1), 6);
-    },
-  );
+  it.each([0.3, 0.03, 7])('is not 0 if this side noticed its sending too late: %f ms', (arrivedAfterMs) => {
+    const { waitMs } = exchange({ sentAfterMs: arrivedAfterMs + 0.2, arrivedAfterMs }).hop();
+    expect(waitMs).toBeCloseTo(Math.min(arrivedAfterMs, 0.1), 6);
+  });
 
-  it('is as short as it is where the stamps say so', () => {
+  it('is as short as the timestamps say', () => {
     expect(exchange({ sentAfterMs: 0.02, arrivedAfterMs: 0.2 }).hop().waitMs).toBeCloseTo(0.18, 6);
   });
 });

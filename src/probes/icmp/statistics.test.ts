@@ -11,7 +11,7 @@ const reply = (rttMs: number): EchoAnswer => ({
   code: 0,
 });
 
-it('adds up replies, and counts what was not sent as nothing', () => {
+it('counts replies, and ignores what was not sent', () => {
   const answers: EchoAnswer[] = [
     reply(2),
     reply(4),

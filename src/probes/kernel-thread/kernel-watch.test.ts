@@ -4,7 +4,7 @@ import { KernelWatch, type WatchRow } from './kernel-watch.ts';
 import { MonotonicOffset, monotonicMs } from './monotonic-clock.ts';
 import type { Edge } from './watch-table.ts';
 
-/** A watch of a connection whose arrivals are recorded only while the watch waits for them. */
+/** A watch of a connection whose arrivals are recorded only while a waiter exists. */
 function lateWatch(note: (nowMs: number) => Edge | undefined): KernelWatch {
   const edges: Edge[] = [];
   return new KernelWatch({
@@ -29,7 +29,7 @@ function lateWatch(note: (nowMs: number) => Edge | undefined): KernelWatch {
   });
 }
 
-/** A watch of a connection without recorded arrivals; only the kernel itself has information. */
+/** A watch of a connection for which only the kernel has data. */
 function unnotedWatch(known: Partial<TcpInfo>, startedMs: number, edges: readonly Edge[] = []): KernelWatch {
   const row = {
     edges: () => edges,
@@ -47,7 +47,7 @@ function unnotedWatch(known: Partial<TcpInfo>, startedMs: number, edges: readonl
   });
 }
 
-it('an arrival that nobody noted was when the kernel counts that it was', () => {
+it("an unrecorded arrival has the time of the kernel's count", () => {
   const eventMs = performance.now();
   const watch = unnotedWatch({ sinceDataReceivedMs: 5000 }, eventMs - 60_000);
   const firstMs = watch.arrivalAfter(0, 700, eventMs);
@@ -59,7 +59,7 @@ it('an arrival that nobody noted was when the kernel counts that it was', () => 
   expect(watch.doubtMs).toBeLessThanOrEqual(4 + lateMs);
 });
 
-it('an arrival stays what it was taken for when it is noted later', () => {
+it('an arrival keeps its first time when it is recorded later', () => {
   const eventMs = performance.now();
   const edges: Edge[] = [];
   const watch = unnotedWatch({ sinceDataReceivedMs: 5000 }, eventMs - 60_000, edges);
@@ -68,7 +68,7 @@ it('an arrival stays what it was taken for when it is noted later', () => {
   expect(watch.arrivalOf(700, performance.now())).toBe(firstMs);
 });
 
-it('an arrival is not before what it answers, however roughly it is known', () => {
+it('an arrival is not before its request, however roughly it is known', () => {
   const eventMs = performance.now();
   const watch = unnotedWatch({ sinceDataReceivedMs: 0 }, eventMs - 60_000);
   watch.written({ beforeMs: eventMs - 1, afterMs: eventMs - 0.9 });
@@ -78,7 +78,7 @@ it('an arrival is not before what it answers, however roughly it is known', () =
 it.each([
   ['the kernel knows of later data', { receivedBytes: 1400, sinceDataReceivedMs: 0 }, 700],
   ['more was read than comes at once', { receivedBytes: 70_000, sinceDataReceivedMs: 0 }, 70_000],
-])('an arrival that nobody noted is not known where %s', (_what, known, readBytes) => {
+])('an unrecorded arrival is unknown if %s', (_what, known, readBytes) => {
   const eventMs = performance.now();
   const watch = unnotedWatch(known, eventMs - 60_000);
   expect(watch.arrivalAfter(0, readBytes, eventMs)).toBe(eventMs);
@@ -88,16 +88,19 @@ it.each([
 it.each<[string, (nowMs: number) => Edge | undefined]>([
   ['late', (nowMs) => ({ atMs: nowMs, receivedBytes: 700, sinceSentMs: 0, doubtMs: 8 })],
   ['not in time', () => undefined],
-])('the first and the last byte of one read arrived together, though it was noted %s', (_what, note) => {
-  const watch = lateWatch(note);
-  const eventMs = performance.now();
-  const firstMs = watch.arrivalAfter(0, 700, eventMs);
-  expect(firstMs).toBeLessThanOrEqual(eventMs);
-  // The first call waited and settled the answer.
-  expect(watch.arrivalOf(700, performance.now())).toBe(firstMs);
-});
+])(
+  'the first and the last byte of one read have the same arrival, although it was recorded %s',
+  (_what, note) => {
+    const watch = lateWatch(note);
+    const eventMs = performance.now();
+    const firstMs = watch.arrivalAfter(0, 700, eventMs);
+    expect(firstMs).toBeLessThanOrEqual(eventMs);
+    // The response to the first request was awaited.
+    expect(watch.arrivalOf(700, performance.now())).toBe(firstMs);
+  },
+);
 
-it('an arrival that is noted while it is looked for is not waited for', () => {
+it('an arrival that is recorded during the search is not waited for', () => {
   const edges: Edge[] = [];
   const waitedFrom: number[] = [];
   const watch = new KernelWatch({
@@ -120,12 +123,12 @@ it('an arrival that is noted while it is looked for is not waited for', () => {
     offset: new MonotonicOffset(),
   });
   watch.arrivalOf(700, performance.now());
-  // Called with the edge count before the search: such a wait ends immediately.
+  // The first edge has already been recorded, so the wait for it ends at once.
   expect(waitedFrom).toEqual([0]);
   expect(watch.doubtMs).toBe(0);
 });
 
-it('what is read later arrived later', () => {
+it('data that is read later arrived later', () => {
   const bytes = [700, 1400];
   const watch = lateWatch((nowMs) => ({
     ...{ atMs: nowMs, receivedBytes: bytes.shift() ?? 0, sinceSentMs: 0, doubtMs: 0 },
@@ -134,7 +137,7 @@ it('what is read later arrived later', () => {
   expect(watch.arrivalOf(1400, performance.now())).toBeGreaterThan(firstMs);
 });
 
-it('a handshake is timed from what was sent before its answer, not from the beginning of an interrupted write', () => {
+it('a handshake is timed from the data sent before its response, not from the start of an interrupted write', () => {
   const eventMs = performance.now();
   const edges: Edge[] = [];
   const watch = unnotedWatch({ sinceDataSentMs: 5000, unconfirmedCount: 1 }, eventMs - 60_000, edges);
@@ -148,7 +151,7 @@ it('a handshake is timed from what was sent before its answer, not from the begi
   edges.push({ atMs: answeredMs, receivedBytes: 700, sinceSentMs: 0, doubtMs: 0 });
   const tlsMs = watch.exchangeMs({ atMs: sentMs, earliestMs: beforeMs + 0.4 }, 700, eventMs);
   expect(tlsMs).toBeGreaterThan(0);
-  // The kernel's ticks leave 8 ms, plus the time of the query; the write began 25 s before that.
+  // The kernel's ticks leave 8 ms, plus the duration of the call; the write began 25 s before that.
   expect(tlsMs).toBeLessThan(20_000);
   expect(watch.doubtMs).toBeLessThan(20_000);
 });

@@ -12,14 +12,14 @@ const between = (earliestMs: number, latestMs: number): SentData => ({
 });
 const confirmed: SentData = { ...unknown, isConfirmed: () => true };
 
-it('is the end of a write that took no longer than writes do', () => {
+it('is the end of a write of usual duration', () => {
   expect(writeMoment({ beforeMs: 10, afterMs: 10.4, usualMs }, unknown)).toMatchObject({
     atMs: 10.4,
     doubtMs: 0,
   });
 });
 
-it('asks for interruptions only where they make a difference', () => {
+it('queries interruptions only if they make a difference', () => {
   const interruption = () => {
     throw new Error('was asked');
   };
@@ -29,25 +29,25 @@ it('asks for interruptions only where they make a difference', () => {
   );
 });
 
-it('is the beginning of a write that was interrupted, and not its end', () => {
+it('is the beginning of an interrupted write, not its end', () => {
   expect(writeMoment({ beforeMs: 10, afterMs: 15, usualMs }, unknown)).toMatchObject({
     atMs: 10.1,
     doubtMs: 4.9,
   });
-  // The kernel's span lies before the write and is ignored.
+  // The kernel's data about the time before is not used.
   expect(writeMoment({ beforeMs: 10, afterMs: 15, usualMs }, between(5, 15)).atMs).toBe(10.1);
 });
 
-it('is not before what the kernel knows, for a thread that was interrupted before it came to write', () => {
+it("is not before the kernel's span, for a thread that was interrupted before the write", () => {
   const moment = writeMoment({ beforeMs: 10, afterMs: 90, usualMs }, between(76, 84));
   expect(moment).toMatchObject({ atMs: 80, doubtMs: 4 });
   expect(writeMoment({ beforeMs: 10, afterMs: 90, usualMs }, between(95, 103)).atMs).toBe(90);
 });
 
-it('is before or after the one interruption, as the kernel says', () => {
+it('is before or after the single interruption, according to the kernel', () => {
   const once = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: () => ({ waitedMs: 8, turnCount: 1 }) };
   expect(writeMoment(once, between(6.25, 14.25))).toMatchObject({ atMs: 10.25, doubtMs: 0 });
-  // A nearby peer confirms at once what was sent at the end.
+  // A near peer confirms at once what was sent at the end.
   expect(writeMoment(once, { ...between(14.25, 18.25), isConfirmed: () => true })).toMatchObject({
     atMs: 18.25,
     doubtMs: 0,
@@ -55,7 +55,7 @@ it('is before or after the one interruption, as the kernel says', () => {
   expect(writeMoment(once, between(9, 19))).toMatchObject({ atMs: 10.1, doubtMs: expect.closeTo(8.15) });
 });
 
-it('is between the two moments of a write that takes longer, though it took no longer than it may', () => {
+it('is between the two limits of a write that takes longer than usual, but not too long', () => {
   const hello = {
     beforeMs: 10,
     afterMs: 14,
@@ -65,7 +65,7 @@ it('is between the two moments of a write that takes longer, though it took no l
   expect(writeMoment(hello, unknown)).toMatchObject({ atMs: 12.25, doubtMs: 1.75 });
 });
 
-it('is before the one interruption after which the peer had confirmed the data', () => {
+it('is before the single interruption after which the peer had confirmed the data', () => {
   const once = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: () => ({ waitedMs: 8, turnCount: 1 }) };
   expect(writeMoment(once, confirmed)).toMatchObject({ atMs: 10.25, doubtMs: 0 });
   expect(writeMoment(once, unknown).doubtMs).toBeCloseTo(8.15);
@@ -74,18 +74,18 @@ it('is before the one interruption after which the peer had confirmed the data',
 it.each([
   ['two interruptions: which of them it was before', { waitedMs: 8, turnCount: 2 }],
   ['work of its own: whether that came before', { waitedMs: 1, turnCount: 1 }],
-])('is in doubt after %s nobody knows', (_what, interruption) => {
+])('is doubtful after %s is unknown', (_what, interruption) => {
   const stamps = { beforeMs: 10, afterMs: 18.25, usualMs, interruption: () => interruption };
   expect(writeMoment(stamps, confirmed)).toMatchObject({ atMs: 10.1, doubtMs: expect.closeTo(8.15) });
 });
 
-describe('once its answer has come', () => {
-  it('stays what it was where the answer came later', () => {
+describe('once its response has arrived', () => {
+  it('is unchanged if the response arrived later', () => {
     const write = { atMs: 20, doubtMs: 4, earliestMs: 16 };
     expect(momentBefore(write, 24.1)).toBe(write);
   });
 
-  it('is before the answer, and known better by that', () => {
+  it('is before the response, and thereby more precise', () => {
     // Three interruptions: the middle of the kernel's span is later than the response.
     const spread = momentBefore({ atMs: 20.5, doubtMs: 4, earliestMs: 16.5 }, 18.25);
     expect(spread).toMatchObject({ atMs: expect.closeTo(17.325), doubtMs: expect.closeTo(0.825) });
@@ -93,7 +93,7 @@ describe('once its answer has come', () => {
     expect(early).toMatchObject({ atMs: 10.1, doubtMs: expect.closeTo(1.9) });
   });
 
-  it('is the earliest that is possible, where the end of the write seemed to be it', () => {
+  it('is the earliest possible time if the end of the write was assumed', () => {
     expect(momentBefore({ atMs: 14, doubtMs: 0, earliestMs: 10 }, 12)).toMatchObject({
       atMs: 10,
       doubtMs: 0,

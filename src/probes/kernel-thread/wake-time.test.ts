@@ -15,7 +15,7 @@ it('is when the wait returned, on a host with a free processor', () => {
   expect(wakeTime(wait)).toEqual({ atMs: 60, doubtMs: 0 });
 });
 
-it('is earlier by what the thread waited for a processor', () => {
+it('is earlier by the time that the thread waited for a processor', () => {
   const wait = { ...asked, returnedAtMs: 60, after: after(8, 1) };
   expect(wakeTime(wait)).toEqual({ atMs: 52, doubtMs: 0 });
 });
@@ -23,7 +23,7 @@ it('is earlier by what the thread waited for a processor', () => {
 it.each([
   ['was interrupted besides', 60, after(8, 2), 8],
   ['the end of its time woke, whatever came while it waited for a processor', 118, after(8, 1), 8],
-])('is not known of a thread that %s', (_what, returnedAtMs, later, doubtMs) => {
+])('is unknown for a thread that %s', (_what, returnedAtMs, later, doubtMs) => {
   expect(wakeTime({ ...asked, returnedAtMs, after: later })).toEqual({ atMs: returnedAtMs, doubtMs });
 });
 
@@ -33,11 +33,11 @@ it.each([
     'was interrupted before the wait began',
     { ...asked, askedAtMs: 17, returnedAtMs: 18, after: after(8, 1) },
   ],
-  // An interruption between two waits is attributed to neither of them.
+  // Interruptions between two waits count for neither of them.
   [
     'was interrupted after the wait before',
     { ...asked, askedAtMs: 18, returnedAtMs: 18, after: after(0, 0) },
   ],
-])('is some time since the last look of a thread that %s', (_what, wait) => {
+])('is at some time since the last look of a thread that %s', (_what, wait) => {
   expect(wakeTime(wait)).toEqual({ atMs: 18, doubtMs: 9 });
 });

@@ -4,7 +4,7 @@ import { WatchTable } from './watch-table.ts';
 const edge = (number: number) => ({ atMs: number, receivedBytes: number, sinceSentMs: 0, doubtMs: 0 });
 
 describe('the rows of watched sockets', () => {
-  it('keep arrivals that brought something', () => {
+  it('keep arrivals that brought data', () => {
     const rows = new WatchTable();
     rows.begin(7, 3);
     for (const number of [1, 2, 2, 1, 3]) rows.addEdge(7, edge(number));
@@ -21,7 +21,7 @@ describe('the rows of watched sockets', () => {
     expect(numbers.slice(24)).toEqual([993, 994, 995, 996, 997, 998, 999, 1000]);
   });
 
-  it('are empty for the next socket, whose generation is another', () => {
+  it('are empty for the next socket, which has another generation', () => {
     const rows = new WatchTable();
     const first = rows.begin(5, 3);
     rows.addAnswer(5, 1);
@@ -35,7 +35,7 @@ describe('the rows of watched sockets', () => {
     expect(rows.descriptorOf(5)).toBe(4);
   });
 
-  it('report the first answer only', () => {
+  it('report the first reply only', () => {
     const rows = new WatchTable();
     rows.begin(1, 3);
     rows.addAnswer(1, 10);
@@ -43,7 +43,7 @@ describe('the rows of watched sockets', () => {
     expect(rows.answeredAtMs(1)).toBe(10);
   });
 
-  it('do not wait for what was noted since the arrivals were counted', () => {
+  it('do not wait for edges that were recorded after the count', () => {
     const rows = new WatchTable();
     rows.begin(3, 9);
     const knownCount = rows.edgeCount(3);
@@ -53,7 +53,7 @@ describe('the rows of watched sockets', () => {
     expect(rows.edgeCount(3)).toBe(1);
   });
 
-  it('are the same memory for both threads', () => {
+  it('are shared memory of both threads', () => {
     const here = new WatchTable();
     const there = new WatchTable(here.memory);
     here.begin(2, 9);

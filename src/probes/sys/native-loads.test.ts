@@ -5,7 +5,7 @@ import { endWithoutNativeLoads, nativeLoad, shareNativeLoads } from './native-lo
 
 const module = JSON.stringify(new URL('./native-loads.ts', import.meta.url).href);
 
-it('ends no thread in the middle of a load, and lets none begin meanwhile', async () => {
+it('ends no thread during a load, and lets no load begin meanwhile', async () => {
   shareNativeLoads();
   const hasLoaded = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(

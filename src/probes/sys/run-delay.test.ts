@@ -4,13 +4,13 @@ import { openRunDelay } from './run-delay.ts';
 
 const path = '/proc/thread-self/schedstat';
 
-it.runIf(process.platform === 'linux')('a reading is what the file says', () => {
+it.runIf(process.platform === 'linux')("a reading equals the file's content", () => {
   const read = openRunDelay();
   const fields = () => {
     const [, delayNs, turns] = readFileSync(path, 'latin1').trim().split(' ').map(Number);
     return { waitedMs: (delayNs ?? 0) / 1e6, turnCount: turns ?? 0 };
   };
-  // The thread may be interrupted at any time, so the counts may grow in between.
+  // The thread may be interrupted at any time, so that the counts increase in between.
   const before = fields();
   const reading = read?.();
   const after = fields();

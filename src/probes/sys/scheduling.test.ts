@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const libc = new URL('./libc.ts', import.meta.url).href;
 const scheduling = new URL('./scheduling.ts', import.meta.url).href;
 
-/** Runs `runPromptly` in a new thread; returns its result and the thread's nice value. */
+/** The policy that a thread is granted, and its resulting priority. */
 async function granted(): Promise<{ way: string; nice: number }> {
   const program = `
     import { parentPort } from 'node:worker_threads';
@@ -26,7 +26,7 @@ async function granted(): Promise<{ way: string; nice: number }> {
 }
 
 describe.skipIf(process.platform !== 'linux')('a thread that is to run promptly', () => {
-  it('is granted a priority or a short slice, and changes nobody’s priority but its own', async () => {
+  it('is granted a priority or a short slice, and changes only its own priority', async () => {
     const before = getPriority();
     const { way, nice } = await granted();
     expect(way).toMatch(/^(priority|slice)$/);

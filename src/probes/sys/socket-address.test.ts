@@ -16,11 +16,11 @@ it.each([
   expect(canonicalAddress(written)).toBe(read);
 });
 
-it('holds the interface of a link-local address', () => {
+it('keeps the interface of a link-local address', () => {
   expect(encodeSocketAddress('fe80::1', 3).readUInt32LE(24)).toBe(3);
 });
 
-it('has no address of a family it does not know', () => {
+it('has no address for an unknown family', () => {
   expect(decodeSocketAddress(Buffer.alloc(28))).toBeUndefined();
   expect(decodeSocketAddress(Buffer.alloc(0))).toBeUndefined();
 });

@@ -13,7 +13,7 @@ afterEach(() => {
 const address = '192.0.2.7';
 const roundTripMs = 10;
 
-/** A Linux host behind some routers: it sends a peer six errors in a burst, and then one a second. */
+/** A Linux host behind some routers: it sends its peer six errors at once, and then one per second. */
 function limitedTarget(distance: number) {
   let errors = 6;
   let countedAtMs = performance.now();
@@ -44,7 +44,7 @@ function limitedTarget(distance: number) {
   return { prober, leftOutCount: () => leftOutCount };
 }
 
-/** Runs this many traces concurrently. */
+/** Runs `count` traces at once. */
 async function tracesAtOnce(count: number, prober: HopProber, timeoutMs = 10_000): Promise<Route[]> {
   const traces = Promise.all(
     Array.from({ length: count }, () =>
@@ -79,14 +79,14 @@ it.each([1, 4])(
   },
 );
 
-it('the target of that test would be silent to some of them without a budget', async () => {
+it('without a budget the target of that test would not reply to some of them', async () => {
   const target = limitedTarget(4);
   const routes = await tracesAtOnce(8, target.prober());
   expect(target.leftOutCount()).toBeGreaterThan(0);
   expect(routes.some(({ end }) => end !== 'reached')).toBe(true);
 });
 
-it('a trace alone takes no longer than without a budget, and sends as many probes', async () => {
+it('a single trace takes no longer than without a budget, and sends as many probes', async () => {
   const lengthOf = async (budget?: ErrorBudget) => {
     const prober = limitedTarget(4).prober(budget);
     await tracesAtOnce(1, prober);
@@ -98,7 +98,7 @@ it('a trace alone takes no longer than without a budget, and sends as many probe
   expect(await lengthOf(new ErrorBudget())).toEqual(await lengthOf());
 });
 
-it('a target that moves away or nearer is still found where it is', async () => {
+it('a target whose distance changes is still found', async () => {
   const budget = new ErrorBudget();
   for (const distance of [4, 7, 2]) {
     const [route] = await tracesAtOnce(1, limitedTarget(distance).prober(budget));
@@ -107,7 +107,7 @@ it('a target that moves away or nearer is still found where it is', async () => 
   }
 });
 
-it('a target that went silent holds up no trace for long, and is silent to all', async () => {
+it('a target that stops replying delays no trace for long, and is silent to all', async () => {
   const budget = new ErrorBudget();
   await tracesAtOnce(1, limitedTarget(4).prober(budget));
   const silent = limitedTarget(4).prober(budget);
@@ -123,7 +123,7 @@ it('a target that went silent holds up no trace for long, and is silent to all',
   }
 });
 
-it('a trace that is stopped while it waits ends at once, and keeps no other waiting', async () => {
+it('a trace that is stopped while it waits ends at once, and delays no other one', async () => {
   const budget = new ErrorBudget();
   const target = limitedTarget(2);
   const stop = new AbortController();

@@ -24,7 +24,7 @@ const textOf = (route: Route) =>
     means: 'ICMP datagram sockets',
   });
 
-it('stands in columns: silent hops, several routers at a distance, errors', () => {
+it('has columns: silent hops, several routers at a distance, errors', () => {
   const route: Route = {
     end: 'unreachable',
     distance: null,
@@ -53,7 +53,7 @@ it('stands in columns: silent hops, several routers at a distance, errors', () =
   );
 });
 
-it('says where the address of a target is that forwards the requests to a host behind it', () => {
+it('shows the address of a target that forwards the requests to a host behind it', () => {
   const hops = [
     { ttl: 1, answers: [answer('192.0.2.7', 1)] },
     { ttl: 2, answers: [answer('192.0.2.7', 2, null)] },
@@ -63,7 +63,7 @@ it('says where the address of a target is that forwards the requests to a host b
   );
 });
 
-it('says what was not sent', () => {
+it('mentions probes that were not sent', () => {
   const hops = [{ ttl: 1, answers: [{ kind: 'unsent', errno: 'ENETUNREACH' } as const] }];
   expect(textOf({ end: 'unsent', distance: null, hops })).toContain(
     ' 1  *           *  not sent: ENETUNREACH',

@@ -11,7 +11,7 @@ const router = (ttl: number): HopAnswer => ({
 });
 const reply: HopAnswer = { kind: 'answer', address: target, rttMs: 1, error: null };
 
-/** Answers each probe of a hop as the callback says; probes without an answer stay silent. */
+/** Answers each probe of a hop in turn as given; unlisted probes get no reply. */
 function proberOf(answerOf: (ttl: number, round: number) => HopAnswer | undefined) {
   const asked: number[] = [];
   const prober: HopProber = {
@@ -35,20 +35,20 @@ async function traced(
   return { end, distance, counts: hops.map(({ answers }) => answers.length) };
 }
 
-it('asks each hop once a round, and nobody behind the target', async () => {
+it('probes each hop once a round, and no hop behind the target', async () => {
   const way = proberOf((ttl) => (ttl < 3 ? router(ttl) : reply));
   expect(await traced(way)).toEqual({ end: 'reached', distance: 3, counts: [3, 3, 3] });
   expect(way.asked).toEqual([1, 2, 3, 1, 2, 3, 1, 2, 3]);
 });
 
-it('finds the target nearer in a later round, when it lost the first probe', async () => {
+it('finds the target at a smaller distance in a later round, if it lost the first probe', async () => {
   const way = proberOf((ttl, round) =>
     ttl === 1 ? router(1) : ttl === 2 && round === 1 ? undefined : reply,
   );
   expect(await traced(way)).toEqual({ end: 'reached', distance: 2, counts: [3, 3] });
 });
 
-it('counts the hops to the first that has the address of the target, and follows the way behind it', async () => {
+it('counts the hops to the first with the address of the target, and follows the route behind it', async () => {
   const forwards: HopAnswer = { ...router(2), address: target } as HopAnswer;
   const answering = proberOf((ttl) => (ttl === 1 ? router(1) : ttl < 4 ? forwards : reply));
   expect(await traced(answering)).toEqual({ end: 'reached', distance: 2, counts: [3, 3, 3, 3] });
@@ -56,7 +56,7 @@ it('counts the hops to the first that has the address of the target, and follows
   expect(await traced(silent, { maxSilentHops: 2 })).toEqual({ end: 'silent', distance: 2, counts: [3, 3] });
 });
 
-it('has reached a target that answered, though a router on another way refused a probe of a later round', async () => {
+it('reaches a target that replied, although a router on another path refused a probe of a later round', async () => {
   const refusal: HopAnswer = { ...router(2), error: { type: 3, code: 1 } } as HopAnswer;
   const way = proberOf((ttl, round) =>
     ttl === 3 ? reply : ttl === 2 && round === 2 ? refusal : router(ttl),
@@ -64,7 +64,7 @@ it('has reached a target that answered, though a router on another way refused a
   expect(await traced(way)).toEqual({ end: 'reached', distance: 3, counts: [3, 3, 3] });
 });
 
-it('ends at silence, and asks once more behind the last that answered', async () => {
+it('ends at silence, and probes once more behind the last hop that replied', async () => {
   const way = proberOf((ttl) => (ttl === 1 ? router(1) : undefined));
   expect(await traced(way, { maxSilentHops: 2 })).toEqual({ end: 'silent', distance: null, counts: [3] });
   expect(way.asked).toEqual([1, 2, 3, 1, 2, 1, 2]);
@@ -72,7 +72,7 @@ it('ends at silence, and asks once more behind the last that answered', async ()
   expect(await traced(late, { maxSilentHops: 2 })).toEqual({ end: 'reached', distance: 2, counts: [3, 3] });
 });
 
-it('ends at a refusal, at the limit of hops, and where nothing can be sent', async () => {
+it('ends at a refusal, at the hop limit, and where sending fails', async () => {
   const refusal: HopAnswer = { ...router(2), error: { type: 3, code: 1 } } as HopAnswer;
   const refused = proberOf((ttl) => (ttl === 1 ? router(1) : refusal));
   expect(await traced(refused, { probesPerHop: 1 })).toEqual({
@@ -89,7 +89,7 @@ it('ends at a refusal, at the limit of hops, and where nothing can be sent', asy
   expect(await traced(unsent)).toEqual({ end: 'unsent', distance: null, counts: [1] });
 });
 
-it('throws what a prober throws, in whatever round', async () => {
+it('throws the error of a prober, in any round', async () => {
   for (const broken of [1, 2]) {
     const { prober } = proberOf((ttl, round) => {
       if (round === broken) throw new Error('broken');
@@ -100,7 +100,7 @@ it('throws what a prober throws, in whatever round', async () => {
   }
 });
 
-it('ends with what is known when it is stopped', async () => {
+it('ends with the known hops when it is stopped', async () => {
   const { prober } = proberOf((ttl) => (ttl === 1 ? router(1) : undefined));
   const stop = new AbortController();
   const probe: HopProber['probe'] = ({ ttl, ...rest }, signal) => {

@@ -4,7 +4,7 @@ import { ManagedFields } from '../http/managed-fields.ts';
 import { titlesOf } from './kind.ts';
 import { folders, kindIn, kinds } from './kinds.ts';
 
-it('has each kind behind those that it names', () => {
+it('lists each kind after the kinds that it refers to', () => {
   const wrong = kinds.flatMap(({ folder, references }, at) =>
     references.flatMap(({ file, to }) =>
       kinds.indexOf(kindIn(to)) <= at ? [] : [`${folder}: ${file} names ${to}, which comes later`],
@@ -13,14 +13,14 @@ it('has each kind behind those that it names', () => {
   expect(wrong).toEqual([]);
 });
 
-it('has each type and each folder once, and each place in the order of deletions', () => {
+it('lists each type and each folder once, and each place in the order of deletions', () => {
   const places = kinds.flatMap(({ deletedFirst }) => deletedFirst ?? []);
   for (const names of [folders, kinds.map(({ type }) => type), places]) {
     expect(new Set<unknown>(names).size).toBe(names.length);
   }
 });
 
-it('says the project of each in its answers', () => {
+it('shows the project of each in its responses', () => {
   const silent = kinds.flatMap(({ type, routes: { get } }) => {
     const { response } = get;
     if (!(response instanceof z.ZodObject)) return [];
@@ -30,7 +30,7 @@ it('says the project of each in its answers', () => {
   expect(silent, 'put ...ManagedFields into what answers show').toEqual([]);
 });
 
-it('calls resources what people call them', () => {
+it('names resources as users do', () => {
   expect(titlesOf({ id: 1, title: 'On call', text: 'Ask the ring.' })).toEqual(['On call']);
   expect(titlesOf({ type: 'EMAIL', config: { address: 'ops@example.com' } })).toEqual(['ops@example.com']);
 });

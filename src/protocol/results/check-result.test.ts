@@ -11,7 +11,7 @@ const ofOlderService = {
   failure: { owner: 'target', code: 'NO_REPLY', message: 'no', whatFailed: 'the target', sentence: 'no' },
 };
 
-it('reads results of a service before 8.0, which have no type, no facts of a failure and fewer details', () => {
+it('reads results of a service before 8.0, which lack a type, facts of a failure and some details', () => {
   const result = CheckResult.parse(ofOlderService);
   expect(result).toMatchObject({ checkType: '', failure: { details: {} } });
   expect(detailOf(result)).toBeNull();

@@ -19,7 +19,7 @@ const runtime = (id: string): Runtime => ({
 const newer = runtime('2026.04');
 const older = runtime('2025.04');
 
-/** Warm processes under the control of a test. */
+/** Warm processes that the test controls. */
 class Stage {
   readonly started: FakeProcess[] = [];
   readonly released: FakeProcess[] = [];
@@ -62,7 +62,7 @@ class Stage {
 
   async until(what: () => boolean): Promise<void> {
     while (!what()) await new Promise<void>((resolve) => this.#waiters.add(resolve));
-    // Consequences in the same turn of the event loop have happened by then.
+    // By then the consequences in the same turn have happened.
     await new Promise((resolve) => setImmediate(resolve));
   }
 
@@ -83,7 +83,7 @@ let stage: Stage;
 afterEach(() => stage.warm.close());
 
 describe('warm processes', () => {
-  it('are kept for runtimes that were asked for, and replaced when a run took one', async () => {
+  it('are kept for requested runtimes, and replaced when a run took one', async () => {
     stage = new Stage();
     expect(stage.warm.take(newer)).toBeUndefined();
     const first = await stage.startedNumber(1);
@@ -94,7 +94,7 @@ describe('warm processes', () => {
     second.load(true);
   });
 
-  it('are given out while they load: a new process would have loaded less', async () => {
+  it('are handed out while they load: a new process would have loaded less', async () => {
     stage = new Stage();
     stage.warm.want(newer);
     const first = await stage.startedNumber(1);
@@ -106,7 +106,7 @@ describe('warm processes', () => {
     (await stage.startedNumber(3)).load(true);
   });
 
-  it('are loaded one at a time, the runtime that has none first', async () => {
+  it('are loaded one at a time, a runtime without any first', async () => {
     stage = new Stage({ countPerRuntime: 2 });
     stage.warm.want(newer);
     stage.warm.want(older);
@@ -122,7 +122,7 @@ describe('warm processes', () => {
     expect(stage.released).toHaveLength(3);
   });
 
-  it('begin with the runtime wanted last, and are filled when all have loaded', async () => {
+  it('begin with the most recently wanted runtime, and are completed when all have loaded', async () => {
     stage = new Stage({ patienceMs: 1000 });
     stage.warm.want(newer);
     stage.warm.want(older);
@@ -140,7 +140,7 @@ describe('warm processes', () => {
     await filled;
   });
 
-  it('that do not load are released, and not started again at once', async () => {
+  it('that do not load are released, and not restarted at once', async () => {
     stage = new Stage();
     stage.warm.want(newer);
     (await stage.startedNumber(1)).load(false);
@@ -150,7 +150,7 @@ describe('warm processes', () => {
     (await stage.startedNumber(2)).load(true);
   });
 
-  it('that die are released and never given out', async () => {
+  it('that die are released and never handed out', async () => {
     stage = new Stage();
     stage.warm.want(newer);
     const first = await stage.startedNumber(1);
@@ -168,7 +168,7 @@ describe('warm processes', () => {
     await stage.until(() => stage.released.includes(first));
   });
 
-  it('are not started where the host has no memory for them', async () => {
+  it('are not started if the host lacks the memory', async () => {
     const asked = Promise.withResolvers<void>();
     stage = new Stage({
       hasRoom: () => {
@@ -182,7 +182,7 @@ describe('warm processes', () => {
     expect(stage.started).toHaveLength(0);
   });
 
-  it('all end when they are closed, the one that loads too', async () => {
+  it('all end when they are closed, including the loading one', async () => {
     stage = new Stage();
     stage.warm.want(newer);
     const first = await stage.startedNumber(1);

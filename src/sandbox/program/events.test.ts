@@ -7,7 +7,7 @@ const { describe: describeError } = createRequire(import.meta.url)('./events.cjs
   describe(error: unknown, place?: object): { name: string; message: string; stack: string | null };
 };
 
-it('names the reason and the line of a request that failed', async () => {
+it('names the reason and the line of a failed request', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -15,7 +15,7 @@ it('names the reason and the line of a request that failed', async () => {
   await once(server, 'close');
   const thrown = await fetch(`http://127.0.0.1:${port}/`).catch((error: unknown) => error);
   expect(describeError(thrown).message).toContain(`fetch failed: connect ECONNREFUSED 127.0.0.1:${port}`);
-  // An error as passed on by Playwright.
+  // In the form in which Playwright passes errors on.
   const location = { file: '/run/check.spec.ts', line: 4, column: 11 };
   const cause = { message: 'Error: connect ECONNREFUSED 127.0.0.1:9' };
   expect(describeError({ message: 'TypeError: fetch failed', location, cause }).message).toBe(
@@ -34,24 +34,24 @@ it('names the reason and the line of a request that failed', async () => {
   );
 });
 
-it('names the place of the test for an error of sockets, whose stack leads nowhere', () => {
+it('names the position of the test for a socket error without a useful stack', () => {
   const place = { file: '/run/check.spec.ts', line: 3, column: 1 };
   const stack = 'Error: read ECONNRESET\n    at TCP.onStreamRead (node:internal/stream_base_commons:1:2)';
   expect(describeError({ message: 'read ECONNRESET', stack }, place).message).toBe(
     'read ECONNRESET (check.spec.ts:3:1)',
   );
-  // Plain scripts are top-level module code, whose function has no name.
+  // Plain scripts are top-level code of a module, whose function has no name.
   const top = 'Error: x\n    at Object.<anonymous> (/run/script.ts:2:7)\n    at <anonymous>';
   expect(describeError({ message: 'x', stack: top, cause: { code: 'ECONNRESET' } }).message).toBe(
     'x: ECONNRESET (script.ts:2:7)',
   );
-  // An error that names its line, or has no stack, such as a timeout, stays unchanged.
+  // An error that names its line, or has no stack, like a timeout, stays unchanged.
   const own = `${stack}\n    at async /run/script.js:3:7`;
   expect(describeError({ message: 'read ECONNRESET', stack: own }, place).message).toBe('read ECONNRESET');
   expect(describeError({ message: 'Test timeout of 30000ms exceeded.' }, place).message).not.toContain('3:1');
 });
 
-it('adds the line that waits for it to what fetch and its bodies fail with', async () => {
+it('adds the awaiting line to errors of fetch and its bodies', async () => {
   const { keepCallSites } = createRequire(import.meta.url)('./call-sites.cjs') as { keepCallSites(): void };
   const { fetch: before } = globalThis;
   const bodies = Object.getOwnPropertyDescriptors(Response.prototype);
@@ -80,7 +80,7 @@ it('adds the line that waits for it to what fetch and its bodies fail with', asy
   }
 });
 
-it('leaves other errors as they are, and ends with causes that lead back to themselves', () => {
+it('leaves other errors unchanged, and stops at circular causes', () => {
   expect(describeError(new Error('plain')).message).toBe('plain');
   const loop: Error & { cause?: unknown } = new Error('loop');
   loop.cause = loop;

@@ -23,7 +23,7 @@ const launch = () => ({
 const late = { message: 'Test timeout of 2000ms exceeded.' };
 const other = { message: 'expect(received).toBe(expected)' };
 
-it('says by a field that a browser was still starting when the time of a test was over', () => {
+it('reports in a field that a browser was still starting when the time of a test was over', () => {
   const launches = new Launches();
   launches.stepBegan(test, launch());
   const [first, second] = launches.errorsOf(test, { duration: 2000, errors: [late, other] });
@@ -35,7 +35,7 @@ it('says by a field that a browser was still starting when the time of a test wa
   expect(ReportedError.parse(describeError(second)).launchMs).toBeUndefined();
 });
 
-it('says nothing of a browser that had started', () => {
+it('reports nothing about a browser that had started', () => {
   const launches = new Launches();
   launches.stepBegan(test, launch());
   launches.stepEnded(test, launch());
@@ -43,7 +43,7 @@ it('says nothing of a browser that had started', () => {
   expect(launches.hangingAtEnd(2000)).toBeUndefined();
 });
 
-it('says the same of a run that ended, and of a plain script', () => {
+it('reports the same for a run that ended, and for a plain script', () => {
   const launches = new Launches();
   launches.stepBegan(test, launch());
   expect(ReportedError.parse(describeError(launches.hangingAtEnd(2000))).launchMs).toBeGreaterThanOrEqual(
@@ -53,7 +53,7 @@ it('says the same of a run that ended, and of a plain script', () => {
   expect(hangingError(100, 60_000)).toBeUndefined();
 });
 
-it('takes no number from a script that is none', () => {
+it('ignores values of a script that are not numbers', () => {
   const thrown = Object.assign(new Error('a'), { launchMs: Number.NaN });
   expect(ReportedError.parse(describeError(thrown)).launchMs).toBeUndefined();
 });

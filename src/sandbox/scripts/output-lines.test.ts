@@ -10,7 +10,7 @@ function linesOf(pieces: readonly (Buffer | string)[]): string[] {
   return lines;
 }
 
-it('makes the same lines of any pieces', () => {
+it('yields the same lines for any pieces', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('a', 'é', '日', '🙂', '\n', ' '), maxLength: 60 }),
@@ -38,13 +38,13 @@ it('keeps the streams apart', () => {
   expect(lines).toEqual(['stdout: one line', 'stderr: two ']);
 });
 
-it('keeps the beginning of a line that is too long, and says that there was more', () => {
+it('keeps the beginning of a line that is too long, and marks the omission', () => {
   const [first, second, ...rest] = linesOf([...Array.from({ length: 30 }, () => 'x'.repeat(1000)), '\nnext']);
   expect(first).toBe(`${'x'.repeat(8192)}…`);
   expect(second).toBe('next');
   expect(rest).toEqual([]);
 });
 
-it('leaves out the colours of terminals, also where a piece ends within one', () => {
+it('removes colour codes, even if a piece ends inside one', () => {
   expect(linesOf(['a\u001b[3', '1mb\u001b[', '0mc'])).toEqual(['abc']);
 });

@@ -13,7 +13,7 @@ type Said = keyof typeof flags;
 const any = AlertSettings.parse({});
 const half = AlertSettings.parse({ parallelRunFailureThreshold: { enabled: true, percentage: 50 } });
 
-describe('the verdict of a run in several locations', () => {
+describe('the verdict of a run at several locations', () => {
   it.each<[Said[], number, AlertSettings, string | null, boolean]>([
     [['failed'], 3, any, 'failed', true],
     [['passed', 'failed'], 3, any, 'failed', true],
@@ -28,7 +28,7 @@ describe('the verdict of a run in several locations', () => {
     [['failed', 'passed', 'passed', 'passed'], 4, half, 'passed', true],
     [['failed', 'failed', 'passed', 'passed'], 4, half, 'failed', true],
     [['failed', 'degraded', 'passed', 'passed'], 4, half, 'degraded', true],
-    // Only a failure is known, of too few locations.
+    // Only failures are known, and from too few locations.
     [['failed', 'broken', 'broken', 'broken'], 4, half, null, true],
     [['failed'], 1, half, 'failed', true],
   ])('%j of %i locations', (said, count, settings, verdict, isFinal) => {

@@ -14,7 +14,7 @@ import {
 const minuteMs = 60_000;
 const defaults = AlertSettings.parse({});
 
-/** The history of one check: runs a minute apart by default. */
+/** One check's story: runs a minute apart by default. */
 class Story {
   state: AlertState = quietState;
   now = 0;
@@ -46,7 +46,7 @@ class Story {
   }
 
   #take(event: Parameters<typeof step>[1]): Step {
-    // Removes a silence that is over.
+    // An expired silence does not count.
     if (this.silencedUntil !== null && this.silencedUntil <= this.now) this.silencedUntil = null;
     if (this.inMaintenanceUntil !== null && this.inMaintenanceUntil <= this.now)
       this.inMaintenanceUntil = null;
@@ -91,7 +91,7 @@ describe('the table of transitions', () => {
   });
 
   it.each<[Verdict, Verdict, AlertType, Step['notice']]>([
-    // Threshold 3, one run before: changes that it covers are silent, those that override it are not.
+    // Threshold 3, one earlier run: events below the threshold are silent, overriding ones are not.
     ['passed', 'degraded', 'ALERT_DEGRADED', null],
     ['passed', 'failed', 'ALERT_FAILURE', null],
     ['degraded', 'degraded', 'ALERT_DEGRADED_REMAIN', null],
@@ -100,13 +100,13 @@ describe('the table of transitions', () => {
     ['failed', 'failed', 'ALERT_FAILURE_REMAIN', null],
     ['failed', 'degraded', 'ALERT_FAILURE_DEGRADED', 'degraded'],
     ['failed', 'passed', 'ALERT_RECOVERY', null],
-  ])('below a threshold of 3 runs, %s -> %s is %s and tells %s', (from, to, type, notice) => {
+  ])('below a threshold of 3 runs, %s -> %s is %s and sends %s', (from, to, type, notice) => {
     const story = new Story({ runBasedEscalation: { failedRunThreshold: 3 } });
     for (const verdict of first[from]) story.run(verdict);
     expect(said(story.run(to))).toEqual({ type, notice, reminder: 0 });
   });
 
-  it('comes back to the state it began with', () => {
+  it('returns to its initial state', () => {
     const story = new Story();
     for (const verdict of ['failed', 'degraded', 'failed', 'passed'] as const) story.run(verdict);
     expect(story.state).toEqual(quietState);
@@ -125,7 +125,7 @@ describe('escalation by runs', () => {
     expect(said(story.run('passed'))).toMatchObject({ notice: 'recovery' });
   });
 
-  it('begins to count again after a run that passed', () => {
+  it('restarts the count after a run that passed', () => {
     const story = new Story({ runBasedEscalation: { failedRunThreshold: 2 } });
     const verdicts = ['failed', 'passed', 'failed', 'passed', 'failed', 'failed'] as const;
     expect(verdicts.map((verdict) => story.run(verdict).notice)).toEqual([
@@ -142,7 +142,7 @@ describe('escalation by runs', () => {
 describe('escalation by time', () => {
   const settings = { escalationType: 'TIME_BASED', timeBasedEscalation: { minutesFailingThreshold: 10 } };
 
-  it('tells when it has been failing for so long, without another run', () => {
+  it('notifies after the configured time of failure, without another run', () => {
     const story = new Story(settings);
     expect(story.run('failed').notice).toBeNull();
     expect(story.timerInMinutes).toBe(10);
@@ -153,7 +153,7 @@ describe('escalation by time', () => {
     expect(story.run('passed').notice).toBe('recovery');
   });
 
-  it('tells at the run that shows it, and not when it recovered before', () => {
+  it('notifies at the run that shows it, and not if it recovered before', () => {
     const story = new Story(settings);
     story.run('failed');
     expect(story.run('failed', 10).notice).toBe('failure');
@@ -165,7 +165,7 @@ describe('escalation by time', () => {
 });
 
 describe('reminders', () => {
-  it('come as often and as far apart as configured, and stop', () => {
+  it('are sent as often and as far apart as configured, and stop', () => {
     const story = new Story({ reminders: { amount: 2, interval: 5 } });
     story.run('failed');
     expect(story.timerInMinutes).toBe(5);
@@ -177,7 +177,7 @@ describe('reminders', () => {
     expect(story.wait(60).notice).toBeNull();
   });
 
-  it('go on until the recovery where the amount is 100000', () => {
+  it('continue until the recovery if the amount is 100000', () => {
     const story = new Story({ reminders: { amount: 100_000, interval: 1 } });
     story.run('failed');
     for (let count = 1; count <= 50; count += 1) expect(story.wait(1).reminder).toBe(count);
@@ -185,7 +185,7 @@ describe('reminders', () => {
     expect(said(story.wait(1))).toEqual(nothing('NO_ALERT'));
   });
 
-  it('begin again with every change between degraded and failed', () => {
+  it('restart with every change between degraded and failed', () => {
     const story = new Story({ reminders: { amount: 1, interval: 5 } });
     story.run('degraded');
     expect(said(story.wait(5))).toEqual({ type: 'ALERT_DEGRADED_REMAIN', notice: 'degraded', reminder: 1 });
@@ -193,7 +193,7 @@ describe('reminders', () => {
     expect(story.wait(5).reminder).toBe(1);
   });
 
-  it('stop where there are fewer to send than when they were planned', () => {
+  it('stop if the number is reduced after they were planned', () => {
     const story = new Story({ reminders: { amount: 5, interval: 1 } });
     story.run('failed');
     story.settings = defaults;
@@ -203,7 +203,7 @@ describe('reminders', () => {
 });
 
 describe('a maintenance window', () => {
-  it('holds a notice, and it is sent when the window ends and the check still fails', () => {
+  it('holds a notice, which is sent when the window ends and the check still fails', () => {
     const story = new Story();
     story.inMaintenanceUntil = 30 * minuteMs;
     expect(story.run('failed').withheld).toEqual({ notice: 'failure', by: 'maintenance' });
@@ -214,7 +214,7 @@ describe('a maintenance window', () => {
     expect(story.run('passed')).toMatchObject({ notice: 'recovery', heldBy: null });
   });
 
-  it('lets the recovery of what was notified before pass, and puts reminders off', () => {
+  it('lets the recovery of an earlier notification pass, and delays reminders', () => {
     const story = new Story({ reminders: { amount: 3, interval: 1 } });
     expect(story.run('failed').notice).toBe('failure');
     story.inMaintenanceUntil = 30 * minuteMs;
@@ -247,7 +247,7 @@ describe('a mute', () => {
     }
   });
 
-  it('withholds the recovery of what was notified before, and counts no reminder', () => {
+  it('withholds the recovery of an earlier notification, and counts no reminder', () => {
     const story = new Story({ reminders: { amount: 3, interval: 1 } });
     expect(story.run('failed').notice).toBe('failure');
     story.isMuted = true;
@@ -296,7 +296,7 @@ describe('an acknowledged alert', () => {
     expect(worse.timerInMinutes).toBe(5);
   });
 
-  it('goes on when the acknowledgement is withdrawn', () => {
+  it('continues when the acknowledgement is withdrawn', () => {
     const reminded = new Story(settings);
     reminded.run('failed');
     reminded.see('acknowledgement');
@@ -309,7 +309,7 @@ describe('an acknowledged alert', () => {
     expect(held.see('withdrawal').notice).toBe('failure');
   });
 
-  it('is nothing a check that passes can have', () => {
+  it('is impossible for a check that passes', () => {
     const story = new Story();
     story.see('acknowledgement');
     expect(story.state).toEqual(quietState);
@@ -317,7 +317,7 @@ describe('an acknowledged alert', () => {
 });
 
 describe('a silence', () => {
-  it('holds a notice and makes up for it when it ends before the failure does', () => {
+  it('holds a notice, and sends it when the silence ends before the failure does', () => {
     const story = new Story({ reminders: { amount: 1, interval: 5 } });
     story.silence(30);
     expect(story.run('failed')).toMatchObject({
@@ -339,14 +339,14 @@ describe('a silence', () => {
     expect(story.wait(60).notice).toBeNull();
   });
 
-  it('lets the recovery of what was notified before pass', () => {
+  it('lets the recovery of an earlier notification pass', () => {
     const story = new Story();
     story.run('failed');
     story.silence(30);
     expect(story.run('passed').notice).toBe('recovery');
   });
 
-  it('puts reminders off to its end, and to the usual time when it is ended early', () => {
+  it('delays reminders to its end, and to the usual time when it is ended early', () => {
     const story = new Story({ reminders: { amount: 2, interval: 5 } });
     story.run('failed');
     story.silence(60);
@@ -358,7 +358,7 @@ describe('a silence', () => {
     expect(story.wait(5).reminder).toBe(1);
   });
 
-  it('may end in a maintenance window, whose end is waited for then', () => {
+  it('may end in a maintenance window, whose end is then awaited', () => {
     const story = new Story();
     story.silence(30);
     expect(story.run('failed').withheld?.by).toBe('silenced');
@@ -375,7 +375,7 @@ describe('a recovery', () => {
     [['failed'], 'failure'],
     [['failed', 'degraded'], 'failure'],
     [['degraded', 'failed'], 'failure'],
-  ])('after %j says it was from %s', (verdicts, from) => {
+  ])('after %j says that it was from %s', (verdicts, from) => {
     const story = new Story();
     for (const verdict of verdicts) story.run(verdict);
     expect(story.run('passed')).toMatchObject({ notice: 'recovery', recoversFrom: from });

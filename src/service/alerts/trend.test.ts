@@ -6,7 +6,7 @@ import { follow, isSteady, steadyTrend } from './trend.ts';
 
 const minuteMs = 60_000;
 
-/** Notices about a check whose runs are a minute apart, run by run. */
+/** The notifications of a check with runs a minute apart, run by run. */
 class Check {
   readonly settings: AlertSettings;
   trend = steadyTrend;
@@ -38,7 +38,7 @@ class Check {
 }
 
 const letters = { P: 'passed', D: 'degraded', F: 'failed' } as const;
-/** Runs a minute apart, written `FPF`; notices are written f, d or r, or `x` for flapping. */
+/** Runs a minute apart, written `FPF`; notifications are written f, d or r, and `x` for flapping. */
 function told(check: Check, runs: string): string {
   return [...runs]
     .map((letter) => {
@@ -54,7 +54,7 @@ describe('x of y', () => {
     ['FPFPF', '....f'],
     ['FFF', '..f'],
     ['FPPFPPF', '.......'],
-    // Over once fewer than three of the last five failed.
+    // Over when fewer than three of the last five failed.
     ['FFFFFPPP', '..f....r'],
     ['FPFPFP', '....fr'],
     ['DPDPD', '....d'],
@@ -65,7 +65,7 @@ describe('x of y', () => {
     expect(told(check(), runs)).toBe(what);
   });
 
-  it('remembers nothing of a check that passes', () => {
+  it('keeps no state of a check that passes', () => {
     const one = check();
     told(one, 'FPFFPPPPP');
     expect(isSteady(one.trend)).toBe(true);
@@ -101,7 +101,7 @@ describe('a threshold that changes', () => {
 describe('flapping', () => {
   const settings = { flapping: { changes: 3, minutes: 60, stableMinutes: 5 } };
 
-  it('is notified once, and then nothing until the check is stable', () => {
+  it('is notified once, and nothing else until the check is stable', () => {
     expect(told(new Check(settings), 'FPFPFPFPFP')).toBe('frfx......');
   });
 
@@ -109,24 +109,24 @@ describe('flapping', () => {
     expect(told(new Check(settings), 'FPFPPPPPPP')).toBe('frfx....r.');
   });
 
-  it('ends with one more notice when the check stays failed, and a recovery after it', () => {
+  it('ends with one more notice when the check remains failed, and a recovery after it', () => {
     expect(told(new Check(settings), 'FPFPFFFFFFFP')).toBe('frfx.....f.r');
   });
 
-  it('is of what is degraded where nothing fails', () => {
+  it('is reported as degraded if no run fails', () => {
     const check = new Check(settings);
     told(check, 'DPD');
     expect(check.run('passed')).toMatchObject({ type: 'ALERT_FLAPPING', notice: 'degraded' });
   });
 
-  it('is none where the changes are too far apart', () => {
+  it('is not detected if the changes are too far apart', () => {
     const check = new Check({ flapping: { changes: 3, minutes: 10, stableMinutes: 5 } });
     for (const verdict of ['failed', 'passed', 'failed', 'passed', 'failed'] as const) {
       expect(check.run(verdict, 4).type).not.toBe('ALERT_FLAPPING');
     }
   });
 
-  it('ends when it is switched off', () => {
+  it('ends when it is disabled', () => {
     const check = new Check(settings);
     told(check, 'FPFP');
     check.settings.flapping.enabled = false;
@@ -159,7 +159,7 @@ describe('whatever happens', () => {
     reminders: fc.record({ amount: fc.constantFrom(0, 2, 100_000), interval: fc.constantFrom(1, 5) }),
   });
 
-  it('an alert has one recovery, a silent check tells nothing new, and a stable failure is notified', () => {
+  it('an alert has one recovery, a silent check sends nothing new, and a stable failure is notified', () => {
     fc.assert(
       fc.property(settings, fc.array(deed, { maxLength: 60 }), (given, deeds) => {
         const check = new Check(given);
@@ -188,12 +188,12 @@ describe('whatever happens', () => {
           else if (what === 'withdraw') judge(check.take({ kind: 'withdrawal' }));
           else judge(check.run(what));
           const { acknowledged } = check.state;
-          // For an acknowledged state only its threshold is due.
+          // An acknowledged alert has no timer except that of its threshold.
           if (acknowledged === 'failed' && check.state.isSettled) {
             expect(nextTimerAt(check.state, check.settings, check.silencedUntil)).toBeNull();
           }
         }
-        // In the end it fails for good and nothing holds it back, so a notice is sent.
+        // In the end it fails for good, and nothing holds the alert: a notification must follow.
         judge(check.take({ kind: 'withdrawal' }));
         for (let minutes = 0; minutes < 70; minutes += 1) judge(check.run('failed'));
         expect(isTold).toBe(true);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { changesOf, keptAnswer } from './changes.ts';
 
-it('tells the fields that differ, and what a body held that is never shown', () => {
+it('lists the fields that differ, and fields of a body that are never shown', () => {
   const before = { name: 'shop', frequency: 5, updated_at: 'a', value: '', warnings: [] };
   const after = { name: 'shop', frequency: 1, updated_at: 'b', value: '', warnings: ['x'] };
   expect(changesOf(before, after, { frequency: 1, value: 's3cret' })).toEqual({
@@ -20,13 +20,13 @@ it.each([
   [{ config: { serviceKey: 'ak_1', botToken: 'ak_1', password: 'ak_1' } }],
   [{ proxyUrl: 'http://user:ak_1@proxy.test:8080' }],
   [{ proxyUrl: 'socks5://user:p@ss-ak_1@proxy.test:1080' }],
-])('keeps back what its name says is a secret: %j', (answer) => {
+])('withholds values whose name says that they are secret: %j', (answer) => {
   const kept = JSON.stringify(keptAnswer(answer));
   expect(kept).not.toContain('ak_1');
   expect(kept).toContain('***');
 });
 
-it('keeps names that only sound like secrets, and empty values', () => {
+it('keeps names that only resemble secrets, and empty values', () => {
   const answer = { maskedKey: '...abcd', passed: 'yes', key: 'STAGE', keyword: 'x', password: '' };
   expect(keptAnswer(answer)).toEqual(answer);
 });

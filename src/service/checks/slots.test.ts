@@ -23,7 +23,7 @@ const sources = fc.tuple(fc.uuid(), fc.constantFrom(...frequencies)).chain(([id,
 const instants = fc.integer({ min: 0, max: 4_102_444_800_000 });
 
 describe('the slot grid', () => {
-  it('puts consecutive slots exactly one interval apart, each the first after the one before', () => {
+  it('puts consecutive slots exactly one interval apart, each the first after the previous one', () => {
     fc.assert(
       fc.property(sources, instants, (source, instant) => {
         const grid = slotGrid(source);
@@ -39,7 +39,7 @@ describe('the slot grid', () => {
     );
   });
 
-  it('keeps the phase inside the interval and inside the step its offset names', () => {
+  it('keeps the phase inside the interval and inside the step that its offset names', () => {
     fc.assert(
       fc.property(sources, (source) => {
         const { intervalMs, phaseMs } = slotGrid(source);
@@ -53,7 +53,7 @@ describe('the slot grid', () => {
     );
   });
 
-  it('takes the offset of frequency 0 as the period in seconds', () => {
+  it('uses the offset of frequency 0 as the period in seconds', () => {
     const id = randomUUID();
     expect(slotGrid({ id, frequency: 0, frequencyOffset: 20 }).intervalMs).toBe(20_000);
     expect(slotGrid({ id, frequency: 5, frequencyOffset: 20 }).intervalMs).toBe(300_000);
@@ -65,7 +65,7 @@ describe('the slot grid', () => {
     ['every 20 seconds', 0, 20, 20],
     ['every 30 seconds', 0, 30, 30],
     ['every minute', 1, undefined, 60],
-    // Ten minutes have 600 seconds, among which chance alone causes larger differences.
+    // With 600 different seconds in ten minutes, chance alone makes their counts vary more.
     ['every ten minutes', 10, undefined, 60],
     ['every hour', 60, undefined, 60],
     ['every twelve hours', 720, undefined, 60],
@@ -99,7 +99,7 @@ describe('the slot grid', () => {
 describe('the locations of a slot', () => {
   const grid = { intervalMs: 60_000, phaseMs: 7 };
 
-  it('takes each location in turn', () => {
+  it('uses each location in turn', () => {
     fc.assert(
       fc.property(
         instants,
@@ -119,7 +119,7 @@ describe('the locations of a slot', () => {
     );
   });
 
-  it('has none for a check without locations, and each once', () => {
+  it('are empty for a check without locations, and include each one once', () => {
     expect(locationsOfSlot(grid, 7, [], false)).toEqual([]);
     expect(locationsOf({ locations: ['eu-west-1', 'eu-west-1'], privateLocations: ['lab', 'lab'] })).toEqual([
       'eu-west-1',

@@ -26,7 +26,7 @@ const outcomes: readonly SlotOutcome[] = [
   'cancelled:deactivated',
 ];
 
-/** Records of a ledger: most on a grid of minutes, some off it, some with several slots. */
+/** Records of a ledger: most on a grid of minutes, some off it, some covering several slots. */
 const records = fc
   .array(
     fc.record<SlotSegment>({
@@ -46,7 +46,7 @@ const records = fc
   )
   .map((all) => all.map((one) => (one.count === 1 ? { ...one, strideMs: 0 } : one)));
 
-/** Each slot individually. */
+/** Each slot separately. */
 const slotsOf = (segments: readonly SlotSegment[]) =>
   segments.flatMap(({ location, outcome, firstAt, strideMs, count }) =>
     Array.from({ length: count }, (_, index) => `${firstAt + index * strideMs} ${location} ${outcome}`),
@@ -61,7 +61,7 @@ const span = fc
   .tuple(fc.integer({ min: 0, max: 120 * minuteMs }), fc.integer({ min: 0, max: 120 * minuteMs }))
   .map(([one, two]) => ({ from: Math.min(one, two), to: Math.max(one, two) }));
 
-it('keeps every slot when records are joined and written as bytes', () => {
+it('keeps every slot when records are merged and encoded', () => {
   fc.assert(
     fc.property(records, (all) => {
       const kept = decodeSegments(encodeSegments(joined(all)));
@@ -70,7 +70,7 @@ it('keeps every slot when records are joined and written as bytes', () => {
   );
 });
 
-it('counts in every window what was due in it, and the parts add up', () => {
+it('counts the due slots of every window, and the parts add up', () => {
   fc.assert(
     fc.property(records, span, (all, window) => {
       const due = slotsOf(all).filter((slot) => {
@@ -85,10 +85,10 @@ it('counts in every window what was due in it, and the parts add up', () => {
   );
 });
 
-it('counts each interval and location of a window, and together they are the window', () => {
+it('counts each interval and location of a window, and they add up to the window', () => {
   fc.assert(
     fc.property(records, span, fc.constantFrom(minuteMs, 13 * minuteMs), (all, window, intervalMs) => {
-      // Split in two, and queried twice: cached counts serve every window that contains the whole day.
+      // Split in two, and queried twice: counts of a whole day serve every window that contains it.
       const days = [new DaySlots(all.slice(0, 20)), new DaySlots(all.slice(20))];
       for (const asked of [window, { from: 0, to: 1_000 * minuteMs }, window]) {
         const intervals = coverageByInterval(days, asked, null, intervalMs);
@@ -106,7 +106,7 @@ it('counts each interval and location of a window, and together they are the win
   );
 });
 
-it('is a few bytes for a day on which all went well', () => {
+it('takes a few bytes for a day without failures', () => {
   const day = Array.from({ length: 1440 }, (_, minute) => ({
     location: 'lab',
     outcome: 'evaluated' as const,
@@ -131,7 +131,7 @@ it.each([
   [{ evaluated: 1, error: 1 }, '50 % measured'],
   [{ error: 3 }, 'not measured'],
   [{}, 'not measured'],
-])('says next to an availability what %j slots leave unknown: %j', (counts, text) => {
+])('shows next to an availability what %j slots leave unknown: %j', (counts, text) => {
   const segments = Object.entries(counts).map(([outcome, count]) => ({
     location: 'lab',
     outcome: outcome as SlotOutcome,

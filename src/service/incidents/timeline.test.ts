@@ -11,14 +11,14 @@ describe('a timeline', () => {
     // Newest first, a minute apart, the oldest at 0.
     timelineOf(statuses.map((status, index) => ({ status, published: statuses.length - 1 - index })));
 
-  it('is none without updates', () => expect(of()).toBeNull());
+  it('is empty without updates', () => expect(of()).toBeNull());
   it('begins with the oldest update', () =>
     expect(of('INVESTIGATING', 'INVESTIGATING')).toEqual({
       last_status: 'INVESTIGATING',
       started: 0,
       ended: null,
     }));
-  it('ends with the first RESOLVED of those at its end', () =>
+  it('ends with the first of the final RESOLVED updates', () =>
     expect(of('RESOLVED', 'RESOLVED', 'INVESTIGATING', 'RESOLVED', 'INVESTIGATING')).toMatchObject({
       started: 0,
       ended: 3,
@@ -27,7 +27,7 @@ describe('a timeline', () => {
     expect(of('INVESTIGATING', 'RESOLVED')).toMatchObject({ ended: null }));
 });
 
-it('counts every minute of incidents once, as a count minute by minute has it', () => {
+it('counts every minute of incidents once, like a minute-by-minute count', () => {
   const minutes = 90 * 24 * 60;
   const from = now - minutes * minuteMs;
   const incident = fc
@@ -53,14 +53,14 @@ it('counts every minute of incidents once, as a count minute by minute has it', 
         9,
       );
       const days = incidentDays(incidents, now);
-      // The first day shown begins later than the window does.
+      // The first displayed day begins after the window does.
       for (const { date, incidentSeconds } of days) expect(incidentSeconds).toBe(perDay.get(date) ?? 0);
     }),
     { numRuns: 40 },
   );
 });
 
-it('counts from the first measured slot on, and says since when', () => {
+it('counts from the first measured slot on, and shows its time', () => {
   const since = now - 4 * minuteMs;
   const outage = { started: since + minuteMs, ended: since + 2 * minuteMs };
   const earlier = { started: now - dayMs, ended: now - dayMs + minuteMs };
@@ -69,19 +69,19 @@ it('counts from the first measured slot on, and says since when', () => {
     uptimeSince: new Date(since).toISOString(),
   });
   expect(uptimeView(uptimeOf([outage], null, now))).toEqual({ uptime: null, uptimeSince: null });
-  // Observed for 4 minutes and for 12: each minute has the same weight.
+  // Watched for 4 minutes and for 12: each minute has the same weight.
   const longer = uptimeOf([outage], now - 12 * minuteMs, now);
   const both = uptimeView(addedUptime([uptimeOf([outage], since, now), longer, null]));
   expect(both).toEqual({ uptime: 87.5, uptimeSince: new Date(now - 12 * minuteMs).toISOString() });
   expect(addedUptime([null])).toBeNull();
 });
 
-it('shows 90 days, the last of them today', () => {
+it('shows 90 days, ending today', () => {
   const days = incidentDays([], now);
   expect([days.length, days[0]?.date, days.at(-1)?.date]).toEqual([90, '2026-02-20', '2026-05-20']);
 });
 
-it('has the worst severity of what goes on', () => {
+it('has the worst severity of ongoing incidents', () => {
   const incident = (severity: 'MINOR' | 'CRITICAL', started: number, ended: number | null) => ({
     severity,
     started,

@@ -25,7 +25,7 @@ const row = (occurrence: number, fields: Partial<MaintenanceRow> = {}): Maintena
   ...fields,
 });
 
-/** Random changes of a few of the occurrences: deleted, moved anywhere, begun or ended by hand. */
+/** Random changes of a few occurrences: deleted, moved, started or ended by hand. */
 const changes = fc.uniqueArray(fc.integer({ min: 1, max: count }), { maxLength: 12 }).chain((ids) =>
   fc.tuple(
     ...ids.map((id) =>
@@ -42,7 +42,7 @@ const changes = fc.uniqueArray(fc.integer({ min: 1, max: count }), { maxLength: 
   ),
 );
 
-/** All maintenances of a calendar, found the slow way. */
+/** All occurrences of a calendar, by brute force. */
 function all(calendar: MaintenanceCalendar): PlannedMaintenance[] {
   return Array.from({ length: count }, (_, index) => calendar.find(index + 1))
     .filter((one) => one !== null)
@@ -50,7 +50,7 @@ function all(calendar: MaintenanceCalendar): PlannedMaintenance[] {
 }
 
 describe('a calendar', () => {
-  it('pages as one list of all that are not over would be cut', () => {
+  it('pages like slices of a list of all that are not over', () => {
     fc.assert(
       fc.property(
         changes,
@@ -81,7 +81,7 @@ describe('a calendar', () => {
     );
   });
 
-  it('begins early where an update said so, and has no effect once it is cancelled', () => {
+  it('begins early if an update says so, and has no effect once it is cancelled', () => {
     const early = new MaintenanceCalendar(window, [
       row(2, { begun: first + 20 * hourMs, stated: 'IN_PROGRESS' }),
     ]);
@@ -114,7 +114,7 @@ describe('the status', () => {
     ['SCHEDULED', during, both, 'IN_PROGRESS'],
     ['COMPLETED', during, both, 'COMPLETED'],
     ['CANCELLED', after, both, 'CANCELLED'],
-  ] as const)('said %s, at %i with %o: %s', (stated, instant, rule, expected) => {
+  ] as const)('stated as %s, at %i with %o: %s', (stated, instant, rule, expected) => {
     const planned = {
       id: 1,
       startsAt: first,

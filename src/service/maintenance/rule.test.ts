@@ -67,7 +67,7 @@ describe('occurrences', () => {
   ])('%s', (_name, startsAt, repeat, expected) => {
     const rule = ruleFrom(startsAt, repeat);
     expect(startsOf(rule, expected.length)).toEqual(expected);
-    // Each is found from any instant inside it, and from no instant outside of it.
+    // Each is found from any instant inside it, and from none outside it.
     for (const [index, text] of expected.entries()) {
       const start = at(`${text}Z`);
       expect(occurrenceAt(rule, start)?.index).toBe(index);
@@ -112,7 +112,7 @@ describe('occurrences', () => {
     expect(occurrenceAt(rule, at('9999-12-31T12:00Z'))).toBeNull();
   });
 
-  it('have an end or none', () => {
+  it('have an end or no end', () => {
     expect(lastEnd(ruleFrom('2026-01-01T00:00Z', null))).toBe(at('2026-01-01T01:00Z'));
     expect(lastEnd(ruleFrom('2026-01-01T00:00Z', { interval: 1, unit: 'DAY' }))).toBeNull();
   });

@@ -11,7 +11,7 @@ const years = { from: Date.UTC(2026, 0, 1), to: Date.UTC(2036, 0, 1) };
 const zones = [...Intl.supportedValuesOf('timeZone'), 'UTC', 'US/Eastern'];
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-/** Local time according to the runtime's own formatter: `HH:mm`. */
+/** The local time according to the runtime's own formatter: `HH:mm`. */
 function clock(epochMs: number, timeZone: string): string {
   let format = formats.get(timeZone);
   if (!format) {
@@ -22,14 +22,14 @@ function clock(epochMs: number, timeZone: string): string {
   return format.format(epochMs);
 }
 
-/** One zone of each group of zones whose clocks agree in every month of the ten years. */
+/** One zone of each set of zones with equal local time in every month of the ten years. */
 function differentZones(): string[] {
   const months = Array.from({ length: 120 }, (_, month) => Date.UTC(2026, month, 1));
   const byTimes = new Map(zones.map((zone) => [months.map((at) => clock(at, zone)).join(), zone]));
   return [...byTimes.values()];
 }
 
-/** When the clocks of a zone change within the ten years. */
+/** The clock changes of a zone within the ten years. */
 function changesOf(timeZone: string): number[] {
   const found: number[] = [];
   let at: Temporal.ZonedDateTime | null = Temporal.Instant.fromEpochMilliseconds(
@@ -59,10 +59,10 @@ describe('a window of a time zone', () => {
     // Spring forward: 02:30 is skipped, and counts as 03:30; the length in hours follows the clocks.
     ['2026-03-27T22:00', '2026-03-28T06:00', '2026-03-28T21:00Z', '2026-03-29T04:00Z'],
     ['2026-03-28T02:30', '2026-03-28T04:30', '2026-03-29T01:30Z', '2026-03-29T02:30Z'],
-    // It would end before it starts, so it lasts as long as usual.
+    // It would end before it starts: it keeps its usual length.
     ['2026-03-28T02:30', '2026-03-28T03:15', '2026-03-29T01:30Z', '2026-03-29T02:15Z'],
     ['2026-03-28T02:15', '2026-03-28T02:45', '2026-03-29T01:15Z', '2026-03-29T01:45Z'],
-    // Autumn: 02:30 occurs twice, and the first one counts.
+    // Back: 02:30 occurs twice, and the first counts.
     ['2026-10-24T02:30', '2026-10-24T03:00', '2026-10-25T00:30Z', '2026-10-25T02:00Z'],
     ['2026-10-24T01:30', '2026-10-24T02:30', '2026-10-24T23:30Z', '2026-10-25T00:30Z'],
     ['2026-10-23T22:00', '2026-10-24T06:00', '2026-10-24T20:00Z', '2026-10-25T05:00Z'],
@@ -71,7 +71,7 @@ describe('a window of a time zone', () => {
     expect([next?.startsAt, next?.endsAt]).toEqual([Date.parse(nextStart), Date.parse(nextEnd)]);
   });
 
-  it('keeps the very instants of the first occurrence, be it in the second of two equal hours', () => {
+  it('keeps the exact instants of the first occurrence, even in the second of two equal hours', () => {
     const second = Date.parse('2026-10-25T01:30Z');
     const rule = {
       ...daily('2026-01-01T00:00', '2026-01-01T01:00', 'Europe/Berlin'),
@@ -82,7 +82,7 @@ describe('a window of a time zone', () => {
     expect(occurrence(rule, 1)?.startsAt).toBe(Date.parse('2026-10-26T01:30Z'));
   });
 
-  it('is on the last day of months that are too short, and on its own again after them', () => {
+  it('falls on the last day of shorter months, and on its own day again after them', () => {
     const month = { repeat: { interval: 1, unit: 'MONTH' } as const };
     const rule = daily('2027-01-31T23:30', '2027-02-01T00:30', 'America/New_York', month);
     const starts = [1, 2, 3].map((index) => new Date(occurrence(rule, index)?.startsAt ?? 0).toISOString());
@@ -93,7 +93,7 @@ describe('a window of a time zone', () => {
     ]);
   });
 
-  it('has no occurrence beyond the years that can be shown', () => {
+  it('has no occurrence beyond the displayable years', () => {
     const rule = daily('2026-01-01T01:00', '2026-01-01T02:00', 'Europe/Berlin');
     expect(occurrence(rule, Number.MAX_SAFE_INTEGER)).toBeNull();
     expect(occurrence(rule, 2_912_000)).not.toBeNull();
@@ -115,7 +115,7 @@ describe('a window of a time zone', () => {
           const one = occurrence(rule, Math.max(0, day));
           if (!one) throw new Error(`${timeZone} ${day}`);
           const { startsAt, endsAt } = one;
-          // Another time is possible only where the clocks were just moved forward.
+          // Only right after a change of the clocks may they show another time.
           const isSkipped = (at: number) => changes.some((change) => change <= at && at < change + dayMs);
           if (!isSkipped(startsAt)) expect(clock(startsAt, timeZone), timeZone).toBe(time);
           if (!isSkipped(endsAt)) expect(clock(endsAt, timeZone), timeZone).toBe('06:15');
@@ -128,7 +128,7 @@ describe('a window of a time zone', () => {
     }
   });
 
-  it('is found from any instant, and in UTC it is what it was before', () => {
+  it('is found from any instant, and is unchanged in UTC', () => {
     const rules = fc.record({
       timeZone: fc.constantFrom(...zones),
       startsAt: fc

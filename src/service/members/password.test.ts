@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { hashPassword, isPassword, passwordProblem } from './password.ts';
 
-it('knows a password again, and takes as long for somebody who has none', async () => {
+it('recognizes a password, and takes as long for a person without one', async () => {
   const stored = await hashPassword('four words are enough');
   expect(stored).toMatch(/^scrypt\$15\$8\$3\$[\w-]{22}\$[\w-]{43}$/);
   expect(stored).not.toBe(await hashPassword('four words are enough'));
@@ -9,13 +9,13 @@ it('knows a password again, and takes as long for somebody who has none', async 
     isPassword('four words are enough', stored),
     isPassword('four words are enough.', stored),
     isPassword('four words are enough', null),
-    // Two representations of the same letter.
+    // Both encode the same letter.
     isPassword('\u0041\u030a', await hashPassword('\u00c5')),
   ]);
   expect(answers).toEqual([true, false, false, true]);
 });
 
-it('takes hashes with other parameters than those of new ones', async () => {
+it('accepts hashes with older parameters', async () => {
   const old = 'scrypt$10$8$1$c2FsdHNhbHRzYWx0c2FsdA$';
   const { scryptSync } = await import('node:crypto');
   const hash = scryptSync('old password', Buffer.from('saltsaltsaltsalt'), 32, { N: 1024, r: 8, p: 1 });
@@ -28,6 +28,6 @@ it.each([
   ['Ada.Lovelace@example.com', 'must not be the mail address'],
   ['aaaaaaaaaaaaaaaa', 'must have at least 5 different characters'],
   ['four words are enough', undefined],
-])('says what is wrong with %s', (password, problem) => {
+])('reports the error in %s', (password, problem) => {
   expect(passwordProblem(password, 'ada.lovelace@example.com')).toBe(problem);
 });

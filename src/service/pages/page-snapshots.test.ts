@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { PageSnapshots } from './page-snapshots.ts';
 
-it('makes a costly answer once for all who ask within some seconds, and a cheap one each time', async () => {
+it('builds a costly response once for all requests within some seconds, and a cheap one each time', async () => {
   let nowMs = 0;
   const snapshots = new PageSnapshots({ monotonicMs: () => nowMs });
   let made = 0;
@@ -23,7 +23,7 @@ it('makes a costly answer once for all who ask within some seconds, and a cheap 
   expect((await get(1)).made).toBe(4);
 });
 
-it('gives readers that come in a rush an answer again that took little, and one reader alone what is new', async () => {
+it('gives readers in a rush a cheap response again, and a single reader a new one', async () => {
   let nowMs = 0;
   let made = 0;
   const snapshots = new PageSnapshots({ monotonicMs: () => nowMs });
@@ -44,7 +44,7 @@ it('gives readers that come in a rush an answer again that took little, and one 
   expect(await get()).toBe(3);
 });
 
-it('does not keep what failed', async () => {
+it('does not keep failures', async () => {
   const snapshots = new PageSnapshots({ monotonicMs: () => 0 });
   const get = (make: () => Promise<number>) => snapshots.get('key', make, () => true);
   await expect(get(() => Promise.reject(new Error('away')))).rejects.toThrow('away');

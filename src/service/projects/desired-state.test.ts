@@ -8,8 +8,8 @@ const input = (resources: readonly object[], sharedFiles: readonly object[] = []
   DeploymentInput.parse({ project: { logicalId: 'p', name: 'P' }, resources, sharedFiles });
 const check = (logicalId: string, payload: object = {}) => ({ type: 'check', logicalId, payload });
 
-describe('what a project wishes', () => {
-  it('puts each resource behind those that it names, however long the chain', () => {
+describe('the desired state of a project', () => {
+  it('puts each resource after those that it refers to, however long the chain', () => {
     const chain = Array.from({ length: 3_000 }, (_, at) =>
       check(`c${at}`, at === 2_999 ? {} : { parentCheckIds: [ref(`c${at + 1}`)] }),
     );
@@ -19,7 +19,7 @@ describe('what a project wishes', () => {
     );
   });
 
-  it('knows by its field which type a ref means, and puts ids in the place of names', () => {
+  it('knows by its field the type that a ref means, and replaces names by ids', () => {
     const project = parseDesiredState(
       input([
         { type: 'check-group', logicalId: 'same', payload: {} },
@@ -41,11 +41,11 @@ describe('what a project wishes', () => {
     ['maintenance-window', 'statusPageIds', 'status-page'],
     ['private-location-group-assignment', 'privateLocationId', 'private-location'],
     ['check', 'constructor', undefined],
-  ] as const)('knows that in a %s %s names a %s', (type, field, named) => {
+  ] as const)('knows that in a %s %s refers to a %s', (type, field, named) => {
     expect(typeNamedBy(type, field)).toBe(named);
   });
 
-  it('gives checks the files that they name, and the locations that they are assigned to', () => {
+  it('gives checks the files that they refer to, and the locations that they are assigned to', () => {
     const { resources } = parseDesiredState(
       input(
         [

@@ -19,7 +19,7 @@ const running: Deployment = {
   cancelRequestedAt: null,
 };
 
-it('ends the events when the deployment cannot be looked at any more, so that the reader asks again', async () => {
+it('ends the events when the deployment can no longer be read, so that the reader retries', async () => {
   const lines: string[] = [];
   const logger = createLogger('test', 'info', { write: (line) => void lines.push(line) });
   const looks = [async () => running, async () => Promise.reject(new Error('the database is away'))];

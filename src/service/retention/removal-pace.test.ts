@@ -2,7 +2,7 @@ import type { Clock } from '@picket/lib/clock.ts';
 import { describe, expect, it } from 'vitest';
 import { RemovalPace } from './removal-pace.ts';
 
-/** A table of rows, a clock that advances by the cost of deleting, and a record of the work. */
+/** A table of rows, a clock that advances by the cost of deletions, and a log of actions. */
 function stage(rows: number, { startMs = 2, usPerRow = 100 } = {}) {
   let nowMs = 1_000;
   let left = rows;
@@ -32,34 +32,34 @@ describe('RemovalPace', () => {
     const { done, run, left } = stage(10_000);
     expect(await run(60_000)).toBe(false);
     expect(left()).toBe(0);
-    // 52 ms for the first 500, then 20 ms minus the 2 ms that each statement takes on its own.
+    // 52 ms for the first 500, then 20 ms less the 2 ms that a statement itself takes.
     expect(done.portions[0]).toBe(500);
     expect(done.portions.at(-1)).toBeGreaterThan(170);
     expect(done.portions.at(-1)).toBeLessThan(200);
     expect(done.restMs).toBeGreaterThan(900);
   });
 
-  it('grows where rows are cheap, twofold at most each time, and not without an end', async () => {
+  it('grows if rows are cheap, at most twofold each time, and not endlessly', async () => {
     const { done, run } = stage(1_000_000, { startMs: 1, usPerRow: 0.1 });
     await run(60_000);
     expect(done.portions.slice(0, 4)).toEqual([500, 1_000, 2_000, 4_000]);
     expect(Math.max(...done.portions)).toBe(50_000);
   });
 
-  it('shrinks where rows are dear, to a hundred at the least', async () => {
+  it('shrinks if rows are expensive, to at least a hundred', async () => {
     const { done, run } = stage(3_000, { usPerRow: 10_000 });
     await run(600_000);
     expect(done.portions.slice(0, 4)).toEqual([500, 250, 125, 100]);
     expect(Math.min(...done.portions)).toBe(100);
   });
 
-  it('ends with its time, and says that there may be more', async () => {
+  it('ends with its time, and reports that there may be more', async () => {
     const { run, left } = stage(1_000_000);
     expect(await run(500)).toBe(true);
     expect(left()).toBeGreaterThan(990_000);
   });
 
-  it('stays as it is when little is left', async () => {
+  it('is unchanged when little is left', async () => {
     const { run, pace } = stage(3);
     expect(await run(500)).toBe(false);
     expect(pace.rows).toBe(500);

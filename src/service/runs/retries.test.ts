@@ -19,7 +19,7 @@ const first: FailedAttempt = {
   otherLocations: ['there', 'elsewhere'],
 };
 const strategy = (fields: object) => RetryStrategy.parse(fields);
-/** Delay in seconds before each retry, for runs that take no time, until no further retry is made. */
+/** Waits in seconds before each retry, for runs that take no time, until retries end. */
 function waits(fields: object, extra: Partial<FailedAttempt> = {}): number[] {
   const seconds: number[] = [];
   let nowMs = first.nowMs;
@@ -32,14 +32,14 @@ function waits(fields: object, extra: Partial<FailedAttempt> = {}): number[] {
   return seconds;
 }
 
-it('never repeats a run that threads of agents do not survive', () => {
+it('never retries a run that crashes threads of agents', () => {
   const crashes = failure('CHECK_CRASHES_RUNNER', 'ended twice');
   expect(waits({ maxRetries: 3 }, { failure: crashes })).toEqual([]);
   expect(decideRetry({ ...first, failure: crashes, doubleCheck: true })).toBeNull();
   expect(waits({ maxRetries: 3 }, { failure: ours })).toEqual([60, 60, 60]);
 });
 
-describe('how long and how often', () => {
+describe('delay and number of retries', () => {
   it.each([
     ['the defaults: fixed, 60 s, twice', {}, [60, 60]],
     ['FIXED', { type: 'FIXED', baseBackoffSeconds: 5, maxRetries: 3 }, [5, 5, 5]],
@@ -69,14 +69,14 @@ describe('how long and how often', () => {
     expect(waits(fields)).toEqual(expected);
   });
 
-  it('counts the time runs take toward the duration', () => {
+  it('counts the duration of runs towards the limit', () => {
     const retryStrategy = strategy({ baseBackoffSeconds: 10, maxDurationSeconds: 30 });
     expect(decideRetry({ ...first, nowMs: 1_020_000, retryStrategy })).not.toBeNull();
     expect(decideRetry({ ...first, nowMs: 1_020_001, retryStrategy })).toBeNull();
   });
 });
 
-describe('whether at all', () => {
+describe('conditions of retries', () => {
   it.each([
     ['neither strategy nor doubleCheck', { retryStrategy: null, doubleCheck: false }, false],
     ['doubleCheck', { retryStrategy: null, doubleCheck: true }, true],
@@ -126,7 +126,7 @@ describe('where', () => {
     expect(decideRetry({ ...first, ...fields }, () => random)?.location).toBe(location);
   });
 
-  it('makes the immediate retry of doubleCheck at once', () => {
+  it('runs the immediate retry of doubleCheck at once', () => {
     expect(decideRetry({ ...first, doubleCheck: true })?.readyAtMs).toBe(first.nowMs);
   });
 });

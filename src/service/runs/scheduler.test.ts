@@ -7,7 +7,7 @@ import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
-it('goes on where checks stay as far ahead as they were', async () => {
+it('continues if checks stay as far ahead as they were', async () => {
   const now = Date.UTC(2026, 0, 1);
   const check = { id: 'c', definition: { frequency: 60, frequencyOffset: 1 } } as unknown as Check;
   const ahead = Array.from({ length: 500 }, () => ({

@@ -36,14 +36,14 @@ it.each([
   expect(left(target, runs)).toEqual(expected);
 });
 
-it('burns at 1 when the budget lasts exactly for its window', () => {
+it('burns at 1 if the budget lasts exactly for its window', () => {
   expect(burnRate(99.9, { runCount: 1000, passedCount: 999 })).toBe(1);
   expect(burnRate(99, { runCount: 100, passedCount: 0 })).toBe(100);
   expect(burnRate(99, { runCount: 5, passedCount: 5 })).toBe(0);
   expect(burnRate(99, { runCount: 0, passedCount: 0 })).toBeNull();
 });
 
-it('has never more left at worst, and a breach is one by either', () => {
+it('never has more left in the worst case, and either case can be a breach', () => {
   const runs = fc
     .tuple(fc.nat(5000), fc.nat(5000), fc.nat(500))
     .map(([all, failed, missed]) => measured(all, Math.min(all, failed), [['missed:no-agent', missed]]));

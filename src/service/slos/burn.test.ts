@@ -5,7 +5,7 @@ import { alertingRate, burningWindow, burnText, burnWindows, isCalm, type LastRu
 const [hour, sixHours] = burnWindows;
 const slo = (fields: object = {}): SloDefinition =>
   SloInput.parse({ name: 'shop', tags: ['shop'], target: 99.9, ...fields });
-/** Runs by the minutes that they cover up to now: their number, and how many failed. */
+/** Runs in each of the last minutes: the total, and how many of them failed. */
 const lastRuns = (
   runs: Readonly<Record<5 | 30 | 60 | 360, readonly [all: number, failed: number]>>,
 ): LastRuns =>
@@ -26,13 +26,13 @@ it('burns by 2 % of a month in an hour, 5 % in six, and never below twice the ev
 it('burns when both the long window and its end spend too fast', () => {
   const both = { ...quiet, 5: [5, 3], 60: [60, 3], 360: [360, 3] } as const;
   expect(burningWindow(slo(), lastRuns(both))?.name).toBe('HOUR');
-  // A burn that is already over causes no alert.
+  // A burn that is over by now is not an alert.
   expect(burningWindow(slo(), lastRuns({ ...both, 5: [5, 0] }))).toBeUndefined();
   const slow = { 5: [5, 0], 30: [30, 1], 60: [60, 1], 360: [360, 4] } as const;
   expect(burningWindow(slo(), lastRuns(slow))?.name).toBe('SIX_HOURS');
 });
 
-it('does not burn by fewer failed runs than the objective says, nor without runs', () => {
+it('does not burn with fewer failed runs than the objective requires, nor without runs', () => {
   const two = lastRuns({ ...quiet, 5: [5, 2], 60: [60, 2], 360: [360, 2] });
   expect(burningWindow(slo(), two)).toBeUndefined();
   expect(burningWindow(slo({ burnAlert: { minFailedRuns: 2 } }), two)?.name).toBe('HOUR');
@@ -40,13 +40,13 @@ it('does not burn by fewer failed runs than the objective says, nor without runs
   expect(burningWindow(slo(), none)).toBeUndefined();
 });
 
-it('is over when the last half hour spends slower than the budget lasts, and never for want of runs', () => {
+it('is over when the last half hour spends slower than the budget lasts, and never for lack of runs', () => {
   expect(isCalm(slo(), lastRuns({ ...quiet, 60: [60, 30] }))).toBe(true);
   expect(isCalm(slo(), lastRuns({ ...quiet, 30: [30, 1] }))).toBe(false);
   expect(isCalm(slo(), lastRuns({ ...quiet, 30: [0, 0] }))).toBe(false);
 });
 
-it('says what failed and how long the budget lasts', () => {
+it('reports what failed and how long the budget lasts', () => {
   const runs = lastRuns({ ...quiet, 5: [5, 5], 60: [60, 12] });
   expect(burnText(slo(), hour, runs, 61.4)).toBe(
     '12 of 60 runs failed in the last hour (5 of 5 runs in the last 5 minutes); the target is 99.9 %. ' +

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { program, programEnvironment } from '../program.ts';
 
-/** The key agents of tests have unless they are given another one. */
+/** Default key of agents in tests. */
 export const agentKey = 'pl_0123456789abcdef';
 
 export interface LogLine {
@@ -14,7 +14,7 @@ export interface LogLine {
   readonly [key: string]: unknown;
 }
 
-/** A real agent in a process of its own. */
+/** A real agent in its own process. */
 export class AgentProcess {
   readonly child: ChildProcess;
   readonly logLines: LogLine[] = [];
@@ -23,12 +23,12 @@ export class AgentProcess {
   stdout = '';
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   #waiters = new Set<() => void>();
-  /** A spool of its own, unless the test names one. */
+  /** Its own spool, unless the test names one. */
   readonly #spoolDir = mkdtempSync(join(tmpdir(), 'picket-agent-test-'));
 
   /**
-   * @param nodeArguments such as modules to be preloaded.
-   * @param wrapper a program that becomes the agent, and its arguments.
+   * @param nodeArguments for example modules to preload.
+   * @param wrapper a program that starts the agent, and its arguments.
    */
   constructor(
     environment: Readonly<Record<string, string>>,
@@ -48,7 +48,7 @@ export class AgentProcess {
         API_KEY: agentKey,
         AGENT_HEALTH_PORT: '0',
         LOG_LEVEL: 'debug',
-        // Tests of scripts name the runtimes; nothing else waits for them to be looked through.
+        // Only tests of scripts name the runtimes, so that no other test waits for the agent to inspect them.
         RUNTIMES_DIR: '/nonexistent',
         SPOOL_DIR: this.#spoolDir,
         ...environment,
@@ -70,7 +70,7 @@ export class AgentProcess {
         try {
           this.logLines.push(JSON.parse(line) as LogLine);
         } catch {
-          // Not a log line; it is in stdout all the same.
+          // Not a log line; stdout contains it anyway.
         }
         for (const look of [...this.#waiters]) look();
       });
@@ -98,7 +98,7 @@ export class AgentProcess {
     });
   }
 
-  /** Status and body of a path of the health port. */
+  /** Fetches a path of the health port. */
   async get(path: string, method = 'GET'): Promise<{ status: number; body: string }> {
     const { port } = await this.logged('agent starts');
     const response = await fetch(`http://127.0.0.1:${String(port)}${path}`, { method });
@@ -109,7 +109,7 @@ export class AgentProcess {
     this.child.kill(signal);
   }
 
-  /** Ends the process the hard way, if it still runs. */
+  /** Kills the process if it still runs. */
   async kill(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
       this.child.kill('SIGCONT');

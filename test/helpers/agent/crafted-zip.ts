@@ -1,28 +1,28 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** A member of an archive that is written byte by byte, so that it can lie and hide things. */
+/** A member of an archive that is built byte by byte, so that it can contain wrong or hidden data. */
 export interface CraftedMember {
   readonly name: string;
   readonly content: Buffer;
-  /** Not packed at all. */
+  /** Stored without compression. */
   readonly isStored?: boolean;
-  /** What the archive has in the place of the packed content. */
+  /** Replaces the compressed content. */
   readonly packed?: Buffer;
-  /** What the archive says of the content's size. */
+  /** The content size that the archive declares. */
   readonly saidBytes?: number;
   readonly flags?: number;
   readonly method?: number;
-  /** Extra fields in the directory and before the content, and a comment. */
+  /** Extra fields of the directory and of the local header, and a comment. */
   readonly extra?: Buffer;
   readonly localExtra?: Buffer;
   readonly comment?: string;
-  /** The name that stands before the content, where it is another one than in the directory. */
+  /** The name in the local header, if it differs from the name in the directory. */
   readonly localName?: string;
-  /** What stands between this member and the next one. */
+  /** Bytes between this member and the next one. */
   readonly gap?: Buffer;
 }
 
-/** An archive of these members, in this order, with a comment. */
+/** Builds an archive of these members, in this order, with a comment. */
 export function craftedZip(members: readonly CraftedMember[], comment = ''): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];

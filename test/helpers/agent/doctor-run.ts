@@ -12,15 +12,15 @@ export interface Diagnosis {
   finding(examination: string, about?: string): Finding | undefined;
 }
 
-/** A command in front of `picket doctor`, and what the shell does before it, to bring the fault about. */
+/** A wrapper command for `picket doctor` and a shell preparation that together cause the fault. */
 export interface Ward {
-  /** Run in mount namespace of its own. */
+  /** Shell code that runs in its own mount namespace. */
   readonly preparation?: string;
   /** Command and arguments that run the doctor. */
   readonly wrapper?: readonly string[];
 }
 
-/** Runs `picket doctor --json` with these variables and no others but PATH and the key. */
+/** Runs `picket doctor --json` with only these variables, PATH and the key. */
 export async function diagnose(
   environment: Readonly<Record<string, string>>,
   { preparation, wrapper = [] }: Ward = {},
@@ -45,7 +45,7 @@ export async function diagnose(
       ...programEnvironment,
       API_KEY: 'pl_0123456789abcdef',
       AGENT_HEALTH_PORT: '0',
-      // Scripts are examined where a test names the runtimes.
+      // Scripts are examined only if a test names the runtimes.
       ...('RUNTIMES_DIR' in environment ? {} : { CHECK_TYPES: 'URL,API,DNS,TCP,ICMP' }),
       ...environment,
     },

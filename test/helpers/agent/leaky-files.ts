@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, crc32, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { ZipFile } from 'yazl';
 
-/** Text that packs badly, so that what is packed is long. */
+/** Text that compresses badly, so that the compressed data is long. */
 export function noise(length: number): string {
   return Array.from({ length: Math.ceil(length / 68) }, (_, part) =>
     createHash('sha256').update(`${part}`).digest('hex').replaceAll(/.{16}/g, '$& '),
@@ -17,7 +17,7 @@ export async function zipped(members: Readonly<Record<string, Buffer | string>>)
   return await buffer(zip.outputStream);
 }
 
-/** An image of one pixel with a text that is packed. */
+/** An image of one pixel with a compressed text chunk. */
 export function pngWithText(text: string): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const made = Buffer.concat([Buffer.alloc(4), Buffer.from(type), data, Buffer.alloc(4)]);
@@ -38,7 +38,7 @@ export function pngWithText(text: string): Buffer {
   ]);
 }
 
-/** A document of one page whose text is in a packed stream. */
+/** A document of one page with its text in a compressed stream. */
 function pdfWithText(text: string): Buffer {
   const stream = deflateSync(`BT /F1 12 Tf 72 720 Td (${text}) Tj ET`);
   return Buffer.concat([
@@ -50,7 +50,7 @@ function pdfWithText(text: string): Buffer {
   ]);
 }
 
-/** Files that hold the secret packed, as tools make them. */
+/** Files that contain the secret compressed, as common tools write them. */
 export async function leakyFiles(secret: string): Promise<Record<string, Buffer>> {
   const text = `${noise(100)} the token is ${secret}. ${noise(100)}`;
   const utf32 = Buffer.from(Uint32Array.from(`\ufeff${text}`, (one) => one.codePointAt(0) ?? 0).buffer);

@@ -1,7 +1,7 @@
 /**
- * Tests of Playwright that put texts wherever a test of a customer may put a secret: into outputs, messages of
- * comparisons, errors, titles, attachments, pages, requests and frames of web sockets. The file
- * that `GIVEN` names holds the texts, and files in Base64.
+ * Playwright tests that put texts wherever a customer's test may put a secret: into outputs, messages of comparisons,
+ * errors, titles, attachments, pages, requests and frames of web sockets. The file that `GIVEN` names contains the
+ * texts, and files in Base64.
  */
 export const leakyTests = (url: string) => `
 import { test, expect } from '@playwright/test';

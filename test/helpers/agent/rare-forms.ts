@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import type { WrittenSecret } from './scrub-forms.ts';
 
-/** Widths at which encoders break lines, and some at which nobody does. */
+/** Widths at which encoders break lines, and some that no encoder uses. */
 const lineWidths = [16, 17, 31, 32, 48, 60, 64, 72, 76, 77, 100];
 
 /**
- * Forms that tools, dumps and mistakes produce, written here by hand or by Node's encoders: nested ones,
- * numbers, wrong encodings, mail, quotes that are doubled.
+ * Forms that tools, dumps and mistakes produce, written by hand or by Node's encoders: nested encodings, numbers, wrong
+ * encodings, mail, doubled quotes.
  */
 export function rareForms(secret: string): WrittenSecret[] {
   const text = secret.toWellFormed();
@@ -64,7 +64,7 @@ export function rareForms(secret: string): WrittenSecret[] {
   return forms.filter(({ leak }) => leak.length >= 8);
 }
 
-/** Forms of shells and style sheets, of other spellings of letters, and with colours in the middle. */
+/** Forms of shells and style sheets, alternative spellings of letters, and secrets with colour codes inside. */
 export function otherForms(secret: string): WrittenSecret[] {
   const text = secret.toWellFormed();
   const forms: WrittenSecret[] = [
@@ -90,7 +90,7 @@ export function otherForms(secret: string): WrittenSecret[] {
   return forms.filter(({ leak }) => leak.length >= 8);
 }
 
-/** What is left of a secret where V8 or a tool cut a text short: the text, and what must not be left. */
+/** Remains of a secret where V8 or a tool truncated a text: the text, and the part that must be removed. */
 export function cutForms(secret: string): WrittenSecret[] {
   const text = secret.toWellFormed();
   const characters = Array.from(text);
@@ -104,7 +104,7 @@ export function cutForms(secret: string): WrittenSecret[] {
   ];
 }
 
-/** What V8 says about texts that are no JSON and hold the secret at different places. */
+/** Error messages of V8 about invalid JSON with the secret at different positions. */
 function jsonErrors(secret: string): WrittenSecret[] {
   const around = 'x'.repeat(60);
   const texts = [
@@ -140,7 +140,7 @@ function cut(form: string, written: string, leak: string): WrittenSecret {
   return { form, bytes: Buffer.from(written), leak: Buffer.from(leak) };
 }
 
-/** Colours around a part of the secret, as comparisons show it; the leak is what stands behind the colour. */
+/** Colour codes around a part of the secret, as comparisons show it; the leak is the text after the colour code. */
 function coloured(text: string): WrittenSecret[] {
   const third = Math.max(1, Math.floor(text.length / 3));
   const [before, part, after] = [text.slice(0, third), text.slice(third, -third), text.slice(-third)];
@@ -171,12 +171,12 @@ function one(form: string, written: string): WrittenSecret {
   return { form, bytes: Buffer.from(written), leak: Buffer.from(written) };
 }
 
-/** The characters at the edges also depend on what stands beside the secret. */
+/** The characters at the edges also depend on the text next to the secret. */
 function piece(form: string, written: string): WrittenSecret {
   return { form, bytes: Buffer.from(written), leak: Buffer.from(written.slice(3, -5)) };
 }
 
-/** Base64 in lines, with the secret at every place of a line; the leak is its longest piece in one line. */
+/** Base64 in lines, with the secret at every position of a line; the leak is its longest piece on one line. */
 function wrapped(secret: Buffer, width: number): WrittenSecret[] {
   return Array.from({ length: width }, (_, before) => {
     const all = Buffer.concat([Buffer.alloc(before, 'x'), secret, Buffer.alloc(40, 'y')]).toString('base64');
@@ -194,7 +194,7 @@ function wrapped(secret: Buffer, width: number): WrittenSecret[] {
   });
 }
 
-/** A mail's line that is broken after the first characters, and then every 70. */
+/** A line of a mail, broken after the first characters and then every 70. */
 function softBroken(secret: Buffer, first: number): WrittenSecret {
   const lines = quotedPrintable(secret, 70, first);
   const leak = lines.split('=\r\n').toSorted((a, b) => b.length - a.length)[0] ?? '';

@@ -2,15 +2,15 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDeco
 
 const unpackers = [gunzipSync, zstdDecompressSync, inflateSync, brotliDecompressSync, inflateRawSync];
 const maxDepth = 4;
-/** Colour codes of terminals, as they are and as JSON escapes them. */
+/** Colour codes of terminals, raw and escaped in JSON. */
 const colours = new RegExp(String.raw`(?:${String.fromCodePoint(0x1b)}|\\+(?:u001b|x1b))\[[\d;]*m`, 'gi');
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' };
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /**
- * All that somebody can read who has these bytes: as they are, without colour codes, without the escapes of JSON and HTML, out of
- * Base64 of 20 characters and more, unpacked, and what zip archives, PDF documents and texts of PNG images hold. It knows nothing
- * of the code under test, and tries everything.
+ * All that a reader can decode from these bytes: the bytes themselves, without colour codes, without the escapes of
+ * JSON and HTML, Base64 of 20 characters and more, compressed data, and the contents of zip archives, PDF documents and
+ * text chunks of PNG images. It shares nothing with the code under test and tries everything.
  */
 export function readablePieces(bytes: Buffer): string[] {
   const pieces = new Set<string>();
@@ -33,7 +33,7 @@ function addPieces(bytes: Buffer, depth: number, pieces: Set<string>): void {
   }
 }
 
-/** A text without the escapes of JSON and HTML, its characters beyond ASCII in UTF-8. */
+/** Removes the escapes of JSON and HTML; characters beyond ASCII are returned in UTF-8. */
 function unescaped(text: string): string {
   return text
     .replaceAll(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, code: string | undefined, character: string) =>
@@ -44,7 +44,9 @@ function unescaped(text: string): string {
     .replaceAll(/&(?:(amp|lt|gt|quot|apos)|#39);/g, (_, name = 'apos') => entities[name] ?? '');
 }
 
-/** Where something packed may begin: at the start, behind a header of a zip's member, in a chunk of a PNG, in a PDF. */
+/**
+ * Offsets where compressed data may begin: at the start, after a local header of a zip, in a chunk of a PNG, in a PDF.
+ */
 function startsOf(bytes: Buffer): number[] {
   const starts = [0];
   const placesOf = (wanted: string | Buffer, from = 0) => {
@@ -67,7 +69,7 @@ function unpacked(bytes: Buffer): Buffer[] {
     try {
       return [unpack(bytes, { maxOutputLength: 4_000_000 })];
     } catch {
-      // It is not packed that way.
+      // Not compressed in this format.
       return [];
     }
   });

@@ -1,15 +1,17 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
-/** One way in which a secret may stand in bytes that leave the agent. */
+/** One way in which a secret can appear in bytes that leave the agent. */
 export interface WrittenSecret {
   readonly form: string;
-  /** What is written: the form, with whatever has to stand around it. */
+  /** The written bytes: the form with the text that must surround it. */
   readonly bytes: Buffer;
-  /** What must not be left of it. */
+  /** The part that must be removed. */
   readonly leak: Buffer;
 }
 
-/** Every form that is promised, written by Node's own encoders and by hand, never by the code under test. */
+/**
+ * Every form that the documentation promises, written by Node's own encoders and by hand, never by the code under test.
+ */
 export function writtenForms(secret: string): WrittenSecret[] {
   const text = secret.toWellFormed();
   const plain = (form: string, written: string, encoding: BufferEncoding = 'utf8') => {
@@ -50,7 +52,7 @@ export function writtenForms(secret: string): WrittenSecret[] {
   return forms;
 }
 
-/** Bodies that hold the secret compressed; nothing of the written bytes may be left. */
+/** Bodies that contain the secret compressed; none of the written bytes may remain. */
 export function compressedForms(secret: string): WrittenSecret[] {
   const body = Buffer.from(
     JSON.stringify({ before: 'a'.repeat(40), secret: secret.toWellFormed(), after: 1 }),
@@ -67,7 +69,7 @@ function base64Forms(offset: number, text: string): WrittenSecret[] {
   const bytes = Buffer.concat([Buffer.alloc(offset, 'x'), Buffer.from(text), Buffer.alloc(offset, 'y')]);
   const encoded = bytes.toString('base64');
   const sizeBytes = Buffer.byteLength(text);
-  // Characters at the edges also depend on what stands beside the secret.
+  // The characters at the edges also depend on the text next to the secret.
   const inner = (written: string) =>
     written.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + sizeBytes) * 8) / 6));
   const one = (form: string, written: string) => ({

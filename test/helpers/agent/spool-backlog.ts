@@ -6,18 +6,18 @@ import { spooledText } from '../../../src/agent/delivery/spool/spooled-report.ts
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
 import { agentKey } from './agent-process.ts';
 
-/** What a backlog is made of. */
+/** Content of a backlog. */
 export interface Backlog {
   /** The agent's SPOOL_DIR. */
   readonly directory: string;
   readonly serviceUrl: string;
   readonly apiKey?: string;
   readonly count: number;
-  /** How large the detail of each result is, in characters. */
+  /** Size of the detail of each result, in characters. */
   readonly detailSize: number;
 }
 
-/** Leaves results in a spool, as an agent would that was killed. Returns their ids. */
+/** Leaves results in a spool, as a killed agent would. Returns their ids. */
 export function fillSpool({
   directory,
   serviceUrl,

@@ -2,7 +2,7 @@ import { AgentProcess } from './agent-process.ts';
 import { FakeService } from './fake-service/fake-service.ts';
 import { Target } from './target.ts';
 
-/** A fake service, a target and an agent process between them; `await using` ends all of it with the test. */
+/** A fake service, a target and an agent process between them; `await using` ends all three with the test. */
 export class Stage implements AsyncDisposable {
   readonly service = new FakeService();
   readonly target = new Target();
@@ -14,7 +14,7 @@ export class Stage implements AsyncDisposable {
     return stage;
   }
 
-  /** Starts an agent of this service. */
+  /** Starts an agent for this service. */
   startAgent(
     environment: Readonly<Record<string, string>> = {},
     nodeArguments: readonly string[] = [],

@@ -1,13 +1,13 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A target for checks: `/hold…` answers when told to, everything else at once. */
+/** A target for checks: `/hold…` responds when the test releases it, every other path at once. */
 export class Target {
   readonly #server: Server;
   readonly #held = new Map<string, ServerResponse>();
-  /** Paths in the order they were asked for. */
+  /** Requested paths, in order. */
   readonly requests: string[] = [];
-  /** Held paths whose client went away before the answer. */
+  /** Held paths whose client disconnected before the response. */
   readonly abandoned: string[] = [];
 
   constructor() {
@@ -38,12 +38,12 @@ export class Target {
     return `http://127.0.0.1:${this.port}${path}`;
   }
 
-  /** Held requests under way. */
+  /** Number of requests that are held. */
   get heldCount(): number {
     return this.#held.size;
   }
 
-  /** Answers all held requests. */
+  /** Responds to all held requests. */
   releaseAll(): void {
     for (const response of this.#held.values()) response.end('late');
   }

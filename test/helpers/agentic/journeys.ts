@@ -1,21 +1,21 @@
 import type { Route } from '../targets/http-routes.ts';
 import type { ScriptedCall } from './scripted-model.ts';
 
-/** How a site looks: as it was when the steps were found, with names and places changed, or out of order. */
+/** State of a site: unchanged since the steps were found, with names and places changed, or out of order. */
 export type Layout = 'old' | 'new' | 'broken';
 
-/** Something people do on a site: its pages, the steps that do it, and what takes the place of those that a new layout changed. */
+/** A user journey on a site: its pages, the steps for it, and the replacements for steps that a new layout changed. */
 export interface Journey {
   readonly name: string;
-  /** What the prompt says after the address. */
+  /** The part of the prompt after the address. */
   readonly prompt: string;
   readonly route: (layout: () => Layout) => Route;
-  /** The steps after the page was opened, without the end. */
+  /** The steps after the page was opened, without the final one. */
   readonly found: readonly ScriptedCall[];
-  /** What heals the new layout, and the step at which it goes on. */
+  /** The steps that heal the new layout, and the index of the step to resume at. */
   readonly healed: readonly ScriptedCall[];
   readonly resumeAt: number;
-  /** What the broken site fails by. */
+  /** The failure code of the broken site. */
   readonly brokenCode: 'STEP_FAILED' | 'ASSERTION_FAILED';
 }
 
@@ -55,7 +55,7 @@ function site(body: (layout: Layout) => string, options: { readonly brokenStatus
 
 const out = '<p id="out"></p>';
 const say = (text: string) => `document.getElementById('out').textContent=${text}`;
-/** The name of a button by layout: what a broken site does is another thing than what its button is called. */
+/** The name of a button by layout: a broken site keeps the name but does something else. */
 const named = (layout: Layout, old: string, fresh: string) => (layout === 'new' ? fresh : old);
 
 export const journeys: readonly Journey[] = [

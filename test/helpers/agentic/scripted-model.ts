@@ -2,27 +2,25 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { ModelAccess, ModelProtocol } from '../../../src/checks/model/access.ts';
 import { listen } from '../targets/listening.ts';
 
-/** A call as the scripted model makes it. */
+/** A tool call of the scripted model. */
 export interface ScriptedCall {
   readonly name: string;
   readonly input: unknown;
 }
 
-/** What the model was asked, read out of its protocol. */
+/** A request to the model, decoded from its protocol. */
 export interface ScriptedQuestion {
   readonly system: string;
-  /** All texts of the conversation, one after the other. */
+  /** All texts of the conversation, in order. */
   readonly texts: readonly string[];
-  /** The last text that is not the model's own. */
+  /** The last text that the model itself did not write. */
   readonly last: string;
   readonly tools: readonly string[];
-  /** The whole body as it came. */
+  /** The whole request body. */
   readonly body: string;
 }
 
-/**
- * What the model says next: calls of tools, a text alone, or something that is no good answer. `raw` is sent as it is.
- */
+/** The next response of the model: tool calls, text only, or something invalid. `raw` is sent unchanged. */
 export type ScriptedTurn =
   | readonly ScriptedCall[]
   | { readonly text: string }
@@ -30,21 +28,21 @@ export type ScriptedTurn =
   | { readonly status: number; readonly retryAfter?: string }
   | { readonly cutAfter: number }
   | 'silent'
-  /** Closes the connection without an answer. */
+  /** Closes the connection without a response. */
   | 'cut'
-  /** Goes on to send until its reader has gone. */
+  /** Sends until the reader disconnects. */
   | 'endless';
 
 export interface ScriptedModel {
   readonly url: string;
   readonly questions: readonly ScriptedQuestion[];
-  /** What answers from now on. */
+  /** Sets the script for all further requests. */
   answerWith(script: Script): void;
   access(overrides?: Partial<ModelAccess>): ModelAccess;
   close(): Promise<void>;
 }
 
-/** Turns in their order (the last one again and again), or a function of the question. */
+/** Turns in order (the last one repeats), or a function of the question. */
 export type Script =
   | readonly ScriptedTurn[]
   | ((question: ScriptedQuestion, count: number) => ScriptedTurn | Promise<ScriptedTurn>);
@@ -55,7 +53,7 @@ const paths: Readonly<Record<ModelProtocol, string>> = {
   ollama: '/api/chat',
 };
 
-/** A model that says what a test wrote, over real HTTP and by the protocol that it is asked in. */
+/** Starts a model that responds as the test's script says, over real HTTP and in the given protocol. */
 export async function startScriptedModel(protocol: ModelProtocol = 'openai'): Promise<ScriptedModel> {
   const questions: ScriptedQuestion[] = [];
   let script: Script = [];

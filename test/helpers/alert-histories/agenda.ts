@@ -1,14 +1,14 @@
 import { isMissed, type Span, slotsOf, stepMs } from './history.ts';
 import type { HistoryRun } from './history-run.ts';
 
-/** A slot of a check of a history, by the index of the check. */
+/** A slot of a check of a history, by the check's index. */
 export interface Slot {
   readonly historyRun: HistoryRun;
   readonly index: number;
   readonly isFirst: boolean;
 }
 
-/** A run that found no agent at its location in time. */
+/** A run that no agent of its location claimed in time. */
 export interface Miss {
   readonly historyRun: HistoryRun;
   readonly index: number;
@@ -25,7 +25,7 @@ export interface Agenda {
 
 export const nothingDue: Agenda = { deeds: [], runs: [], misses: [], returns: [] };
 
-/** The runs that wait in vain at a location without an agent, and make it one that is known to be so. */
+/** The runs that no agent claims during a location's outage; they reveal that the location has no agents. */
 function missesOf(historyRun: HistoryRun, place: number, death: Span) {
   return historyRun.history.checks.flatMap((check, index) => {
     const { intervalMs: waitsMs, isHeartbeat } = check;
@@ -36,11 +36,11 @@ function missesOf(historyRun: HistoryRun, place: number, death: Span) {
   });
 }
 
-/** What is to be done in each history, and which slots are due, by the time: most of them have neither. */
+/** Deeds and due slots of all histories, by time; most steps have neither. */
 export function agendaOf(historyRuns: readonly HistoryRun[]): ReadonlyMap<number, Agenda> {
   const agenda = new Map<number, Agenda>();
   const at = (time: number): Agenda => {
-    // What falls between two steps is done at the next one.
+    // Deeds between two steps are performed at the next step.
     const step = Math.ceil(time / stepMs) * stepMs;
     const known = agenda.get(step) ?? { deeds: [], runs: [], misses: [], returns: [] };
     agenda.set(step, known);

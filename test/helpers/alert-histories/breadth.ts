@@ -1,16 +1,16 @@
 import { type History, minuteMs, randomOf, type Span, stepMs } from './history.ts';
 
-/** What histories may have besides: each was added to the base, which stays as its seed makes it. */
+/** Optional features of histories. Each was added later, without changing the base history of a seed. */
 export const breadths = ['minutes', 'places', 'flapping', 'heartbeats'] as const;
 export type Breadth = (typeof breadths)[number];
 
-/** Those that a history has by its seed: each fourth one has each. */
+/** The features that the seed selects: each has a chance of one in four. */
 export function breadthsOf(seed: number): Breadth[] {
   const random = randomOf(seed * 15_485_863 + 3);
   return breadths.filter(() => random() < 0.25);
 }
 
-/** A history with what else may be in one. */
+/** Adds the wanted features to a history. */
 export function widened(history: History, wanted: readonly Breadth[]): History {
   return wanted.reduce((wide, breadth) => {
     const random = randomOf(history.seed * 32_452_843 + breadths.indexOf(breadth));
@@ -29,14 +29,14 @@ interface Dice {
 }
 
 const widen: Readonly<Record<Breadth, (history: History, dice: Dice) => History>> = {
-  /** Channels are notified after minutes of failure, not after runs. */
+  /** Channels are notified after minutes of failure instead of failed runs. */
   minutes: (history, { chance }) => ({
     ...history,
     checks: history.checks.map((check) =>
       chance(0.7) ? { ...check, escalationMinutes: chance(0.7) ? 5 : 10 } : check,
     ),
   }),
-  /** Checks run at several locations, some of which are without an agent for a while. */
+  /** Checks run at several locations; some locations have no agent for a while. */
   places: (history, { chance, below, time }) => {
     const count = 2 + below(2);
     const all = Array.from({ length: count }, (_, place) => place);
@@ -54,7 +54,7 @@ const widen: Readonly<Record<Breadth, (history: History, dice: Dice) => History>
       }),
     };
   },
-  /** Hosts come and go. */
+  /** Hosts go down and up repeatedly. */
   flapping: (history, { chance, time }) => ({
     ...history,
     checks: history.checks.map((check) => ({ ...check, isFlapWatched: chance(0.7) })),

@@ -16,8 +16,8 @@ import { quietLogger, type ServiceHarness } from '../service/service.ts';
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * What people do, by the handlers of the API and the writer of checks: their requests and the audit log, which
- * decide nothing about alerts, are left out, and with them more than half of the time.
+ * Performs the deeds of people through the handlers of the API and the check writer. HTTP requests and the audit log do
+ * not affect alerts; without them a history takes less than half of the time.
  */
 export class People {
   readonly #writer: CheckWriter;
@@ -29,7 +29,7 @@ export class People {
       ...{ store, clock, logger: quietLogger, reschedule: rescheduler(), publicUrl: 'http://picket.test' },
       domainProof: new DomainProof({ isAllowed: () => false }),
     };
-    // No deed has to do with files.
+    // No deed involves files.
     const deps = base as unknown as CheckDeps;
     this.#writer = new CheckWriter(deps);
     this.#handlers = new Map([
@@ -64,7 +64,7 @@ export class People {
     const actor = { kind: 'API_KEY', id: 'key', name: 'test' } as const;
     return handler({
       params: route.params?.parse(params),
-      // No new group hears of channels by itself.
+      // New groups do not subscribe to channels automatically.
       query: route.query?.parse(operationId === 'createCheckGroup' ? { autoAssignAlerts: 'false' } : {}),
       body: route.body?.parse(body),
       caller: { accountId, role: 'ADMIN', actor },

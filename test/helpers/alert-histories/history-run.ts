@@ -5,10 +5,10 @@ import { People } from './deeds.ts';
 import { type Deed, flapSettings, type History, pingGraceMs } from './history.ts';
 import type { Sent } from './judge.ts';
 
-/** The keys of the receiver that keeps incidents, and of the one that it moves to. */
+/** The keys of the receiver that keeps incidents, and of the receiver that it is moved to. */
 export const desks = { desk: 'd'.repeat(32), 'moved-desk': 'm'.repeat(32) } as const;
 
-/** One history on its way: an account of its own, and what its channels got. */
+/** One history in progress: its own account, and the notifications of its channels. */
 export interface HistoryRun {
   readonly history: History;
   readonly accountId: string;
@@ -19,13 +19,13 @@ export interface HistoryRun {
   deskId: number;
   readonly windowIds: Map<number, number>;
   readonly silenceIds: Map<number, string>;
-  /** Checks of which the service remembers anything; of others a pass changes nothing. */
+  /** Checks with state in the service; a pass does not affect other checks. */
   readonly remembered: Set<string>;
   readonly sent: Sent[];
   nextDeed: number;
 }
 
-/** The histories of a service on their way: what people do in them. */
+/** The histories of a service in progress, and the deeds of people in them. */
 export class HistoryRuns {
   readonly #store: ServiceHarness['store'];
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class HistoryRuns {
     this.#people = new People(harness);
   }
 
-  /** Makes the account of a history, and what it begins with. */
+  /** Creates the account of a history and its initial checks and channels. */
   async begin(history: History): Promise<HistoryRun> {
     const { accountId } = await addAccount(this.#store, this.#clock, 'Test');
     const call = this.#callerOf(accountId);
@@ -107,7 +107,7 @@ export class HistoryRuns {
     );
   }
 
-  /** Does what is to be done by a time. */
+  /** Performs all deeds that are due. */
   async perform(historyRun: HistoryRun, at: number): Promise<void> {
     const { deeds } = historyRun.history;
     for (let next = deeds[historyRun.nextDeed]; next && next.at <= at; next = deeds[historyRun.nextDeed]) {
@@ -190,7 +190,7 @@ export class HistoryRuns {
   }
 }
 
-/** The index of a check by its name, as names of checks and locations follow from theirs. */
+/** The index of a check by its name; names of checks and locations are derived from indices. */
 export const indexOf = (checkName: string) => Number(checkName.replace('check ', ''));
 export const slugOf = (place: number) => `lab-${place}`;
 export const placeOf = (slug: string | null) => Number(slug?.replace('lab-', ''));

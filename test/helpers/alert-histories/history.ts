@@ -1,4 +1,4 @@
-/** A random number from 0 to 1, the same ones for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 that is determined by the seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -10,9 +10,9 @@ export function randomOf(seed: number): () => number {
 }
 
 export const minuteMs = 60_000;
-/** Nothing happens at a finer grain. */
+/** The granularity of all times. */
 export const stepMs = 5_000;
-/** Everything that begins has ended by then, and what is left has this long to come to rest. */
+/** The quiet time at the end of a history, in which everything that was started must settle. */
 export const restMs = 25 * minuteMs;
 
 export interface Span {
@@ -25,30 +25,30 @@ export interface PlannedCheck {
   readonly intervalMs: number;
   readonly offsetMs: number;
   readonly isGrouped: boolean;
-  /** How many runs in a row must fail before channels are notified. */
+  /** Number of consecutive failed runs before channels are notified. */
   readonly threshold: number;
-  /** When it is created; 0: before anything happens. */
+  /** Time of its creation; 0: before the history begins. */
   readonly createdAt: number;
-  /** For how many minutes it must fail instead; null: runs count. */
+  /** Minutes of failure after which channels are notified instead; null: runs count. */
   readonly escalationMinutes: number | null;
-  /** The locations it runs at, by index: one after the other, or all at once. */
+  /** The locations it runs at, by index: round-robin or in parallel. */
   readonly places: readonly number[];
   readonly isParallel: boolean;
   readonly isFlapWatched: boolean;
-  /** Its host pings at its slots, while it is up. */
+  /** Its host pings at each slot while it is up. */
   readonly isHeartbeat: boolean;
 }
 
-/** A check as all are that nothing else is said of. */
+/** Defaults of checks. */
 export const plainCheck = {
   ...{ escalationMinutes: null, places: [0], isParallel: false, isFlapWatched: false, isHeartbeat: false },
 } as const;
 
-/** How late a ping may be. */
+/** Grace time of a ping. */
 export const pingGraceMs = 60_000;
 export const flapSettings = { changes: 3, minutes: 30, stableMinutes: 10 } as const;
 
-/** What people do, by the index of the check or channel it is about. Times count from the beginning of a history. */
+/** A deed of people, with the index of the check or channel. Times count from the beginning of a history. */
 export type Deed =
   | {
       readonly kind: 'mute' | 'unmute' | 'delete' | 'deactivate' | 'activate' | 'unsubscribe';
@@ -67,13 +67,13 @@ export type Deed =
   | { readonly kind: 'move-channel' | 'delete-channel' }
   | { readonly kind: 'create'; readonly check: number };
 
-/** One account's story: its checks, when their hosts are down, and what people do. */
+/** One account's story: its checks, the outages of their hosts, and the deeds of people. */
 export interface History {
   readonly seed: number;
   readonly checks: readonly PlannedCheck[];
-  /** When each host is down. */
+  /** Outages of each host. */
   readonly outages: readonly (readonly Span[])[];
-  /** When each location is without an agent. */
+  /** Times without an agent, for each location. */
   readonly deaths: readonly (readonly Span[])[];
   readonly deeds: readonly { readonly at: number; readonly deed: Deed }[];
   readonly hasChat: boolean;
@@ -82,10 +82,10 @@ export interface History {
 
 const eventfulMs = 60 * minuteMs;
 
-/** A history that follows from its seed alone. */
+/** Generates a history from its seed alone. */
 export function historyOf(seed: number): History {
   const random = randomOf(seed * 7_919 + 13);
-  // Of its own, so that what was added later left the rest of each history as it was.
+  // A separate generator, so that features that were added later do not change the rest of each history.
   const later = randomOf(seed * 104_729 + 7);
   const below = (count: number) => Math.floor(random() * count);
   const time = (from: number, to: number) => Math.floor((from + random() * (to - from)) / stepMs) * stepMs;
@@ -145,7 +145,7 @@ export function historyOf(seed: number): History {
     add(to, { kind: 'activate-group' });
   }
   if (chance(0.15)) add(span().from, { kind: chance(0.5) ? 'move-channel' : 'delete-channel' });
-  // Nothing is done to a check before it is there.
+  // No deed affects a check before its creation.
   const isPossible = ({ at, deed }: (typeof deeds)[number]) =>
     deed.kind === 'create' || !('check' in deed) || at > (checks[deed.check]?.createdAt ?? 0);
   const done = deeds.filter(isPossible).sort((one, other) => one.at - other.at);
@@ -172,14 +172,14 @@ function outagesOf(count: number, time: (from: number, to: number) => number): S
   return spans;
 }
 
-/** The slots of a check until a time, from its creation on. */
+/** The slots of a check up to a time, from its creation on. */
 export function slotsOf({ intervalMs, offsetMs, createdAt }: PlannedCheck, until: number): number[] {
   const slots: number[] = [];
   for (let at = offsetMs; at <= until; at += intervalMs) if (at > createdAt) slots.push(at);
   return slots;
 }
 
-/** Where a slot of a check runs. */
+/** Locations at which a slot of a check runs. */
 export function placesOf(
   { places, isParallel, intervalMs, offsetMs }: PlannedCheck,
   at: number,
@@ -189,10 +189,10 @@ export function placesOf(
   return place === undefined ? [] : [place];
 }
 
-/** After so long without one a location is known to be without agents. */
+/** After this time without an agent, the service considers a location to have no agents. */
 export const awayMs = 2 * minuteMs;
 
-/** Whether a slot at a location is missed while it has no agent, two minutes or more after the last one was seen. */
+/** Whether a slot is missed because its location has had no agent for two minutes or more. */
 export function isMissed(
   check: PlannedCheck,
   place: number,

@@ -1,20 +1,20 @@
 import { awayMs, type History, isMissed, minuteMs, type Span, slotsOf } from './history.ts';
 import { type CheckTruth, holdsAt, holdsThrough, holdsWithin, truthOf } from './model.ts';
 
-/** A notification as its channel got it. Times count from the beginning of the history. */
+/** A notification as its channel received it. Times count from the beginning of the history. */
 export interface Sent {
   readonly at: number;
   readonly channel: 'desk' | 'moved-desk' | 'chat';
-  /** What the receiver files it under. */
+  /** The key under which the receiver files it. */
   readonly key: string;
   readonly isOver: boolean;
-  /** Of a check, while others of its cause may fail still. */
+  /** It reports a single check, while other checks of its cause may still fail. */
   readonly isRecovery: boolean;
-  /** Where it only adds to what was told of its cause: checks that joined, or passed again. */
+  /** Set if it only adds to an earlier message about its cause: checks that joined or recovered. */
   readonly update: 'joined' | 'recovered' | null;
-  /** The check that its alert is of, by index; NaN where it is of a location. */
+  /** Index of the check of its alert; NaN for an alert of a location. */
   readonly check: number;
-  /** The location that it is of; null where it is of a check. */
+  /** Location of its alert; null for an alert of a check. */
   readonly place: number | null;
   readonly causeId: string | null;
   readonly title: string;
@@ -31,20 +31,20 @@ export interface Raised {
 
 export interface Verdict {
   readonly violations: readonly string[];
-  /** Messages to the chat that begin something, and how many outages of hosts it had to hear of. */
+  /** Messages to the chat that open a problem, and the number of outages of hosts that the chat had to learn of. */
   readonly messages: number;
   readonly causes: number;
-  /** Further messages to the chat, about checks that joined and that passed again while others failed still. */
+  /** Further messages to the chat, about checks that joined or recovered while others still failed. */
   readonly joined: number;
   readonly recovered: number;
-  /** Outages that had to be told of. */
+  /** Outages that had to be reported. */
   readonly due: number;
 }
 
-/** What waits for others that fail by the same, and for the next look. */
+/** Time for grouping with checks that fail by the same cause, and until the next evaluation. */
 const slackMs = 20_000;
 
-/** Compares what was sent in a history with what is true of it. */
+/** Compares the notifications of a history with its truth. */
 export function judged(history: History, sent: readonly Sent[], raised: readonly Raised[]): Verdict {
   const truth = truthOf(history);
   const channels: readonly ('desk' | 'chat')[] = history.hasChat ? ['desk', 'chat'] : ['desk'];
@@ -78,13 +78,13 @@ function updatesOf(sent: readonly Sent[], kind: 'joined' | 'recovered'): number 
 }
 
 interface Due extends Span {
-  /** When it must be told by. */
+  /** Deadline of the notification. */
   readonly by: number;
 }
 
 /**
- * Outages of a check that have to be told: as soon as enough runs have failed and nothing holds them, within an
- * interval and a minute.
+ * Outages of a check that must be reported: within an interval and a minute after enough runs have failed and no mute,
+ * window or silence holds the alert.
  */
 function dueOf(truth: CheckTruth, history: History, check: number, channel: 'desk' | 'chat'): Due[] {
   const { intervalMs = 0, escalationMinutes = null } = history.checks[check] ?? {};
@@ -101,7 +101,7 @@ function dueOf(truth: CheckTruth, history: History, check: number, channel: 'des
   });
 }
 
-/** The chat is not what is moved or deleted. */
+/** The chat is neither moved nor deleted. */
 function withoutMoves(truth: CheckTruth, history: History, check: number): readonly Span[] {
   const left = history.deeds.find(({ deed }) => deed.kind === 'unsubscribe' && deed.check === check);
   return left ? [{ from: 0, to: left.at }] : [{ from: 0, to: history.endsAt + 1 }, ...truth.subscribed];
@@ -113,7 +113,7 @@ function firstFree(held: readonly Span[], from: number): number {
   return at;
 }
 
-/** Whether a channel heard of an outage: of the check itself, or of the cause that it fails by with others. */
+/** Whether a channel was notified of an outage, of the check itself or of the cause that it shares with others. */
 function isTold(
   { check, channel, from, by }: Due & { readonly check: number; readonly channel: string },
   sent: readonly Sent[],
@@ -131,18 +131,20 @@ function describeUntold({ check, channel, from, to, by }: Due & { check: number;
   return `${channel} heard nothing by ${minutes(by)} of check ${check}, which failed ${minutes(from)} to ${minutes(to)}`;
 }
 
-/** What was open at one receiver is opened at another, whatever else holds: that is no news. */
+/** Incidents that were open at one receiver are opened at the other, even while alerts are held: that is no news. */
 function isMove({ channel, at }: Sent, { deeds }: History): boolean {
   return channel === 'moved-desk' && deeds.some((one) => one.deed.kind === 'move-channel' && one.at === at);
 }
 
-/** News of what is held, of what does not fail, and of what the channel is not subscribed to. */
+/**
+ * Notifications while alerts are held, of checks that do not fail, and of checks that the channel is not subscribed to.
+ */
 function wronglySent(one: Sent, truth: readonly CheckTruth[]): string[] {
   const of = truth[one.check];
   if (!of || one.isRecovery) {
     const isMutedChat =
       one.channel === 'chat' && of && holdsAt(of.muted, one.at) && holdsAt(of.muted, one.at - slackMs);
-    // A cause that is over says so for all of its checks.
+    // The message that a cause is over is about all of its checks.
     return isMutedChat && one.causeId === null
       ? [`chat heard "${one.title}" at ${minutes(one.at)} in a mute`]
       : [];
@@ -155,8 +157,8 @@ function wronglySent(one: Sent, truth: readonly CheckTruth[]): string[] {
 }
 
 /**
- * A location without agents is told once while that lasts, and once when it is over, and is due as soon as a slot there is
- * missed and none was seen for two minutes.
+ * A location without agents is reported once while that lasts, and once when it is over. The report is due as soon as a
+ * slot there is missed and no agent was seen for two minutes.
  */
 function locationsWrong(
   { deaths, checks, hasChat, deeds }: History,
@@ -194,7 +196,7 @@ function locationsWrong(
   );
 }
 
-/** Every incident is opened before it is ended, ended once, and none is left. */
+/** Every incident must be opened before it is closed, closed once, and none may remain open. */
 function incidentsLeft(sent: readonly Sent[]): string[] {
   const open = new Map<string, Sent>();
   const wrong: string[] = [];
@@ -213,7 +215,10 @@ function incidentsLeft(sent: readonly Sent[]): string[] {
   ];
 }
 
-/** How many outages of hosts the messages were about. Jobs share no target, and to flap is news of its own. */
+/**
+ * Number of outages of hosts that the messages were about. Heartbeats share no target, and flapping counts as separate
+ * news.
+ */
 function causesOf(history: History, truth: readonly CheckTruth[], ofChat: readonly Sent[]): number {
   const causes = new Set<string>();
   for (const { at, check } of ofChat) {
@@ -226,7 +231,7 @@ function causesOf(history: History, truth: readonly CheckTruth[], ofChat: readon
   return causes.size;
 }
 
-/** A check that was switched off and on again fails anew. */
+/** A check that was deactivated and activated again fails anew. */
 function episodeOf(truth: CheckTruth | undefined, at: number): number {
   return truth?.alive.findIndex(({ from, to }) => at >= from && at <= to + slackMs) ?? 0;
 }

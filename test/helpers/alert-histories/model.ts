@@ -1,7 +1,7 @@
 import { type Deed, type History, minuteMs, type PlannedCheck, type Span } from './history.ts';
 import { flapsOf, type Observation, observationsOf } from './observed.ts';
 
-/** Times at which something holds, and where it began to and stopped. */
+/** Records the spans in which a condition holds. */
 class Switch {
   readonly spans: { from: number; to: number }[] = [];
   #since: number | null = null;
@@ -14,28 +14,28 @@ class Switch {
   }
 }
 
-/** A time in which a check fails. */
+/** A span in which a check fails. */
 export interface Outage extends Span {
-  /** When it has failed for long enough to be told; null where it never has. */
+  /** Time at which it has failed for long enough to be reported; null if it never does. */
   readonly reachedAt: number | null;
 }
 
-/** What is true of one check of a history, said as plainly as can be: no state, only times. */
+/** The truth about one check of a history, as simply as possible: times only, no state. */
 export interface CheckTruth {
-  /** From the first time that it is seen to fail to the first that it is seen to pass, or to where it stops running. */
+  /** From the first observed failure to the first observed pass, or to where the check stops running. */
   readonly outages: readonly Outage[];
-  /** When it changes to and fro: that is told once, and nothing else is until it is over. */
+  /** Spans in which it flaps: flapping is reported once, and nothing else until it is over. */
   readonly flaps: readonly Span[];
-  /** When alerts of it are held back by a mute, a window or a silence. */
+  /** Spans in which its alerts are held by a mute, a window or a silence. */
   readonly held: readonly Span[];
   readonly muted: readonly Span[];
-  /** When it runs. */
+  /** Spans in which it runs. */
   readonly alive: readonly Span[];
-  /** When the desk hears of it, until that is moved or deleted. */
+  /** Spans in which the desk is subscribed, until the channel is moved or deleted. */
   readonly subscribed: readonly Span[];
 }
 
-/** What is true of the checks of a history. */
+/** Computes the truth about the checks of a history. */
 export function truthOf(history: History): CheckTruth[] {
   return history.checks.map((check, index) => truthOfCheck(history, check, index));
 }
@@ -133,7 +133,7 @@ function outagesIn(seen: readonly Observation[], check: PlannedCheck, alive: Spa
   return found;
 }
 
-/** After a number of runs that have failed in a row, or of minutes since the first of them, with or without another run. */
+/** After a number of consecutive failed runs, or of minutes since the first of them, with or without another run. */
 function reachedAt(
   failed: readonly number[],
   { threshold, escalationMinutes }: PlannedCheck,
@@ -164,7 +164,7 @@ function silencesOf(deeds: History['deeds']): (Span & { readonly check: number }
   });
 }
 
-/** The same times without overlaps. */
+/** The same spans without overlaps. */
 export function merged(spans: readonly Span[]): Span[] {
   const whole: { from: number; to: number }[] = [];
   for (const { from, to } of spans.toSorted((one, other) => one.from - other.from)) {
@@ -179,12 +179,12 @@ export function holdsAt(spans: readonly Span[], at: number): boolean {
   return spans.some(({ from, to }) => at >= from && at < to);
 }
 
-/** Whether something holds at any time of a span. */
+/** Whether a condition holds at any time of a span. */
 export function holdsWithin(spans: readonly Span[], { from, to }: Span): boolean {
   return spans.some((span) => span.from < to && span.to > from);
 }
 
-/** Whether it holds all the time of a span. */
+/** Whether a condition holds throughout a span. */
 export function holdsThrough(spans: readonly Span[], { from, to }: Span): boolean {
   return merged(spans).some((span) => span.from <= from && span.to >= to);
 }

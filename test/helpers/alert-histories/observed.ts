@@ -11,14 +11,14 @@ import {
   stepMs,
 } from './history.ts';
 
-/** What is said of a check at a time, and when that was due: a run in several locations is judged later. */
+/** An observation of a check and the time of its slot: a run in several locations is judged later. */
 export interface Observation {
   readonly at: number;
   readonly dueAt: number;
   readonly isDown: boolean;
 }
 
-/** What is said of a check while it runs. */
+/** Observations of a check while it runs. */
 export function observationsOf(history: History, check: PlannedCheck, alive: Span): Observation[] {
   const slots = slotsOf(check, alive.to - 1).filter((at) => at >= alive.from);
   const outages = history.outages[check.host] ?? [];
@@ -31,7 +31,10 @@ export function observationsOf(history: History, check: PlannedCheck, alive: Spa
   return ofRuns(history, check, slots);
 }
 
-/** A run that is missed says nothing; one in several locations passes when all have reported, or when the next begins. */
+/**
+ * A missed run yields no observation; a run in several locations passes when all have reported, or when the next one
+ * begins.
+ */
 function ofRuns({ outages, deaths }: History, check: PlannedCheck, slots: readonly number[]): Observation[] {
   const isMeasured = (at: number) => (place: number) => !isDownAt(deaths[place] ?? [], at);
   const measured = slots.filter((at) => placesOf(check, at).some(isMeasured(at)));
@@ -44,8 +47,8 @@ function ofRuns({ outages, deaths }: History, check: PlannedCheck, slots: readon
 }
 
 /**
- * The next ping is expected one period after the last; without one by the end of the grace time the check fails, and the
- * timer starts again from there. The first ping starts it.
+ * The next ping is expected one period after the last. If it has not arrived by the end of the grace time, the check
+ * fails, and the timer restarts there. The first ping starts it.
  */
 function ofPings(pings: readonly number[], { intervalMs }: PlannedCheck, alive: Span): Observation[] {
   const found: Observation[] = [];
@@ -62,7 +65,7 @@ function ofPings(pings: readonly number[], { intervalMs }: PlannedCheck, alive: 
   return found;
 }
 
-/** A check flaps from the change that is more than its settings allow until it has not changed for long enough. */
+/** A check flaps from the change that exceeds its settings until it has not changed for long enough. */
 export function flapsOf(seen: readonly Observation[], { isFlapWatched }: PlannedCheck): Span[] {
   const flaps: { from: number; to: number }[] = [];
   let changes: number[] = [];

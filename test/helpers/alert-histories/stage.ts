@@ -25,7 +25,7 @@ import { type History, isDownAt, placesOf, stepMs } from './history.ts';
 import { desks, type HistoryRun, HistoryRuns, indexOf, placeOf, slugOf } from './history-run.ts';
 import { judged, type Raised, type Verdict } from './judge.ts';
 
-/** What one slot of a check brings at one of its locations. */
+/** Result of one slot of a check at one of its locations. */
 interface Report {
   readonly historyRun: HistoryRun;
   readonly checkId: string;
@@ -34,9 +34,9 @@ interface Report {
 }
 
 /**
- * Lives through histories at once, on the parts of the service that decide about alerts: results are stored as agents'
- * are, people call the API, and the jobs of alerting take their turns each time that anything is due. Only the way of a
- * notification to its receiver is left out: it counts as delivered as soon as it is due.
+ * Runs histories at once, on the parts of the service that decide about alerts: results are stored like those of
+ * agents, people call the API, and the alerting jobs run each time that something is due. Only the delivery to
+ * receivers is left out: a notification counts as delivered as soon as it is due.
  */
 export async function liveThrough(histories: readonly History[]): Promise<Verdict[]> {
   const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
@@ -65,7 +65,7 @@ class HistoryStage {
   #nextDeadline = 0;
   readonly #numbers = new RunNumbers();
   readonly #historyRuns = new Map<string, HistoryRun>();
-  /** When time alone makes something due. */
+  /** The next time at which something becomes due without an event. */
   #nextTurnAt = 0;
 
   constructor(harness: ServiceHarness, clock: ManualClock) {
@@ -91,7 +91,7 @@ class HistoryStage {
       this.#historyRuns.set(historyRun.accountId, historyRun);
     }
     const historyRuns = [...this.#historyRuns.values()];
-    // Who does not look each few seconds takes itself to have been away.
+    // A watch that does not run every few seconds assumes that the service was down.
     this.#hasHeartbeats = histories.some(({ checks }) => checks.some((check) => check.isHeartbeat));
     const endsAt = Math.max(...histories.map((history) => history.endsAt));
     const due = agendaOf(historyRuns);
@@ -113,14 +113,14 @@ class HistoryStage {
     return verdicts;
   }
 
-  /** Has the watch look for pings that did not come. Returns whether any was due. */
+  /** Runs the watch for missing pings. Returns whether any was due. */
   async #watched(): Promise<boolean> {
     const isDue = this.#nextDeadline <= this.#clock.wallMs();
     this.#nextDeadline = (await this.#watch.turn()) ?? Number.POSITIVE_INFINITY;
     return isDue;
   }
 
-  /** Stores what the runs of all slots of an instant bring. Returns whether any run brought something. */
+  /** Stores the results of all slots of an instant. Returns whether there were any. */
   async #report(slots: readonly Slot[], at: number): Promise<boolean> {
     const due = slots.flatMap((slot) => this.#dueOf(slot, at));
     const isPinged = await this.#ping(slots, at);
@@ -157,7 +157,7 @@ class HistoryStage {
       .map((place) => ({ historyRun, checkId, place, isDown }));
   }
 
-  /** The jobs on hosts that are up ping. Returns whether any did. */
+  /** Sends the pings of heartbeats on hosts that are up. Returns whether there were any. */
   async #ping(slots: readonly Slot[], at: number): Promise<boolean> {
     const { store } = this.#harness;
     let isPinged = false;
@@ -174,7 +174,7 @@ class HistoryStage {
     return isPinged;
   }
 
-  /** A run was not taken by an agent in time. */
+  /** Records a run that no agent claimed in time. */
   async #miss({ historyRun, index, place, slotAt }: Miss): Promise<void> {
     const { store } = this.#harness;
     const [checkId, locationId] = [historyRun.checkIds[index], historyRun.placeIds[place]];
@@ -185,7 +185,7 @@ class HistoryStage {
     await store.transaction((repositories) => beginOutages(repositories, [run], this.#clock.wallMs()));
   }
 
-  /** An agent of a location asks for work again. */
+  /** Records that an agent of a location claims again. */
   async #return({ accountId, placeIds }: HistoryRun, place: number): Promise<void> {
     const { store } = this.#harness;
     const location = await store.locations.find(accountId, placeIds[place] ?? '');
@@ -223,7 +223,7 @@ class HistoryStage {
     return { run, row, target: { host: new URL(url).hostname, address: '10.0.0.5' } };
   }
 
-  /** The jobs of alerting, until nothing is due any more. */
+  /** Runs the alerting jobs until nothing is due. */
   async #takeTurns(): Promise<void> {
     const now = this.#clock.wallMs();
     for (let turn = 0; turn < 200; turn += 1) {
@@ -235,7 +235,7 @@ class HistoryStage {
     throw new Error('the jobs of alerting find no end');
   }
 
-  /** Delivers what is due, in its order. Returns whether anything was. */
+  /** Delivers due notifications in order. Returns whether there were any. */
   async #deliver(now: number): Promise<boolean> {
     const { notifications, alerts, alertCauses, alertChannels, receiverIncidents } = this.#harness.store;
     const nobody = { channelIds: [], accountIds: [] };

@@ -24,7 +24,7 @@ export async function opened<T extends { close(): Promise<void> }>(target: Promi
   return one;
 }
 
-/** Starts targets that can be sound, and have every fault of the tests. */
+/** Starts targets that can be sound or have any fault of the tests. */
 export async function startFaults(): Promise<void> {
   authority = await createAuthority();
   strange = await createAuthority('Authority of nobody');
@@ -61,7 +61,7 @@ export async function startFaults(): Promise<void> {
   hostFiles = createHostFiles(`nameserver ${names.nameserver}\noptions timeout:1 attempts:1\n`);
 }
 
-/** Closes them. */
+/** Closes the targets. */
 export async function endFaults(): Promise<void> {
   await Promise.all(targets.map((target) => target.close()));
   hostFiles[Symbol.dispose]();
@@ -77,7 +77,7 @@ export const way = (body: object) => realRun('TRACEROUTE', body as never);
 export const resolver = () => ({ resolver: new HostResolver(hostFiles), timeoutMs: 2500 });
 export const toPage = (rest: object = {}) => ({ request: { url: `${web.url}/page`, ...rest } });
 
-/** The page as it passes, and as it fails after something was changed of it. */
+/** Runs the check on the sound page, then on a changed one. Returns the evidence about the failing run. */
 export async function changed(
   change: Partial<typeof page>,
   run: () => Promise<StoredRun> = () => url(toPage()),
@@ -104,7 +104,7 @@ export const asserts = (source: string, property: string, comparison: string, ta
 export const authorized = { headers: [{ key: 'Authorization', value: 'Bearer abc' }] };
 export const toApi = (rest: object = {}) => ({ request: { method: 'GET', url: `${web.url}/page`, ...rest } });
 
-/** Has the page be another one while something is done. */
+/** Changes the page while `work` runs. */
 export async function withPage<T>(change: Partial<typeof page>, work: () => Promise<T>): Promise<T> {
   const before = page;
   page = { ...page, ...change };
@@ -115,7 +115,7 @@ export async function withPage<T>(change: Partial<typeof page>, work: () => Prom
   }
 }
 
-/** The same of the record of every name. */
+/** Changes the DNS record of every name while `work` runs. */
 export async function withRecord<T>(address: string, work: () => Promise<T>): Promise<T> {
   const before = record;
   record = address;

@@ -6,7 +6,7 @@ import { analyse } from '../../../src/service/analyses/analyse.ts';
 import type { Evidence, StoredRun } from '../../../src/service/analyses/evidence.ts';
 import { runContext } from '../run-context.ts';
 
-/** Runs a check as an agent does, and gives its result the form in which the service stores it. */
+/** Runs a check as an agent does, and returns its result as the service stores it. */
 export async function realRun(
   typeName: string,
   body: Readonly<Record<string, unknown>>,
@@ -36,7 +36,7 @@ export function storedRun(type: string, outcome: Outcome<unknown>, startedAt: st
   };
 }
 
-/** All that is known of a failing run: nothing but itself, unless it is said. */
+/** The evidence about a failing run: only the run itself, plus the given facts. */
 export function evidenceOf(failing: StoredRun, known: Partial<Evidence> = {}): Evidence {
   return {
     check: { name: 'Shop', type: 'URL', createdAt: null },
@@ -48,21 +48,21 @@ export function evidenceOf(failing: StoredRun, known: Partial<Evidence> = {}): E
   };
 }
 
-/** A fault that was made, and what its analysis has to say. */
+/** An injected fault, and the expected findings of its analysis. */
 export interface SeededFault {
   readonly name: string;
-  /** What the run fails with: else another fault was made than meant. */
+  /** The expected failure code; any other means that the wrong fault was injected. */
   readonly code: string;
-  /** Makes the fault and runs the check. */
+  /** Injects the fault and runs the check. */
   readonly evidence: () => Promise<Evidence>;
   /** The cause, in the words of the analysis. */
   readonly cause: RegExp;
   readonly classification: string;
-  /** How certain it may be: what could have another cause as well must not be certain. */
+  /** The maximum certainty: a fault with other possible causes must not be certain. */
   readonly certainty: 'CERTAIN' | 'LIKELY' | 'OPEN';
 }
 
-/** What the rules say of a fault. */
+/** Runs the analysis on a fault. */
 export async function judged({ evidence, code, cause, classification, certainty }: SeededFault) {
   const given = await evidence();
   const analysis = analyse(given);
@@ -76,7 +76,7 @@ export async function judged({ evidence, code, cause, classification, certainty 
     evidence: given,
     isFault: given.failing[0]?.code === code,
     isRight,
-    /** What the seeded fault is not, said with certainty. */
+    /** Certain about a cause other than the injected fault. */
     isCertainlyWrong: analysis.certainty === 'CERTAIN' && !cause.test(analysis.rootCause),
   };
 }

@@ -4,8 +4,8 @@ import type { KeyAndCertificate } from '../targets/certificates.ts';
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * One account as calls of the API, in their order: `{{kind:index}}` in a body stands for the id of what was made before,
- * `{{unique}}` for what no other account has.
+ * One account as API calls, in order: `{{kind:index}}` in a body stands for the id of an earlier object, `{{unique}}`
+ * for a value that no other account has.
  */
 export interface GeneratedAccount {
   readonly calls: readonly { readonly kind: string; readonly path: string; readonly body: Body }[];
@@ -196,7 +196,7 @@ const objective = fc.record({
 
 type Call = (kind: string, path: string, body: Body) => void;
 
-/** A page of components, and rules of it. */
+/** A page of components, and its rules. */
 function callForComponents(
   call: Call,
   components: readonly (readonly [
@@ -230,10 +230,10 @@ function callForComponents(
 }
 
 /**
- * Small accounts with everything that files can hold. Names are used once: equal ones are kept apart by when they were
- * made, which no deployment keeps.
+ * Small accounts with everything that files can hold. Names are unique, because equal names are ordered by creation
+ * time, which no deployment preserves.
  *
- * @param certificate which their client certificates are.
+ * @param certificate the client certificates.
  */
 export const generatedAccount = (certificate: KeyAndCertificate): fc.Arbitrary<GeneratedAccount> =>
   fc

@@ -1,6 +1,6 @@
 export type Row = Readonly<Record<string, string | number | null>>;
 
-/** The columns of a monitor, as the database of version 2 has them where nobody set them. */
+/** The unset columns of a monitor, as the database of version 2 stores them. */
 const unset: Row = {
   ...{
     name: null,
@@ -206,7 +206,7 @@ export const kinds: readonly Row[] = [
     'globalping',
   ].map((type) => ({ type, name: type })),
 ];
-/** The last of the kinds, for which there is no check. */
+/** Number of the last kinds, for which no check type exists. */
 export const lostTypes = kinds.slice(10).length;
 
 export const notificationConfig = (fields: object) =>

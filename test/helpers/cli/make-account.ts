@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ServiceHarness } from '../service/service.ts';
 import type { GeneratedAccount } from './generated-account.ts';
 
-/** Makes what was generated, by the API. */
+/** Creates a generated account through the API. */
 export async function makeAccount(
   harness: ServiceHarness,
   key: string,

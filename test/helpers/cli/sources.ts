@@ -2,8 +2,8 @@ import { yamlText } from '../../../src/cli/project/files.ts';
 import type { Imported } from '../../../src/extras/importers/collection.ts';
 
 /**
- * The fields of a source that an import neither carries over nor lists: another value there changes nothing of what
- * it makes, and the field is on the list neither before nor after the change.
+ * Fields of a source that an import silently ignores: a different value does not change the result, and no list
+ * mentions the field before or after the change.
  */
 export function silentFields(source: unknown, read: (source: unknown) => Imported): string[] {
   const said = ({ definitions, values }: Imported) => yamlText({ definitions, values });
@@ -21,7 +21,7 @@ export function silentFields(source: unknown, read: (source: unknown) => Importe
     .map((path) => path.join('.'));
 }
 
-/** Every field of a source that has a value, with the path that leads to it. */
+/** Every field of a source that has a value, with its path. */
 function leavesOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => leavesOf(item, [...path, String(index)]));
   if (typeof value === 'object' && value !== null) {
@@ -30,7 +30,7 @@ function leavesOf(value: unknown, path: readonly string[] = []): (readonly strin
   return [path];
 }
 
-/** A copy in which one field has another value of the same kind. */
+/** Returns a copy in which one field has another value of the same kind. */
 function changedAt(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return changed(value);
   if (Array.isArray(value)) {

@@ -15,11 +15,11 @@ import { installedClients } from './installed-clients.ts';
 
 export interface ClientStage {
   readonly harness: ServiceHarness;
-  /** Where the service listens. */
+  /** URL of the service. */
   readonly url: string;
-  /** The private location that the project runs at; no agent is there. */
+  /** The private location of the project; it has no agent. */
   readonly office: TestLocation;
-  /** A copy of the project, of this stage alone. */
+  /** A copy of the project for this stage only. */
   readonly projectFolder: string;
   /** Runs a command in the project's folder with the account's key, unless the settings say otherwise. */
   run(args: readonly string[], settings?: Partial<CommandSettings>): Promise<CommandEnd>;
@@ -27,9 +27,9 @@ export interface ClientStage {
 }
 
 /**
- * The service in this process, listening, and a project that the real command line is run in.
+ * Starts the service in this process and copies a project for the real command line.
  *
- * @param project the folder next to this file that the project is a copy of.
+ * @param project the folder next to this file to copy.
  */
 export async function openClientStage(
   options: HarnessOptions = {},
@@ -45,7 +45,7 @@ export async function openClientStage(
     const statusPage = 'status-page.check.ts';
     cpSync(join(import.meta.dirname, 'sample-project/src', statusPage), join(projectFolder, statusPage));
   }
-  // As its author has them installed: the command line reads the configuration of suites.
+  // The author's installed packages: the command line reads the configuration of suites.
   mkdirSync(join(projectFolder, 'node_modules'));
   for (const name of ['checkly', '.bin']) {
     symlinkSync(join(modules, name), join(projectFolder, 'node_modules', name));

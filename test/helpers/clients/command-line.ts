@@ -6,12 +6,12 @@ import { text } from 'node:stream/consumers';
 import { programEnvironment } from '../program.ts';
 import { installedClients } from './installed-clients.ts';
 
-/** What a command of the command line left behind. */
+/** Result of a command. */
 export interface CommandEnd {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Both, for messages of assertions and what a person would read. */
+  /** Both streams as a user would read them, also for assertion messages. */
   readonly output: string;
 }
 
@@ -20,17 +20,17 @@ export interface CommandSettings {
   readonly service: string;
   readonly key: string;
   readonly account: string;
-  /** The folder that the command starts in: a project, for those that read one. */
+  /** The working directory of the command: a project, for commands that read one. */
   readonly cwd: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Longer than any command takes that does not hang. */
+/** Longer than any command that does not hang. */
 const hungAfterMs = 300_000;
 
 /**
- * Runs the command line of the `checkly` package from the registry, unchanged, as a build job would: without a terminal, with a
- * home folder of its own, and with nothing of this process's environment but its path and where Node keeps compiled modules.
+ * Runs the unchanged command line of the `checkly` package from the registry like a build job: without a terminal, with
+ * its own home folder, and with only PATH and Node's compile cache from this process's environment.
  */
 export async function runCommandLine(
   args: readonly string[],
@@ -55,7 +55,7 @@ export async function runCommandLine(
         CHECKLY_MQTT_URL: settings.service.replace(/^http/, 'ws'),
         CHECKLY_API_KEY: settings.key,
         CHECKLY_ACCOUNT_ID: settings.account,
-        // It would ask the registry for a newer version of itself.
+        // Without this it queries the registry for a newer version.
         CHECKLY_SKIP_NEW_VERSION_CHECK: 'true',
         ...settings.environment,
       },

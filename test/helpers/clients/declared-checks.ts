@@ -1,6 +1,6 @@
 /**
- * Bodies as the Go SDK and the Terraform provider built on it send them: every field of their types, in their
- * spelling, with the empty values that Go gives those that nobody has set.
+ * Bodies as the Go SDK and the Terraform provider built on it send them: every field of their types, in their spelling,
+ * with Go's zero values for unset fields.
  */
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -47,14 +47,14 @@ export const check = (checkType: string, fields: Body): Body => ({
 });
 const times = { degradedResponseTime: 3000, maxResponseTime: 5000 };
 
-/** A resource of the provider, under the name that it has there. */
+/** A resource of the provider, under the provider's name. */
 export interface Declared {
   readonly path: string;
   readonly body: Body;
   readonly change: Body;
-  /** What answers never show again, as it is written. */
+  /** Fields that responses never show, with the values that are written. */
   readonly hidden?: readonly string[];
-  /** The field that paths name it by. */
+  /** The field that identifies it in paths. */
   readonly key?: string;
 }
 

@@ -11,8 +11,9 @@ const cache = join(import.meta.dirname, '../../../node_modules/.cache');
 let installation: Promise<string> | undefined;
 
 /**
- * The node_modules of the clients that package.json names next to this file, installed as the lockfile says, without install
- * scripts. The folder is named after the lockfile, so later runs find it. Two files of tests may install at once: the first to end wins.
+ * Returns the node_modules of the clients that the package.json next to this file names, installed from the lockfile
+ * without install scripts. The folder is named after the lockfile, so later runs reuse it. If two test files install at
+ * once, the first to finish wins.
  */
 export function installedClients(): Promise<string> {
   installation ??= install();

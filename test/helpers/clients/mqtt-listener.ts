@@ -1,7 +1,7 @@
 import { generate, type Packet, parser } from 'mqtt-packet';
 import { WebSocket } from 'ws';
 
-/** What was published. */
+/** A published message. */
 export interface Heard {
   /** The last part of the topic. */
   readonly event: string;
@@ -9,10 +9,10 @@ export interface Heard {
   readonly payload: unknown;
 }
 
-/** A client of live results, as clients of MQTT over WebSocket are. */
+/** A subscriber to live results that uses MQTT over WebSocket. */
 export class MqttListener implements Disposable {
   readonly heard: Heard[] = [];
-  /** Packets that are no news, in the order in which they came. */
+  /** Packets other than published messages, in order of arrival. */
   readonly answers: Packet[] = [];
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
   readonly #socket: WebSocket;
@@ -34,13 +34,13 @@ export class MqttListener implements Disposable {
     this.#opened = new Promise((resolve, reject) => {
       this.#socket.once('open', resolve).once('error', reject);
     });
-    this.#opened.catch(() => undefined); // whoever waits for it gets the error
+    this.#opened.catch(() => undefined); // callers that wait for it get the error
     this.closed = new Promise((resolve) => {
       this.#socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() }));
     });
   }
 
-  /** Sends any packet once the connection is there. */
+  /** Sends any packet once the connection is open. */
   async send(packet: Packet): Promise<void> {
     await this.sendBytes(generate(packet));
   }
@@ -72,7 +72,7 @@ export class MqttListener implements Disposable {
   }
 }
 
-/** The topic under which the news of a suite are. */
+/** The topic of a suite's messages. */
 export function suiteTopic(accountId: string, suiteId: string): string {
   return `account/${accountId}/ad-hoc-check-results/${suiteId}/+/+/+`;
 }

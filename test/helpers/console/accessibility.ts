@@ -3,17 +3,17 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 export interface AccessibilityOptions {
-  /** The rest was looked at in the other scheme: only colours differ in the dark. */
+  /** The rest was checked in the other colour scheme: dark mode differs only in colours. */
   readonly isOnlyColours?: boolean;
 }
 
-/** Expects that axe finds nothing on the page as it is. @param name says which page it is. */
+/** Expects that axe finds no violations on the current page. @param name identifies the page. */
 export async function expectNothingForAxe(
   page: Page,
   name: string,
   { isOnlyColours = false }: AccessibilityOptions = {},
 ): Promise<void> {
-  // In the page itself: the other mode opens a page more for each result. Previews may run nothing.
+  // Runs in the page itself: the other mode opens an extra page for each result. Previews may not run scripts.
   const axe = new AxeBuilder({ page }).options({ resultTypes: ['violations'] }).setLegacyMode();
   axe.exclude('iframe[name=preview]');
   if (isOnlyColours) axe.withRules(['color-contrast']);
@@ -22,7 +22,7 @@ export async function expectNothingForAxe(
   expect(found, name).toEqual([]);
 }
 
-/** Expects that the page needs no sideways scrolling on a telephone of 320 pixels; leaves it wide. */
+/** Expects that the page needs no horizontal scrolling on a 320-pixel-wide phone. Resets to the wide viewport. */
 export async function expectNarrowEnough(page: Page, name: string): Promise<void> {
   await page.setViewportSize({ width: 320, height: 800 });
   const excess = await page.evaluate('document.documentElement.scrollWidth - innerWidth');

@@ -16,7 +16,7 @@ import {
   until,
 } from '../service/service.ts';
 
-/** A service with checks that stand in every way, and one browser for all tests of pages. */
+/** A service with checks in every state, and one browser for all tests of pages. */
 export class ConsoleStage {
   readonly harness: ServiceHarness;
   readonly url: string;
@@ -24,7 +24,7 @@ export class ConsoleStage {
   readonly browser: Browser;
   readonly agent: TestAgent;
   readonly location: TestLocation;
-  /** Ids of checks by their names. */
+  /** Ids of checks by name. */
   readonly checks = new Map<string, string>();
 
   private constructor(parts: {
@@ -42,7 +42,7 @@ export class ConsoleStage {
     this.agent = new TestAgent(parts.harness, parts.location);
   }
 
-  /** @param artifactsHost the name that files of runs open at, beside 127.0.0.1 for the pages. */
+  /** @param artifactsHost the host name that serves files of runs, while 127.0.0.1 serves the pages. */
   static async open({ artifactsHost }: { readonly artifactsHost?: string } = {}): Promise<ConsoleStage> {
     const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
     const port = artifactsHost === undefined ? 0 : await freePort();
@@ -70,7 +70,7 @@ export class ConsoleStage {
     return id;
   }
 
-  /** Lets every check have one more slot, and reports what `outcomeOf` says of each that is leased. */
+  /** Lets one more slot of every check become due, and reports `outcomeOf` for each leased run. */
   async runOnce(outcomeOf: (name: string, run: LeasedRun) => Partial<ResultReport>): Promise<void> {
     const { harness, clock } = this;
     harness.startScheduler();
@@ -95,7 +95,7 @@ export class ConsoleStage {
     return checks.filter(({ definition }) => (definition.privateLocations as string[]).includes('lab'));
   }
 
-  /** A browser window that is logged in, and holds what went wrong in it. */
+  /** A browser window that is logged in, and records everything that went wrong in it. */
   async visit(options: Parameters<Browser['newContext']>[0] = {}): Promise<Window> {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
@@ -117,7 +117,7 @@ export class ConsoleStage {
 export class Window implements AsyncDisposable {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Errors of the console, reports of the Content-Security-Policy, dialogs, requests to elsewhere. */
+  /** Console errors, reports of the Content-Security-Policy, dialogs, requests to other origins. */
   readonly complaints: string[] = [];
   readonly #url: string;
 
@@ -130,7 +130,7 @@ export class Window implements AsyncDisposable {
   async watch(): Promise<void> {
     const { page, complaints } = this;
     await page.exposeFunction('reportViolation', (text: string) => complaints.push(`CSP: ${text}`));
-    // As text: it runs in the browser, whose types are not ours.
+    // As text: it runs in the browser, whose types this project does not include.
     await page.addInitScript({
       content: `addEventListener('securitypolicyviolation', (event) =>
         reportViolation(event.violatedDirective + ' ' + event.blockedURI));`,
@@ -161,7 +161,7 @@ export class Window implements AsyncDisposable {
   }
 }
 
-/** The failures that pages must explain: what the agent reports, and the words that people must find. */
+/** The failures that pages must explain: the agent's report, and the words that a reader must find. */
 export const seededFailures = [
   [
     'DNS',

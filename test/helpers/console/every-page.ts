@@ -1,19 +1,19 @@
 import { pages } from '../../../src/console/registry.ts';
 import type { Window } from './console-stage.ts';
 
-/** An address of a page, and the path of the registry that it is an example of. */
+/** An address of a page, and the path in the registry that it matches. */
 export interface PageExample {
   readonly pattern: string;
   readonly address: string;
 }
 
 /**
- * Goes through the pages of the registry as a reader would, by their links, and finds addresses of each: a new page needs
- * no line here, only a link to it from what is there.
+ * Visits the pages of the registry by following their links, and finds addresses of each: a new page needs no line
+ * here, only a link from an existing page.
  *
- * @param examples how many addresses of each pattern are wanted.
+ * @param examples the number of addresses wanted for each pattern.
  * @param look is called on each page.
- * @param from addresses to begin with, for links that not every example of a pattern has.
+ * @param from initial addresses, for links that not every example of a pattern has.
  * @returns also the patterns that no link leads to.
  */
 export async function everyPage(
@@ -25,7 +25,7 @@ export async function everyPage(
   const patterns = pages
     .filter(({ method = 'GET', path }) => method === 'GET' && !/\/files\/\*$|\.\w+$/.test(path))
     .map(({ path }) => ({ pattern: path, match: asRegExp(path) }))
-    // Those with fewer parameters are asked first: `/checks/new` is no check.
+    // Patterns with fewer parameters match first: `/checks/new` is not a check.
     .sort((left, right) => left.pattern.split(':').length - right.pattern.split(':').length);
   const found: PageExample[] = [];
   const waiting = [
@@ -43,7 +43,7 @@ export async function everyPage(
     const links = await window.page.evaluate<string[]>(
       `[...document.querySelectorAll('main a[href], nav a[href]')].map((link) => link.getAttribute('href'))`,
     );
-    // Files are downloaded, not looked at.
+    // Files are downloads, not pages.
     const isPage = (link: string) => link.startsWith('/') && !/\.\w+$/.test(link.split('?')[0] ?? '');
     for (const link of links.filter((one) => isPage(one) && !seen.has(one))) {
       seen.add(link);

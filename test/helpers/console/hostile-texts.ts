@@ -1,6 +1,9 @@
 import naughtyStrings from 'big-list-of-naughty-strings' with { type: 'json' };
 
-/** What runs a script where a page forgets to escape: in texts, attributes, addresses, styles, and through broken parsers. */
+/**
+ * Texts that run a script where a page forgets to escape: in texts, attributes, addresses, styles, and through broken
+ * parsers.
+ */
 export const payloads: readonly string[] = [
   '<script>alert(1)</script>',
   '"><script>alert(2)</script>',
@@ -77,7 +80,7 @@ export const payloads: readonly string[] = [
   '<img src=x onerror=alert(69)//',
 ];
 
-/** The payloads, and what has broken programs before. */
+/** The payloads, and texts known to break programs. */
 const all: readonly string[] = [
   ...payloads,
   ...(naughtyStrings as string[]).filter(
@@ -86,13 +89,13 @@ const all: readonly string[] = [
 ];
 
 /**
- * As many of the texts as fit, beginning with another one each turn: after as many turns as there are payloads, each was in
- * every field that holds the longest of them.
+ * Joins as many of the texts as fit, starting with a different one each turn: after as many turns as there are
+ * payloads, each payload was in every field that is long enough.
  */
 export function textsThatFit(turn: number, maxLength: number): string {
   let text = '';
   for (let step = 0; step < all.length && text.length < Math.min(maxLength, 6_000); step += 1) {
-    // Fields that are too short for the next one get one that fits.
+    // If a field is too short for the next text, a later one that fits is used.
     const next = all[(turn + step) % (step < payloads.length ? payloads.length : all.length)] ?? '';
     if (text.length + next.length + 1 <= maxLength) text += text === '' ? next : ` ${next}`;
   }

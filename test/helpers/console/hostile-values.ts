@@ -4,12 +4,12 @@ import { minimalOf } from '../service/minimal-value.ts';
 type Json = Record<string, unknown>;
 export type Path = readonly (string | number)[];
 
-/** A value that has every field of a schema, and a text of ours in each that is a text. */
+/** A value with every field of a schema; each text field contains a text of ours. */
 export function wholeOf(schema: z.ZodType, textOf: (maxLength: number) => string): unknown {
   const document = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' }) as Json;
   const definitions = (document['$defs'] ?? {}) as Record<string, Json>;
   let value = build(document, 0);
-  // Rules that no JSON Schema tells: what they refuse is left out, or as small as it may be.
+  // Rules that JSON Schema cannot express: fields that they refuse are removed or made as small as possible.
   for (let round = 0; round < 40; round += 1) {
     const read = schema.safeParse(value);
     if (read.success) return value;
@@ -62,7 +62,7 @@ export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((at, key) => (at as Json | undefined)?.[key], value);
 }
 
-/** The value with something else at a place; `undefined` takes the place away. */
+/** Returns the value with one place changed; `undefined` removes it. */
 export function withValueAt(value: unknown, path: Path, changed: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return changed;

@@ -1,6 +1,6 @@
 import type { HttpDetail } from '../../../src/checks/http/detail.ts';
 
-/** What a run over HTTP found out; every text of the target may be given. */
+/** The detail of an HTTP run; the test may set every text of the target. */
 export function httpDetail(fields: { readonly text?: string; readonly status?: number } = {}): HttpDetail {
   const { text = 'ok', status = 200 } = fields;
   const phases = { wait: 0, dns: 2, tcp: 5, firstByte: 40, download: 3, total: 50, tls: 20, proxy: 0 };

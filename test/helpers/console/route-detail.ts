@@ -1,9 +1,9 @@
 import type { TracerouteDetail, TracerouteHop } from '../../../src/checks/traceroute/detail.ts';
 
-/** What a hop has that is no plain router. */
+/** Fields of a hop that is not a plain router. */
 type HopFields = Partial<TracerouteHop> & { readonly ms?: number };
 
-/** A hop of three probes that were answered in about that time; without an address nobody answered. */
+/** A hop with three probes that were answered in about that time; without an address, no router answered. */
 function hop(
   hopNumber: number,
   ip: string | null,
@@ -24,8 +24,8 @@ function hop(
 }
 
 /**
- * A way of eight hops: named routers, silence, two ways at once. It ends at the target, or is refused before; or a
- * ninth answers in the name of the target, which forwards the probes.
+ * A route of eight hops: named routers, silence, a hop with parallel paths. It reaches the target, or is refused before
+ * it; or a ninth hop answers with the address of the target, which forwards the probes.
  */
 export function routeDetail({
   isReached = true,

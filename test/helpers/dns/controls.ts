@@ -1,7 +1,7 @@
 import type { QueryControls } from '../../../src/probes/dns/limits.ts';
 import { createEgressPolicy } from '../../../src/probes/egress/policy.ts';
 
-/** What a query gets in a test: the default policy and five seconds. */
+/** Controls of a query in a test: the default policy and five seconds. */
 export function queryControls(overrides: Partial<QueryControls> = {}): QueryControls {
   return {
     egress: createEgressPolicy(),

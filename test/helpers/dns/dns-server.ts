@@ -11,20 +11,20 @@ import {
   TRUNCATED_RESPONSE,
 } from 'dns-packet';
 
-/** A query as a test server got it. */
+/** A query as the test server received it. */
 export interface ReceivedQuery {
   readonly packet: Packet;
   readonly question: Question;
   readonly bytes: Buffer;
   readonly transport: 'UDP' | 'TCP';
-  /** Port it came from. */
+  /** Source port of the query. */
   readonly sourcePort: number;
 }
 
-/** What a test server does about a query: the messages it sends, none for silence. */
+/** Response of a test server to a query: the messages it sends; an empty list is silence. */
 export type Behaviour = (query: ReceivedQuery) => readonly Buffer[] | Promise<readonly Buffer[]>;
 
-/** A DNS server of a test, on UDP and TCP of the same port of 127.0.0.1. */
+/** A DNS server of a test, on UDP and TCP on the same port of 127.0.0.1. */
 export interface DnsTestServer extends AsyncDisposable {
   readonly hostname: string;
   readonly address: string;
@@ -33,12 +33,12 @@ export interface DnsTestServer extends AsyncDisposable {
   /** As resolv.conf names it. */
   readonly nameserver: string;
   readonly queries: readonly ReceivedQuery[];
-  /** Resolves when so many queries have come. */
+  /** Resolves once this many queries have arrived. */
   received(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An answer with some records; a response code and flags can be given as a number. */
+/** A reply with some records; a response code and flags can be given as a number. */
 export function answerTo(
   { packet, question }: ReceivedQuery,
   answers: readonly Answer[],
@@ -121,7 +121,7 @@ export async function startDnsServer(behaviour: Behaviour): Promise<DnsTestServe
   };
 }
 
-/** Binds UDP and TCP to the same port; a port that is free for one only is tried no further. */
+/** Binds UDP and TCP to the same port; skips ports that are free for only one of them. */
 async function bindBoth(tcp: ReturnType<typeof createServer>): Promise<{ udp: Socket; port: number }> {
   for (;;) {
     const udp = createSocket('udp4');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HostResolverFiles } from '../../../src/probes/dns/host/host-resolver.ts';
 
-/** The files by which a host tells how it looks up names, in a folder of a test. */
+/** The files that configure a host's name resolution, in a folder of a test. */
 export interface HostFiles extends HostResolverFiles, Disposable {
   write(texts: { readonly resolvConf?: string; readonly hosts?: string; readonly nsswitch?: string }): void;
 }

@@ -21,7 +21,7 @@ function isInstalled(program: string, versionFlag: string): boolean {
   return spawnSync(program, [versionFlag], { stdio: 'ignore' }).error === undefined;
 }
 
-/** Why tests that need BIND cannot run here, or null. In CI its absence is an error. */
+/** Reason why tests that need BIND cannot run here, or null. In CI, missing BIND is an error. */
 export function whyNoNamed(): string | null {
   if (isInstalled('named', '-V') && isInstalled('dig', '-v')) return null;
   const reason = 'no BIND on this machine (the programs named and dig; Debian: bind9 bind9-dnsutils)';
@@ -81,16 +81,16 @@ export async function startNamed(options: {
   return { port, tlsPort, httpsPort, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** What dig saw. */
+/** Parsed output of dig. */
 export interface DigAnswer {
   readonly status: string;
   /** In lower case, sorted, without qr. */
   readonly flags: readonly string[];
-  /** Name, type and data of the records of the answer section. */
+  /** Name, type and data of the records in the answer section. */
   readonly answers: readonly { readonly name: string; readonly type: string; readonly text: string }[];
 }
 
-/** Asks a name server on 127.0.0.1 with dig. */
+/** Queries a name server on 127.0.0.1 with dig. */
 export async function dig(port: number, name: string, type: string, ...flags: string[]): Promise<DigAnswer> {
   const shown = ['+noall', '+comments', '+answer', '+nosplit'];
   const child = spawn('dig', ['@127.0.0.1', '-p', String(port), ...shown, ...flags, '-t', type, '-q', name], {

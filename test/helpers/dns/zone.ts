@@ -1,10 +1,10 @@
-/** A TXT record that no UDP answer of 1232 bytes has room for. */
+/** A TXT record that does not fit into a UDP reply of 1232 bytes. */
 export const bigStrings = Array.from(
   { length: 20 },
   (_, index) => `${String(index).padStart(3, '0')}${'x'.repeat(240)}`,
 );
 
-/** A zone with a record of every type that a check can ask for. */
+/** A zone with a record of every type that a check can query. */
 export const fullZone = `
 $TTL 300
 @ IN SOA ns hostmaster.example.test. 2026010101 7200 3600 1209600 300

@@ -8,7 +8,7 @@ import {
 
 type Fields = Record<string, unknown>;
 
-/** How the client of @grpc/grpc-js sees a call. */
+/** The result of a call, as the client of @grpc/grpc-js reports it. */
 export interface PeerVerdict {
   readonly code: number;
   readonly message: string;
@@ -21,7 +21,7 @@ export interface PeerCall {
   readonly method: string;
   readonly request: Fields;
   readonly isStream?: boolean;
-  /** Undefined: without TLS. */
+  /** Undefined: plaintext. */
   readonly tls?: {
     readonly roots: string;
     readonly name: string;
@@ -32,7 +32,7 @@ export interface PeerCall {
   readonly maxBytes: number;
 }
 
-/** Calls a method with the client of @grpc/grpc-js, as an independent witness. */
+/** Calls a method with the client of @grpc/grpc-js, for an independent comparison. */
 export async function askPeer(call: PeerCall): Promise<PeerVerdict> {
   const client: Client = new call.service(`127.0.0.1:${call.port}`, channelCredentials(call), {
     'grpc.max_receive_message_length': call.maxBytes,

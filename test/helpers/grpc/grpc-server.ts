@@ -30,7 +30,7 @@ function protoPath(name: string): string {
   return join(import.meta.dirname, `${name}.proto`);
 }
 
-/** The services of a `.proto` file of this folder, by their whole names. */
+/** The services of a `.proto` file of this folder, by their full names. */
 export function loadService(file: string, name: string): ServiceClientConstructor {
   const definition = loadSync(protoPath(file), {
     longs: String,
@@ -51,19 +51,19 @@ export interface GrpcServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** How a server is made, other than the usual one. */
+/** Differences from the usual server. */
 export interface GrpcServerOptions {
   readonly identity?: KeyAndCertificate;
-  /** PEM of the authority that clients have to have a certificate of. */
+  /** PEM of the authority that must have issued client certificates. */
   readonly clientAuthority?: string;
-  /** Versions of server reflection. */
+  /** Supported versions of server reflection. */
   readonly reflection?: readonly ('v1' | 'v1alpha')[];
-  /** What reflection sends; undefined: the whole. */
+  /** Descriptors that reflection sends; undefined sends all. */
   readonly descriptors?: readonly Buffer[];
   readonly hasHealth?: boolean;
 }
 
-/** Statuses by the service that is asked about. */
+/** Statuses by the queried service. */
 const serving: Readonly<Record<string, string>> = {
   '': 'SERVING',
   shop: 'SERVING',

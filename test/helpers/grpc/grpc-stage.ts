@@ -7,7 +7,7 @@ import { runContext } from '../run-context.ts';
 
 type Config = Record<string, unknown>;
 
-/** Asks the health service, without TLS. */
+/** Queries the health service, without TLS. */
 export const asHealth = { mode: 'HEALTH', tls: false } as const;
 /** Gets an order, without TLS. */
 export const asGet = { method: 'shop.v1.Orders/Get', message: '{"id":"one"}', tls: false } as const;

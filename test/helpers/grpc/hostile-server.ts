@@ -6,7 +6,7 @@ import { listen, type Target } from '../targets/listening.ts';
 /** A message of the health service: SERVING. */
 const message = Buffer.from([0x08, 0x01]);
 
-/** A message with its prefix. */
+/** A message with its length prefix. */
 export function frame(bytes: Buffer, flag = 0): Buffer {
   const prefix = Buffer.alloc(5);
   prefix[0] = flag;
@@ -21,11 +21,11 @@ type Headers = Record<string, string | number>;
 interface Shape {
   readonly head?: Headers;
   readonly body?: Buffer;
-  /** null: none. */
+  /** null: no trailers. */
   readonly trailers?: Headers | null;
 }
 
-/** Answers in one piece, over HTTP/2. */
+/** Complete responses over HTTP/2. */
 export const shapes = {
   'a whole answer': { body: whole },
   'a content type with a format': { head: { 'content-type': 'application/grpc+proto' }, body: whole },
@@ -68,7 +68,7 @@ export const shapes = {
   'a bomb of deflate': { head: { 'grpc-encoding': 'deflate' }, body: frame(deflateSync(zeros), 1) },
 } as const satisfies Record<string, Shape>;
 
-/** A server of HTTP/2 that answers every call in one of those shapes. */
+/** An HTTP/2 server that answers every call with one of those responses. */
 export async function startShapedServer(name: keyof typeof shapes): Promise<Target> {
   const { head, body, trailers = { 'grpc-status': 0 } }: Shape = shapes[name];
   return await startHttp2((stream) => {
@@ -84,7 +84,7 @@ export async function startShapedServer(name: keyof typeof shapes): Promise<Targ
   });
 }
 
-/** What servers do that have no shape. */
+/** Misbehaviour that is not a complete response. */
 export const misdeeds = {
   'resets the stream at once': (stream) => stream.close(2),
   'refuses the stream': (stream) => stream.close(7),
@@ -125,7 +125,7 @@ export async function startMisbehavingServer(name: keyof typeof misdeeds): Promi
   return await startHttp2(misdeeds[name]);
 }
 
-/** What servers do that speak no HTTP/2, or not to its end. */
+/** Servers that do not speak HTTP/2, or break it off. */
 export const noises = {
   'answers in HTTP/1': (socket: Socket) =>
     socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'),
@@ -171,7 +171,7 @@ async function startHttp2(answer: (stream: ServerHttp2Stream) => void): Promise<
   const server = createServer();
   server.on('session', (session) => session.on('error', () => session.destroy()));
   server.on('stream', (stream) => {
-    // Clients break calls off on purpose.
+    // Clients cancel calls on purpose.
     stream.on('error', () => stream.destroy());
     answer(stream);
   });

@@ -7,7 +7,7 @@ const message = (fields: object, nested?: object) => ({ fields, ...(nested ? { n
 const attributes = (id: number) => many(id, 'common.v1.KeyValue');
 const version = (nested: object) => ({ nested: { v1: { nested } } });
 
-/** A signal's messages: its resource, its scopes, and what is in them. */
+/** The messages of a signal: its resource, its scopes, and their items. */
 const signal = (plural: string, items: string, item: string, itemMessage: object) => ({
   [`Resource${plural}`]: message({
     resource: field(1, 'resource.v1.Resource'),
@@ -34,7 +34,7 @@ const service = (name: string, what: string, type: string) =>
     },
   });
 
-/** Of opentelemetry/proto, what Picket sends. */
+/** The parts of opentelemetry/proto that Picket sends. */
 const proto = {
   common: version({
     KeyValue: message({ key: field(1, 'string'), value: field(2, 'AnyValue') }),
@@ -84,13 +84,13 @@ const proto = {
 const root = { nested: { opentelemetry: { nested: { proto: { nested: proto } } } } };
 const definitions = fromJSON(root as unknown as Parameters<typeof fromJSON>[0], { longs: String });
 
-/** The services of OTLP, with their methods as gRPC makes and reads them. */
+/** The OTLP services, with their methods as gRPC builds and parses them. */
 export const otlpServices = {
   traces: definitions['opentelemetry.proto.collector.trace.v1.TraceService'] as ServiceDefinition,
   logs: definitions['opentelemetry.proto.collector.logs.v1.LogsService'] as ServiceDefinition,
 };
 
-/** A message as the JSON of OTLP has it: ids are hex there. */
+/** Converts a message to OTLP's JSON, where ids are hex. */
 export function asOtlpJson(value: unknown): unknown {
   if (Buffer.isBuffer(value)) return value.toString('hex');
   if (Array.isArray(value)) return value.map(asOtlpJson);
@@ -98,7 +98,7 @@ export function asOtlpJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, asOtlpJson(inner)]));
 }
 
-/** What a service's one method is sent, from its bytes. */
+/** Decodes the request of a service's only method. */
 export function readOtlp(signalName: keyof typeof otlpServices, bytes: Buffer): unknown {
   const { Export } = otlpServices[signalName] as unknown as Record<
     'Export',

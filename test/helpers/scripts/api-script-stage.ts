@@ -22,7 +22,7 @@ export interface ScriptedRun {
   readonly context?: Partial<RunContext>;
 }
 
-/** A target, and API checks with scripts that send their requests to it. The sandboxes contain nothing: the scripts are ours. */
+/** A target, and API checks whose scripts send requests to it. The sandboxes isolate nothing: the scripts are ours. */
 export class ApiScriptStage {
   readonly target: HttpTarget;
   readonly #runtimes: Runtimes;
@@ -40,7 +40,7 @@ export class ApiScriptStage {
     return this.#runtimes.ids.length > 0;
   }
 
-  /** Runs a check with scripts of its own; each is called by its place. */
+  /** Runs a check with scripts; each is named after its place. */
   async run({ setup = [], teardown = [], request, rest, context }: ScriptedRun): Promise<{
     readonly outcome: Outcome<HttpDetail>;
     readonly requests: readonly ReceivedRequest[];
@@ -68,12 +68,12 @@ export class ApiScriptStage {
   }
 }
 
-/** The texts of log entries, one a line. */
+/** Joins the texts of log entries, one per line. */
 export function messages(entries: readonly { readonly msg: string }[] | undefined): string {
   return (entries ?? []).map(({ msg }) => msg).join('\n');
 }
 
-/** A test of scripts: those need the packages of a runtime. */
+/** A test of scripts; it needs the packages of a runtime. */
 export function itRuns(
   name: string,
   stageOf: () => ApiScriptStage,

@@ -1,23 +1,23 @@
 import { isNight } from '../night.ts';
 
-/** Something that goes wrong in a browser, or that a page does to it. */
+/** A browser problem, or something a page does to the browser. */
 export interface BrowserTrouble {
   readonly name: string;
-  /** The body of a test that has opened the target (T) in `page`; it fails by itself in the end. */
+  /** The body of a test that has opened the target (T) in `page`; the test fails at its end. */
   readonly body: string;
-  /** What the log or the failure then says. */
+  /** Expected text in the log or the failure. */
   readonly says: RegExp;
-  /** It takes much, and tells what others of them tell too. */
+  /** Expensive, and similar to another of these cases. */
   readonly isAtNight?: true;
 }
 
-/** A server of the script's own: what it answers depends on the path. */
+/** The script's own server; its response depends on the path. */
 const serve = (answers: string) => `const origin = await new Promise((resolve) => {
   const server = require('node:http').createServer((request, response) => { const path = request.url; ${answers} });
   server.listen(0, '127.0.0.1', () => resolve('http://127.0.0.1:' + server.address().port));
 });`;
 
-/** Ways to an address other than the check's own word: all of them are tried, and what each opened is logged. */
+/** Every way to open an address other than the check's own; the result of each is logged. */
 const byEveryWay = (url: string) => `
   const seen = async (how, open) => {
     const where = await Promise.race([open(), new Promise((done) => setTimeout(done, 300, 'nothing'))]).catch(String);
@@ -129,5 +129,5 @@ const troubles: readonly BrowserTrouble[] = [
   },
 ];
 
-/** Those that are to be had: by day or at night. */
+/** The cases for this run, by day or at night. */
 export const browserTroubles = troubles.filter(({ isAtNight }) => isNight || !isAtNight);

@@ -19,8 +19,8 @@ import type {
 import { launchScript } from '../../../src/sandbox/scripts/script-process.ts';
 
 /**
- * A sandbox that contains nothing: a folder, a process group, and of the limits only time and output. It lets tests run
- * scripts they wrote themselves wherever the tests run; how scripts are contained has tests of its own.
+ * A sandbox without isolation: a folder, a process group, and only the time and output limits. It lets tests run their
+ * own scripts anywhere; isolation has separate tests.
  */
 export async function createPlainSandbox(): Promise<Sandbox> {
   const directory = await mkdtemp(join(tmpdir(), 'picket-plain-sandbox-'));
@@ -37,7 +37,7 @@ export async function createPlainSandbox(): Promise<Sandbox> {
     start: (program) => startPlain(directory, program, children),
     release: async () => {
       for (const child of children) killGroup(child, 'SIGKILL');
-      // A browser may still be writing its profile while it dies.
+      // A dying browser may still write its profile.
       await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
@@ -55,7 +55,7 @@ function startPlain(
       TMPDIR: directory,
       PATH: '/usr/bin:/bin',
       TZ: 'UTC',
-      // Most of what a run costs is loading Playwright: its code is compiled once for all of them.
+      // Loading Playwright is most of the cost of a run: its code is compiled once for all of them.
       NODE_COMPILE_CACHE: join(tmpdir(), `picket-compile-cache-${process.getuid?.()}`),
       ...program.environment,
     },
@@ -108,7 +108,7 @@ function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** A host whose sandboxes are plain ones. */
+/** A host with plain sandboxes. */
 export function plainHost(
   runtimes: Runtimes,
   browser: BrowserLinks | { readonly missing: string },
@@ -128,7 +128,7 @@ export function plainHost(
   };
 }
 
-/** What runs scripts around runs, in sandboxes that are plain ones. */
+/** Runs lifecycle scripts in plain sandboxes. */
 export function plainLifecycleScripts(runtimes: Runtimes): LifecycleScripts {
   return {
     open: async (order, signal) => {

@@ -2,7 +2,7 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { impassableFolder, systemProgram } from '../../../src/sandbox/supervisor/launch.ts';
 
-/** A user that has no name and no rights, as the one of a container image. */
+/** A user without a name or privileges, like the user of a container image. */
 export const plainUid = 12_398;
 
 const checkout = join(import.meta.dirname, '../../..');
@@ -10,17 +10,17 @@ const checkout = join(import.meta.dirname, '../../..');
 /**
  * Starts programs of this checkout as a plain user.
  *
- * A checkout that such a user cannot reach (below a closed home folder), or that sandboxes cover (below /tmp), is shown at
- * another place, to the program alone: in a mount namespace of its own.
+ * If the user cannot reach the checkout (below a closed home folder), or sandboxes would cover it (below /tmp), the
+ * program runs in its own mount namespace with the checkout mounted elsewhere.
  */
 export class PlainUser implements Disposable {
-  /** A folder that belongs to the user and that all may pass. */
+  /** A folder that the user owns and that all users may traverse. */
   readonly home: string;
-  /** Where the checkout is for programs of the user. */
+  /** Path of the checkout for programs of the user. */
   readonly checkout: string;
   readonly #isShown: boolean;
 
-  /** Only as root. */
+  /** Requires root. */
   constructor() {
     this.home = mkdtempSync('/var/tmp/picket-plain-user-');
     chownSync(this.home, plainUid, plainUid);
@@ -29,7 +29,7 @@ export class PlainUser implements Disposable {
     this.checkout = this.#isShown ? join(this.home, 'checkout') : checkout;
   }
 
-  /** What comes before a program and its arguments; paths of the checkout among those are put right. */
+  /** Command that precedes a program and its arguments; it corrects paths of the checkout in the arguments. */
   get wrapper(): readonly string[] {
     const identity = [`--reuid=${plainUid}`, `--regid=${plainUid}`, '--clear-groups', '--inh-caps=-all'];
     const lowered = [systemProgram('setpriv'), ...identity, '--'];

@@ -8,30 +8,32 @@ import { Stage } from '../agent/stage.ts';
 import { temporaryFolder } from '../service/service.ts';
 import { runtimesDirectory } from './script-stage.ts';
 
-/** What a run fails by whose browser is killed: while the script uses it, or while it starts. */
+/** Failure codes of a run whose browser was killed, while the script uses it or while it starts. */
 const endsOfKills: ReadonlySet<string> = new Set(['SCRIPT_FAILED', 'BROWSER_MISSING']);
 
-/** What is killed: the process that runs a script's tests, the browser's main process, or one that draws a page. */
+/** The killed process: the one that runs a script's tests, the browser's main process, or one that renders a page. */
 export const victimKinds = ['worker', 'browser', 'renderer'] as const;
 export type VictimKind = (typeof victimKinds)[number];
 
 export interface KillFigures {
   readonly runs: number;
   readonly kills: Readonly<Record<VictimKind, number>>;
-  /** Runs by what became of them: `passed`, or the code of their failure. */
+  /** Number of runs by result: `passed` or a failure code. */
   readonly ends: Readonly<Record<string, number>>;
-  /** Messages of runs that neither passed nor ended as kills make them end, for a reader of a failed test. */
+  /** Messages of runs that neither passed nor failed as kills make them fail, for the message of a failed test. */
   readonly otherFailures: readonly string[];
-  /** Processes of runs that are over, five seconds after the last result; processes that wait for a script are none. */
+  /**
+   * Processes of finished runs, five seconds after the last result; idle processes that wait for a script do not count.
+   */
   readonly strayProcesses: number;
-  /** Folders of runs that are over, in the sandboxes and where artifacts wait. */
+  /** Folders of finished runs, in the sandboxes and in the artifact queue. */
   readonly leftFolders: number;
-  /** What is there, waiting processes and their folders included, when the agent has ended after SIGTERM. */
+  /** Processes and folders that remain after the agent has ended on SIGTERM, idle ones included. */
   readonly leftAfterStop: number;
 }
 
 const imports = "import { test, expect } from '@playwright/test';\n";
-/** Long enough to be hit, and each a little different. */
+/** Long enough to be hit by a kill, and each a little different. */
 const scripts = {
   MULTI_STEP: `${imports}test('short', async ({ request }) => {
     expect((await request.get(process.env.TARGET)).status()).toBe(200);
@@ -43,25 +45,25 @@ const scripts = {
     expect(await page.textContent('body')).toBe('ok');
   });`,
 } as const;
-/** The file that a sandbox has from the moment its script is known. */
+/** The file that a sandbox contains from the moment it is assigned a script. */
 const scriptFile = 'script.ts';
 const settleMs = 5000;
-/** Runs that wait or run at a time. */
+/** Maximum number of runs that wait or run at a time. */
 const maxWaiting = 4;
 const lastResultsMs = 120_000;
 
 /**
- * Runs scripts, every second one in a browser, through a real agent, kills processes of theirs at random (`kill -9`),
- * and counts what is left five seconds after the last result.
+ * Runs scripts through a real agent, every second one in a browser, kills their processes at random (`kill -9`), and
+ * counts what remains five seconds after the last result.
  *
- * @param options.killCount at most; every kill waits for the next victim of its kind.
- * @param options.hasBrowser without one only multi-step scripts run, and only workers are killed.
+ * @param options.killCount maximum; every kill waits for the next victim of its kind.
+ * @param options.hasBrowser without one, only multi-step scripts run, and only workers are killed.
  */
 export async function runUnderKills(options: {
   readonly runCount: number;
   readonly killCount: number;
   readonly hasBrowser: boolean;
-  /** After so long no more runs are offered, in milliseconds. */
+  /** After this time no more runs are offered, in milliseconds. */
   readonly durationMs: number;
   readonly progress?: ((text: string) => void) | undefined;
 }): Promise<KillFigures> {
@@ -104,7 +106,7 @@ export async function runUnderKills(options: {
     const killing = new AbortController();
     const killer = (async () => {
       for (let count = 0; count < killCount && !killing.signal.aborted; count += 1) {
-        // Spread over all runs.
+        // Kills are spread over all runs.
         const from = Math.floor((count * runCount) / (killCount + 1));
         while (!killing.signal.aborted && done() < from) await delay(50);
         await delay(Math.random() * 300);
@@ -155,12 +157,12 @@ interface ScriptProcess {
 }
 
 /**
- * The processes of an agent's sandboxes, as seen from outside: those whose home is one, or who have the user that one had,
- * as a browser's processes overwrite the environment that others see.
+ * The processes of an agent's sandboxes, as seen from outside. A process belongs to a sandbox if its home is the
+ * sandbox's, or if its user is: a browser's processes overwrite the environment that others see.
  */
 class SandboxView {
   readonly #path: string;
-  /** The folders of sandboxes by their users, all that were ever seen. */
+  /** All sandbox folders seen so far, by user. */
   readonly #homes = new Map<number, string>();
 
   constructor(path: string) {
@@ -204,7 +206,7 @@ function kindOf(commandLine: string): VictimKind | undefined {
   return /node|program/.test(commandLine) ? 'worker' : undefined;
 }
 
-/** Whether a sandbox is gone, or has been given a script: a waiting process's has none. */
+/** Whether a sandbox is gone or has been assigned a script: the sandbox of an idle process has none. */
 function isOver(home: string): boolean {
   const entries = entriesOf(home);
   return entries === undefined || entries.includes(scriptFile);
@@ -216,7 +218,7 @@ const slotsOf = (sandboxes: string) =>
 const usedSlots = (sandboxes: string) =>
   slotsOf(sandboxes).filter((name) => entriesOf(join(sandboxes, '0/sandboxes', name))?.includes(scriptFile));
 
-/** Folders that runs have for their artifacts, by the run's id. */
+/** Artifact folders of runs; their names contain the run id. */
 function runFolders(spool: string): string[] {
   return readdirSync(spool, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isDirectory() && /^[0-9a-f-]{36}\.\d+$/.test(basename(entry.name)))

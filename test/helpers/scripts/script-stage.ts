@@ -16,13 +16,13 @@ import { plainHost } from './plain-sandbox.ts';
 
 export const runtimesDirectory = join(import.meta.dirname, '../../../runtimes');
 
-/** What this machine has for running scripts, and why it cannot where it cannot. */
+/** The script runners of this machine, or the reasons why they are missing. */
 export interface ScriptStage {
   readonly host: ScriptHost;
   readonly runtimes: Runtimes;
-  /** Why no script can run here. */
+  /** Reason why no script can run here. */
   readonly missingRuntimes: string | undefined;
-  /** Why no browser can be opened here. */
+  /** Reason why no browser can be opened here. */
   readonly missingBrowser: string | undefined;
   runBrowser(script: string, options?: StageOptions): Promise<StagedRun<BrowserDetail>>;
   runMultiStep(script: string, options?: StageOptions): Promise<StagedRun<MultiStepDetail>>;
@@ -39,7 +39,10 @@ export interface StagedRun<Detail> {
   readonly artifacts: readonly ArtifactFile[];
 }
 
-/** Makes tests that run scripts: left out, with the reason, where no runtime is installed; never on a build machine. */
+/**
+ * Defines tests that run scripts: skipped, with the reason, where no runtime is installed; never skipped on a build
+ * machine.
+ */
 export function scriptTests(stage: () => ScriptStage): (name: string, run: () => Promise<void>) => void {
   return (name, run) =>
     it(name, { timeout: 120_000 }, async (context) => {
@@ -50,7 +53,7 @@ export function scriptTests(stage: () => ScriptStage): (name: string, run: () =>
     });
 }
 
-/** Gets scripts going with sandboxes that contain nothing: the scripts are the tests' own. */
+/** Sets up scripts in sandboxes without isolation: the scripts are the tests' own. */
 export async function startScriptStage(): Promise<ScriptStage> {
   const directory = await mkdtemp(join(tmpdir(), 'picket-browsers-'));
   const runtimes = await readRuntimes(runtimesDirectory);

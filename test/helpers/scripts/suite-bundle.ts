@@ -7,13 +7,13 @@ import tar, { type Header } from 'tar-stream';
 import { codeBundleKeyOf } from '../../../src/checks/contract/code-bundle.ts';
 import { BundleMissing, type CodeBundles } from '../../../src/sandbox/suites/suite-host.ts';
 
-/** An entry as it is put into an archive, however strange. */
+/** A raw entry of an archive, valid or not. */
 export type BundleEntry = Omit<Partial<Header>, 'name'> & {
   readonly name: string;
   readonly content?: string | Buffer;
 };
 
-/** A tar.gz of files by path. */
+/** Packs files by path into a tar.gz. */
 export function packFiles(files: Readonly<Record<string, string | Buffer>>): Promise<Buffer> {
   return packEntries(Object.entries(files).map(([name, content]) => ({ name, content })));
 }
@@ -27,17 +27,17 @@ export async function packEntries(entries: readonly BundleEntry[]): Promise<Buff
 
 const pieceBytes = 2 ** 24;
 
-/** A bundle with one file of zeros: that many times 16 MiB, which are compressed once. */
+/** A bundle with one file of zeros: `pieces` times 16 MiB, compressed once. */
 export async function packZeros(pieces: number): Promise<Buffer> {
   const pack = tar.pack();
   pack.entry({ name: 'zeros', size: pieces * pieceBytes });
   const [header] = await once(pack, 'data');
   const zeros = gzipSync(Buffer.alloc(pieceBytes));
-  // Gzip may be many compressed pieces one after the other.
+  // A gzip file may consist of many members.
   return Buffer.concat([gzipSync(header), ...Array.from({ length: pieces }, () => zeros)]);
 }
 
-/** Bundles as the agent has them, from memory. */
+/** The agent's code bundles, in memory. */
 export class MemoryBundles implements CodeBundles {
   readonly #bundles = new Map<string, Buffer>();
 

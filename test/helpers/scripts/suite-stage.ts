@@ -23,19 +23,19 @@ export type SuiteFiles = Readonly<Record<string, string>>;
 export interface SuiteRunOptions {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly context?: Partial<RunContext>;
-  /** Instead of the stage's own. */
+  /** Replaces the stage's own host. */
   readonly host?: ScriptHost;
 }
 
-/** What this machine has for running Playwright suites. */
+/** The runners of this machine for Playwright suites. */
 export interface SuiteStage {
   readonly scripts: ScriptStage;
   readonly bundles: MemoryBundles;
   readonly host: ScriptHost;
   readonly dependencies: DependencyCache;
-  /** Why no suite can be run here. */
+  /** Reason why no suite can run here. */
   readonly missing: string | undefined;
-  /** Why a package manager cannot be used here. */
+  /** Reason why a package manager cannot be used here. */
   missingManager(name: ManagerName): string | undefined;
   run(
     bundle: SuiteFiles | Buffer,
@@ -44,7 +44,7 @@ export interface SuiteStage {
   close(): Promise<void>;
 }
 
-/** Gets suites going in sandboxes that contain nothing: the suites are the tests' own. */
+/** Sets up suites in sandboxes without isolation: the suites are the tests' own. */
 export async function startSuiteStage(): Promise<SuiteStage> {
   const directory = await mkdtemp(join(tmpdir(), 'picket-suites-'));
   const scripts = await startScriptStage();
@@ -98,13 +98,13 @@ export async function startSuiteStage(): Promise<SuiteStage> {
   };
 }
 
-/** Instead of installing: the packages of a runtime of this machine, by a link. */
+/** Links the packages of an installed runtime instead of installing them. */
 export function linkRuntime(stage: SuiteStage): { readonly installCommand: string } {
   const runtime = stage.scripts.runtimes.find(stage.scripts.runtimes.ids[0] ?? '');
   return { installCommand: `ln -s '${runtime?.modulesDirectory}' node_modules` };
 }
 
-/** The registry of this machine, as the variables by which each manager knows it. */
+/** The registry of this machine, as the variables that each package manager reads. */
 export async function registryVariables(): Promise<Record<string, string>> {
   const { stdout } = await run('npm', ['config', 'get', 'registry']);
   const registry = stdout.trim();
@@ -121,12 +121,12 @@ export async function registryVariables(): Promise<Record<string, string>> {
   };
 }
 
-/** A project as its developer has it: installed, with a lockfile, in a folder of its own. */
+/** A developer's project: installed, with a lockfile, in its own folder. */
 export interface Project {
   readonly directory: string;
-  /** Its files with the lockfile, without what is installed. */
+  /** Its files with the lockfile, without installed packages. */
   files(lockfile: string): Promise<SuiteFiles>;
-  /** Runs Playwright directly, as the developer does; the numbers are those of its own JSON report. */
+  /** Runs Playwright directly, as the developer does; the numbers are from Playwright's own JSON report. */
   runDirectly(): Promise<Record<'expected' | 'unexpected' | 'flaky' | 'skipped', number>>;
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
-/** A request that a receiver got. */
+/** A request to a receiver. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
@@ -10,13 +10,13 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** A real HTTP server that alerts are sent to. Answers 200 unless the test says otherwise. */
+/** A real HTTP server that receives alerts. Responds with 200 unless the test says otherwise. */
 export interface HttpReceiver extends AsyncDisposable {
   readonly url: string;
   readonly received: (ReceivedRequest & { readonly bytes: Buffer })[];
-  /** Answers the next requests with these statuses, one after the other; 0 answers nothing at all. */
+  /** Sets the statuses of the next responses, in order; 0 sends no response. */
   answerNext(...statuses: number[]): void;
-  /** Answers the next requests with these bodies. */
+  /** Sets the bodies of the next responses. */
   answerBodies(...bodies: string[]): void;
   headers: Record<string, string>;
   body: string;
@@ -61,7 +61,7 @@ export interface ReceivedMail {
   readonly source: string;
 }
 
-/** A real SMTP server. Refuses with 550 whoever is called nobody@, and with 451 while `isBusy`. */
+/** A real SMTP server. Refuses unknown mailboxes (see `onRcptTo`) with 550, and all others with 451 while `isBusy`. */
 export interface MailReceiver extends AsyncDisposable {
   readonly url: string;
   readonly received: ReceivedMail[];

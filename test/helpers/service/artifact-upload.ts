@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
 import type { ReportedArtifact } from '../../../src/protocol/results/artifact.ts';
 
-/** Bytes with what a result says of them. */
+/** Bytes and their description in a result. */
 export interface TestArtifact {
   readonly reported: ReportedArtifact;
   readonly bytes: Buffer;
@@ -36,11 +36,11 @@ export interface Upload {
   readonly headers?: Readonly<Record<string, string>>;
   /** Send these bytes, with a Content-Length unless the headers say otherwise. */
   readonly bytes: Buffer;
-  /** Reset the connection when that many bytes were handed over. */
+  /** Reset the connection after this many bytes. */
   readonly breakAt?: number;
 }
 
-/** Sends an artifact over a socket of its own. `status` is 0 when the connection broke without an answer. */
+/** Uploads an artifact over a separate socket. `status` is 0 if the connection broke without a response. */
 export async function upload(options: Upload): Promise<{ status: number; body: Record<string, unknown> }> {
   const { url, key, run, name = 'screenshot.png', headers = {}, bytes, breakAt } = options;
   const path = `/v1/agent/runs/${run.runId}/artifacts/${name}?leaseNumber=${run.leaseNumber}`;

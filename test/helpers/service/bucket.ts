@@ -2,7 +2,10 @@ import S3rver from 's3rver';
 import type { ArtifactStore } from '../../../src/platform/artifact-store/artifact-store.ts';
 import { S3Store } from '../../../src/platform/artifact-store/s3-store.ts';
 
-/** A bucket on a local server, which ends with the store. It keeps what it gets as it is: wrong framing is wrong bytes. */
+/**
+ * Opens a bucket on a local server, which ends with the store. The server stores bodies unchanged, so wrong framing
+ * yields wrong bytes.
+ */
 export async function openBucket(directory: string): Promise<ArtifactStore> {
   const server = new S3rver({
     port: 0,

@@ -16,7 +16,7 @@ import { createCheck, type ServiceHarness } from './service.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** The feed of a service into a database of ClickHouse. */
+/** The feed of a service to a ClickHouse database. */
 export function feedOf({ store }: ServiceHarness, url: string, analyticsMs = 90 * dayMs): ClickHouseFeed {
   const logger = createLogger('test', 'silent');
   const server = new ClickHouseServer(url);
@@ -24,13 +24,13 @@ export function feedOf({ store }: ServiceHarness, url: string, analyticsMs = 90 
   return new ClickHouseFeed({ store, clock: systemClock, logger, server, analyticsMs, figures });
 }
 
-/** The table it is fed to. */
+/** The table that the feed writes to. */
 export async function tableOf({ store }: ServiceHarness, url: string): Promise<string> {
   const feed = await store.fedResults.feed();
   return `${new URL(url).pathname.slice(1)}.picket_results_${feed?.name}`;
 }
 
-/** A check with results of the last 30 days, of which those are sealed that may be. */
+/** Creates a check with results of the last 30 days and seals all results that can be sealed. */
 export async function measuredCheck(service: ServiceHarness, path: string, count: number) {
   const check = await createCheck(service);
   const now = Date.now();
@@ -46,7 +46,7 @@ export function resultsUntil(now: number, { accountId }: ServiceHarness, checkId
 
 export async function seal({ store }: ServiceHarness, checkId: string, now: number): Promise<void> {
   while (await store.transaction((nouns) => nouns.resultColumns.sealNext(checkId, now))) {
-    // The next chunk.
+    // Another chunk may follow.
   }
 }
 
@@ -56,11 +56,11 @@ interface Compared {
   readonly url: string;
   readonly id: string;
   readonly now: number;
-  /** ClickHouse gives no answer. */
+  /** ClickHouse does not respond. */
   readonly isAway?: boolean;
 }
 
-/** Asks the same of the database and of ClickHouse, in windows whose borders are where they matter. */
+/** Runs the same queries on the database and on ClickHouse, for windows with critical boundaries. */
 export async function expectSameAnswers(compared: Compared): Promise<readonly ClickHouseReadState[]> {
   const { service, place, url, id, now, isAway = false } = compared;
   const heard: ClickHouseReadState[] = [];

@@ -4,18 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 /**
- * What becomes of an insert: `hold before`, it does not reach ClickHouse; `hold after`, it is stored and nobody learns of
- * it; `lose`, the connection ends after it was stored.
+ * Fate of an insert: `hold before`, it does not reach ClickHouse; `hold after`, it is stored but the response is held
+ * back; `lose`, the connection ends after it was stored.
  */
 export type Fate = 'pass' | 'hold before' | 'hold after' | 'lose';
 
-/** A way to ClickHouse on which inserts can be stopped at instants that matter. */
+/** A proxy for ClickHouse that can stop inserts at critical moments. */
 export interface ClickHouseGate extends AsyncDisposable {
   /** The same database, through the gate. */
   readonly url: string;
-  /** How many inserts were stored through it. */
+  /** Number of inserts that were stored through it. */
   readonly inserts: number;
-  /** Lets some inserts pass; resolves when the next one has met its fate. Later ones pass. */
+  /** Lets `passing` inserts pass; resolves when the next one has met its fate. Later inserts pass. */
   next(fate: Fate, passing?: number): Promise<void>;
 }
 

@@ -7,20 +7,20 @@ import { freePort } from '../free-port.ts';
 import { unprivilegedIds } from './postgres.ts';
 import { until } from './service.ts';
 
-/** A ClickHouse server of one's own. */
+/** A ClickHouse server of a test. */
 export interface ClickHouse extends AsyncDisposable {
   /** Its address and port. */
   readonly host: string;
   /** A new, empty database, with its user and password. */
   createDatabase(): Promise<string>;
-  /** The answer to a statement, as text. */
+  /** The result of a statement, as text. */
   ask(statement: string): Promise<string>;
-  /** Ends it at once; `start()` brings it back at the same port with the same data. */
+  /** Kills it at once; `start()` restarts it on the same port with the same data. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** Why tests that need it cannot run here, or null. In CI its absence is an error. */
+/** Reason why tests that need it cannot run here, or null. In CI, a missing server is an error. */
 export function whyNoClickHouse(): string | null {
   if (!spawnSync('clickhouse-server', ['--help'], { stdio: 'ignore' }).error) return null;
   const reason = 'no clickhouse-server on this machine (Debian package of the same name)';
@@ -28,7 +28,7 @@ export function whyNoClickHouse(): string | null {
   return reason;
 }
 
-/** Characters that a URL has to encode are in it. */
+/** Contains characters that a URL must encode. */
 const user = { name: 'picket', password: 'a/p@ss w&rd' } as const;
 
 export async function startClickHouse(): Promise<ClickHouse> {
@@ -56,7 +56,7 @@ export async function startClickHouse(): Promise<ClickHouse> {
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   for (const name of ['data', 'tmp']) mkdirSync(join(folder, name));
-  // Its data are those of who runs it.
+  // Its files must belong to the user that runs it.
   const ids = unprivilegedIds();
   for (const path of ids ? [folder, ...['data', 'tmp', 'users.xml'].map((name) => join(folder, name))] : []) {
     chownSync(path, ids?.uid ?? 0, ids?.gid ?? 0);

@@ -7,8 +7,8 @@ const intervalMs = 10_000;
 const aheadMs = 2 * 3_600_000;
 
 /**
- * Checks go on at their next slot when the clock was ahead by two hours, whatever was queued and leased then, and
- * was set right.
+ * Expects that checks continue at their next slot after the clock was two hours ahead and then corrected, whatever was
+ * queued and leased meanwhile.
  */
 export async function goOnAfterClockWasAhead(databaseUrl?: string): Promise<void> {
   const clock = new ManualClock(Date.now());
@@ -21,7 +21,7 @@ export async function goOnAfterClockWasAhead(databaseUrl?: string): Promise<void
   harness.startScheduler();
   harness.startLeaseSweep();
   const agent = new TestAgent(harness, location);
-  /** Runs of all checks, as time passes. */
+  /** Claims runs of all checks while time passes. */
   const claimed = async (stepMs: number): Promise<readonly LeasedRun[]> => {
     const found: LeasedRun[] = [];
     await expect
@@ -39,7 +39,7 @@ export async function goOnAfterClockWasAhead(databaseUrl?: string): Promise<void
   const [reported, ...held] = await claimed(1_000);
   if (reported) await agent.report([reportOf(reported)]);
   expect(held.length).toBeGreaterThan(0);
-  // More slots of then, which no agent takes.
+  // More slots of that time, which no agent claims.
   clock.advance(intervalMs);
 
   clock.set(clock.wallMs() - aheadMs);
@@ -50,7 +50,7 @@ export async function goOnAfterClockWasAhead(databaseUrl?: string): Promise<void
     );
     return stored.map((check) => (check?.nextSlotAt ?? Number.POSITIVE_INFINITY) - setAt);
   };
-  // No time passes meanwhile: that the clock was set is what ends the sleep of the scheduler.
+  // No time passes meanwhile: only the change of the clock wakes the scheduler.
   await expect.poll(async () => Math.max(...(await nextSlots()))).toBeLessThanOrEqual(intervalMs);
   clock.advance(intervalMs);
   const fresh = new Set<string>();

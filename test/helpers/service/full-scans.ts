@@ -4,17 +4,17 @@ import { connectSqlite } from '../../../src/platform/store/engine/dialect.ts';
 import { migrate } from '../../../src/platform/store/schema/migrate.ts';
 import { temporaryFolder } from './service.ts';
 
-/** Tables with a row for each run, or for each thing that happened to one. */
+/** Tables with a row for each run, or for each event of a run. */
 const growing = ['runs', 'results', 'stale_results', 'artifacts', 'result_columns', 'slot_days', 'alerts'];
-/** The primary key alone finds nothing, it only says the order in which everything is read. */
+/** A scan of the primary key finds nothing by itself; it only sets the order of a full scan. */
 const wholeTable = new RegExp(`^SCAN (${growing.join('|')})( USING INDEX sqlite_autoindex_.*)?$`);
 
-/** What only tests ask for. */
+/** Statements of tests only. */
 const ofTests = /from "stale_results" where "run_id" = /;
 
 /**
- * Adds a test, to be the last: no statement of the tests before read all of a table that grows. On the embedded database everybody
- * waits for a statement.
+ * Adds a test that must be last: no statement of the previous tests scanned a whole growing table. On the embedded
+ * database every statement blocks all others.
  */
 export function expectNoFullScans(): void {
   const prepare = DatabaseSync.prototype.prepare;
@@ -43,7 +43,7 @@ export function expectNoFullScans(): void {
           .all()
           .map(({ detail }) => String(detail));
       } catch (error) {
-        // A statement of a migration: what it worked on is gone since.
+        // A statement of a migration: its table no longer exists.
         if (/no such (table|column)/.test(String(error))) return [];
         throw error;
       }

@@ -10,17 +10,17 @@ const clientId = 'picket';
 const clientSecret = 'client-secret-of-the-tests';
 const keyId = 'key-of-the-tests';
 
-/** A real provider of OpenID Connect on this machine, in which everybody is logged in as `account`. */
+/** A real OpenID Connect provider on this machine, in which every visitor is logged in as `account`. */
 export class IdentityProvider {
   readonly issuer: string;
   readonly #server: Server;
   readonly #privateKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
-  /** Who logs in, and what the provider says of them. */
+  /** The account that logs in, and its claims. */
   account = 'bob';
   claims: Claims = { email: 'bob@example.com', email_verified: true, name: 'Bob' };
-  /** Changes identities before they are signed, as a broken provider or an attacker would. */
+  /** Changes identities before they are signed, like a broken provider or an attacker. */
   alter: (claims: Claims) => Claims = (claims) => claims;
-  /** Signs with another key than the one that is published. */
+  /** Signs with a key other than the published one. */
   isForged = false;
 
   private constructor(server: Server) {
@@ -52,7 +52,7 @@ export class IdentityProvider {
     };
   }
 
-  /** What a browser does at the provider: from the address it was sent to, to the one it is sent back to. */
+  /** Follows a browser's steps at the provider, from the given address to the redirect back. Returns its address. */
   async visit(address: string, backTo: string): Promise<string> {
     const cookies = new Map<string, string>();
     let place = address;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** One run as the ledger has it, with what it left behind. */
+/** One run in the ledger, with its results. */
 export interface LedgerRun {
   readonly id: string;
   readonly checkId: string;
@@ -16,7 +16,7 @@ export interface LedgerRun {
   readonly responseTimeMs: number | null;
 }
 
-/** Reads the ledger of a service on SQLite from outside, while it runs, as an auditor would. */
+/** Reads the ledger of a running service on SQLite from outside, like an auditor. */
 export function readLedger(dataDir: string): LedgerRun[] {
   const database = new DatabaseSync(join(dataDir, 'picket.sqlite'), { readOnly: true });
   try {
@@ -35,7 +35,7 @@ export function readLedger(dataDir: string): LedgerRun[] {
   }
 }
 
-/** How many late results were fenced. */
+/** Number of late results that were fenced. */
 export function countStale(dataDir: string): number {
   const database = new DatabaseSync(join(dataDir, 'picket.sqlite'), { readOnly: true });
   try {

@@ -4,9 +4,9 @@ import type { ServiceHarness } from './service.ts';
 import { Visitor } from './visitor.ts';
 
 /**
- * Guesses passwords until they are refused, each at the next of some processes that share a database.
+ * Guesses passwords until guesses are refused, each at the next of several processes that share a database.
  *
- * @param next gives the process, and may start it anew.
+ * @param next returns the process; it may restart it.
  */
 export async function expectOneCountOfGuesses(
   first: ServiceHarness,
@@ -20,7 +20,7 @@ export async function expectOneCountOfGuesses(
     tries.push((await visitor.post('/login/forgotten', { email: email(index) })).status);
   }
   expect(tries).toEqual([...Array(10).fill(200), 429, 429]);
-  // From as many addresses as there are, all at once: those that wait for each other count, too.
+  // All at once, each from its own address: guesses that wait for each other count, too.
   const guesses = [];
   for (let index = 0; index < 66; index += 1) {
     const guess = { email: 'ada@example.com', password: 'x' };

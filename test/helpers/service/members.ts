@@ -6,7 +6,7 @@ import { Visitor } from './visitor.ts';
 
 export const goodPassword = 'four words are enough';
 
-/** Makes somebody a member by an invitation that an operator passed on; their id. */
+/** Makes a person a member, by an invitation that an operator passed on. Returns the member's id. */
 export async function addMember(
   harness: ServiceHarness,
   email: string,
@@ -22,13 +22,13 @@ export async function addMember(
 
 let visitors = 0;
 
-/** A browser at an address of its own: attempts to log in are limited by address. */
+/** A browser with its own address: login attempts are limited by address. */
 export function newVisitor(harness: ServiceHarness): Visitor {
   visitors += 1;
   return new Visitor(harness.app, { address: `198.51.${visitors >> 8}.${visitors & 255}` });
 }
 
-/** A browser in which a member logs in with their password. */
+/** A browser in which a member has logged in with their password. */
 export async function memberLoggedIn(
   harness: ServiceHarness,
   email: string,

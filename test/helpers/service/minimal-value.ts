@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 type Json = Record<string, unknown>;
 
-/** The smallest body that a route takes, for whom a rule that no schema tells is known here. */
+/** The smallest valid body of a route, including rules that no schema expresses. */
 export function minimalBody(route: { readonly operationId: string; readonly body?: z.ZodType }): unknown {
   if (!route.body) return undefined;
   const body = minimalOf(route.body);
@@ -15,16 +15,16 @@ export function minimalBody(route: { readonly operationId: string; readonly body
   return route.operationId === 'updateMaintenance' ? { endsAt: '2030-01-01T00:00:00Z' } : body;
 }
 
-/** A query that a route takes, beginning with `?`; empty where it needs none. */
+/** A valid query of a route, beginning with `?`; empty if it needs none. */
 export function minimalQuery({ query }: { readonly query?: z.ZodObject }): string {
   if (!query || query.safeParse({}).success) return '';
-  // What a list of names may hold, and what an instant looks like, no JSON Schema tells.
+  // JSON Schema expresses neither the names in a list nor the form of an instant.
   const texts = { metrics: 'availability', from: '0', to: '0' };
   const known = Object.entries(texts).filter(([name]) => name in query.shape);
   return `?${new URLSearchParams(known)}`;
 }
 
-/** The smallest value that a schema takes, derived from its JSON Schema; texts of a special form are guessed. */
+/** The smallest valid value of a schema, derived from its JSON Schema; texts of special forms are guessed. */
 export function minimalOf(schema: z.ZodType): unknown {
   const document = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' }) as Json;
   return build(document, (document.$defs ?? {}) as Record<string, Json>);

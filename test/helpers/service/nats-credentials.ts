@@ -3,7 +3,7 @@ import { nkeys } from '@nats-io/transport-node';
 
 type KeyPair = ReturnType<typeof nkeys.createUser>;
 
-/** A server that knows its users by keys of theirs, and one of them. */
+/** A server that authenticates users by their keys, and one such user. */
 export interface KeyedUser {
   /** Lines of the server's configuration. */
   readonly configuration: string;
@@ -11,7 +11,7 @@ export interface KeyedUser {
   readonly credentials: string;
 }
 
-/** Makes an operator, an account and a user, each of whose keys signs the next one's. */
+/** Creates an operator, an account and a user; each one's key signs the next one's. */
 export function createKeyedUser(): KeyedUser {
   const [operator, account, user] = [nkeys.createOperator(), nkeys.createAccount(), nkeys.createUser()];
   const unlimited = { subs: -1, data: -1, payload: -1 };

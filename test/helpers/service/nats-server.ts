@@ -7,18 +7,18 @@ import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
 import { until } from './service.ts';
 
-/** A NATS server of the tests. */
+/** A NATS server of a test. */
 export interface NatsServer extends AsyncDisposable {
   /** Such as `127.0.0.1:4222`. */
   readonly host: string;
-  /** Of its process. */
+  /** Id of its process. */
   pid(): number;
-  /** Ends it at once; `start()` brings it back on the same port, with other lines of its configuration if given. */
+  /** Kills it at once; `start()` restarts it on the same port, with other configuration lines if given. */
   kill(): Promise<void>;
   start(configuration?: string): Promise<void>;
 }
 
-/** Why tests that need NATS cannot run here, or null. In CI its absence is an error. */
+/** Reason why tests that need NATS cannot run here, or null. In CI, missing NATS is an error. */
 export function whyNoNats(): string | null {
   if (!spawnSync('nats-server', ['--version'], { stdio: 'ignore' }).error) return null;
   const reason = 'no nats-server on this machine (Debian package of the same name)';
@@ -26,7 +26,7 @@ export function whyNoNats(): string | null {
   return reason;
 }
 
-/** @param configuration more lines of its file, such as users. */
+/** @param configuration more lines of its configuration, such as users. */
 export async function startNats(configuration = ''): Promise<NatsServer> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'picket-nats-'));
@@ -62,7 +62,7 @@ export async function startNats(configuration = ''): Promise<NatsServer> {
   };
 }
 
-/** Whether it says what it is to whom connects. */
+/** Whether it greets a new connection. */
 async function isGreeting(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   try {

@@ -2,13 +2,13 @@ import pg from 'pg';
 import { afterAll, beforeAll, it } from 'vitest';
 
 /**
- * Reports each query that is started on a connection on which another one goes on. The driver warns of that once in a process,
- * of the third query only, and will refuse it. Ends with `restore`.
+ * Reports each query that is started on a connection while another one is running. The driver warns of that only once
+ * per process, at the third query, and will refuse it in future. `restore` ends the watch.
  */
 export function watchNestedQueries(report: (nested: Error) => void): { restore(): void } {
   const running = new WeakMap<pg.Client, number>();
   const query = pg.Client.prototype.query as (...args: unknown[]) => unknown;
-  // Not by a spy: those are taken back after each test.
+  // Not a spy: spies are restored after each test.
   pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
     const count = running.get(this) ?? 0;
     if (count > 0) report(new Error(`a query was started inside another: ${textOf(args[0])}`));
@@ -26,7 +26,7 @@ export function watchNestedQueries(report: (nested: Error) => void): { restore()
   };
 }
 
-/** The last test of a file whose tests work on PostgreSQL: none of them started a query inside another. */
+/** Adds the last test of a file whose tests run on PostgreSQL: no query was started inside another. */
 export function expectNoNestedQueries(): void {
   const seen: Error[] = [];
   let watch: { restore(): void } | undefined;

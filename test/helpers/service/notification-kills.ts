@@ -16,41 +16,41 @@ import { quietLogger, temporaryFolder } from './service.ts';
 export interface KillCampaign {
   readonly databaseUrl: string;
   readonly kills: number;
-  /** How long a service may notify before it is killed, at most. */
+  /** Maximum time that a service may notify before it is killed. */
   readonly lifeMs: number;
-  /** How many services there are at a time. */
+  /** Number of services at a time. */
   readonly processes: number;
-  /** No kill after it, in milliseconds of `performance.now()`. */
+  /** No kill after this time, in milliseconds of `performance.now()`. */
   readonly endsAt?: number;
   progress?(text: string): void;
 }
 
-/** What was left of the notifications of a campaign when all was over. */
+/** The notifications of a campaign, once all is over. */
 export interface CampaignOutcome {
   readonly kills: number;
   readonly notifications: number;
-  /** Notifications that no receiver took. */
+  /** Notifications that no receiver accepted. */
   readonly lost: number;
-  /** Notifications that a receiver took more than once. */
+  /** Notifications that a receiver accepted more than once. */
   readonly repeated: number;
-  /** Requests that belong to no try that is recorded: a notification was sent in a try twice. */
+  /** Requests without a recorded attempt: a notification was sent twice in one attempt. */
   readonly unexplained: number;
-  /** Tries that were begun again because their process was killed. */
+  /** Attempts that were restarted because their process was killed. */
   readonly takenOver: number;
   readonly startMs: readonly number[];
 }
 
 const accountCount = 8;
 const channelsOfAccount = 3;
-/** Of the requests this part is refused with 503, and tried again. */
+/** Share of the requests that are refused with 503 and retried. */
 const refusedPart = 0.03;
-/** More than a killed process takes along: what it had in hand is free again after a minute only. */
+/** More than a killed process holds: its notifications are released only after a minute. */
 const maxWaiting = 1_000;
 
 /**
- * Services on one PostgreSQL that are killed with SIGKILL at random instants while they notify, and start anew.
- * Meanwhile alerts are stored all the time, as ingesting a result does. In the end one service has as long as it
- * takes to notify of all that is left.
+ * Runs services on one PostgreSQL that are killed with SIGKILL at random moments while they notify, and restarts them.
+ * Meanwhile alerts are stored continuously, as by ingested results. At the end, one service has as much time as it
+ * needs to send all remaining notifications.
  */
 export async function killNotifyingServices(campaign: KillCampaign): Promise<CampaignOutcome> {
   const { databaseUrl, kills, lifeMs, processes, endsAt = Number.POSITIVE_INFINITY } = campaign;
@@ -82,7 +82,7 @@ export async function killNotifyingServices(campaign: KillCampaign): Promise<Cam
       DATA_DIR: folder.path,
       EGRESS_ALLOW: '127.0.0.1',
       ALERTS_PER_MINUTE: '0',
-      // Compiling its code is half of what a start costs.
+      // Compiling its code is half of the cost of a start.
       NODE_COMPILE_CACHE: join(folder.path, 'compiled'),
     });
     running.add(one);
@@ -96,11 +96,11 @@ export async function killNotifyingServices(campaign: KillCampaign): Promise<Cam
   };
   try {
     const channels = await makeChannels(store, url);
-    // Only a process that ends by itself leaves its compiled code to the others.
+    // Only a process that exits by itself leaves its compiled code to the others.
     await (await start()).kill('SIGTERM');
     const feeding = (async () => {
       for (let stored = 0; isFed; ) {
-        // There is always something for a process that comes, and in the end not too much for the last one.
+        // A new process always has work, and the last one does not have too much.
         if (stored - requests.size < maxWaiting) stored += await storeSomeAlerts(store, channels);
         await sleep(50);
       }
@@ -119,7 +119,7 @@ export async function killNotifyingServices(campaign: KillCampaign): Promise<Cam
     isFed = false;
     await feeding;
     await start();
-    // What a killed process had taken is free after a minute; what was refused comes again later.
+    // Notifications of a killed process are released after a minute; refused ones are retried later.
     while ((await store.notifications.nextDueAt()) !== null) await sleep(500);
     return { ...(await judge(store, channels, requests)), kills: killed, startMs };
   } finally {
@@ -138,7 +138,7 @@ async function makeChannels(store: Store, url: string): Promise<AlertChannel[]> 
   for (let account = 0; account < accountCount; account += 1) {
     const { accountId } = await addAccount(store, systemClock, `account ${account}`);
     for (let channel = 0; channel < channelsOfAccount; channel += 1) {
-      // It needs no thread for templates, which a short life would hardly see ready.
+      // It needs no thread for templates, which would hardly be ready within a short life.
       const definition = { config: { url, channel: null }, sendFailure: true };
       const row = { type: 'SLACK', definition: JSON.stringify(definition), created: now, updated: null };
       made.push(await store.alertChannels.insert({ account_id: accountId, ...row }));
@@ -148,9 +148,9 @@ async function makeChannels(store: Store, url: string): Promise<AlertChannel[]> 
 }
 
 /**
- * One alert for each account, to all of its channels.
+ * Stores one alert for each account, for all of its channels.
  *
- * @returns how many notifications that makes.
+ * @returns the number of notifications.
  */
 async function storeSomeAlerts(store: Store, channels: readonly AlertChannel[]): Promise<number> {
   const now = systemClock.wallMs();

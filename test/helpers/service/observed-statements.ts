@@ -1,20 +1,20 @@
 import { DatabaseSync } from 'node:sqlite';
 import { type CompiledQuery, DefaultQueryExecutor, type QueryResult } from 'kysely';
 
-/** Statements of one place in the code that read the same, and how often their values and rows were of how many accounts. */
+/** Equal statements of one place in the code, and how often their values and rows belonged to how many accounts. */
 export interface ObservedStatements {
-  /** The file below its package and the function that sent them: `runs/store expire`. */
+  /** The file below its package, and the function that sent them: `runs/store expire`. */
   readonly from: string;
   readonly text: string;
   readonly counts: Record<'none' | 'one' | 'several', number>;
-  /** Rows that came back with something of two accounts in each. */
+  /** Rows in the result that each contain data of two accounts. */
   readonly mixedRows: number;
 }
 
 interface Statement {
   readonly from: string;
   readonly text: string;
-  /** What may be keys among the values given, and in each row that came back. */
+  /** Possible keys among the parameters and in each row of the result. */
   readonly given: ReadonlySet<Key>;
   readonly rows: readonly ReadonlySet<Key>[];
 }
@@ -23,12 +23,15 @@ type Key = string | number;
 
 /** Shorter texts are names and states, which accounts share. */
 const shortestKey = 12;
-/** Where numbered rows start, so that a number says which row it is. Instants and most sizes are above, counts below. */
+/**
+ * The range of ids of numbered rows, so that a number identifies its row. Instants and most sizes are above it, counts
+ * below.
+ */
 const [firstNumber, numbersEach, lastNumber] = [100_000_000, 1_000_000, 999_999_999];
 
 /**
- * Watches every statement that the stores of this process send, until it is disposed of. Whose a statement is, is found by its
- * values and its rows: a text or number that stands in rows of one account only is a key of it.
+ * Watches every statement of this process's stores until it is disposed. The values and rows of a statement show its
+ * account: a text or number that occurs only in rows of one account is a key of that account.
  */
 export class StatementObserver implements Disposable {
   readonly #path: string;
@@ -36,7 +39,7 @@ export class StatementObserver implements Disposable {
   readonly #accountsOf = new Map<Key, Set<string>>();
   readonly #prototype = DefaultQueryExecutor.prototype;
 
-  /** @param path of the database on SQLite, in which nothing is yet. */
+  /** @param path of the SQLite database, which must be empty. */
   constructor(path: string) {
     this.#path = path;
     numberApart(path);
@@ -56,7 +59,7 @@ export class StatementObserver implements Disposable {
     Reflect.deleteProperty(this.#prototype, 'executeQuery');
   }
 
-  /** Learns what belongs to whom now. What is deleted later was learnt before. */
+  /** Learns the current owner of each key. Keys of rows that are deleted later stay known. */
   learn(): void {
     const database = new DatabaseSync(this.#path, { readOnly: true });
     const tables = database.prepare(`select name from sqlite_master where type = 'table'`).all();
@@ -73,12 +76,12 @@ export class StatementObserver implements Disposable {
     database.close();
   }
 
-  /** Forgets what was seen, not what was learnt. */
+  /** Forgets observed statements, but not keys. */
   startAnew(): void {
     this.#statements = [];
   }
 
-  /** What was seen, by place and text. */
+  /** Observed statements, by place and text. */
   observed(): ObservedStatements[] {
     const found = new Map<string, ObservedStatements & { mixedRows: number }>();
     for (const { from, text: whole, given, rows } of this.#statements) {
@@ -107,7 +110,7 @@ export class StatementObserver implements Disposable {
   }
 }
 
-/** The first method of ours on the stack that is no part of how statements are sent. */
+/** The first function of the project on the stack that is not part of the database layer. */
 function callerOf(stack: string): string {
   for (const line of stack.split('\n').slice(2)) {
     const [, name = '', path = ''] =
@@ -144,7 +147,7 @@ function collect(value: unknown, keys: Set<Key>): void {
   }
 }
 
-/** Gives numbered rows numbers that no row of another table has. */
+/** Gives numbered rows ids that no row of another table has. */
 function numberApart(path: string): void {
   const database = new DatabaseSync(path);
   const tables = database.prepare(`select name from sqlite_master where sql like '%autoincrement%'`).all();

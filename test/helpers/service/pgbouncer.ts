@@ -8,15 +8,15 @@ import { freePort } from '../free-port.ts';
 import { unprivilegedIds } from './postgres.ts';
 import { until } from './service.ts';
 
-/** A pooler in transaction mode, in front of a PostgreSQL server of the tests. */
+/** A pooler in transaction mode in front of a PostgreSQL server of a test. */
 export interface Pooler extends AsyncDisposable {
   /** The database, through the pooler. */
   readonly url: string;
-  /** How many transactions it has carried since its start. */
+  /** Number of transactions since its start. */
   transactions(): Promise<number>;
 }
 
-/** Why tests that need the pooler cannot run here, or null. In CI its absence is an error. */
+/** Reason why tests that need the pooler cannot run here, or null. In CI, a missing pooler is an error. */
 export function whyNoPooler(): string | null {
   if (!spawnSync('pgbouncer', ['--version'], { stdio: 'ignore' }).error) return null;
   const reason = 'no pgbouncer on this machine (Debian package of the same name)';
@@ -26,7 +26,7 @@ export function whyNoPooler(): string | null {
 
 export interface PoolerOptions {
   readonly databaseUrl: string;
-  /** Fewer than its clients have connections, so that these have to share. */
+  /** Fewer than its clients' connections, so that they have to share. */
   readonly serverConnections: number;
   /** More lines of its section `[pgbouncer]`. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ export async function startPooler(options: PoolerOptions): Promise<Pooler> {
     });
     client.on('error', () => undefined);
     await client.connect();
-    // The console of the pooler knows simple statements only.
+    // The pooler's console supports only the simple query protocol.
     const { rows } = await client.query(text).finally(() => client.end());
     return rows;
   };

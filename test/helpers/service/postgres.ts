@@ -6,19 +6,19 @@ import { delimiter, join } from 'node:path';
 import pg from 'pg';
 import { freePort } from '../free-port.ts';
 
-/** A PostgreSQL server of one's own, for tests that stop it or measure it. */
+/** A separate PostgreSQL server, for tests that stop it or measure it. */
 export interface PostgresServer {
-  /** A URL to a new, empty database. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
   /** CPU time its processes have used, in milliseconds (Linux). */
   cpuMs(): number;
-  /** Stops the server at once, as a crash would; `start()` brings it back on the same port and data. */
+  /** Stops the server at once, like a crash; `start()` restarts it on the same port and data. */
   kill(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Folder of the newest PostgreSQL's programs on this machine, or null. */
+/** Folder of the newest PostgreSQL programs on this machine, or null. */
 export function findPostgres(): string | null {
   const debian = '/usr/lib/postgresql';
   const installed = existsSync(debian)
@@ -33,7 +33,7 @@ export function findPostgres(): string | null {
   return found ?? null;
 }
 
-/** Why tests that need PostgreSQL cannot run here, or null. In CI its absence is an error. */
+/** Reason why tests that need PostgreSQL cannot run here, or null. In CI, missing PostgreSQL is an error. */
 export function whyNoPostgres(): string | null {
   if (findPostgres() !== null) return null;
   const reason = 'no PostgreSQL on this machine (initdb and postgres in /usr/lib/postgresql/*/bin or PATH)';
@@ -41,7 +41,7 @@ export function whyNoPostgres(): string | null {
   return reason;
 }
 
-/** PostgreSQL refuses to run as root: the ids of a user it accepts. */
+/** Ids of a user for PostgreSQL, which refuses to run as root. */
 export function unprivilegedIds(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const users = readFileSync('/etc/passwd', 'utf8')
@@ -52,7 +52,7 @@ export function unprivilegedIds(): { uid: number; gid: number } | null {
   return { uid: Number(user[2]), gid: Number(user[3]) };
 }
 
-/** @param url where a cluster is, with any of its databases. */
+/** @param url of any database of the cluster. */
 export async function createDatabase(url: string, template: string, name?: string): Promise<string> {
   const database = name ?? `test_${randomUUID().replaceAll('-', '')}`;
   const client = new pg.Client({ connectionString: url });
@@ -64,9 +64,9 @@ export async function createDatabase(url: string, template: string, name?: strin
 
 /**
  * Creates a cluster in a temporary folder and starts it on a free port of 127.0.0.1. Commits do not wait for the disk
- * unless it is to be durable.
+ * unless `isDurable` is set.
  *
- * @param options.settings of postgresql.conf, besides those.
+ * @param options.settings additional settings of postgresql.conf.
  */
 export async function startPostgres(
   options: { readonly isDurable?: boolean; readonly settings?: Readonly<Record<string, string>> } = {},
@@ -137,7 +137,7 @@ export async function startPostgres(
   };
 }
 
-/** CPU time of a process, the children it has and those that ended. */
+/** CPU time of a process and its children, both running and ended. */
 function familyCpuMs(pid: number): number {
   let ticks = 0;
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -149,11 +149,11 @@ function familyCpuMs(pid: number): number {
         .map(Number);
       const isOwn = Number(name) === pid;
       if (!isOwn && fields[1] !== pid) continue;
-      // utime, stime and, of the parent, those of children it has waited for; in hundredths of a second.
+      // utime and stime, plus those of awaited children for the parent; in hundredths of a second.
       ticks += (fields[11] ?? 0) + (fields[12] ?? 0);
       if (isOwn) ticks += (fields[13] ?? 0) + (fields[14] ?? 0);
     } catch {
-      // It ended in between.
+      // It ended meanwhile.
     }
   }
   return ticks * 10;

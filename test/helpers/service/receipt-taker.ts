@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A way to a service on which the receipt of results can be lost, once the service has given it. */
+/** A proxy of a service that can lose the receipt of results after the service has sent it. */
 export class ReceiptTaker {
   readonly #server: Server;
-  /** Called in the place of the next receipts being passed on: at that moment the service has stored the results. */
+  /** Called instead of passing on the next receipts: at that moment the service has stored the results. */
   onReceipt: (() => void) | undefined;
 
   private constructor(serviceUrl: string) {

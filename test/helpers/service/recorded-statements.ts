@@ -2,15 +2,15 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Kysely, KyselyPlugin, PluginTransformQueryArgs, PluginTransformResultArgs } from 'kysely';
 import type { Tables } from '../../../src/platform/store/tables.ts';
 
-/** What some work asked of a database, and how much it got. */
+/** The statements of some work, and the number of rows that they returned. */
 export interface RecordedStatements {
   readonly statementCount: number;
   readonly rowCount: number;
-  /** How SQLite would carry out the statements, a step on each line. */
+  /** SQLite's query plans of the statements, one step per line. */
   readonly plans: string;
 }
 
-/** Records the statements of work on the embedded database, to ask it how it would carry them out. */
+/** Records the statements of some work on the embedded database, to explain their query plans. */
 export async function recordStatements(
   path: string,
   db: Kysely<Tables>,
@@ -40,7 +40,7 @@ export async function recordStatements(
   return { statementCount: statements.length, rowCount, plans: [...lines].join('\n') };
 }
 
-/** Inserts a row with as little in it as the schema takes, unless it says more. */
+/** Inserts a row with the minimal values that the schema accepts, plus the given ones. */
 export function insertWithDefaults(
   path: string,
   table: string,

@@ -5,13 +5,13 @@ export interface WrittenSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-  /** Whether it says that its series has ended (the NaN that Prometheus keeps for that). */
+  /** Whether it marks the end of its series (Prometheus' stale NaN). */
   readonly isStale: boolean;
 }
 
 const staleBits = 0x7ff0000000000002n;
 
-/** What a request of remote write holds. */
+/** Decodes the samples of a remote write request. */
 export function samplesIn(body: Buffer): WrittenSample[] {
   const reader = new BinaryReader(snappyDecompress(body));
   const samples: WrittenSample[] = [];
@@ -41,7 +41,7 @@ function seriesIn(bytes: Uint8Array): WrittenSample {
   return { name, labels: others, value, isStale: bits === staleBits };
 }
 
-/** Reads the block format of Snappy, byte by byte as its description says. */
+/** Decodes the Snappy block format, byte by byte as its description says. */
 export function snappyDecompress(input: Buffer): Buffer {
   let at = 0;
   let length = 0;

@@ -3,11 +3,11 @@ import { until } from './service.ts';
 
 const startTimeoutMs = 60_000;
 
-/** A service process that listens, and calls of its API. */
+/** A service process that listens, and its API. */
 export interface ServiceProcess {
   readonly process: PicketProcess;
   readonly url: string;
-  /** Calls it with the bootstrap key unless told otherwise. */
+  /** Calls the API with the bootstrap key by default. */
   call(
     method: string,
     path: string,
@@ -18,9 +18,9 @@ export interface ServiceProcess {
 }
 
 /**
- * Starts a service process and waits for the line that says where it listens.
+ * Starts a service process and waits for the log line with its address.
  *
- * @param onStarted is told of the process at once, so that whoever waits can end it.
+ * @param onStarted receives the process at once, so that the caller can end it while waiting.
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>>,

@@ -27,7 +27,7 @@ export const metricsToken = 'metrics-token-of-the-tests';
 
 export const quietLogger: Logger = createLogger('test', 'silent');
 
-/** A folder that goes away with `remove()`. */
+/** A folder that `remove()` deletes. */
 export function temporaryFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'picket-service-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
@@ -80,44 +80,44 @@ export interface HarnessOptions {
   readonly folder?: string;
   readonly clock?: Clock;
   readonly leaseTtlMs?: number;
-  /** Settings of alerting that are not the defaults. */
+  /** Alerting settings that differ from the defaults. */
   readonly alerting?: Partial<AlertingConfig & MailConfig>;
-  /** Where artifacts are kept; a temporary folder when absent. */
+  /** Folder of artifacts; a temporary folder when absent. */
   readonly artifactFolder?: string;
-  /** Another store of artifacts than a folder; closed with the harness. */
+  /** Replaces the artifact folder; closed with the harness. */
   readonly artifactStore?: ArtifactStore;
-  /** Without it there are no rate limits. */
+  /** No rate limits when absent. */
   readonly requestsPerMinute?: number;
   readonly codeBundleQuotaBytes?: number;
-  /** How many passes keep their details; all when absent. */
+  /** Details are kept of every nth pass; of all passes when absent. */
   readonly everyNthPass?: number | undefined;
   readonly readerTimeoutMs?: number;
   readonly trustedProxies?: readonly string[];
   readonly staticIps?: StaticIps;
-  /** Whether mails to subscribers are stored, as where there is a mailer. */
+  /** Whether mails to subscribers are stored, as with a configured mailer. */
   readonly hasMailer?: boolean;
   /** Whether there are pages for browsers; true when absent. */
   readonly hasPages?: boolean;
   /** Whether there are tools for language models; on when absent. */
   readonly mcp?: ServiceConfig['MCP'];
-  /** Another host name of the service, at which files of runs open. */
+  /** Another host name of the service, which serves files of runs. */
   readonly artifactsUrl?: string;
-  /** Where clients reach it; links are paths without it. */
+  /** The public URL of the service; without it, links are paths. */
   readonly publicUrl?: string;
-  /** Which custom domains the operator lets pages have without a proof; none when absent. */
+  /** Custom domains that the operator allows without a proof; no domains when absent. */
   readonly isDomainAllowed?: (host: string) => boolean;
-  /** What is asked for the proof of a custom domain; those of the host when absent. */
+  /** Name servers for the proof of a custom domain; those of the host when absent. */
   readonly nameServers?: NameServers;
-  /** Takes invitations and links for new passwords. */
+  /** Receives invitations and password links. */
   readonly mail?: Mailing['mail'];
   readonly singleSignOn?: SingleSignOn;
-  /** What analyses ask about what rules leave open. */
+  /** Model for analyses that rules leave open. */
   readonly model?: ModelAccess;
-  /** Nothing is logged without it. */
+  /** Nothing is logged when absent. */
   readonly logger?: Logger;
 }
 
-/** The service's real parts, put together without a listening socket; background jobs run when started. */
+/** Composes the service's real parts without a listening socket; background jobs run once started. */
 export async function openHarness(options: HarnessOptions = {}): Promise<ServiceHarness> {
   const { databaseUrl, clock = systemClock, leaseTtlMs = 15_000 } = options;
   const temporary = options.folder === undefined ? temporaryFolder() : undefined;
@@ -133,7 +133,7 @@ export async function openHarness(options: HarnessOptions = {}): Promise<Service
     (await DirectoryStore.open(options.artifactFolder ?? join(artifactFolder.path, 'artifacts')));
   const config = {
     ...ServiceConfig.parse({}),
-    // Receivers of the tests are on this host.
+    // The tests' receivers are on this host.
     EGRESS_ALLOW: '127.0.0.1,::1',
     RESULT_RETENTION_DAYS: 30,
     ARTIFACT_RETENTION_DAYS: 10,
@@ -247,7 +247,7 @@ export async function createLocation(harness: ServiceHarness, slugName: string):
   return { id: answer.body.id, slugName, key: answer.body.keys[0].rawKey };
 }
 
-/** Creates a URL monitor; every field may be overridden. */
+/** Creates a URL monitor; the test may override every field. */
 export async function createCheck(
   harness: ServiceHarness,
   fields: Readonly<Record<string, unknown>> = {},
@@ -263,7 +263,7 @@ export async function createCheck(
   return answer.body;
 }
 
-/** An agent of a location, by its calls. */
+/** An agent of a location, at the level of protocol calls. */
 export class TestAgent {
   readonly agentId: string;
   readonly sessionId = randomUUID();
@@ -323,7 +323,7 @@ function leaseRefs(runs: readonly LeasedRun[]) {
   return runs.map(({ runId, leaseNumber }) => ({ runId, leaseNumber }));
 }
 
-/** What an agent reports of a leased run that passed; every field may be overridden. */
+/** The report of a leased run that passed; the test may override every field. */
 export function reportOf(run: LeasedRun, fields: Partial<ResultReport> = {}): ResultReport {
   return {
     resultId: run.resultId,
@@ -347,7 +347,7 @@ export function reportOf(run: LeasedRun, fields: Partial<ResultReport> = {}): Re
   };
 }
 
-/** Waits for a condition, looking again and again. */
+/** Waits for a condition by polling. */
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false | null> | T | undefined | false | null,

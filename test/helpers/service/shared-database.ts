@@ -4,34 +4,34 @@ import { createDatabase, whyNoPostgres } from './postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The cluster that all files of a run share; undefined where there is no PostgreSQL. */
+    /** The cluster that all files of a test run share; undefined without PostgreSQL. */
     sharedPostgresUrl: string | undefined;
-    /** Its database with the present schema, from which others are copied. */
+    /** The name of its database with the current schema, which others are copied from. */
     migratedTemplate: string;
   }
 }
 
-/** A URL to a new, empty database of the shared cluster. */
+/** Creates an empty database in the shared cluster. Returns its URL. */
 export async function emptyDatabase(): Promise<string> {
   return await createDatabase(sharedUrl(), 'template1');
 }
 
-/** A URL to a new database of the shared cluster that is migrated and otherwise empty. */
+/** Creates a database in the shared cluster that is migrated and otherwise empty. Returns its URL. */
 export async function migratedDatabase(): Promise<string> {
   return await createDatabase(sharedUrl(), inject('migratedTemplate'));
 }
 
-/** What `emptiedDatabase` gives, a connection to it, and how many migrations it has. */
+/** The database of `emptiedDatabase`, a connection to it, and its number of migrations. */
 let kept: { readonly url: string; readonly client: pg.Client; readonly migrations: number } | undefined;
 
 /**
- * A URL to a database that is migrated and otherwise empty. All tests of a process that ask for one have the same, one after the
- * other: to empty it costs a tenth of what a new one does. Whoever is still connected is cut off.
+ * Returns the URL of a database that is migrated and otherwise empty. All tests of a process share one, in turn:
+ * emptying it costs a tenth of creating a new one. Open connections are terminated.
  */
 export async function emptiedDatabase(): Promise<string> {
   if (kept !== undefined) {
     await emptyTables(kept.client);
-    // Somebody has changed its schema: it stays theirs.
+    // A test changed its schema: the database is left to that test.
     if ((await migrationsOf(kept.client)) !== kept.migrations) {
       await kept.client.end();
       kept = undefined;
@@ -39,7 +39,7 @@ export async function emptiedDatabase(): Promise<string> {
   }
   if (kept === undefined) {
     const url = await migratedDatabase();
-    // A connection that stays knows all tables already, which costs more than to empty them.
+    // A kept connection has already cached all tables, which costs more than emptying them.
     const client = new pg.Client({ connectionString: url });
     client.on('error', () => undefined);
     await client.connect();
@@ -53,10 +53,10 @@ async function migrationsOf(client: pg.Client): Promise<number> {
   return rows[0].migrations;
 }
 
-/** Above it, rows that were deleted and still lie there would cost the next tests more than a new file does. */
+/** Above this size, dead rows would cost later tests more than new table files. */
 const largeTableBytes = 1_000_000;
 
-/** Takes everything but the schema out of a database. */
+/** Deletes all rows of a database. */
 async function emptyTables(client: pg.Client): Promise<void> {
   // A connection that is being closed may still hold its locks.
   await client.query(`

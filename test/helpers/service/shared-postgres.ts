@@ -3,7 +3,7 @@ import { createLogger } from '../../../src/lib/log.ts';
 import { openStore } from '../../../src/server/compose.ts';
 import { createDatabase, findPostgres, startPostgres } from './postgres.ts';
 
-/** The database with the present schema, from which others are copied. */
+/** The database with the current schema, which others are copied from. */
 const migratedTemplate = 'migrated';
 
 /** vitest's global setup of the system tier: one PostgreSQL cluster for all files, with a migrated database to copy. */
@@ -13,7 +13,7 @@ export default async function start(project: TestProject): Promise<(() => Promis
     project.provide('sharedPostgresUrl', undefined);
     return undefined;
   }
-  // Hundreds of small databases, none of which outlives its test: nothing is worth keeping them tidy or safe.
+  // Hundreds of small databases that do not outlive their tests: no vacuuming and no durability.
   const server = await startPostgres({
     settings: {
       autovacuum: 'off',

@@ -8,16 +8,16 @@ import { freePort } from '../free-port.ts';
 import { findPostgres, unprivilegedIds, whyNoPostgres } from './postgres.ts';
 import { until } from './service.ts';
 
-/** A streaming replica of a PostgreSQL server of the tests. */
+/** A streaming replica of a PostgreSQL server of a test. */
 export interface Standby extends AsyncDisposable {
-  /** The same database, at the replica. */
+  /** The same database, on the replica. */
   readonly url: string;
-  /** Ends it at once; `start()` brings it back on the same port. */
+  /** Kills it at once; `start()` restarts it on the same port. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** Copies the cluster of a database, and follows it. */
+/** Copies the cluster of a database and starts replication from it. */
 export async function startStandby(databaseUrl: string): Promise<Standby> {
   const programs = findPostgres();
   if (programs === null) throw new Error(whyNoPostgres() ?? 'no PostgreSQL');

@@ -17,7 +17,10 @@ export interface SurfacesOptions extends PublicPlaces {
   readonly receivers: Receivers;
 }
 
-/** Every surface that says how a check stands, and what it says at one moment, by the name of the surface. */
+/**
+ * All surfaces that show the state of a check. `read` returns what each of them shows at one moment, by the name of the
+ * surface.
+ */
 export class StateSurfaces {
   readonly #options: SurfacesOptions;
   readonly #service: ServiceProcess;
@@ -44,7 +47,7 @@ export class StateSurfaces {
       .join('; ');
   }
 
-  /** What all of them say of some checks, by the name of the surface and the id of the check. */
+  /** Returns the states that all surfaces show, by the name of the surface and the id of the check. */
   async read(watched: Watched): Promise<Map<string, Map<string, Said>>> {
     const { ids } = watched;
     const read = (path: string, init?: RequestInit) => this.#text(path, init);
@@ -75,7 +78,7 @@ export class StateSurfaces {
     );
   }
 
-  /** What the page and the API say of a location. */
+  /** The health of a location, on its page and in the API. */
   async locationHealth(id: string): Promise<{ readonly api: string; readonly page: string }> {
     const { body } = await this.#service.call('GET', `/v1/private-locations/${id}`);
     const page = await this.#text(`/locations/${id}`);
@@ -104,7 +107,7 @@ export class StateSurfaces {
     const lists = await Promise.all(
       checkStates.map((state) => this.#service.call('GET', `/v1/checks?state=${state}`)),
     );
-    // One that turns in between is in two lists: the worse one is what it became.
+    // A check that changes state meanwhile is in two lists: the worse state is the newer one.
     return new Map(
       lists
         .flatMap(({ body }, at) =>
@@ -164,13 +167,13 @@ export class StateSurfaces {
       headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
       body: JSON.stringify(request),
     });
-    // The answer is JSON within a text of JSON.
+    // The response is JSON inside a JSON string.
     return text.replaceAll('\\"', '"').replaceAll('\\n', '\n');
   }
 
   #ofMetrics(): Record<string, Promise<Map<string, Said>>> {
     const [own, others] = [this.#text('/metrics/checks'), this.#text('/metrics/checks?names=blackbox')];
-    /** 1: passing, 0: failing; none: nothing is said. */
+    /** 1: passing, 0: failing; no sample: no state. */
     const ofSamples = (text: string, name: string) =>
       new Map(
         [...text.matchAll(new RegExp(`^${name}\\{check="([^"]+)".*\\} (\\d)$`, 'gm'))].map(
@@ -207,7 +210,7 @@ export class StateSurfaces {
     return new Map(named.map((id) => [id, 'failing']));
   }
 
-  /** Met is what objectives call passing, and only while nothing that was due is missing. */
+  /** An objective is met if its check passes, and only while no due run is missing. */
   #ofObjective(): Record<string, Promise<Map<string, Said>>> {
     const { id, checkId } = this.#options.slo;
     const as = (said: Said | undefined) => sameOfAll([checkId], said);

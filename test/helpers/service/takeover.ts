@@ -5,15 +5,17 @@ import { readLedger } from './ledger-view.ts';
 export interface TakeoverFigures {
   /** Runs that were in flight when the first agent was killed. */
   readonly inFlight: number;
-  /** Of these, how many have exactly one FINAL. */
+  /** How many of them have exactly one FINAL. */
   readonly finalOnce: number;
   /** Runs of the whole ledger with more than one FINAL. */
   readonly doubled: number;
-  /** From the second agent being ready to the last FINAL, in milliseconds. */
+  /** From the readiness of the second agent to the last FINAL, in milliseconds. */
   readonly takeoverMs: number;
 }
 
-/** Kills an agent outright with `runCount` runs in flight, starts a second one, and looks what became of the runs. */
+/**
+ * Kills an agent outright with `runCount` runs in flight, starts a second one, and counts what happened to the runs.
+ */
 export async function killAndTakeOver(runCount: number): Promise<TakeoverFigures> {
   await using target = await startHoldingTarget();
   await using service = await startServiceProcess();

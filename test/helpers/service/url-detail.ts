@@ -1,4 +1,4 @@
-/** The detail of a URL run that says where it went, and what the address was if it had one. */
+/** The detail of a URL run with its URL and, if it was resolved, its address. */
 export function urlDetail(url: string, ipAddress: string | null) {
   return {
     ...{ assertions: [], requestError: null, jobLog: null, jobAssets: null, pcapDataUrl: null },

@@ -8,7 +8,7 @@ export interface Visit {
   readonly body: string;
 }
 
-/** A browser as far as pages without scripts need one: it keeps cookies and sends forms. */
+/** A minimal browser for pages without scripts: it keeps cookies and sends forms. */
 export class Visitor {
   readonly cookies = new Map<string, string>();
   readonly #app: FastifyInstance;
@@ -43,7 +43,7 @@ export class Visitor {
     });
   }
 
-  /** The CSRF token that a page of the session holds. */
+  /** The CSRF token in a page of the session. */
   async csrf(path = '/'): Promise<string> {
     const { body } = await this.get(path);
     return /name="csrf" value="([^"]+)"/.exec(body)?.[1] ?? '';
@@ -77,14 +77,14 @@ export class Visitor {
 
 let visitors = 0;
 
-/** A visitor who is logged in, with a new key of a role or with a key that is there. */
+/** A visitor who is logged in, with the given key or with a new key of a role. */
 export async function loggedIn(
   harness: ServiceHarness,
   role: KeyRole = 'READ_WRITE',
   key?: string,
 ): Promise<Visitor> {
   visitors += 1;
-  // Attempts to log in are limited by address.
+  // Login attempts are limited by address.
   const visitor = new Visitor(harness.app, { address: `203.0.113.${visitors}` });
   const { status } = await visitor.post('/login', { key: key ?? (await harness.addKey(role)) });
   if (status !== 303) throw new Error(`logging in was answered with ${status}`);

@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 type Json = Record<string, unknown>;
 
-/** A value a schema must refuse, where to put it, and why it is wrong. */
+/** A value that a schema must refuse, its path, and the reason. */
 export interface WrongValue {
-  /** Path of keys; a number is a place in an array. */
+  /** Path of keys; a number is an array index. */
   readonly path: readonly (string | number)[];
   readonly value: unknown;
   readonly why: string;
@@ -114,7 +114,7 @@ function outOfBounds(schema: Json, path: readonly (string | number)[]): WrongVal
   return wrong;
 }
 
-/** A copy of a body with one value replaced; containers on the way are made when they are missing. */
+/** Returns a copy of a body with one value replaced; missing containers on the path are created. */
 export function withValue(body: unknown, path: readonly (string | number)[], value: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;
@@ -126,7 +126,7 @@ export function withValue(body: unknown, path: readonly (string | number)[], val
   return { ...record, [key]: withValue(record[key], rest, value) };
 }
 
-/** Whether one of the keys an error names is the path, a part of it or inside it. */
+/** Whether one of the keys in an error is the path, a prefix of it or inside it. */
 export function namesPath(keys: readonly string[], path: readonly (string | number)[]): boolean {
   const dotted = path.join('.');
   return keys.some((key) => key === dotted || key.startsWith(`${dotted}.`));

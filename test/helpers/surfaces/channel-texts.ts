@@ -6,7 +6,7 @@ import {
   receiverSettings,
 } from '../../integration/conformance/channel-receivers/index.ts';
 
-/** What people read of an alert at each kind of channel that there is, mails included. */
+/** The alert text in each kind of channel, mails included. */
 export function channelTexts(
   facts: AlertFacts,
   more: Partial<AlertMessage> = {},
@@ -23,7 +23,7 @@ export function channelTexts(
         return [[kind.type, `${subject}\n${text}`]];
       }
       const receiver = documentedReceivers[kind.type];
-      // A webhook says what its template says, of the variables.
+      // The template of a webhook decides its text, so the variables are used.
       if (!receiver || kind.sender.kind !== 'http') return [[kind.type, JSON.stringify(alert.variables)]];
       const config = kind.config.parse(receiver.config('http://receiver.test'));
       const [request] = kind.sender.requests(

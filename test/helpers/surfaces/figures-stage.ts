@@ -17,7 +17,7 @@ import {
 
 const hourMs = 3_600_000;
 
-/** What became of the slots of a check in the last hours. */
+/** Results of a check's slots in the last hours. */
 interface History {
   readonly passed?: number;
   readonly failed?: number;
@@ -26,7 +26,7 @@ interface History {
   readonly ms?: number;
 }
 
-/** Awkward values: a name of each says what it is there for. */
+/** Difficult values; each name describes its purpose. */
 const histories = {
   'six and a half': { passed: 129, failed: 1_871, ms: 812.4 },
   'nearly whole': { passed: 19_999, failed: 1, ms: 0.42 },
@@ -39,7 +39,7 @@ const histories = {
 export type Named = keyof typeof histories;
 export const historyNames = Object.keys(histories) as Named[];
 
-/** How the newest run of each ends, and so how the check stands. */
+/** The newest run of each, which decides the state of the check. */
 export const endings = {
   'six and a half': { failure: failure('STATUS_UNEXPECTED', 'Unexpected status 503') },
   'nearly whole': {},
@@ -50,10 +50,7 @@ export const endings = {
   whole: {},
 } as const;
 
-/**
- * One account whose numbers are awkward, on a day on which clocks were set: every surface that shows a number shows
- * these.
- */
+/** One account with difficult numbers, on a day of a clock change: every surface with numbers shows these. */
 export class FiguresStage {
   readonly harness: ServiceHarness;
   readonly clock: ManualClock;
@@ -116,7 +113,7 @@ export class FiguresStage {
     await this.#fillPages(service.id);
   }
 
-  /** What pages of people show besides checks. */
+  /** Fills the pages with content other than checks. */
   async #fillPages(serviceId: string): Promise<void> {
     const update = { status: 'INVESTIGATING', description: 'We look into it.' };
     await this.call('POST', '/v1/status-pages/incidents', {
@@ -191,7 +188,7 @@ export class FiguresStage {
     }
   }
 
-  /** One run of each check by way of an agent: how it stands follows from that. */
+  /** Runs each check once through an agent, which sets its state. */
   async runEach(): Promise<void> {
     const { agent, clock } = this;
     const waiting = new Map(historyNames.map((name) => [this.id(name), name]));
@@ -209,7 +206,7 @@ export class FiguresStage {
     }
   }
 
-  /** A run that somebody asked for, and that fails: no figure counts it. */
+  /** Runs a check on demand; the run fails, and no figure counts it. */
   async #runOnDemand(name: Named): Promise<void> {
     const trigger = { target: { checkId: [this.id(name)] } };
     const { sessions } = await this.call('POST', '/v1/check-sessions/trigger', trigger);

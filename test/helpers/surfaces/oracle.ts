@@ -1,15 +1,15 @@
 /**
- * How numbers have to read, written apart from the program: by digits of decimal texts, not by arithmetic on floating
- * point numbers, so that both are not wrong alike.
+ * The expected form of numbers, independent of the program: computed on the digits of decimal texts, not with
+ * floating-point arithmetic, so that both do not share an error.
  */
 
-/** A percentage of the API, 0 to 100, as people read it. */
+/** A percentage of the API, 0 to 100, as surfaces show it. */
 export function percentOf(percent: number | null): string {
   if (percent === null) return '–';
   if (!(percent >= 0 && percent <= 100)) throw new Error(`${percent} is no percentage`);
   if (percent === 100) return '100 %';
   if (percent === 0) return '0 %';
-  // 12 significant digits: what is behind them is how a computer divides.
+  // 12 significant digits: further ones are floating-point noise.
   const text = Number(percent.toPrecision(12)).toFixed(12);
   const [whole = '0', digits = ''] = text.split('.');
   if (Number(whole) === 100) return '99.99 %';
@@ -18,7 +18,7 @@ export function percentOf(percent: number | null): string {
   return `${`${whole}.${two}`.replace(/\.?0+$/, '') || '0'} %`;
 }
 
-/** Milliseconds of the API as people read them. */
+/** Milliseconds of the API as surfaces show them. */
 export function timeOf(ms: number | null): string {
   if (ms === null) return '–';
   if (ms > 0 && ms < 0.005) return '< 0.01 ms';
@@ -32,12 +32,12 @@ export function timeOf(ms: number | null): string {
   return seconds % 60 === 0 ? `${seconds / 60} min` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** A count as people read it. */
+/** A count as surfaces show it. */
 export function countOf(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
-/** What is left of a budget, in percent of the API: to less, never more, than there is. */
+/** The remaining budget, in percent of the API: rounded down, never up. */
 export function leftOf(percent: number): string {
   if (percent >= 0) return percentOf(percent);
   const [whole = '0', digits = ''] = Number((-percent).toPrecision(12)).toFixed(12).split('.');
@@ -52,7 +52,7 @@ export function leftOf(percent: number): string {
   return `−${countOf(Number(units))}${rest === '' ? '' : `.${rest}`} %`;
 }
 
-/** When a certificate expires, in days of the API, as people read it. */
+/** The expiry of a certificate, in days of the API, as surfaces show it. */
 export function expiryOf(days: number): string {
   const words = (count: number) => `${countOf(count)} day${count === 1 ? '' : 's'}`;
   if (days > 0) return `expires in ${words(days)}`;
@@ -60,7 +60,10 @@ export function expiryOf(days: number): string {
   return days === -1 ? 'expired less than a day ago' : `expired ${words(-1 - days)} ago`;
 }
 
-/** What people read of a document: the text between its tags, without what is code, typed into a field, an id, or a setting as it was written. */
+/**
+ * The visible text of a document: the text between its tags, except code, field values, ids, and settings as they were
+ * written.
+ */
 export function textOf(document: string): string {
   return document
     .replaceAll(/<(style|script|pre|code|textarea|option|title|del|ins)\b[\s\S]*?<\/\1>/g, ' ')
@@ -71,15 +74,15 @@ export function textOf(document: string): string {
     .replaceAll(/\s+/g, ' ');
 }
 
-/** What is wrong with the figures of a text, whatever they mean. */
+/** Figures in a text that are badly formatted, whatever they mean. */
 export function figureProblems(text: string): string[] {
   const wrong = [
-    // No number of people is without commas, but for years, ports and codes that stand in code.
+    // Every number has thousands separators except years, ports and codes.
     ...text.matchAll(/(?<![\d.,:#/-])(?!20\d\d\b)\d{4,}(?![\d.:/-])(?: \w+)?/g),
     ...text.matchAll(/\bNaN\b|\bInfinity\b|\bundefined\b|Invalid Date|\[object/g),
     ...text.matchAll(/[-−]\d[\d.,]* ?(?:ms|s|min|h|d)\b/g),
     ...text.matchAll(/\b(?:60 s|60 min|1000 ms|24 h 60)\b/g),
-    // More digits than anybody measures.
+    // More digits than any measurement has.
     ...text.matchAll(/\d+\.\d{4,}/g),
   ];
   return wrong.map(([found]) => found);

@@ -1,20 +1,20 @@
 import type { Read, Said, Watched } from './said.ts';
 import { sameOfAll, shownIn, stateShownAs } from './said.ts';
 
-/** Surfaces for everybody: dashboards, status pages, badges and feeds. */
+/** Public surfaces: dashboards, status pages, badges and feeds. */
 export interface PublicPlaces {
   readonly dashboard: string;
-  /** A page on which each check has a component of its own, named by the id of the check. */
+  /** A page with one component for each check, named by the id of the check. */
   readonly parts: string;
-  /** The same of the checks whose targets are well, so that its badge, first line and feeds are about those alone. */
+  /** A page of the checks with healthy targets only, so that its badge, first line and feeds are about those alone. */
   readonly well: string;
   readonly wellIds: readonly string[];
-  /** A group of them. */
+  /** A group of those checks. */
   readonly groupId: number;
   readonly groupIds: readonly string[];
 }
 
-/** What they say of checks, each by the name of the surface. */
+/** The states of checks that they show, by the name of the surface. */
 export function publicStates(
   read: Read,
   { dashboard, parts, well, wellIds, groupId, groupIds }: PublicPlaces,
@@ -72,13 +72,13 @@ interface Part {
   readonly measuredNow: string | null;
 }
 
-/** Operational is what pages call passing, without an incident. */
+/** Pages show "operational" for a passing check without an incident. */
 function saidOf({ state, measuredNow }: Part): Said {
   if (state !== 'OPERATIONAL') return 'failing';
   return measuredNow === 'FULL' ? 'passing' : 'not-measured';
 }
 
-/** What several together say of each: that all pass, or that one of them fails. */
+/** The state that a summary of several checks implies for each: all pass, or at least one fails. */
 function worst(word: string): Said | undefined {
   if (/fail|problem|degraded/.test(word)) return 'failing';
   return word === 'passing' ? 'passing' : undefined;

@@ -2,26 +2,26 @@ import { states } from '../../../src/console/elements/state.ts';
 import type { CheckState } from '../../../src/protocol/checks/check-state.ts';
 import { shownStates } from '../../../src/service/overviews/states.ts';
 
-/** What one surface says of one check. */
+/** The state of one check on one surface. */
 export type Said = CheckState | null;
 
-/** Reads an address of the service. */
+/** Fetches a path of the service. */
 export type Read = (path: string, init?: RequestInit) => Promise<string>;
 
-/** The checks that are looked at. */
+/** The checks under test. */
 export interface Watched {
   readonly ids: readonly string[];
   readonly names: ReadonlyMap<string, string>;
 }
 
-/** The state that pages show by a class of this name. */
+/** The state that pages show with this CSS class. */
 export function stateShownAs(shown: string): Said {
   if (!(shown in states)) return null;
   const found = Object.entries(shownStates).find(([, state]) => state === shown);
   return (found?.[0] ?? null) as Said;
 }
 
-/** What a page says next to headings, by their texts. */
+/** The states that a page shows next to headings, by the heading's text. */
 export function shownIn(page: string): [string, Said][] {
   const parts = page.matchAll(/<h3>([^<]*)<\/h3><span class="state state-(\w+)"/g);
   return [...parts].map(([, name = '', shown = '']) => [name, stateShownAs(shown)]);

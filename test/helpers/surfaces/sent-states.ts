@@ -2,9 +2,9 @@ import type { HttpReceiver, MailReceiver } from '../service/alert-receivers.ts';
 import { samplesIn } from '../service/remote-write-samples.ts';
 import type { Said, Watched } from './said.ts';
 
-/** Who is sent what the service says of checks. */
+/** Receivers of the service's messages about checks. */
 export interface Receivers {
-  /** Of a webhook with `alertTemplate`. */
+  /** Receives from a webhook with `alertTemplate`. */
   readonly alerts: HttpReceiver;
   readonly mails: MailReceiver;
   readonly samples: HttpReceiver;
@@ -12,7 +12,10 @@ export interface Receivers {
 
 export const alertTemplate = '{"type":"{{ALERT_TYPE}}","checkId":"{{CHECK_ID}}"}';
 
-/** What has been sent so far: alerts and mails stay sent, of metrics the newest counts. */
+/**
+ * The states in all messages so far: an alert or mail about a failure counts forever, of metrics only the newest
+ * sample.
+ */
 export function sentStates(
   { alerts, mails, samples }: Receivers,
   { names }: Watched,
@@ -36,7 +39,7 @@ export function sentStates(
 
 function writtenStates({ received }: HttpReceiver): Map<string, Said> {
   const said = new Map<string, Said>();
-  // The whole body is read each time: there is one a minute.
+  // Every body is read again each time: there is one per minute.
   for (const { bytes } of received) {
     for (const { name, labels, isStale } of samplesIn(bytes)) {
       if (name !== 'picket_check_state' || isStale) continue;

@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net';
 
-/** Raw answers of HTTP/1 servers, and what curl 7.88 makes of them. */
+/** Raw responses of HTTP/1 servers, and curl 7.88's results for them. */
 export interface AnswerForm {
   readonly name: string;
-  /** The answer; the connection ends behind it, unless `thenReset` says otherwise. */
+  /** The response; the connection closes after it, unless `thenReset` is set. */
   readonly raw: string;
-  /** What curl exits with. */
+  /** Exit code of curl. */
   readonly curlExit: number;
   /** The body that curl prints. */
   readonly body?: string;
-  /** The status that curl and we see, where it is not 200. */
+  /** The status that curl and Picket report, if it is not 200. */
   readonly status?: number;
-  /** Why Picket judges otherwise than curl: what kind of failure it reports, or null where it takes the answer. */
+  /** Set if Picket differs from curl on purpose: the kind of failure it reports, or null if it accepts the response. */
   readonly ours?: 'response-malformed' | 'connection-reset' | null;
   readonly thenReset?: boolean;
 }
@@ -255,14 +255,14 @@ export const answerForms: readonly AnswerForm[] = [
   },
 ];
 
-/** That many headers of that many bytes each. */
+/** `count` headers of `sizeBytes` bytes each. */
 function headers(count: number, sizeBytes: number): string {
   return Array.from({ length: count }, (_, index) => `X-${index}: `.padEnd(sizeBytes, 'v'))
     .join('\r\n')
     .concat('\r\n');
 }
 
-/** Answers a connection in that form. */
+/** Sends the response of a form. */
 export function answerWith(socket: Socket, { raw, thenReset }: AnswerForm): void {
   const bytes = Buffer.from(raw, 'latin1');
   if (thenReset) socket.write(bytes, () => setTimeout(() => socket.resetAndDestroy(), 20));

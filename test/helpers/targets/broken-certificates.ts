@@ -1,11 +1,11 @@
-// @peculiar/x509 wants this polyfill loaded before it.
+// @peculiar/x509 requires this polyfill to be loaded first.
 import 'reflect-metadata';
 
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import type { KeyAndCertificate } from './certificates.ts';
 
-/** How the certificates of a chain differ from sound ones. */
+/** Differences of a chain's certificates from valid ones. */
 interface Flaws {
   readonly leaf?: Flaw;
   readonly intermediate?: Flaw;
@@ -18,7 +18,7 @@ interface Flaw {
   readonly isNoAuthority?: boolean;
   readonly keyUsages?: number;
   readonly pathLength?: number;
-  /** Its signature is another's. */
+  /** Its signature belongs to different data. */
   readonly isTampered?: boolean;
 }
 
@@ -29,7 +29,7 @@ const subtrees = (names: readonly x509.GeneralName[], field: 0xa0 | 0xa1) => {
 };
 const tlv = (tag: number, value: Buffer) => Buffer.concat([Buffer.from([tag, value.length]), value]);
 
-/** Chains that no client takes, each for a reason of its own. All are for localhost, and their root is sound. */
+/** Chains that no client accepts, each for a different reason. All are for localhost, and their root is valid. */
 export const certificateFlaws: Readonly<Record<string, Flaws>> = {
   'a signature of SHA-1': { leaf: { hash: 'SHA-1' } },
   'an issuer with a signature of SHA-1': { intermediate: { hash: 'SHA-1' } },
@@ -58,11 +58,11 @@ interface Signer {
   readonly keys: webcrypto.CryptoKeyPair;
 }
 
-/** A root of a test, and servers' identities below an intermediate of it. */
+/** A root of a test, and server certificates issued by its intermediate. */
 export async function createFlawedAuthority(): Promise<{
   /** PEM of the root. */
   readonly cert: string;
-  /** PEM of the intermediate of a sound chain. */
+  /** PEM of the intermediate of a valid chain. */
   readonly issuer: string;
   issue(flaws?: Flaws): Promise<KeyAndCertificate>;
 }> {
@@ -130,7 +130,7 @@ async function certificateOf(
   });
 }
 
-/** The same key, to sign by another hash. */
+/** The same key for signatures with another hash. */
 async function withHash(key: webcrypto.CryptoKey, hash: string): Promise<webcrypto.CryptoKey> {
   const bytes = await webcrypto.subtle.exportKey('pkcs8', key);
   return await webcrypto.subtle.importKey('pkcs8', bytes, { name: 'RSASSA-PKCS1-v1_5', hash }, true, [

@@ -1,4 +1,4 @@
-// @peculiar/x509 wants this polyfill loaded before it.
+// @peculiar/x509 requires this polyfill to be loaded first.
 import 'reflect-metadata';
 
 import { webcrypto } from 'node:crypto';
@@ -11,18 +11,18 @@ export interface KeyAndCertificate {
 }
 
 export interface CertificateOptions {
-  /** DNS names and IP addresses the certificate is for; with none it has no alternative names. */
+  /** DNS names and IP addresses of the certificate; without any it has no alternative names. */
   readonly hosts?: readonly string[];
   readonly commonName?: string;
   /** Validity in days from now; both may be negative. */
   readonly fromDays?: number;
   readonly toDays?: number;
-  /** "Must staple" (RFC 7633): the server is to prove with each handshake that the certificate is not revoked. */
+  /** "Must staple" (RFC 7633): the server must prove in each handshake that the certificate is not revoked. */
   readonly isStapleRequired?: boolean;
   readonly curve?: 'P-256' | 'P-384' | 'P-521';
 }
 
-/** An authority of a test: mints certificates that are trusted by whoever trusts `cert`. */
+/** An authority of a test: clients that trust `cert` trust the certificates it issues. */
 export interface TestAuthority {
   /** PEM of the authority's own certificate. */
   readonly cert: string;
@@ -32,7 +32,7 @@ export interface TestAuthority {
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const dayMs = 86_400_000;
 const tlsFeature = '1.3.6.1.5.5.7.1.24';
-/** A sequence of one number, 5. */
+/** An ASN.1 sequence of one number, 5. */
 const statusRequest = Buffer.from('3003020105', 'hex');
 
 export async function createAuthority(name = 'Picket test authority'): Promise<TestAuthority> {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A port that answers nothing to a connect, like one behind a firewall that drops packets. */
+/** A port that does not reply to a connect, like one behind a firewall that drops packets. */
 export interface FilteredTarget extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
@@ -13,10 +13,10 @@ const listener = `
   const server = require('node:net').createServer();
   server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));
 `;
-/** A backlog of 1 holds two connections; what comes then is dropped by the kernel without an answer. */
+/** A backlog of 1 holds two connections; the kernel drops further ones without a reply. */
 const queueLength = 2;
 
-/** Starts a listener in a process of its own, stops that process and fills its queue of connections. */
+/** Starts a listener in a separate process, stops that process and fills its accept queue. */
 export async function startFilteredTarget(): Promise<FilteredTarget> {
   const child = spawn(process.execPath, ['--eval', listener], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [output] = (await once(child.stdout, 'data')) as [Buffer];

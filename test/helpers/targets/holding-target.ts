@@ -1,12 +1,12 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A target that keeps its callers waiting until it is told to answer, so that a test decides what is in flight. */
+/** A target that holds requests until it is released, so that a test controls which runs are in flight. */
 export interface HoldingTarget extends AsyncDisposable {
   readonly url: string;
-  /** Paths of the requests that wait for an answer now. */
+  /** Paths of the requests that wait for a response. */
   waiting(): string[];
-  /** Answers those that wait, and from now on every new request at once. */
+  /** Responds to waiting requests, and to new ones at once from now on. */
   release(): void;
 }
 

@@ -5,7 +5,7 @@ import { listen, type Target } from './listening.ts';
 const head = (...lines: string[]) => `${['HTTP/1.1 200 OK', ...lines].join('\r\n')}\r\n\r\n`;
 const chunked = head('Content-Type: text/plain', 'Transfer-Encoding: chunked');
 
-/** Writes again and again, as fast as the peer reads, until the connection ends. */
+/** Writes repeatedly, as fast as the peer reads, until the connection ends. */
 function flood(socket: Socket, next: () => string | Buffer): void {
   const write = () => {
     while (!socket.destroyed && socket.write(next()));
@@ -19,10 +19,7 @@ function every(socket: Socket, intervalMs: number, action: () => void): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-/**
- * What hostile servers do to a connection once the request has begun to arrive. Each is as bad as the wild: it goes on
- * until the client gives up.
- */
+/** Misbehaviour of hostile servers once the request has begun to arrive. Each continues until the client gives up. */
 export const hostileBehaviours = {
   'never-answers': () => undefined,
   'one-byte-per-interval': (socket) => {
@@ -80,7 +77,7 @@ export const hostileBehaviours = {
     const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(500);
     flood(socket, () => hints);
   },
-  /** Gzip that never says anything: empty blocks. */
+  /** Gzip that never yields data: empty blocks. */
   'gzip-of-nothing': (socket) => {
     socket.write(head('Content-Type: text/plain', 'Content-Encoding: gzip'));
     socket.write(Buffer.from('1f8b0800000000000003', 'hex'));
@@ -96,7 +93,7 @@ export const hostileBehaviours = {
     const chunk = Buffer.alloc(65_536, 'x');
     flood(socket, () => chunk);
   },
-  /** Compressed zeros without end: a thousand bytes of body for every byte on the wire. */
+  /** Endless compressed zeros: a thousand bytes of body for every byte on the wire. */
   'gzip-bomb': (socket) => {
     socket.write(head('Content-Type: text/plain', 'Content-Encoding: gzip'));
     const gzip = createGzip({ level: 9 });
@@ -200,7 +197,7 @@ export async function startHostileTarget(behaviour: HostileBehaviour): Promise<T
   return listen(server, { scheme: 'http' });
 }
 
-/** Starts a server that accepts connections and says nothing, not even when spoken to. */
+/** Starts a server that accepts connections and never sends anything. */
 export async function startSilentTarget(): Promise<Target> {
   return listen(
     createServer((socket) => socket.resume()),

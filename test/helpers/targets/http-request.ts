@@ -7,7 +7,7 @@ import {
 } from '../../../src/probes/http/probe.ts';
 import { systemResolver } from '../../../src/probes/resolver.ts';
 
-/** Probes a URL with a plain GET, or whatever the overrides make of it. */
+/** Probes a URL with a plain GET, as modified by the overrides. */
 export function probe(
   url: string,
   overrides: Partial<Omit<HttpProbeRequest, 'url'>> & Partial<HttpProbeControls> = {},

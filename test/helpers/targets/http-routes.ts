@@ -30,20 +30,20 @@ const encoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 };
 
 /**
- * What every HTTP target answers, by the first segment of the path:
+ * Responses of every HTTP target, by the first segment of the path:
  *
- * | path | answer |
+ * | path | response |
  * |---|---|
  * | `/` | 200, text "ok" |
  * | `/echo` | the request as JSON: method, path, query, headers, body |
  * | `/status/503` | that status, and its number as text |
- * | `/delay/200` | after so many milliseconds "late" |
+ * | `/delay/200` | "late" after this many milliseconds |
  * | `/drip/5/20` | 5 pieces of a body, 20 ms apart |
- * | `/redirect/3` | 3 redirects to `/echo`; `?status=303` chooses which kind |
+ * | `/redirect/3` | 3 redirects to `/echo`; `?status=303` selects the status |
  * | `/redirect-to?url=…` | a redirect there; `status` as above |
  * | `/redirect-loop` | a redirect to itself |
- * | `/bytes/1000` | so many bytes "x" |
- * | `/encoded/gzip` | JSON `{"encoded":true}` in that encoding, or several: `gzip,br`; `?bytes=1000` for so many "x" |
+ * | `/bytes/1000` | this many bytes "x" |
+ * | `/encoded/gzip` | JSON `{"encoded":true}` in that encoding, or several: `gzip,br`; `?bytes=1000` for 1000 "x" |
  * | `/json` | a small JSON document |
  * | `/type?type=image/png&text=…` | `text` (or `base64`) with that content type |
  * | `/headers?name=value` | those response headers; names may repeat |
@@ -156,7 +156,7 @@ export function serve(
   });
 }
 
-/** Part of a path, counted from 0. */
+/** A segment of a path, counted from 0. */
 function segment(request: ReceivedRequest, index: number): string {
   return request.path.split('/')[index + 1] ?? '';
 }

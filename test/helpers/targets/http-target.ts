@@ -7,18 +7,18 @@ import { type ReceivedRequest, type Route, serve, standardRoutes } from './http-
 import { listen, type Target } from './listening.ts';
 
 export interface HttpTarget extends Target {
-  /** All requests so far, the last one at the end. */
+  /** All requests so far, in order. */
   readonly requests: readonly ReceivedRequest[];
 }
 
 export interface HttpTargetOptions {
-  /** Further routes by the first segment of their path; they go before the standard ones. */
+  /** Further routes by the first segment of their path; they take precedence over the standard ones. */
   readonly routes?: Readonly<Record<string, Route>>;
-  /** Address to listen at; 127.0.0.1 when absent. */
+  /** Address to listen on; 127.0.0.1 when absent. */
   readonly host?: string;
 }
 
-/** Starts a plain HTTP/1.1 server that answers the standard routes (see http-routes.ts). */
+/** Starts a plain HTTP/1.1 server with the standard routes (see http-routes.ts). */
 export async function startHttpTarget(options: HttpTargetOptions = {}): Promise<HttpTarget> {
   const requests: ReceivedRequest[] = [];
   const serving = servingOptions(options, requests);
@@ -28,16 +28,16 @@ export async function startHttpTarget(options: HttpTargetOptions = {}): Promise<
 
 export interface HttpsTargetOptions extends HttpTargetOptions {
   readonly identity: KeyAndCertificate;
-  /** Which protocols are offered; both when absent. */
+  /** Offered protocols; both when absent. */
   readonly protocols?: readonly ('h2' | 'http/1.1')[];
-  /** PEM of the authority whose client certificates are demanded. */
+  /** PEM of the authority that must have issued client certificates. */
   readonly clientAuthority?: string;
-  /** Hears of every finished handshake. */
+  /** Called after every handshake. */
   readonly onSecureConnection?: (socket: TLSSocket) => void;
   readonly tls?: Pick<TlsOptions, 'minVersion' | 'maxVersion' | 'ciphers'>;
 }
 
-/** Starts an HTTPS server, HTTP/2 and HTTP/1.1, that answers the standard routes. */
+/** Starts an HTTPS server for HTTP/2 and HTTP/1.1 with the standard routes. */
 export async function startHttpsTarget(options: HttpsTargetOptions): Promise<HttpTarget> {
   const requests: ReceivedRequest[] = [];
   const serving = servingOptions(options, requests);
@@ -59,13 +59,13 @@ export async function startHttpsTarget(options: HttpsTargetOptions): Promise<Htt
     serve(request, response, serving),
   );
   if (options.onSecureConnection) server.on('secureConnection', options.onSecureConnection);
-  // Clients that refuse the certificate, or have none of their own, are what some tests are about.
+  // Some tests are about clients that refuse the certificate, or have no certificate of their own.
   server.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy());
   server.on('sessionError', () => undefined);
   return { ...(await listen(server, { scheme: 'https', host: options.host })), requests };
 }
 
-/** Starts a TLS server that speaks no HTTP: it ends each connection once the handshake is done. */
+/** Starts a TLS server that does not speak HTTP: it closes each connection after the handshake. */
 export async function startTlsCloser(identity: KeyAndCertificate): Promise<Target> {
   const server = createTlsServer({ key: identity.key, cert: identity.cert }, (socket) => socket.destroy());
   server.on('tlsClientError', (_error, socket) => socket.destroy());

@@ -15,7 +15,7 @@ export function http2Frame(
   return Buffer.concat([head, payload]);
 }
 
-/** The fields of an answer or its trailers, without compression (RFC 7541 section 6.2.2). */
+/** The fields of a response or its trailers, without compression (RFC 7541 section 6.2.2). */
 export function fieldBlock(fields: Readonly<Record<string, string>>): Buffer {
   const text = (value: string) => Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
   return Buffer.concat(

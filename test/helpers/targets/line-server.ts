@@ -3,21 +3,21 @@ import { createSecureContext, TLSSocket } from 'node:tls';
 import type { KeyAndCertificate } from './certificates.ts';
 import { listen, type Target } from './listening.ts';
 
-/** What a server says to a line; undefined: it takes TLS from there on. */
+/** Response of a server to a line; undefined starts TLS. */
 type Answer = (match: RegExpExecArray) => string | undefined;
 
 export interface LineScript {
   readonly greeting?: string;
   readonly answers?: readonly (readonly [question: RegExp, answer: Answer])[];
-  /** Ends the connection after its greeting. */
+  /** Closes the connection after its greeting. */
   readonly isBrief?: boolean;
-  /** Says its greeting again and again. */
+  /** Repeats its greeting endlessly. */
   readonly isEndless?: boolean;
-  /** For TLS in the middle. */
+  /** Certificate for STARTTLS. */
   readonly identity?: KeyAndCertificate;
 }
 
-/** A server of a protocol in lines, such as SMTP and Redis. */
+/** A server of a line-based protocol, such as SMTP and Redis. */
 export async function startLineServer(script: LineScript): Promise<Target> {
   const { greeting = '', answers = [], isBrief, isEndless, identity } = script;
   const secureContext = identity && createSecureContext(identity);

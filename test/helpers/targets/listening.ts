@@ -6,13 +6,13 @@ export interface Target extends AsyncDisposable {
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** How many connections were accepted so far. */
+  /** Number of accepted connections so far. */
   connectionCount(): number;
-  /** Ends the server and breaks every connection off. */
+  /** Closes the server and destroys every connection. */
   close(): Promise<void>;
 }
 
-/** Starts a server on a free port and makes it a target that closes at once, whatever its clients are doing. */
+/** Starts a server on a free port and makes it a target that closes at once, even with active clients. */
 export async function listen(
   server: Server,
   options: { readonly scheme: string; readonly host?: string | undefined },
@@ -23,7 +23,7 @@ export async function listen(
   server.on('connection', (socket: Socket) => {
     connections += 1;
     sockets.add(socket);
-    // Clients of a test break connections off on purpose.
+    // Clients in tests break off connections on purpose.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
   });

@@ -3,8 +3,9 @@ import type { ProbeMeasurement } from '../../../src/probes/kernel-thread/socket-
 const attempts = 20;
 
 /**
- * The first of several measurements that the kernel's stamps could be had for, with how long it took as this thread saw it. While a machine is
- * so busy that the thread for stamps stands still, a measurement says that it has the times of events: those are no subject of these tests.
+ * Returns the first of several measurements with kernel timestamps, plus its duration as this thread saw it. On a busy
+ * machine the timestamp thread may stall, and a measurement then has event times only: those are not the subject of
+ * these tests.
  */
 export async function measuredByKernel<T extends { readonly measurement: Pick<ProbeMeasurement, 'clock'> }>(
   measure: () => Promise<T>,

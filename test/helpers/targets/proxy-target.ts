@@ -6,21 +6,21 @@ import type { KeyAndCertificate } from './certificates.ts';
 import { listen, type Target } from './listening.ts';
 
 export interface ProxyTarget extends Target {
-  /** The proxy's own URL with the credentials it wants. */
+  /** The proxy's URL with its credentials. */
   readonly proxyUrl: string;
-  /** What it was asked for: `CONNECT host:port` or `GET http://…`. */
+  /** Requests it received: `CONNECT host:port` or `GET http://…`. */
   readonly requests: readonly string[];
 }
 
 export interface ProxyOptions {
-  /** Credentials it demands. */
+  /** Credentials it requires. */
   readonly username?: string;
   readonly password?: string;
-  /** Answers CONNECT with this status instead of a tunnel. */
+  /** Responds to CONNECT with this status instead of opening a tunnel. */
   readonly connectStatus?: number;
-  /** What it does instead of asking the target, as a proxy does whose target is dead; it answers for itself. */
+  /** Misbehaviour instead of contacting the target, like a proxy with a dead target; the proxy itself responds. */
   readonly onTarget?: Misbehaviour;
-  /** What it does whatever it is asked. */
+  /** Misbehaviour on every request. */
   readonly onAnything?: Misbehaviour;
   /** Speaks TLS to its clients. */
   readonly identity?: KeyAndCertificate;
@@ -47,7 +47,7 @@ export async function startProxyTarget(options: ProxyOptions = {}): Promise<Prox
     : createServer();
   server.on('request', (request, response) => {
     if (onAnything) return misbehave(request.socket, onAnything);
-    // What has no host is asked of the proxy itself.
+    // A request without a host is for the proxy itself.
     if (request.url?.startsWith('/')) return void response.writeHead(400).end();
     requests.push(`${request.method} ${request.url}`);
     if (onTarget) return misbehave(request.socket, onTarget);

@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../free-port.ts';
 
-/** A forward proxy that other people wrote, by the name of its program and Debian package. */
+/** A third-party forward proxy, by the name of its program and Debian package. */
 export const realProxies = ['squid', 'apache2', 'tinyproxy', 'privoxy', 'microsocks'] as const;
 export type RealProxyName = (typeof realProxies)[number];
 
 export interface RealProxy extends AsyncDisposable {
   readonly url: string;
-  /** Stops all of its processes: the kernel still accepts connections for it, and nobody answers. */
+  /** Stops all of its processes: the kernel still accepts connections for it, but it does not respond. */
   freeze(): void;
 }
 
-/** Why tests that need the proxies cannot run here, or null. In CI their absence is an error. */
+/** Reason why tests that need the proxies cannot run here, or null. In CI, missing proxies are an error. */
 export function whyNoRealProxies(): string | null {
   const missing = realProxies.filter((name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).error);
   if (missing.length === 0) return null;
@@ -69,7 +69,7 @@ confdir ${folder}
 logdir ${folder}
 templdir /etc/privoxy/templates
 toggle 0`,
-  // Its command line says all.
+  // Its command line contains all settings.
   microsocks: () => '',
 };
 
@@ -81,10 +81,10 @@ const commands: Readonly<Record<RealProxyName, (file: string, port: number) => s
   microsocks: (_file, port) => ['-i', '127.0.0.1', '-p', String(port)],
 };
 
-/** Starts a proxy on a free port of loopback, with its defaults wherever they do not matter. */
+/** Starts a proxy on a free loopback port, with its default settings where possible. */
 export async function startRealProxy(name: RealProxyName): Promise<RealProxy> {
   const folder = mkdtempSync(join(tmpdir(), `picket-${name}-`));
-  // Some of them give up root before they write there.
+  // Some of them drop root privileges before they write there.
   chmodSync(folder, 0o777);
   const port = await freePort();
   const file = join(folder, 'conf');

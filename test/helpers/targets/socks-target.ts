@@ -2,23 +2,23 @@ import { connect, createServer, type Socket } from 'node:net';
 import { listen, type Target } from './listening.ts';
 
 export interface SocksTarget extends Target {
-  /** What it was asked for, as it was written: `name localhost:80`, `ipv4 127.0.0.1:80`. */
+  /** Requests it received, as written: `name localhost:80`, `ipv4 127.0.0.1:80`. */
   readonly requests: readonly string[];
 }
 
 export interface SocksOptions {
-  /** What it demands. */
+  /** Credentials it requires. */
   readonly login?: { readonly user: string; readonly password: string };
-  /** Addresses of names that only it knows. */
+  /** Addresses of names that only it can resolve. */
   readonly names?: Readonly<Record<string, string>>;
-  /** Answers the request with this instead of a connection. */
+  /** Sends this reply to the request instead of connecting. */
   readonly reply?: number;
-  /** What it does instead of answering a greeting, or a request. */
+  /** Misbehaviour instead of the reply to a greeting, or to a request. */
   readonly onGreeting?: Misbehaviour;
   readonly onRequest?: Misbehaviour;
 }
 
-/** A buffer is said, and nothing more. */
+/** A buffer is sent, and nothing else. */
 type Misbehaviour = 'waits' | 'closes' | Buffer;
 
 /** Starts a SOCKS5 proxy (RFC 1928, RFC 1929). */
@@ -79,7 +79,7 @@ async function requested(read: Reader) {
   return { kind, hostname: written[kind](), port: (await read(2)).readUInt16BE(0) };
 }
 
-/** The address that it connects from is a name: every length has to be read. */
+/** Its bound address is a name, so the client has to read every length. */
 function answer(reply: number): Buffer {
   return Buffer.concat([Buffer.from([5, reply, 0, 3, 4]), Buffer.from('here'), Buffer.from([0, 80])]);
 }
@@ -91,7 +91,7 @@ function misbehave(socket: Socket, behaviour: Misbehaviour): void {
 
 interface Reader {
   (count: number): Promise<Buffer>;
-  /** What has come and was not read; the socket flows by itself from then on. */
+  /** The received bytes that were not read; the socket flows by itself from then on. */
   rest(): Buffer;
 }
 

@@ -7,7 +7,7 @@ import {
   type TcpProbeResult,
 } from '../../../src/probes/tcp/probe.ts';
 
-/** Connects to a target and reads what it says, or whatever the overrides make of it. */
+/** Connects to a target and reads its greeting, as modified by the overrides. */
 export function converse(
   target: { readonly host: string; readonly port: number },
   overrides: Partial<TcpProbeRequest> & Partial<TcpProbeControls> = {},

@@ -5,20 +5,20 @@ import type { KeyAndCertificate } from './certificates.ts';
 import { listen, type Target } from './listening.ts';
 
 export interface TcpTarget extends Target {
-  /** Everything that was received so far, of all connections. */
+  /** All data received so far, from all connections. */
   received(): string;
-  /** How many connections are open at this moment. */
+  /** Number of open connections. */
   openCount(): number;
 }
 
-/** A greeting that is no text: a MySQL handshake, with NUL and bytes that are no UTF-8. */
+/** A binary greeting: a MySQL handshake, with NUL and bytes that are not valid UTF-8. */
 export const binaryBanner = Buffer.concat([
   Buffer.from([0x4a, 0, 0, 0, 0x0a]),
   Buffer.from('8.0.36\0'),
   Buffer.from([0xff, 0xfe, 0x80, 0x00, 0xc3]),
 ]);
 
-/** The pieces of a text banner; the first cut goes through a character. */
+/** The pieces of a text banner; the first cut splits a character. */
 export const bannerPieces = [
   Buffer.from('220 gr\u00fc').subarray(0, 7),
   Buffer.from('220 gr\u00fc\u00dfe').subarray(7),
@@ -28,21 +28,21 @@ export const bannerPieces = [
 /** Bytes a flooding target sends per second. */
 export const floodBytesPerSecond = 1_000_000;
 
-/** What targets do with a connection, as good or bad as the wild. */
+/** Behaviour of targets after accepting a connection, good and bad. */
 export const tcpBehaviours = {
   echo: (socket) => socket.pipe(socket),
-  /** Answers with what it got and closes. */
+  /** Echoes the received data and closes. */
   'echo-and-close': (socket) => socket.once('data', (chunk) => socket.end(chunk)),
   /** Accepts and closes at once. */
   close: (socket) => socket.end(),
   /** Accepts and resets at once. */
   reset: (socket) => socket.resetAndDestroy(),
-  /** Says something and resets once it was spoken to. */
+  /** Sends a banner, and resets after receiving data. */
   'banner-then-reset': (socket) => {
     socket.write('220 hello\r\n');
     socket.once('data', () => socket.resetAndDestroy());
   },
-  /** Greets in three segments with pauses between them, and stays. */
+  /** Sends a greeting in three segments with pauses, and keeps the connection open. */
   'banner-in-pieces': (socket) => {
     socket.setNoDelay(true);
     const [first, ...rest] = bannerPieces;
@@ -52,30 +52,30 @@ export const tcpBehaviours = {
       socket.once('close', () => clearTimeout(timer));
     }
   },
-  /** Greets, and says the rest a second later: that long a lost packet takes. */
+  /** Sends half of the greeting, and the rest a second later, as after a lost packet. */
   'banner-after-loss': (socket) => {
     socket.write('220 hello ');
     const timer = setTimeout(() => socket.write('ready\r\n'), 1000);
     socket.once('close', () => clearTimeout(timer));
   },
   'binary-banner': (socket) => socket.write(binaryBanner),
-  /** Never says anything, and reads what it is sent. */
+  /** Never sends anything, but reads. */
   silent: (socket) => socket.resume(),
-  /** Never says anything and never reads. */
+  /** Never sends anything and never reads. */
   deaf: (socket) => socket.pause(),
-  /** Closes its side, keeps the connection and goes on reading. */
+  /** Closes its side, keeps the connection open and continues to read. */
   'half-open': (socket) => {
     socket.write('bye');
     socket.end();
     socket.resume();
   },
-  /** A megabyte each second, in a steady stream. */
+  /** Sends a megabyte per second in a steady stream. */
   flood: (socket) => {
     const chunk = Buffer.alloc(floodBytesPerSecond / 50, 'x');
     const timer = setInterval(() => socket.write(chunk), 20);
     socket.once('close', () => clearInterval(timer));
   },
-  /** As much as the other side takes. */
+  /** Sends as much as the client reads. */
   torrent: (socket) => {
     const chunk = Buffer.alloc(65_536, 'x');
     const write = () => {
@@ -84,7 +84,7 @@ export const tcpBehaviours = {
     socket.on('drain', write);
     write();
   },
-  /** One byte after the other, without end. */
+  /** Sends single bytes endlessly. */
   trickle: (socket) => {
     socket.setNoDelay(true);
     const timer = setInterval(() => socket.write('x'), 20);
@@ -115,11 +115,11 @@ export async function startTcpTarget(
       openCount -= 1;
     });
   });
-  // Clients that refuse the certificate are what some tests are about.
+  // Some tests are about clients that refuse the certificate.
   server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
   const target = await listen(server, { scheme: 'tcp', host: options.host });
   return { ...target, received: () => Buffer.concat(received).toString(), openCount: () => openCount };
 }
 
-/** A port of this host on which nothing listens, nor will: one that a closed server had goes to the next that asks for any. */
+/** A port of this host that stays closed. The port of a closed server would not: the kernel may reassign it. */
 export const closedPort = freePort;

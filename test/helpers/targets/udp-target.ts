@@ -3,12 +3,12 @@ import { once } from 'node:events';
 
 export interface UdpTarget extends AsyncDisposable {
   readonly port: number;
-  /** What has come so far. */
+  /** Datagrams received so far. */
   readonly received: readonly Buffer[];
   close(): Promise<void>;
 }
 
-/** What a target answers to the datagram with that number, the first being 1; undefined: nothing. */
+/** Reply of a target to a datagram with its number, counted from 1; undefined: no reply. */
 export type UdpAnswer = (data: Buffer, number: number) => Buffer | undefined;
 
 export const udpAnswers = {
@@ -19,14 +19,14 @@ export const udpAnswers = {
   binary: () => Buffer.from([0, 0xff, 0x80, 0x0a]),
   empty: () => Buffer.alloc(0),
   largest: () => Buffer.alloc(65_507, 'x'),
-  // Wants to hear four bytes of its own again before it answers.
+  // Replies only after the client has sent back four bytes of its challenge.
   challenge: (data) =>
     data.subarray(5).toString('hex') === '0a0b0c0d'
       ? Buffer.concat([Buffer.from('ffffffff4911', 'hex'), Buffer.from('Picket')])
       : Buffer.from('ffffffff410a0b0c0d', 'hex'),
 } satisfies Record<string, UdpAnswer>;
 
-/** Starts a server of UDP. */
+/** Starts a UDP server. */
 export async function startUdpTarget(answer: UdpAnswer, host = '127.0.0.1'): Promise<UdpTarget> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
   const received: Buffer[] = [];

@@ -1,6 +1,6 @@
 /**
- * Entry of a thread that serves HTTP, so that a test can keep its own thread busy without the server noticing. Every
- * answer tells in its headers how long the server held it.
+ * Entry point of a thread that serves HTTP, so that a test can keep its own thread busy without delaying the server.
+ * Headers of every response contain the time that the server took.
  */
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createHttp2Server, createSecureServer, type ServerHttp2Stream } from 'node:http2';
@@ -10,12 +10,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SecureVersion } from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** What the server is. */
+/** Settings of the server. */
 export interface WireTargetOptions {
   readonly kind: 'http' | 'https' | 'h2' | 'grpc' | 'grpcs' | 'banner' | 'greeting' | 'late-proxy';
   readonly identity?: { readonly key: string; readonly cert: string };
   readonly maxVersion?: SecureVersion;
-  /** Curve the server insists on: one the client does not guess makes a HelloRetryRequest. */
+  /** The only curve the server accepts: one that the client does not guess causes a HelloRetryRequest. */
   readonly curve?: string;
   readonly host?: string;
 }
@@ -23,8 +23,8 @@ export interface WireTargetOptions {
 const { kind, identity, maxVersion, curve, host = '127.0.0.1' } = workerData as WireTargetOptions;
 
 /**
- * `/hold/MS` answers after that time, `/parts/COUNT/MS` sends so many pieces of 64 KiB, with pauses, `/stall/MS/MS` its head
- * after the one time and its body after the other.
+ * `/hold/MS` responds after that time, `/parts/COUNT/MS` sends pieces of 64 KiB with pauses, `/stall/MS/MS` sends its
+ * head after the first time and its body after the second.
  */
 const answer: RequestListener = async (request: IncomingMessage, response) => {
   const [, what, first, second] = (request.url ?? '').split('/');
@@ -45,7 +45,7 @@ const answer: RequestListener = async (request: IncomingMessage, response) => {
   response.end();
 };
 
-/** A call of gRPC whose head comes after 20 ms, and its message 600 ms later: the health service serves. */
+/** A gRPC call: headers after 20 ms and the message 600 ms later; the health service reports SERVING. */
 const answerCall = async (stream: ServerHttp2Stream) => {
   stream.on('error', () => stream.destroy()).resume();
   await delay(20);

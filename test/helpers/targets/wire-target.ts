@@ -6,7 +6,7 @@ export interface WireTarget extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Starts a server in a thread of its own. */
+/** Starts a server in its own thread. */
 export async function startWireTarget(options: WireTargetOptions): Promise<WireTarget> {
   const worker = new Worker(new URL('./wire-target-main.ts', import.meta.url), { workerData: options });
   const port = await new Promise<number>((resolve, reject) => {
@@ -23,7 +23,7 @@ export async function startWireTarget(options: WireTargetOptions): Promise<WireT
   };
 }
 
-/** Keeps this thread busy, with breaks just long enough for one round of its event loop. */
+/** Keeps this thread busy, with breaks just long enough for one iteration of its event loop. */
 export function keepBusy(blockMs: number): Disposable {
   let isDone = false;
   const block = () => {

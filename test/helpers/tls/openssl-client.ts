@@ -1,22 +1,22 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 
-/** What `openssl s_client` makes of a server. */
+/** The result of `openssl s_client` for a server. */
 export interface SeenByOpenssl {
-  /** Whether there was a handshake. */
+  /** Whether the handshake succeeded. */
   readonly isMade: boolean;
-  /** OpenSSL's verdict on the chain and the name: 0 is good, 62 another name. */
+  /** OpenSSL's verdict on the chain and the name: 0 is valid, 62 is a name mismatch. */
   readonly verifyCode: number | null;
   readonly protocol: string | null;
   readonly cipher: string | null;
   readonly alpnProtocol: string | null;
-  /** SHA-256 of the certificates as they were sent. */
+  /** SHA-256 of the certificates, in the order they were sent. */
   readonly chain: readonly string[];
   readonly isStapled: boolean;
   readonly output: string;
 }
 
-/** Asks a server as an SSL monitor does, with the terms of one. */
+/** Connects to a server with the settings of an SSL monitor. */
 export async function askOpenssl(target: {
   readonly port: number;
   readonly name: string;
@@ -39,9 +39,9 @@ export async function askOpenssl(target: {
   const [, protocol, cipher] = /^New, (\S+), Cipher is (\S+)$/m.exec(output) ?? [];
   const [, sent = ''] = /^Certificate chain$([\s\S]*)^Server certificate$/m.exec(output) ?? [];
   const code = /Verify return code: (\d+)/.exec(output)?.[1];
-  // `New` names the version that first had the cipher.
+  // `New` names the version that introduced the cipher.
   const shown = /^ *Protocol *: (\S+)$/m.exec(output)?.[1]?.replace(/^TLSv1$/, 'TLSv1.0');
-  // It shows what was agreed on even if the server has refused it in the end.
+  // It shows the negotiated values even if the server refused the handshake in the end.
   const isRefused = protocol !== 'TLSv1.3' && /:SSL routines:/.test(output);
   const isMade = cipher !== undefined && cipher !== '(NONE)' && !isRefused;
   return {
@@ -58,7 +58,7 @@ export async function askOpenssl(target: {
   };
 }
 
-/** A program that waits for a server which says nothing is ended: then there was no handshake. */
+/** Runs openssl. A run that waits for a silent server is killed and counts as no handshake. */
 function run(words: readonly string[]): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const child = execFile(

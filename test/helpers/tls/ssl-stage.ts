@@ -13,7 +13,7 @@ import { createAuthority } from '../targets/certificates.ts';
 import type { Target } from '../targets/listening.ts';
 import { createStapledIdentity } from './stapled-identity.ts';
 
-/** Authorities that this process trusts, and one that it does not, for tests of SSL monitors in a process of their own. */
+/** Authorities that this process trusts, and one that it does not, for tests of SSL monitors in a separate process. */
 export async function openSslStage() {
   const folder = mkdtempSync(join(tmpdir(), 'picket-ssl-'));
   const authority = await createAuthority();
@@ -29,9 +29,9 @@ export async function openSslStage() {
     authority,
     flawed,
     stapled,
-    /** Nobody trusts it. */
+    /** An untrusted authority. */
     stranger: await createAuthority('Somebody else'),
-    /** Of those that are trusted. */
+    /** PEM file of the trusted authorities. */
     authorityFile,
     async kept<Kept extends Target>(starting: Promise<Kept>): Promise<Kept> {
       const target = await starting;
@@ -46,7 +46,7 @@ export async function openSslStage() {
   };
 }
 
-/** Runs an SSL monitor of a target, for the name localhost where nothing else is said. */
+/** Runs an SSL monitor of a target, for the name localhost by default. */
 export async function runSslMonitor(
   { port }: { readonly port: number },
   config: Record<string, unknown> = {},

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KeyAndCertificate } from '../targets/certificates.ts';
 
-/** A server's identity with OCSP responses of its authority, made by the program openssl. */
+/** A server's identity with OCSP responses of its authority, created by the program openssl. */
 export interface StapledIdentity {
   readonly authority: string;
   readonly identity: KeyAndCertificate;
-  /** Its own, as the authority would sign it. */
+  /** Its OCSP response, signed by the authority. */
   staple(status: 'good' | 'revoked'): Buffer;
   close(): void;
 }

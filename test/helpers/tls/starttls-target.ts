@@ -4,13 +4,13 @@ import type { StartTlsProtocol } from '../../../src/probes/connection/start-tls.
 import type { KeyAndCertificate } from '../targets/certificates.ts';
 import { listen, type Target } from '../targets/listening.ts';
 
-/** What a server does when it is asked for TLS. */
+/** Response of a server to STARTTLS. */
 export type StartTlsBehaviour =
   | 'consents'
   | 'refuses'
-  /** Does not name TLS among what it can. */
+  /** Does not advertise TLS. */
   | 'conceals'
-  /** Somebody in between adds plain text to the consent. */
+  /** A man in the middle adds plain text to the consent. */
   | 'is-injected'
   | 'talks-without-end'
   | 'hangs-up';
@@ -38,7 +38,7 @@ const xmppFeatures = (features: string) =>
   `<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' id='1' from='localhost' version='1.0'><stream:features>${features}</stream:features>`;
 const xmppTls = 'urn:ietf:params:xml:ns:xmpp-tls';
 
-/** The servers' side, as terse as it may be. */
+/** The server's side of each protocol, as short as possible. */
 function scriptOf(protocol: StartTlsProtocol, behaviour: StartTlsBehaviour): Script {
   const refuses = behaviour === 'refuses';
   const conceals = behaviour === 'conceals';
@@ -53,7 +53,7 @@ function scriptOf(protocol: StartTlsProtocol, behaviour: StartTlsBehaviour): Scr
       };
     case 'imap':
       return {
-        // News may come at any time, as from servers that announce maintenance.
+        // Untagged responses may arrive at any time, for example to announce maintenance.
         greeting: '* OK ready\r\n* OK [ALERT] maintenance tonight\r\n',
         answers: [
           [
@@ -96,7 +96,7 @@ function scriptOf(protocol: StartTlsProtocol, behaviour: StartTlsBehaviour): Scr
   }
 }
 
-/** Starts a server that goes on in TLS after its protocol's question, or does not. */
+/** Starts a server that handles STARTTLS of its protocol with the given behaviour. */
 export async function startStartTlsTarget(
   protocol: StartTlsProtocol,
   identity: KeyAndCertificate,
@@ -153,7 +153,7 @@ function converse(
   socket.on('data', onData);
 }
 
-/** Lines that every protocol takes for the beginning of an answer, without an end. */
+/** Endlessly sends lines that every protocol reads as the beginning of a multi-line response. */
 function flood(socket: Socket): void {
   const chunk = Buffer.from('220-and\r\n'.repeat(1000));
   const write = () => {

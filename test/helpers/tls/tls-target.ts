@@ -4,11 +4,11 @@ import type { KeyAndCertificate } from '../targets/certificates.ts';
 import { listen, type Target } from '../targets/listening.ts';
 
 export interface TlsTarget extends Target {
-  /** How many handshakes were made whole, as the server sees it. */
+  /** Number of completed handshakes, as the server sees it. */
   handshakeCount(): number;
 }
 
-/** Starts a server that makes TLS, with weak keys and old protocols too, and says nothing in it. */
+/** Starts a TLS server that also accepts weak keys and old protocols, and sends no data. */
 export async function startTlsTarget(
   identity: KeyAndCertificate,
   { staple, ...options }: TlsOptions & { readonly staple?: Buffer } = {},
@@ -27,12 +27,12 @@ export async function startTlsTarget(
       callback(null, staple),
     );
   }
-  // Clients that do not like what they see are what some tests are about.
+  // Some tests are about clients that refuse the handshake.
   server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
   return { ...(await listen(server, { scheme: 'tls' })), handshakeCount: () => handshakes };
 }
 
-/** What servers do instead of making TLS, once they have heard the ClientHello. */
+/** Broken reactions of servers to a ClientHello. */
 export const brokenHandshakes = {
   'closes at once': (socket) => socket.end(),
   'resets it': (socket) => socket.resetAndDestroy(),
@@ -57,7 +57,7 @@ export const brokenHandshakes = {
 } as const satisfies Readonly<Record<string, (socket: Socket) => unknown>>;
 export type BrokenHandshake = keyof typeof brokenHandshakes;
 
-/** Starts a server that treats every handshake so. */
+/** Starts a server with that reaction to every handshake. */
 export async function startBrokenTlsTarget(behaviour: BrokenHandshake): Promise<Target> {
   const server = createTcpServer((socket) => {
     socket.on('error', () => socket.destroy());

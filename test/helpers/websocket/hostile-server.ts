@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { deflateRawSync } from 'node:zlib';
 import { listen, type Target } from '../targets/listening.ts';
 
-/** One frame of a server, as it should be or not. */
+/** One frame of a server, valid or not. */
 export function frame(
   first: number,
   payload: Buffer | string = '',
@@ -27,7 +27,7 @@ const closing = (code: number, reason: Buffer | string = '') => {
 };
 const hello = frame(0x81, 'hello');
 
-/** What a server sends once it has agreed. */
+/** Frames that a server sends after the handshake. */
 export const hostileFrames = {
   'a message in single bytes': hello,
   'a masked frame': frame(0x81, 'hello', { isMasked: true }),
@@ -72,7 +72,7 @@ export const hostileFrames = {
   'half a frame': hello.subarray(0, 4),
 } as const;
 
-/** What a server does without end. */
+/** Frames that a server repeats endlessly. */
 export const floods = {
   'pings without end': frame(0x89, 'ping'),
   'parts of a message without end': frame(0x00, ''),
@@ -87,7 +87,7 @@ const switching = (lines: readonly string[]) =>
 const agreed = (key: string, ...more: string[]) =>
   switching(['Upgrade: websocket', 'Connection: Upgrade', `Sec-WebSocket-Accept: ${accept(key)}`, ...more]);
 
-/** Answers to the handshake. */
+/** Responses to the handshake. */
 export const handshakes = {
   'no accept': () => switching(['Upgrade: websocket', 'Connection: Upgrade']),
   'the accept of another key': () =>
@@ -114,7 +114,7 @@ export const handshakes = {
   'headers without end': () => `HTTP/1.1 101 Switching Protocols\r\n${'X-More: and more\r\n'.repeat(60_000)}`,
 } as const satisfies Record<string, Answer>;
 
-/** A server that answers every handshake in its own way. @param then what it does once that is sent. */
+/** A server with its own response to every handshake. @param then runs after the response. */
 async function startRawServer(answer: Answer, then: (socket: Socket) => void): Promise<Target> {
   const server = createServer((socket) => {
     let received = '';
@@ -135,7 +135,7 @@ async function startRawServer(answer: Answer, then: (socket: Socket) => void): P
   return await listen(server, { scheme: 'ws' });
 }
 
-/** Whether a client says with these frames that it is done. */
+/** Whether these frames of a client contain a close frame. */
 function hasClose(frames: Buffer): boolean {
   for (let at = 0; at + 1 < frames.length; at += 6 + ((frames[at + 1] ?? 0) & 0x7f)) {
     if (frames[at] === 0x88) return true;
@@ -143,7 +143,7 @@ function hasClose(frames: Buffer): boolean {
   return false;
 }
 
-/** Agrees, and sends those bytes. */
+/** Accepts the handshake and sends those bytes. */
 export async function startFramingServer(name: keyof typeof hostileFrames): Promise<Target> {
   const bytes = hostileFrames[name];
   return await startRawServer(agreed, (socket) => {
@@ -151,7 +151,7 @@ export async function startFramingServer(name: keyof typeof hostileFrames): Prom
       socket.write(bytes);
       return;
     }
-    // One after the other, so that each is a piece of its own.
+    // One byte at a time, so that each is a separate segment.
     const send = (at: number) => {
       if (at < bytes.length) socket.write(bytes.subarray(at, at + 1), () => setImmediate(send, at + 1));
     };

@@ -1,11 +1,11 @@
 import { WebSocket } from 'ws';
 
-/** How a conversation went, in the words of both clients. */
+/** The outcome of a conversation, in terms common to both clients. */
 export interface SocketVerdict {
-  /** What the handshake came to: `open`, the status of a refusal, or `failed`. */
+  /** Result of the handshake: `open`, the status of a refusal, or `failed`. */
   readonly handshake: 'open' | 'failed' | number;
   readonly messages: readonly string[];
-  /** The close code; `broken` where the client ended it because of what came, `silent` where nothing came. */
+  /** The close code; `broken` if the client closed because of invalid data, `silent` if nothing arrived. */
   readonly end: number | 'broken' | 'silent' | null;
 }
 
@@ -14,14 +14,14 @@ export interface SocketExchange {
   readonly subprotocols?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly send?: string | Buffer;
-  /** Messages that are waited for. */
+  /** Number of messages to wait for. */
   readonly wanted: number;
   readonly timeoutMs: number;
   readonly ca?: string;
   readonly servername?: string;
 }
 
-/** Talks with the client of the package `ws`, as an independent witness. */
+/** Talks to the server with the client of the package `ws`, for an independent comparison. */
 export async function talkAsPeer(talk: SocketExchange): Promise<SocketVerdict> {
   const { url, subprotocols = [], headers = {}, send, wanted, timeoutMs, ca, servername } = talk;
   const messages: string[] = [];

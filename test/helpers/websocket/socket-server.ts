@@ -5,15 +5,15 @@ import type { KeyAndCertificate } from '../targets/certificates.ts';
 import { listen, type Target } from '../targets/listening.ts';
 
 export interface SocketServer extends Target {
-  /** The heads of all handshakes. */
+  /** The request heads of all handshakes. */
   readonly asked: readonly IncomingMessage[];
-  /** What clients sent. */
+  /** Messages that clients sent. */
   readonly received: readonly string[];
-  /** With which codes connections ended. */
+  /** Close codes of ended connections. */
   readonly closeCodes: readonly number[];
 }
 
-/** What a path does once it is open. */
+/** Behaviour of each path after the handshake. */
 const paths: Readonly<Record<string, (socket: WebSocket, request: IncomingMessage) => void>> = {
   '/echo': (socket) => socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary })),
   '/greeting': (socket) => socket.send('220 welcome'),
@@ -60,13 +60,13 @@ const paths: Readonly<Record<string, (socket: WebSocket, request: IncomingMessag
   '/silent': () => undefined,
 };
 
-/** A server of the package `ws`: what it does depends on the path. */
+/** A server of the package `ws`; its behaviour depends on the path. */
 export async function startSocketServer(
   options: {
     readonly identity?: KeyAndCertificate;
-    /** PEM of the authority whose certificates it wants of clients. */
+    /** PEM of the authority that must have issued client certificates. */
     readonly clientAuthority?: string;
-    /** Those it agrees to, whatever is offered; absent: the first that is offered. */
+    /** The subprotocols it selects, whatever is offered; absent: the first offered one. */
     readonly subprotocols?: readonly string[];
     readonly isCompressing?: boolean;
   } = {},

@@ -21,7 +21,7 @@ export async function runSocketMonitor(
   return outcome;
 }
 
-/** What a run found out, in the words of both clients. */
+/** The outcome of a run, in terms common to both clients. */
 export function verdictOf({
   failure,
   detail: { response, requestError },

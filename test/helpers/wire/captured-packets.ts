@@ -1,4 +1,4 @@
-/** A TCP segment of a capture. */
+/** A captured TCP segment. */
 export interface Segment {
   /** Epoch seconds. */
   readonly atSeconds: number;
@@ -6,14 +6,14 @@ export interface Segment {
   readonly destination: string;
   readonly sourcePort: number;
   readonly destinationPort: number;
-  /** Letters of the flags that are set, as tcpdump writes them: S F R P and `.` for ACK. */
+  /** The flags that are set, as tcpdump writes them: S F R P and `.` for ACK. */
   readonly flags: string;
-  /** Bytes of payload on the wire, and those of them that the file has. */
+  /** Payload bytes on the wire, and the number of them in the file. */
   readonly payloadBytes: number;
   readonly keptBytes: number;
 }
 
-/** An ICMP error of a capture, with the ports of the segment that it quotes. */
+/** A captured ICMP error, with the ports of the segment that it quotes. */
 export interface QuotedError {
   readonly source: string;
   readonly type: number;
@@ -22,16 +22,16 @@ export interface QuotedError {
   readonly quotedBytes: number;
 }
 
-/** A UDP datagram of a capture. */
+/** A captured UDP datagram. */
 export interface Datagram {
   readonly sourcePort: number;
   readonly destinationPort: number;
-  /** What the file has of its payload. */
+  /** The captured part of its payload. */
   readonly kept: Buffer;
   readonly payloadBytes: number;
 }
 
-/** An ICMP echo request or reply of a capture. */
+/** A captured ICMP echo request or reply. */
 export interface Echo {
   readonly destination: string;
   readonly type: number;
@@ -47,7 +47,10 @@ export interface PcapContent {
   readonly errors: readonly QuotedError[];
 }
 
-/** Reads a nanosecond pcap of "Linux cooked" packets, independently of the code that writes it. Throws at anything else. */
+/**
+ * Reads a nanosecond pcap of "Linux cooked" packets, independently of the code that writes it. Throws on any other
+ * format.
+ */
 export function readPcap(file: Buffer): PcapContent {
   if (file.readUInt32LE(0) !== 0xa1b23c4d || file.readUInt32LE(20) !== 113) throw new Error('another format');
   const segments: Segment[] = [];

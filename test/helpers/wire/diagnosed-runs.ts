@@ -9,38 +9,38 @@ import { type Rights, rightsPrefix } from './icmp-process.ts';
 
 const program = new URL('./diagnosis-process-main.ts', import.meta.url).pathname;
 
-/** Checks to run, of the type API unless said otherwise, one after the other unless said otherwise, in one process: diagnoses are rationed per thread. */
+/** Checks to run in one process, because diagnoses are rationed per thread. Defaults: type API, sequentially. */
 export interface DiagnosedOrder {
   readonly checkType?: 'API' | 'TCP' | 'DNS' | 'ICMP' | 'TRACEROUTE' | 'UDP';
-  /** What all of them have besides their request. */
+  /** Fields of every check except its request. */
   readonly rest?: Readonly<Record<string, unknown>>;
-  /** Each the `request` of a check. */
+  /** Each is the `request` of a check. */
   readonly requests: readonly Readonly<Record<string, unknown>>[];
   readonly isConcurrent?: boolean;
   /** 5000 when absent. */
   readonly timeoutMs?: number;
   readonly proxyUrl?: string;
-  /** False where nothing keeps artifacts. */
+  /** False if artifacts are not kept. */
   readonly hasSink?: boolean;
 }
 
-/** What details of all types have. */
+/** Fields that the details of all types have. */
 type CommonDetail = Pick<HttpDetail, 'jobLog' | 'jobAssets' | 'pcapDataUrl'>;
 
 export interface DiagnosedRun
   extends Pick<Outcome<CommonDetail>, 'failure' | 'responseTimeMs' | 'detail' | 'measurement'> {
   /** From start to outcome, diagnosis included. */
   readonly elapsedMs: number;
-  /** Where its artifacts are. */
+  /** Folder of its artifacts. */
   readonly folder: string;
 }
 
-/** Hosts in namespaces, one of which is the agent. */
+/** Hosts in namespaces, including the agent. */
 interface Lab {
   commandOn(host: 'agent', command: readonly string[]): string[];
 }
 
-/** Runs checks in a process of its own, on the lab's agent if there is a lab. */
+/** Runs checks in a separate process, on the lab's agent if there is a lab. */
 export async function diagnosedRuns(
   order: DiagnosedOrder,
   where: { readonly folder: string; readonly rights?: Rights; readonly lab?: Lab },
@@ -52,7 +52,7 @@ export async function diagnosedRuns(
   return JSON.parse(stdout) as DiagnosedRun[];
 }
 
-/** Lines of a run's log about its diagnosis. */
+/** Log lines of a run about its diagnosis. */
 export function remarksOf({ detail }: DiagnosedRun): string[] {
   const entries = detail.jobLog?.request ?? [];
   return entries.map(({ msg }) => msg).filter((msg) => msg.startsWith('Diagnosis: '));

@@ -1,4 +1,4 @@
-/** The program of diagnosed-runs.ts: runs checks whose artifacts go to a folder, and writes their outcomes. */
+/** The program of diagnosed-runs.ts: runs checks that write artifacts to a folder, and prints their outcomes. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -13,7 +13,7 @@ const runs = order.requests.map((request, index) => () => run(request, join(orde
 const results: DiagnosedRun[] = [];
 if (order.isConcurrent) results.push(...(await Promise.all(runs.map((start) => start()))));
 else for (const start of runs) results.push(await start());
-// Nothing is closed at the end: what diagnoses share must not keep a process alive.
+// Nothing is closed at the end: resources that diagnoses share must not keep a process alive.
 process.stdout.write(JSON.stringify(results));
 
 async function run(request: unknown, folder: string): Promise<DiagnosedRun> {

@@ -1,9 +1,9 @@
 /**
- * A host that answers echo requests as it is told: started in the target's namespace with one word for each request that
- * will come, while the kernel's own answers are switched off. It prints a line when it is ready.
+ * A host that answers echo requests as instructed: started in the target's namespace with one word for each expected
+ * request, while the kernel's own replies are switched off. It prints a line when it is ready.
  *
- * `once`, `twice`, `late:<ms>`, `after-next` (answered when the next request is), `other-token`, `other-sequence`, `other-identifier`, `short` (only
- * the header), `other-source`, `silent`.
+ * `once`, `twice`, `late:<ms>`, `after-next` (answered together with the next request), `other-token`,
+ * `other-sequence`, `other-identifier`, `short` (only the header), `other-source`, `silent`.
  */
 import { internetChecksum } from '../../../src/probes/kernel-thread/echo/packet.ts';
 import { loadLibc } from '../../../src/probes/sys/libc.ts';
@@ -54,7 +54,7 @@ while (plan.length > 0 || later.length > 0) {
   }
 }
 
-/** Sends the reply with a sender that is not the address the request went to. */
+/** Sends the reply from an address other than the one that the request was sent to. */
 function replyFromElsewhere(packet: Buffer, to: Buffer): void {
   const header = Buffer.alloc(20);
   header.set([0x45, 0, 0, 0, 0, 0, 0, 0, 64, IPPROTO_ICMP]);

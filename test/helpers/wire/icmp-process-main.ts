@@ -1,4 +1,4 @@
-/** The program of IcmpProcess: opens a backend as the agent does, and uses it as it is told on standard input. */
+/** The program of IcmpProcess: opens a backend as the agent does, and follows orders from standard input. */
 import { createInterface } from 'node:readline';
 import { icmpRunner } from '../../../src/checks/icmp/run.ts';
 import { IcmpSpec } from '../../../src/checks/icmp/spec.ts';

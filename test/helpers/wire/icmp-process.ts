@@ -9,23 +9,23 @@ import type { NetworkLab } from './network-namespaces.ts';
 
 const program = new URL('./icmp-process-main.ts', import.meta.url).pathname;
 
-/** What the process is told, a line of JSON each. */
+/** Orders to the process, one line of JSON each. */
 export type IcmpOrder =
   | { readonly type: 'ping'; readonly train: PingTrain }
   | { readonly type: 'check'; readonly spec: unknown; readonly timeoutMs: number };
 
-/** Its answers, a line each, in the order of the orders; the first says how it pings, or why it cannot. */
+/** Its responses, one line each, in the order of the orders; the first says how it pings, or why it cannot. */
 export type IcmpAnnouncement =
   | { readonly description: string; readonly unavailable?: undefined }
   | { readonly description?: undefined; readonly unavailable: string };
 
 /**
- * What the process may do. `root`: everything. `without-capabilities`: nothing, and its programs neither, as in a
- * container that drops all. The user stays root all the time: other users may not be able to read the checkout.
+ * Privileges of the process. `root`: all. `without-capabilities`: no capabilities, also for its child programs, as in a
+ * container that drops all. The user is always root: other users may be unable to read the checkout.
  */
 export type Rights = 'root' | 'without-capabilities';
 
-/** Whether the process chooses a backend as the agent does, or opens a certain one. */
+/** Whether the process chooses a backend as the agent does, or opens a given one. */
 export type BackendChoice = 'best' | 'net-ping';
 
 const prefixes: Readonly<Record<Rights, readonly string[]>> = {
@@ -33,17 +33,17 @@ const prefixes: Readonly<Record<Rights, readonly string[]>> = {
   'without-capabilities': ['setpriv', '--inh-caps=-all', '--securebits=+noroot', '--bounding-set=-all'],
 };
 
-/** Command and arguments that start a program with some rights; its own go behind them. */
+/** Command and arguments that start a program with some privileges; the program follows them. */
 export function rightsPrefix(rights: Rights): readonly string[] {
   return prefixes[rights];
 }
 
-/** A command with its arguments that starts a program on the lab's agent with some rights. */
+/** A command with arguments that starts a program with some privileges on the lab's agent. */
 export function commandWith(lab: NetworkLab, rights: Rights, words: readonly string[]): string[] {
   return lab.commandOn('agent', [...prefixes[rights], process.execPath, ...words]);
 }
 
-/** A process of its own on the lab's agent that pings with the backend it chose itself. */
+/** A process on the lab's agent that pings with a backend. */
 export class IcmpProcess implements AsyncDisposable {
   readonly announcement: IcmpAnnouncement;
   readonly #child: ChildProcess;
@@ -55,7 +55,7 @@ export class IcmpProcess implements AsyncDisposable {
     this.announcement = announcement;
   }
 
-  /** @param backend the one to open; the best that works there unless said otherwise. */
+  /** @param backend the backend to open; the best available one by default. */
   static async start(lab: NetworkLab, rights: Rights, backend: BackendChoice = 'best'): Promise<IcmpProcess> {
     const [command = '', ...words] = commandWith(lab, rights, [program, backend]);
     const child = spawn(command, words, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -63,14 +63,14 @@ export class IcmpProcess implements AsyncDisposable {
     return new IcmpProcess(child, answers, await nextLine<IcmpAnnouncement>(answers));
   }
 
-  /** Ten requests, ten milliseconds apart, unless said otherwise. */
+  /** Sends ten requests, ten milliseconds apart by default. */
   async ping(train: Partial<PingTrain> & Pick<PingTrain, 'address'>): Promise<readonly EchoAnswer[]> {
     const family = train.address.includes(':') ? 6 : 4;
     const defaults = { family, count: 10, intervalMs: 10, replyTimeoutMs: 300, dataBytes: 56 } as const;
     return await this.#ask({ type: 'ping', train: { ...defaults, ...train } });
   }
 
-  /** Runs an ICMP monitor with a fiftieth of the pause between its requests. */
+  /** Runs an ICMP monitor with a fiftieth of the usual pause between requests. */
   async check(spec: Readonly<Record<string, unknown>>, timeoutMs = 30_000): Promise<Outcome<IcmpDetail>> {
     return await this.#ask({ type: 'check', spec, timeoutMs });
   }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 
-/** Programs the lab needs, by the Debian package they come in. */
+/** Programs that the lab needs, by Debian package. */
 const programs = {
   ip: 'iproute2',
   iptables: 'iptables',
@@ -10,8 +10,8 @@ const programs = {
 };
 
 /**
- * Why networks of a test's own cannot be made here, or undefined when they can. In CI that is an error instead: a test
- * that is always skipped tests nothing.
+ * Reason why network namespaces cannot be created here, or undefined. In CI that is an error instead: a test that is
+ * always skipped tests nothing.
  */
 export function whyNoNamespaces(): string | undefined {
   const reason = missing();
@@ -34,13 +34,13 @@ function missing(): string | undefined {
 }
 
 /**
- * Three hosts in a row, in namespaces of their own: `agent`, `router`, `target`. Each speaks IPv4 and IPv6.
+ * Three hosts in a row, each in its own namespace: `agent`, `router`, `target`. All have IPv4 and IPv6.
  *
  *     agent 10.80.1.1 ── 10.80.1.2 router 10.80.2.2 ── 10.80.2.1 target
  *           fd80:1::1    fd80:1::2        fd80:2::2    fd80:2::1
  *
- * The link to the target takes packets of at most 1400 bytes. What the router knows to be unreachable is 10.80.3.0/24,
- * what it forbids is 10.80.4.0/24 and fd80:4::/64. Nothing leads anywhere else.
+ * The MTU of the link to the target is 1400 bytes. The router reports 10.80.3.0/24 as unreachable, and 10.80.4.0/24
+ * and fd80:4::/64 as prohibited. There are no other routes.
  */
 export class NetworkLab implements Disposable {
   readonly #prefix = `pk${randomBytes(3).toString('hex')}`;
@@ -49,7 +49,7 @@ export class NetworkLab implements Disposable {
     for (const host of ['agent', 'router', 'target'] as const) {
       this.#run('ip', ['netns', 'add', this.name(host)]);
       this.exec(host, 'ip link set lo up');
-      // Addresses are used at once, without looking for others that might have them.
+      // Addresses are usable at once, without duplicate address detection.
       this.exec(host, 'sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0');
       this.exec(host, 'sysctl -qw net.ipv4.icmp_ratelimit=0 net.ipv6.icmp.ratelimit=0');
     }
@@ -62,7 +62,7 @@ export class NetworkLab implements Disposable {
     }
     this.exec('target', 'ip route add default via 10.80.2.2');
     this.exec('target', 'ip -6 route add default via fd80:2::2');
-    // Rules instead of unreachable routes, whose errors the kernel limits to five at once.
+    // Rules instead of unreachable routes, because the kernel limits the errors of those to bursts of five.
     for (const net of [3, 4]) {
       this.exec('router', `ip route add 10.80.${net}.0/24 via 10.80.2.1`);
       this.exec('router', `ip -6 route add fd80:${net}::/64 via fd80:2::1`);
@@ -77,12 +77,12 @@ export class NetworkLab implements Disposable {
     return `${this.#prefix}-${host}`;
   }
 
-  /** Runs a command of words without quotes on a host. */
+  /** Runs a command without quoted words on a host. */
   exec(host: Host, command: string): void {
     this.#run('ip', ['netns', 'exec', this.name(host), ...command.split(' ')]);
   }
 
-  /** Ids of the processes that run on a host. */
+  /** Ids of the processes on a host. */
   processIds(host: Host): number[] {
     const { stdout } = spawnSync('ip', ['netns', 'pids', this.name(host)]);
     return String(stdout).split('\n').filter(Boolean).map(Number);
@@ -94,8 +94,8 @@ export class NetworkLab implements Disposable {
   }
 
   /**
-   * Lets the target drop the echo requests of each ten whose places are given, in both families, until
-   * `restore` is called. Counts from the next request on.
+   * Drops echo requests at the target in both families until `restore` is called: those at the given places of every
+   * ten, counted from the next request on.
    */
   drop(places: readonly number[]): void {
     this.restore();
@@ -104,7 +104,7 @@ export class NetworkLab implements Disposable {
       ['ip6tables', 'icmpv6', '--icmpv6-type'],
     ]) {
       const match = `-p ${protocol} ${type} echo-request`;
-      // All rules see all packets: a chain of its own counts, and only the last step drops.
+      // Every rule must see every packet: a separate chain counts, and only the last rule drops.
       for (const place of places) {
         const nth = `-m statistic --mode nth --every 10 --packet ${place}`;
         this.exec('target', `${program} -t mangle -A PREROUTING ${match} ${nth} -j MARK --set-mark 1`);

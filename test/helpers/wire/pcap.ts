@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 
-/** A captured IPv4 packet that concerns us. Times are milliseconds since the start of the day it was captured on. */
+/** A captured IPv4 packet of TCP or ICMP. Times are milliseconds since the start of the day of the capture. */
 export type WirePacket = { readonly atMs: number; readonly source: string; readonly destination: string } & (
   | {
       readonly protocol: 'tcp';
@@ -8,9 +8,9 @@ export type WirePacket = { readonly atMs: number; readonly source: string; reado
       readonly destinationPort: number;
       readonly isSyn: boolean;
       readonly isAck: boolean;
-      /** The sender has nothing more to say, or wants to hear nothing more. */
+      /** FIN or RST. */
       readonly isEnd: boolean;
-      /** Of the first byte of the payload. */
+      /** Sequence number of the first byte of the payload. */
       readonly sequence: number;
       readonly payloadBytes: number;
     }
@@ -34,8 +34,8 @@ const nanosecondMagic = 0xa1b23c4d;
 const secondsPerDay = 86_400;
 
 /**
- * Reads a capture that `tcpdump --time-stamp-precision=nano` wrote on an Ethernet link of this host. Times keep their
- * nanoseconds as far as a double of milliseconds within a day can: to about 10 ns.
+ * Reads a capture that `tcpdump --time-stamp-precision=nano` wrote on an Ethernet link of this host. Times have a
+ * resolution of about 10 ns, the limit of a double for milliseconds within a day.
  */
 export async function* readCapture(path: string): AsyncGenerator<WirePacket> {
   let pending = Buffer.alloc(0);

@@ -8,7 +8,7 @@ const hosts: readonly Host[] = ['agent', 'r1', 'r2', 'r3', 'target'];
 export const addressOf = (last: number) => `10.90.100.${last}`;
 export const addressOf6 = (last: number) => `fd90:100::${last}`;
 
-/** What becomes of packets to an address, by the last part of that address; `plain` is not touched. */
+/** Treatment of packets to an address, by the last part of that address; `plain` is not affected. */
 export const shapes = {
   plain: 1,
   dropped: 3,
@@ -32,7 +32,7 @@ export const shapes = {
 } as const;
 export type Shape = keyof typeof shapes;
 
-/** The same for IPv6, where there are fewer errors. */
+/** The same for IPv6, which has fewer kinds of errors. */
 export const shapes6 = {
   plain: 1,
   dropped: 3,
@@ -45,12 +45,12 @@ export const shapes6 = {
   rejectedAsPort: 21,
 } as const;
 
-/**
- * Addresses of r3, which forwards what it gets for them to a host behind it: to one that answers, that drops, that
- * rejects.
- */
+/** Addresses that r3 forwards to a host behind it: to one that replies, one that drops, and one that rejects. */
 export const forwarded = { answers: 31, silent: 32, rejected: 33 } as const;
-/** Packets to this address of the target take two ways from r1, one of which leaves r2 out: each connection its own. */
+/**
+ * Packets to this address of the target take two paths from r1, and one path bypasses r2. Each connection keeps to one
+ * path.
+ */
 export const twoWays = addressOf(41);
 
 const behindForwarded = {
@@ -60,12 +60,12 @@ const behindForwarded = {
 } as const;
 
 /**
- * Five hosts in a row, in namespaces of their own, and a second link by which answers come back another way:
+ * Five hosts in a row, each in its own namespace, and a second link, so that replies take another route:
  *
  *     agent ── r1 ── r2 ── r3 ── target (10.90.100.x, fd90:100::x)
  *                └─── back ───┘
  *
- * Link n is 10.90.n.0/24 and fd90:n::/64, the nearer side .1, the farther .2. Nobody limits the errors it sends.
+ * Link n is 10.90.n.0/24 and fd90:n::/64, the nearer side .1, the farther .2. No host limits its ICMP errors.
  */
 export class RouteLab implements Disposable {
   readonly #prefix = `pr${randomBytes(3).toString('hex')}`;
@@ -94,7 +94,7 @@ sysctl -qw "net.ipv4.ping_group_range=0 2147483647" net.ipv4.ip_forward=1 net.ip
     this.script('agent', 'ip route add default via 10.90.1.2; ip -6 route add default via fd90:1::2');
     this.script('r1', `${onward(2)}; ip route add 10.90.4.0/24 via 10.90.2.2`);
     this.script('r2', `${onward(3)}; ${back(2)}; ip route add 10.90.4.0/24 via 10.90.3.2`);
-    // What comes back goes the other way.
+    // Replies take the other route.
     this.script('r3', `${onward(4)}; ${back(9)}`);
     const own = [
       ...Object.values(shapes).map((last) => `ip addr add ${addressOf(last)}/32 dev lo`),
@@ -163,7 +163,7 @@ ip route add ${twoWays}/32 nexthop via 10.90.2.2 nexthop via 10.90.9.2`,
     return `${this.#prefix}-${host}`;
   }
 
-  /** Runs lines of a shell on a host; each has to succeed. */
+  /** Runs shell lines on a host; each must succeed. */
   script(host: Host, lines: string): void {
     const { status, stderr } = spawnSync('ip', ['netns', 'exec', this.name(host), 'sh', '-e'], {
       input: lines,
@@ -176,7 +176,7 @@ ip route add ${twoWays}/32 nexthop via 10.90.2.2 nexthop via 10.90.9.2`,
     return ['ip', 'netns', 'exec', this.name(host), ...command];
   }
 
-  /** What the program of the distribution finds from the agent. */
+  /** The route that the distribution's traceroute finds from the agent. */
   async traceroute(args: readonly string[]): Promise<OtherRoute> {
     const [command = '', ...rest] = this.commandOn('agent', ['traceroute', '-n', ...args]);
     const { stdout } = await promisify(execFile)(command, rest);
@@ -218,11 +218,11 @@ iptables -t nat -A PREROUTING -d ${addressOf(last)} -j DNAT --to ${addressOf(beh
 ip6tables -t nat -A PREROUTING -d ${addressOf6(last)} -j DNAT --to ${addressOf6(behind)}`;
 }
 
-/** A way as the program of the distribution prints it. */
+/** A route as the distribution's traceroute prints it. */
 export interface OtherRoute {
-  /** The addresses of each hop; those at the end that nobody answered from are left out. */
+  /** The addresses of each hop, without trailing hops that did not reply. */
   readonly hops: readonly (readonly string[])[];
-  /** Whether hops behind them were asked in vain. */
+  /** Whether further hops were probed without a reply. */
   readonly endsInSilence: boolean;
   /** `!H`, `!N`, `!X` … of its last line. */
   readonly marks: readonly string[];
@@ -242,7 +242,7 @@ function parsedRoute(text: string): OtherRoute {
   };
 }
 
-/** Why that program cannot be asked here. In CI that is an error instead. */
+/** Reason why that program cannot be used here. In CI that is an error instead. */
 export function whyNoTraceroute(): string | undefined {
   if (!spawnSync('traceroute', ['--version']).error) return undefined;
   if (process.env.CI === 'true') throw new Error('CI has to run these tests: traceroute is missing');

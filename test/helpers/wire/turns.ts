@@ -1,12 +1,12 @@
 import { readCapture, type WirePacket } from './pcap.ts';
 
-/** What was said between us and one port of a target, whoever began. */
+/** The exchange between us and one port of a target, whichever side began. */
 export interface WireTurns {
   /** SYN to SYN-ACK, in milliseconds; 0 without a connection. */
   readonly connect: number;
   /**
-   * How long the target took for each thing it said: from the SYN-ACK, or from the last packet of ours before it, to the
-   * last packet of what it said. The end of its side is something it says.
+   * Duration of each message of the target: from the SYN-ACK, or from our last packet before it, to the last packet of
+   * the message. The end of its side is a message, too.
    */
   readonly turns: readonly number[];
 }
@@ -20,8 +20,8 @@ interface Spoken {
 }
 
 /**
- * What a capture holds of conversations with a target, by the target's port. Of several connections to one port the
- * last counts: a run that is repeated reports that. Null where a SYN was sent again.
+ * Exchanges with a target in a capture, by the target's port. The last of several connections to a port counts, as for
+ * a retried run. Null if a SYN was retransmitted.
  */
 export async function readTurns(path: string, target: string): Promise<Map<number, WireTurns | null>> {
   const byPort = new Map<number, Spoken>();
@@ -33,7 +33,7 @@ export async function readTurns(path: string, target: string): Promise<Map<numbe
     if (packet.protocol === 'udp') {
       const spoken = begun ?? newSpoken(packet.atMs);
       byPort.set(port, spoken);
-      // What is sent again, or by a run that is repeated, begins anew.
+      // A retransmission, or a retried run, starts over.
       if (isOurs) spoken.said.length = 0;
       spoken.said.push({ isOurs, atMs: packet.atMs });
     } else if (isOurs && packet.isSyn) {
@@ -58,7 +58,7 @@ function note(
     const side = isOurs ? 'ours' : 'theirs';
     const endsAt = (sequence + payloadBytes + (isEnd ? 1 : 0)) >>> 0;
     const { [side]: sentTo = sequence } = spoken.sentTo;
-    // A sender that waits for an ACK sends again; sequence numbers begin again after 2^32.
+    // A sender that waits for an ACK retransmits; sequence numbers wrap around at 2^32.
     if (((endsAt - sentTo) | 0) <= 0) return;
     spoken.sentTo[side] = endsAt;
     spoken.said.push({ isOurs, atMs });

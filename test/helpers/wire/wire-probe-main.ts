@@ -1,4 +1,7 @@
-/** Probes URLs and TCP ports in a network namespace; see wire-probe.ts. One order a line, one answer a line. */
+/**
+ * Probes URLs and TCP ports in a network namespace; see wire-probe.ts. Reads one order per line and prints one result
+ * per line.
+ */
 import { createInterface } from 'node:readline';
 import { openTimekeeper } from '../../../src/probes/kernel-thread/timekeeper.ts';
 import { probe } from '../targets/http-request.ts';

@@ -1,22 +1,25 @@
 import { readCapture, type WirePacket } from './pcap.ts';
 
-/** What the wire says of one HTTP exchange on a connection of its own, in milliseconds. */
+/** Phases of one HTTP exchange on a separate connection, as seen on the wire, in milliseconds. */
 export interface WirePhases {
   /** SYN to SYN-ACK. */
   readonly connect: number;
-  /** ClientHello to the last byte of the server's flight; of HTTP/2 without TLS, from our first byte to the server's. */
+  /**
+   * ClientHello to the last byte of the server's flight; for HTTP/2 without TLS, from our first byte to the server's
+   * first.
+   */
   readonly tls: number;
   /** Request to the first byte of the response. */
   readonly wait: number;
   /** First to last byte of the response. */
   readonly download: number;
   readonly total: number;
-  /** When its parts began and ended, in milliseconds of the day: SYN, SYN-ACK, first and last byte of the response. */
+  /** Times of its parts, in milliseconds of the day: SYN, SYN-ACK, first and last byte of the response. */
   readonly atMs?: readonly [syn: number, synAck: number, first: number, last: number];
 }
 
 interface ExchangeOptions {
-  /** What comes before the request: a handshake of TLS, or settings of HTTP/2. */
+  /** Packets before the request: a TLS handshake, or HTTP/2 settings. */
   readonly before: 'nothing' | 'tls' | 'settings';
   readonly waitMs: number | null;
 }
@@ -28,21 +31,20 @@ interface Connection {
   synAtMs: number;
   synCount: number;
   synAckAtMs: number | undefined;
-  /** When the client ended the connection. */
+  /** Time at which the client ended the connection. */
   endedAtMs: number;
-  /** The sequence number after what either side has sent. */
+  /** The next expected sequence number of each side. */
   readonly sentTo: { ours?: number; theirs?: number };
-  /** Packets with data, in the order of the capture, but for those that were sent again: a sender that waits for an ACK does that. */
+  /** Packets with data in capture order, without retransmissions: a sender that waits for an ACK retransmits. */
   readonly data: { readonly isOurs: boolean; readonly atMs: number }[];
 }
 
 /**
  * The phases of all exchanges with a port, by the client's port.
  *
- * @param waitMs how long the server waits before it answers: the response is what comes after a silence of about that
- *   length, so that TLS session tickets are not taken for it.
- * @returns null in the place of what cannot be judged: a SYN that was sent again, an incomplete exchange, a port used
- *   twice.
+ * @param waitMs the time that the server waits before it responds: the response begins after a silence of about that
+ *   length, so that TLS session tickets are not mistaken for it.
+ * @returns null for exchanges that cannot be judged: a retransmitted SYN, an incomplete exchange, a port used twice.
  */
 export async function readExchanges(
   path: string,
@@ -92,7 +94,7 @@ function addPacket(
   const side = isOurs ? 'ours' : 'theirs';
   const { [side]: sentTo = sequence } = connection.sentTo;
   const endsAt = (sequence + payloadBytes) >>> 0;
-  // Sequence numbers begin again after 2^32.
+  // Sequence numbers wrap around at 2^32.
   if (((endsAt - sentTo) | 0) <= 0) return;
   connection.sentTo[side] = endsAt;
   connection.data.push({ isOurs, atMs });
@@ -111,7 +113,8 @@ function phasesOf(
   const request = data.findLast(({ isOurs, atMs }) => isOurs && hasAnswerAfter(atMs));
   if (!request) return undefined;
   const begin = data.findIndex(({ isOurs, atMs }) => !isOurs && atMs >= request.atMs + waitedMs);
-  // What the server sends after we sent something again, or ended the connection, answers that: a TLS close for example.
+  // Data that the server sends after we retransmitted something or ended the connection, such as a TLS close, is not
+  // part of the response.
   const end = data.findIndex(({ isOurs, atMs }, index) => index > begin && (isOurs || atMs > endedAtMs));
   const first = data[begin];
   const last = data[(end === -1 ? data.length : end) - 1];
@@ -124,19 +127,19 @@ function phasesOf(
   const total = connect + tls + wait + download;
   return { connect, tls, wait, download, total, atMs: [synAtMs, synAckAtMs, first.atMs, last.atMs] };
 
-  /** What we send after the response, such as a TLS close, is no request. */
+  /** Packets of ours after the response, such as a TLS close, are not a request. */
   function hasAnswerAfter(ourAtMs: number): boolean {
     return data.some(({ isOurs, atMs }) => !isOurs && atMs >= ourAtMs + waitedMs);
   }
 }
 
-/** Of a connection on which nothing is asked. */
+/** Phases of a connection without a request. */
 function handshakeOf(data: Connection['data'], connect: number): WirePhases | undefined {
   const tls = tlsOf(data);
   return tls === undefined ? undefined : { connect, tls, wait: 0, download: 0, total: connect + tls };
 }
 
-/** The server's flight is all it sends between our first and our second packet with data. */
+/** The server's flight is all it sends between our first and second packets with data. */
 function tlsOf(data: Connection['data']): number | undefined {
   const [hello] = data;
   if (!hello?.isOurs) return undefined;
@@ -145,14 +148,14 @@ function tlsOf(data: Connection['data']): number | undefined {
   return flight && !flight.isOurs ? flight.atMs - hello.atMs : undefined;
 }
 
-/** A server may send its settings before it has seen ours. */
+/** A server may send its settings before it has received ours. */
 function settingsOf(data: Connection['data']): number | undefined {
   const ours = data.find(({ isOurs }) => isOurs);
   const theirs = data.find(({ isOurs }) => !isOurs);
   return ours && theirs ? Math.max(0, theirs.atMs - ours.atMs) : undefined;
 }
 
-/** Round trips of echo requests to a target in the order they were sent; null for those without a reply. */
+/** Round trips of echo requests to a target, in the order they were sent; null for those without a reply. */
 export async function readRoundTrips(path: string, target: string): Promise<(number | null)[]> {
   const open = new Map<string, { readonly place: number; readonly atMs: number }>();
   const roundTrips: (number | null)[] = [];

@@ -18,10 +18,10 @@ import { type Addition, additionsOf, touchedPaths, withAddition } from './docume
 
 const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
-/** Relative links stay what they are. */
+/** Copies relative links unchanged. */
 const links = { recursive: true, verbatimSymlinks: true } as const;
 
-/** What people add, by the document that says how, and the paths it may take. */
+/** Kinds of additions, with the document that describes each, and the maximum number of paths it may touch. */
 const kinds = [
   { what: 'a check type', document: 'docs/how-to/adding-a-check-type.md', paths: 4 },
   {
@@ -50,7 +50,7 @@ describe('adding', () => {
   });
 });
 
-/** A copy of the code in which all documents were followed: it passes the suites that go through the registries. */
+/** A copy of the code after following all documents: it passes the test suites that iterate over the registries. */
 describe('a copy of the code with one of each', () => {
   let copy: string;
   beforeAll(() => {
@@ -70,7 +70,7 @@ describe('a copy of the code with one of each', () => {
   });
   afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
-  /** What is installed, but for the packages of `src`: those are the copy's own. */
+  /** Links all installed packages except those of `src`, which belong to the copy itself. */
   function linkPackages(tree: string): void {
     const modules = join(tree, 'node_modules');
     mkdirSync(modules);
@@ -90,7 +90,7 @@ describe('a copy of the code with one of each', () => {
     );
   }
 
-  it('passes their conformance suites', async () => {
+  it('passes the conformance suites', async () => {
     const vitest = join(root, 'node_modules/vitest/vitest.mjs');
     const suites = [
       'conformance/check-types',
@@ -127,7 +127,7 @@ describe('a copy of the code with one of each', () => {
   });
 
   if (isNight) {
-    it('has right types', async () => {
+    it('type-checks', async () => {
       const ended = await run(join(root, 'node_modules/.bin/tsc'), ['--noEmit'], { cwd: copy }).catch(
         (thrown: { stdout: string; stderr: string }) => thrown,
       );

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** A file that a document has people write, or lines it has them add to one. */
+/** A file that a document tells readers to create, or lines to add to a file. */
 export interface Addition {
   /** Relative to the root of the checkout. */
   readonly path: string;
@@ -11,7 +11,7 @@ export interface Addition {
 
 const block = /^```(?:ts|md)\n(?:\/\/|<!--) ((?:src|test|docs)\/\S+?)(: added)?(?: -->)?\n(.*?)^```$/gms;
 
-/** The code blocks of a document that begin with the path of their file. */
+/** The code blocks of a document that begin with a file path. */
 export function additionsOf(root: string, document: string): readonly Addition[] {
   const text = readFileSync(join(root, document), 'utf8');
   return [...text.matchAll(block)].map(([, path = '', added, content = '']) => ({
@@ -21,7 +21,7 @@ export function additionsOf(root: string, document: string): readonly Addition[]
   }));
 }
 
-/** What somebody touches who makes these additions: new folders count once, files that exist each. */
+/** Paths that these additions touch: a new folder counts once, existing files count individually. */
 export function touchedPaths(root: string, additions: readonly Addition[]): readonly string[] {
   return [...new Set(additions.map(({ path }) => firstNew(root, path)))].sort();
 }
@@ -33,7 +33,7 @@ function firstNew(root: string, path: string): string {
   return outermost;
 }
 
-/** Where the list of a registry begins. */
+/** First line of each registry's list. */
 const listOf: Readonly<Record<string, string>> = {
   'src/checks/index.ts': 'export const checkTypes: readonly CheckType[] = [',
   'src/channels/index.ts': 'const registry = [',
@@ -42,7 +42,10 @@ const listOf: Readonly<Record<string, string>> = {
   'src/console/registry.ts': 'export const pages: readonly Page[] = [',
 };
 
-/** A file with lines added: imports above, entries in the list of a registry, prose and rows of tables below. */
+/**
+ * Returns a file with lines added: imports at the top, entries in the list of a registry, prose and table rows at the
+ * end.
+ */
 export function withAddition(before: string, { path, text }: Addition): string {
   const list = listOf[path];
   if (list === undefined) return `${before}\n${text}`;

@@ -7,7 +7,7 @@ import { ManualClock } from '../../helpers/manual-clock.ts';
 
 const never = new AbortController().signal;
 
-/** A thread whose use of time a test writes down. */
+/** A thread whose CPU usage the test sets. */
 class WrittenGauge implements ThreadGauge {
   cpu = 0;
   active = 0;
@@ -23,7 +23,7 @@ function stage() {
   return { clock, gauge, board, gate };
 }
 
-/** Moves time on in steps of a millisecond; returns at which of them each of the runs started. */
+/** Advances the clock in steps of a millisecond. Returns the time at which each of the runs started. */
 async function startTimes(clock: ManualClock, entered: (boolean | Promise<boolean>)[], untilMs: number) {
   const times: (number | undefined)[] = entered.map((one) => (one === true ? 0 : undefined));
   entered.forEach((one, index) => {
@@ -41,7 +41,7 @@ async function startTimes(clock: ManualClock, entered: (boolean | Promise<boolea
 }
 
 describe('the admission gate', () => {
-  it('lets a run start at once where nothing is under way, without a timer', () => {
+  it('lets a run start at once if the thread is idle, without a timer', () => {
     const { gate } = stage();
     for (let run = 0; run < 20; run += 1) {
       expect(gate.enter('URL', never)).toBe(true);
@@ -49,17 +49,17 @@ describe('the admission gate', () => {
     }
   });
 
-  it('starts the runs of a burst one after the other, in their order, a gap apart', async () => {
+  it('starts the runs of a burst in sequence, with a gap in between', async () => {
     const { clock, gate, board } = stage();
     const entered = Array.from({ length: 10 }, () => gate.enter('URL', never));
     expect(board.waitingCount).toBe(9);
-    // Unknown types are taken to cost 1 ms.
+    // Unknown types are assumed to cost 1 ms.
     const times = await startTimes(clock, entered, 40);
     expect(times).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     expect(board.waitingCount).toBe(0);
   });
 
-  it('learns what runs cost and changes the gap with it, within bounds', async () => {
+  it('learns the cost of runs and adapts the gap, within bounds', async () => {
     const { clock, gauge, gate } = stage();
     const spend = async (cpuMsPerRun: number, runs: number) => {
       for (let run = 0; run < runs; run += 1) {
@@ -78,7 +78,7 @@ describe('the admission gate', () => {
     expect(gate.costMs('URL')).toBe(10);
     await spend(0, 2000);
     expect(gate.costMs('URL')).toBe(0.05);
-    // What happened while hardly anything started says nothing about a run.
+    // Usage while hardly anything started says nothing about a run.
     for (let run = 0; run < 20; run += 1) {
       gauge.cpu += 50;
       clock.advance(1000);
@@ -88,7 +88,7 @@ describe('the admission gate', () => {
     expect(gate.costMs('URL')).toBe(0.05);
   });
 
-  it('starts nothing while the thread is busy and something is under way, and recovers quickly', async () => {
+  it('starts nothing while the thread is busy with a run, and recovers quickly', async () => {
     const { clock, gauge, gate } = stage();
     expect(gate.enter('URL', never)).toBe(true);
     const waiting = gate.enter('URL', never);
@@ -96,7 +96,7 @@ describe('the admission gate', () => {
     void Promise.resolve(waiting).then((admitted) => {
       isAdmitted = admitted;
     });
-    // The load is first looked at when the gap is over; then the thread works all the time.
+    // The load is first measured when the gap is over; from then on the thread is always busy.
     gauge.active = 1;
     clock.advance(1);
     const busy = stage();
@@ -107,7 +107,7 @@ describe('the admission gate', () => {
       const early = busy.gate.enter('URL', never);
       if (early === true) busy.gate.leave();
       else if (early) {
-        // From here on it is shut: nothing starts as long as the load stays.
+        // From here on the gate is shut: no run starts while the load persists.
         const held = startTimesOf(early, busy.clock);
         for (let more = 0; more < 300; more += 10) {
           busy.gauge.active += 9;
@@ -115,7 +115,7 @@ describe('the admission gate', () => {
           await turn();
         }
         expect(held.at).toBeUndefined();
-        // Free for a moment, it opens, though the last second was busy.
+        // Once the thread is free for a moment, the gate opens, although the last second was busy.
         for (let free = 0; free < 250 && held.at === undefined; free += 10) {
           busy.clock.advance(10);
           await turn();
@@ -130,7 +130,7 @@ describe('the admission gate', () => {
     expect(isAdmitted).toBe(true);
   });
 
-  it('starts a run that has waited for long, and everything that waits once nothing is under way', async () => {
+  it('starts a run that has waited for long, and all waiting runs once no run is in progress', async () => {
     const { clock, gauge, gate } = stage();
     const keepBusy = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 10) {
@@ -160,7 +160,7 @@ describe('the admission gate', () => {
     expect(next.at).toBe(clock.monotonicMs());
   });
 
-  it('lets go of what is stopped or withdrawn while it waits, and of nothing else', async () => {
+  it('releases waiting runs that are stopped or withdrawn, and no others', async () => {
     const { clock, gate, board } = stage();
     const stop = new AbortController();
     gate.enter('URL', never);

@@ -25,14 +25,14 @@ function watched(starts: boolean) {
   return { clock, state, watch, restPasses };
 }
 
-it('starts the browser once, and not again while runs find it in order', async () => {
+it('starts the browser once, and not again while runs find it working', async () => {
   const { clock, state, watch } = watched(true);
   await watch.tryNow();
   clock.advance(10 * restMs);
   expect(state).toMatchObject({ trials: 1, changes: [] });
 });
 
-it('takes a broken browser for broken until it starts again', async () => {
+it('considers a broken browser broken until it starts again', async () => {
   const { state, watch, restPasses } = watched(false);
   await watch.tryNow();
   expect(state).toMatchObject({ works: false, trials: 1 });
@@ -44,7 +44,7 @@ it('takes a broken browser for broken until it starts again', async () => {
   watch.close();
 });
 
-it('starts it again after a run that failed, after a rest at the earliest', async () => {
+it('restarts it after a failed run, but only after a pause', async () => {
   const { clock, state, watch, restPasses } = watched(true);
   await watch.tryNow();
   clock.advance(restMs);

@@ -22,7 +22,7 @@ beforeEach(() => {
 afterAll(() => rmSync(parent, { recursive: true }));
 
 describe('a folder of authorities', () => {
-  it('gives each certificate once, from files of one or many', async () => {
+  it('returns each certificate once, from files with one or many', async () => {
     put('a.pem', authority.cert);
     put('bundle.crt', `a comment\n${authority.cert}\n${other.cert}`);
     const { certificates, files, problem } = await readCaDirectory(folder);
@@ -31,7 +31,7 @@ describe('a folder of authorities', () => {
     expect(problem).toBeUndefined();
   });
 
-  it('follows the links that Kubernetes makes, and passes over what lies behind them', async () => {
+  it('follows the links that Kubernetes creates, and skips their hidden targets', async () => {
     mkdirSync(join(folder, '..2026_11_21'));
     writeFileSync(join(folder, '..2026_11_21/ca.pem'), authority.cert);
     symlinkSync('..2026_11_21', join(folder, '..data'));
@@ -51,7 +51,7 @@ describe('a folder of authorities', () => {
       'cannot be parsed',
     ],
     ['the beginning of one', '-----BEGIN CERTIFICATE-----\nAAAA', 'is cut off'],
-  ])('tells of a file with %s, and takes the others', async (_name, content, problem) => {
+  ])('reports a file with %s, and accepts the others', async (_name, content, problem) => {
     put('bad.pem', content);
     put('good.pem', authority.cert);
     const { certificates, files } = await readCaDirectory(folder);
@@ -59,7 +59,7 @@ describe('a folder of authorities', () => {
     expect(files[0]?.problems.map(({ text }) => text)).toEqual([expect.stringContaining(problem)]);
   });
 
-  it('does not take the certificate of a server', async () => {
+  it('does not accept the certificate of a server', async () => {
     const { cert, key } = await authority.issue();
     put('server.pem', cert + key);
     const { certificates, files } = await readCaDirectory(folder);
@@ -70,7 +70,7 @@ describe('a folder of authorities', () => {
     ]);
   });
 
-  it('takes what is out of its validity, and tells', async () => {
+  it('accepts certificates outside their validity, with a report', async () => {
     put('one.pem', authority.cert);
     const at = async (days: number) =>
       (await readCaDirectory(folder, new Date(Date.now() + days * 86_400_000))).files[0];
@@ -83,7 +83,7 @@ describe('a folder of authorities', () => {
     });
   });
 
-  it('tells of folders within, and of one that is not there', async () => {
+  it('reports nested folders, and a missing folder', async () => {
     mkdirSync(join(folder, 'more'));
     expect((await readCaDirectory(folder)).files).toMatchObject([
       { problems: [{ kind: 'file', text: expect.stringContaining('is a folder') }] },

@@ -11,7 +11,7 @@ import { FakeService } from '../../helpers/agent/fake-service/fake-service.ts';
 it.each([
   ['the host was asleep', 600_000],
   ['the clock was set back', -600_000],
-])('what was lost while %s is known before results are sent', async (_name, jumpMs) => {
+])('leases lost while %s are detected before results are sent', async (_name, jumpMs) => {
   const service = new FakeService();
   await service.listen();
   let aheadMs = 0;
@@ -43,7 +43,7 @@ it.each([
     await keeper.verify();
     expect(ends).toEqual(['lost']);
     expect(keeper.heldCount).toBe(1);
-    // The offset was learnt anew, from the answer; the wall clock is known to be wrong.
+    // The clock learnt the new offset from the response, and knows that the wall clock is wrong.
     expect(Math.round(serviceClock.wallSkewMs / 1000)).toBe(jumpMs / 1000);
     await keeper.verify();
     expect(service.callsOf('renew')).toHaveLength(1);

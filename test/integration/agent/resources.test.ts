@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 
-it('an agent without file descriptors blames itself, reports, and goes on when it has some again', async () => {
+it('an agent without file descriptors blames itself, reports, and recovers when it has some again', async () => {
   await using stage = await Stage.open();
   const { service, target } = stage;
   const agent = await stage.connectedAgent({ PROBE_CONCURRENCY: '60' });

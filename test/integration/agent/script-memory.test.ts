@@ -20,20 +20,20 @@ function host(availableMegabytes: number) {
 }
 
 describe('memory of scripts', () => {
-  it('has room for as many runs as fit, whichever types they are of', () => {
+  it('has room for as many runs as fit, of any type', () => {
     expect(host(6000).room()).toEqual({ count: 4, fullTypes: [] });
     expect(host(2000).room()).toEqual({ count: 1, fullTypes: [] });
     expect(host(1400).room()).toEqual({ count: 2, fullTypes: ['PLAYWRIGHT'] });
   });
 
-  it('has room for a small run on a host that has little, and for none beside it', () => {
+  it('has room for a small run on a host with little memory, and for no other one at a time', () => {
     const { memory, room } = host(300);
     expect(room()).toEqual({ count: 1, fullTypes: ['PLAYWRIGHT'] });
     memory.begin('one', { type: browser, checkId: 'a' });
     expect(room()).toEqual({ count: 0, fullTypes: ['BROWSER', 'PLAYWRIGHT'] });
   });
 
-  it('sets aside for a suite what it will need, though it has not taken it long after its start', async () => {
+  it('reserves the memory that a suite will need, even if it has not used it long after its start', async () => {
     const { clock, memory, room } = host(2000);
     room();
     memory.begin('one', { type: suite, checkId: 'a' });
@@ -43,7 +43,7 @@ describe('memory of scripts', () => {
     expect(room()).toEqual({ count: 1, fullTypes: [] });
   });
 
-  it('never takes more than what others have left', async () => {
+  it('never uses more than others have left', async () => {
     const { clock, state, memory, room } = host(8000);
     room();
     memory.begin('one', { type: browser, checkId: 'a' });
@@ -52,7 +52,7 @@ describe('memory of scripts', () => {
     expect(room()).toEqual({ count: 1, fullTypes: ['PLAYWRIGHT'] });
   });
 
-  it('reads what the host has free ten times a second at most, however often it is asked, and when a run has ended', async () => {
+  it("reads the host's free memory at most ten times a second, and when a run has ended", async () => {
     const { clock, state, memory, room } = host(2000);
     for (let asked = 0; asked < 1000; asked += 1) room();
     expect(state.readCount).toBe(1);
@@ -65,7 +65,7 @@ describe('memory of scripts', () => {
     expect(room()).toEqual({ count: 1, fullTypes: ['PLAYWRIGHT'] });
   });
 
-  it('learns what checks take: a small suite needs less, a large one more, and it forgets', async () => {
+  it('learns the memory of checks: a small suite needs less, a large one more, and it forgets', async () => {
     const { clock, memory, room } = host(2000);
     memory.begin('one', { type: suite, checkId: 'a' });
     memory.end('one', { bytes: 500 * megabyte, isLimit: false });
@@ -77,23 +77,23 @@ describe('memory of scripts', () => {
     expect(room()).toEqual({ count: 1, fullTypes: [] });
   });
 
-  it('sets aside for a known check what that one takes', async () => {
+  it('reserves for a known check its usual memory', async () => {
     const { clock, memory, room } = host(3000);
     memory.begin('one', { type: suite, checkId: 'a' });
     memory.end('one', { bytes: 1000 * megabyte, isLimit: false });
     room();
     memory.begin('two', { type: suite, checkId: 'a' });
     await clock.advance(10_000);
-    // 3000 - 1150 are left; the next suite may be the same again.
+    // 3000 - 1150 are left; the next suite may need the same.
     expect(room()).toEqual({ count: 1, fullTypes: [] });
   });
 
-  it('learns nothing of other checks from one that wanted more than it may take', () => {
+  it('learns nothing about other checks from one that exceeded its limit', () => {
     const { memory, room } = host(3000);
     memory.begin('one', { type: browser, checkId: 'a' });
     memory.end('one', { bytes: 2765 * megabyte, isLimit: true });
     expect(room()).toEqual({ count: 2, fullTypes: [] });
-    // While that check runs, what it wants is set aside.
+    // While that check runs, its expected memory is reserved.
     memory.begin('two', { type: browser, checkId: 'a' });
     expect(room()).toEqual({ count: 0, fullTypes: ['BROWSER', 'PLAYWRIGHT'] });
   });

@@ -27,7 +27,7 @@ import { sampleOf } from '../../helpers/night.ts';
 const secret = 'tok_9f8e7d6c5b4a39281706';
 const mask = '*********';
 const options = { finder: new SecretFinder([secret]), mask };
-/** Text that packs badly, so that what is packed is long. */
+/** Text that compresses badly, so that the compressed data is long. */
 const noise = (length: number) =>
   Array.from({ length: Math.ceil(length / 64) }, (_, part) =>
     createHash('sha256').update(`${part}`).digest('hex').replaceAll(/.{16}/g, '$& '),
@@ -64,8 +64,11 @@ function png(packed: string): Buffer {
   ]);
 }
 
-/** Files that hold the secret packed, and how they are read back; those without are left out whole. */
-/** The mask, decoded: nothing of the file is left. */
+/**
+ * Files that contain the secret compressed, and functions that read them back; files without such a function are
+ * withheld entirely.
+ */
+/** The decoded mask: the file is empty. */
 const isLeftOut = (bytes: Buffer) => expect(bytes).toHaveLength(0);
 type PackedFile = readonly [
   name: string,
@@ -96,7 +99,7 @@ const files: PackedFile[] = [
   ],
 ];
 
-/** Texts that carry files in Base64. */
+/** Texts with files in Base64. */
 const carriers: readonly (readonly [string, (file: Buffer) => string])[] = [
   [
     'an attachment of a report',
@@ -130,7 +133,7 @@ describe('files in Base64 within texts', () => {
     return await readFile(path('out'));
   }
 
-  it.each<PackedFile>(files)('are scrubbed as the files they are: %s', async (_name, make, read) => {
+  it.each<PackedFile>(files)('are scrubbed like plain files: %s', async (_name, make, read) => {
     const file = await make();
     const leaks: string[] = [];
     for (const [carrier, carry] of sampleOf(carriers, 3)) {
@@ -151,7 +154,7 @@ describe('files in Base64 within texts', () => {
     expect(leaks).toEqual([]);
   });
 
-  it('stay as they are where they hold no secret', async () => {
+  it('are unchanged if they contain no secret', async () => {
     const harmless = [
       await zipped({ 'a.txt': noise(500) }),
       gzipSync(noise(50_000)),
@@ -164,7 +167,7 @@ describe('files in Base64 within texts', () => {
     }
   });
 
-  it('are left out where they cannot be searched', async () => {
+  it('are withheld if they cannot be searched', async () => {
     const opaque = ['%PDF-1.7\n', 'BZh91AY&SY', '7z\u00bc\u00af\u0027\u001c', 'Rar!\u001a\u0007'].map(
       (start) => Buffer.concat([Buffer.from(start, 'latin1'), Buffer.alloc(60, 7)]),
     );
@@ -173,7 +176,7 @@ describe('files in Base64 within texts', () => {
         (await scrubbed(JSON.stringify({ body: file.toString('base64'), other: 1 }))).toString(),
       );
       expect(left).toEqual({ body: mask, other: 1 });
-      // Within an archive, too; by themselves they are refused.
+      // The same within an archive, although the file alone is refused.
       const members: string[] = [];
       const archive = await fromBufferPromise(await scrubbed(await zipped({ a: file, b: 'kept' })), {
         lazyEntries: true,
@@ -184,7 +187,7 @@ describe('files in Base64 within texts', () => {
     }
   });
 
-  it('are found packed in what a result says, too', async () => {
+  it('are also found compressed in a result', async () => {
     const scrubber = new Scrubber([secret]);
     for (const file of [gzipSync(text(30_000)), await zipped({ a: text() }), png(text())]) {
       const value = file.toString('base64');
@@ -195,7 +198,7 @@ describe('files in Base64 within texts', () => {
     }
   });
 
-  it('are not looked for without end', async () => {
+  it('are not searched endlessly', async () => {
     const long = Buffer.concat([Buffer.from('504b03041400', 'hex'), Buffer.alloc(20_000_000, 7)]).toString(
       'base64',
     );
@@ -206,7 +209,7 @@ describe('files in Base64 within texts', () => {
   });
 });
 
-describe('what is packed within a file', () => {
+describe('compressed data within a file', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'picket-hidden-'));
@@ -247,7 +250,7 @@ describe('what is packed within a file', () => {
       ['a text', async () => Buffer.from('a zip begins with PK\x03\x04 and has a central directory')],
       ['the bytes of other things', async () => Buffer.concat([Buffer.from('PK\x03\x04'), randomBytes(60)])],
       ['a stored member', async () => await storedMember('kept.txt', 'ordinary')],
-    ])('is sent where the mark of archives stands in %s', async (_name, make) => {
+    ])('is sent if the signature of archives is in %s', async (_name, make) => {
       const path = join(folder, 'large');
       const bytes = largeWith(await make(), 5 * 1024 * 1024);
       await writeFile(path, bytes);
@@ -255,7 +258,7 @@ describe('what is packed within a file', () => {
       expect((await readFile(`${path}.out`)).equals(bytes)).toBe(true);
     });
 
-    it('is not sent with an archive in it, wherever the blocks of reading end', async () => {
+    it('is not sent with an archive in it, wherever the read blocks end', async () => {
       const path = join(folder, 'large');
       const archive = await zipped({ [`${'folder/'.repeat(150)}a`]: text() });
       for (const [piece, at] of [
@@ -273,7 +276,7 @@ describe('what is packed within a file', () => {
     ['deflate', deflateSync],
     ['Brotli', brotliCompressSync],
     ['Zstandard', zstdCompressSync],
-  ] as const)('is unpacked and packed again as a file: %s', async (_name, pack) => {
+  ] as const)('is decompressed and compressed again like a file: %s', async (_name, pack) => {
     const path = join(folder, 'file');
     await writeFile(path, pack(Buffer.from(text())));
     expect(await scrubFile(path, `${path}.out`, options)).toMatchObject({ replacedCount: 1 });

@@ -50,7 +50,7 @@ async function readZip(file: string): Promise<Map<string, Buffer>> {
 }
 
 describe('a scrubbed file', () => {
-  it('has no secret left, wherever in a large file it stands', async () => {
+  it('has no secret left, at any position in a large file', async () => {
     const line = `${'x'.repeat(1000)}\n`;
     await writeFile(
       path('log.txt'),
@@ -63,13 +63,13 @@ describe('a scrubbed file', () => {
     );
   });
 
-  it('is unpacked and packed again when it is compressed', async () => {
+  it('is decompressed and compressed again', async () => {
     await writeFile(path('log.gz'), gzipSync(`a ${secret} b`));
     await scrubFile(path('log.gz'), path('log.gz.out'), options);
     expect(gunzipSync(await readFile(path('log.gz.out'))).toString()).toBe('a ***** b');
   });
 
-  it('is refused when it is broken or an image that spells a secret', async () => {
+  it('is refused if it is broken or an image whose pixels contain a secret', async () => {
     await writeFile(path('broken.gz'), gzipSync('x'.repeat(1000)).subarray(0, 15));
     await writeFile(path('text.png'), Buffer.concat([png, Buffer.from(secret)]));
     await writeFile(path('broken.zip'), Buffer.from('PK\u0003\u0004 nothing'));
@@ -78,7 +78,7 @@ describe('a scrubbed file', () => {
     }
   });
 
-  it('keeps an image as it is', async () => {
+  it('keeps an image unchanged', async () => {
     await writeFile(path('shot.png'), png);
     await scrubFile(path('shot.png'), path('shot.out'), options);
     expect(await readFile(path('shot.out'))).toEqual(png);
@@ -86,7 +86,7 @@ describe('a scrubbed file', () => {
 });
 
 describe('a scrubbed archive', () => {
-  it('has no secret in the second frame of Zstandard data, nor in compressed data that breaks off', async () => {
+  it('has no secret in the second frame of Zstandard data, nor in truncated compressed data', async () => {
     const text = `${'no secret here. '.repeat(2_000)}${secret} ${randomBytes(400).toString('hex')}`;
     const frames = Buffer.concat([zstdCompressSync('first'), zstdCompressSync(text)]);
     const source = await writeZip('frames.zip', {
@@ -105,7 +105,7 @@ describe('a scrubbed archive', () => {
     expect(readable.filter((one) => one.includes(secret))).toEqual([]);
   });
 
-  it('has no secret in any member, name, compressed body or archive within', async () => {
+  it('has no secret in any member, name, compressed body or nested archive', async () => {
     const inner = await readFile(await writeZip('inner.zip', { 'deep.txt': Buffer.from(`deep ${secret}`) }));
     const source = await writeZip('trace.zip', {
       'trace.trace': Buffer.from(`{"text":${JSON.stringify(secret)}}\n`),

@@ -9,12 +9,12 @@ import { compressedForms, type WrittenSecret, writtenForms } from '../../helpers
 import { isNight, sampleOf } from '../../helpers/night.ts';
 
 const mask = '*****';
-/** Which part of the known strings is looked at where each costs much: another one each time. */
+/** Share of the known strings that are tested where each is expensive: a different random part in each run. */
 const part = isNight ? 1 : 1 / 20;
 const cutsPerForm = 5;
 const compressed = new Set(['gzip', 'deflate', 'brotli', 'zstd']);
 
-/** Repeatable text without structure. */
+/** Reproducible text without structure. */
 function noise(seed: string, length: number): string {
   let text = '';
   for (let part = 0; text.length < length; part += 1) {
@@ -25,7 +25,7 @@ function noise(seed: string, length: number): string {
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-/** Some of these are words and numbers that any text may hold. */
+/** Some of these are words and numbers that occur in any text. */
 const naughty = new Set(naughtyStrings as string[]);
 const secrets = [
   ...naughty,
@@ -46,7 +46,9 @@ const secrets = [
   ...Array.from({ length: 40 }, (_, index) => `p@ss'w"${index}&<ö>/${noise(`mixed-${index}`, index)}`),
 ].filter(isMaskable);
 
-/** The forms of a secret; of the longest only some, because each is several times as long as the secret. */
+/**
+ * The forms of a secret; only some for the longest secrets, because each form is several times as long as the secret.
+ */
 function formsOf(secret: string): WrittenSecret[] {
   const forms = writtenForms(secret);
   const all = secret.length > 20_000 ? forms.filter((_, index) => index % 5 === 0) : forms;
@@ -58,7 +60,7 @@ function inOneDocument(forms: readonly WrittenSecret[]): Buffer {
 }
 
 describe('the scrubber', () => {
-  it('has enough secrets to prove something', () => {
+  it('has enough secrets for a proof', () => {
     expect(new Set(secrets).size).toBeGreaterThanOrEqual(200);
   });
 
@@ -77,10 +79,10 @@ describe('the scrubber', () => {
     expect(missed).toEqual([]);
   });
 
-  it('finds all secrets at once, those that begin like others too', () => {
+  it('finds all secrets at once, including those with equal prefixes', () => {
     const finder = new SecretFinder(secrets);
     const missed: string[] = [];
-    // Every one of them stands by itself above.
+    // Each of them is tested alone above.
     const looked = secrets.filter(
       (secret) => secret.length < 100 && (!naughty.has(secret) || Math.random() < part),
     );
@@ -94,14 +96,15 @@ describe('the scrubber', () => {
     expect(missed).toEqual([]);
   });
 
-  it('finds a secret wherever a block of the stream ends', async () => {
+  it('finds a secret at any end of a stream block', async () => {
     for (const secret of ['p@ss/w"örd+& 1', 'line one\nline two', '日本語の秘密']) {
       const finder = new SecretFinder([secret]);
       const forms = formsOf(secret);
       const document = inOneDocument(forms);
       const whole = scrubBytes(document, { finder, mask }).bytes;
       for (const { leak } of forms) expect(whole.includes(leak)).toBe(false);
-      // A block ends where 64 KiB have come: at night every byte of the document is that place once, by day some of each form are.
+      // A block ends after 64 KiB: at night every byte of the document is at that border once, by day some bytes of
+      // each form are.
       const filler = Buffer.alloc(64 * 1024, '~');
       const cuts = Array.from({ length: document.length - 1 }, (_, index) => index + 1);
       for (const cut of sampleOf(cuts, forms.length * cutsPerForm)) {
@@ -121,9 +124,9 @@ describe('the scrubber', () => {
     }
   }, 300_000);
 
-  it('finds each of all the secrets wherever a block may end', async () => {
+  it('finds each of all the secrets at any end of a block', async () => {
     const filler = Buffer.alloc(64 * 1024, '~');
-    // Two places of each, in every form.
+    // Two positions of each secret, in every form.
     for (const secret of new Set(secrets.filter(({ length }) => length < 60 && Math.random() < part))) {
       const finder = new SecretFinder([secret]);
       const forms = formsOf(secret);

@@ -25,7 +25,7 @@ const html = (text: string) =>
 const inUnicode = (text: string) =>
   Array.from(text, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
 
-/** Encoders as real reports apply them, one after the other. */
+/** Encoders in the order in which real reports apply them. */
 const encoders: Readonly<Record<string, (text: string) => string>> = {
   plain: (text) => text,
   JSON: json,
@@ -37,7 +37,7 @@ const encoders: Readonly<Record<string, (text: string) => string>> = {
   'JSON in JSON in JSON': (text) => json(json(json(text))),
 };
 
-/** What a secret looks like before it is encoded, and what of it must not be left. */
+/** Spellings of a secret before it is encoded, and the parts that must be removed. */
 const forms: Readonly<Record<string, readonly (readonly [written: string, left: string])[]>> = {
   'as it is': [
     [password, password],
@@ -67,14 +67,17 @@ describe.each(Object.entries(forms))('a secret %s', (_form, variants) => {
   });
 });
 
-/** A comparison colours a text that has colours already: its own go anywhere, into the middle of those, too. */
+/**
+ * A comparison adds colours to text that is coloured already: its codes may be anywhere, even inside the existing
+ * codes.
+ */
 describe.each(Object.entries(encoders))('a secret coloured twice, in %s', (_encoder, encode) => {
   it.each([
     ['raw', (text: string) => text],
     ['escaped', json],
     ['escaped twice', (text: string) => json(json(text))],
     ['as Node shows it', (text: string) => inspect(text).slice(1, -1)],
-  ])('is found where the first colours are %s', (_form, first) => {
+  ])('is found if the first colours are %s', (_form, first) => {
     const leaks: string[] = [];
     for (const secret of [token, windows]) {
       const scrubber = new Scrubber([secret]);
@@ -101,14 +104,14 @@ it.each([
   expect(new Scrubber([token]).text(`tok_9f${on}Q2x7LmZp${off}R4sVb8 is`)).toBe(`${mask} is`);
 });
 
-it('is found in a packed text in Base64 behind which the next line goes on', () => {
+it('is found in compressed Base64 text that continues on the next line', () => {
   const packed = gzipSync(`${token}${'x'.repeat(8)}`)
     .toString('base64')
     .replaceAll('=', '');
   expect(json(new Scrubber([token]).text(`one\n${packed}\ntwo`))).toBe(json(`one\n${mask}\ntwo`));
 });
 
-it('is found in a file in Base64 that begins at the end of a block', async () => {
+it('is found in a Base64 file that begins at the end of a block', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'picket-blocks-'));
   const path = join(folder, 'report.json');
   const body = Buffer.from(`# Error\n\n${'x '.repeat(3000)} ${token}`).toString('base64');

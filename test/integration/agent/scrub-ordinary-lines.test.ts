@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const wantedCount = 100_000;
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-/** As people have them: with words, hosts and beginnings that any text may hold. */
+/** Realistic secrets: with words, hosts and prefixes that occur in any text. */
 const secrets = [
   'password-of-the-shop-17',
   'Correct horse battery staple 4',
@@ -36,7 +36,7 @@ const secrets = [
   pem,
 ];
 
-/** Lines of what people write: documents, code, types, data. */
+/** Lines that people write: documents, code, types, data. */
 function ordinaryLines(): string[] {
   const lines: string[] = [];
   for (const pattern of [
@@ -53,10 +53,10 @@ function ordinaryLines(): string[] {
   return lines;
 }
 
-/** A line with the name of a credential header, and with a value: in quotes, behind a scheme, or on a line of its own. */
+/** A line with the name of a credential header and a value: in quotes, after a scheme, or on a separate line. */
 const isOfHeader = /(?:authorization|cookies?|[\w-]+-(?:key|token|secret))["'`)\]\\]*\s*(?:[:=,]|=>).*\S/i;
 
-it('leaves ordinary lines alone', { timeout: 120_000 }, () => {
+it('leaves ordinary lines unchanged', { timeout: 120_000 }, () => {
   const lines = ordinaryLines();
   expect(lines).toHaveLength(wantedCount);
   const scrubber = new Scrubber(secrets);
@@ -64,13 +64,13 @@ it('leaves ordinary lines alone', { timeout: 120_000 }, () => {
   const masked: string[] = [];
   const ofHeaders: string[] = [];
   for (const line of lines) {
-    // User info of URLs and values of credential headers go whatever the secrets are.
+    // User info in URLs and values of credential headers are masked for any secrets.
     if (line.includes('@') || scrubber.text(line) === line) continue;
     if (withoutSecrets.text(line) === scrubber.text(line)) ofHeaders.push(line);
     else masked.push(line);
   }
   expect(masked).toEqual([]);
-  // Few lines show such headers, many of them in this project's own documents and tests.
+  // Few lines contain such headers, and many of those are in this project's own documents and tests.
   expect(ofHeaders.filter((line) => !isOfHeader.test(line))).toEqual([]);
   expect(ofHeaders.length).toBeLessThan(wantedCount / 1000);
 });

@@ -20,10 +20,10 @@ const secrets = [
   'sk_live_51H8xYzKqP2mN4vB6cD8fG0hJ2kL4',
 ];
 
-/** What is left of bytes that went through a sink. */
+/** Returns the output for bytes that went through a sink. */
 type Sink = (bytes: Buffer) => Buffer | Promise<Buffer>;
 
-/** Texts and files come out of these, made for one secret; each is given a form with something around it. */
+/** Creates a sink for one secret; each sink receives the secret in a form, surrounded by other text. */
 const sinks: readonly (readonly [string, (secret: string) => Sink])[] = [
   [
     'a file',
@@ -82,7 +82,7 @@ async function streamed(bytes: Buffer, finder: SecretFinder): Promise<Buffer> {
 }
 
 describe.each(sinks)('%s', (_sink, sinkFor) => {
-  it('lets no rare form of a secret out', async () => {
+  it('reveals no rare form of a secret', async () => {
     const leaks: string[] = [];
     for (const secret of secrets) {
       const leave = sinkFor(secret);
@@ -94,7 +94,7 @@ describe.each(sinks)('%s', (_sink, sinkFor) => {
     expect(leaks).toEqual([]);
   });
 
-  it('lets no part of a secret out where a text was cut', async () => {
+  it('reveals no part of a secret after a cut', async () => {
     const leaks: string[] = [];
     for (const secret of secrets.filter(({ length }) => length > 8)) {
       const leave = sinkFor(secret);

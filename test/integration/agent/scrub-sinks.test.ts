@@ -29,12 +29,12 @@ const secrets = [
   JSON.stringify({ user: 'a"b', list: [1, 'x'] }),
   createHash('sha512').update('long').digest('base64').repeat(20),
 ];
-/** What a text sink can be given: JSON and logs hold texts, not bytes of other encodings. */
+/** Forms that a text sink can receive: JSON and logs contain text, not bytes of other encodings. */
 const isText = ({ form }: WrittenSecret) => !/^UTF-(?:16|32)/.test(form) && form !== 'Latin-1';
 
 /**
- * Every way out of the agent, with a text in it, and what leaves then. Texts that are JSON are read back: escapes are no
- * hiding place.
+ * Every sink that leaves the agent; returns its output for a text. JSON output is decoded, because escapes must not
+ * hide a secret.
  */
 const sinks: readonly (readonly [string, (text: string, secret: string) => Promise<string> | string])[] = [
   [
@@ -99,7 +99,7 @@ const sinks: readonly (readonly [string, (text: string, secret: string) => Promi
   ],
 ];
 
-/** Texts of a JSON document, one after the other. */
+/** The texts of a JSON document, concatenated. */
 function read(json: string): string {
   const texts: string[] = [];
   JSON.parse(json, (key, value: unknown) => {
@@ -124,7 +124,7 @@ describe.each(sinks)('%s', (_name, leave) => {
   }, 180_000);
 });
 
-/** Files as runs leave them, each with some bytes in it, and how what is left is read back. */
+/** Files that runs produce, with functions to put bytes in and to read the output back. */
 const files: readonly (readonly [
   string,
   (bytes: Buffer) => Promise<Buffer> | Buffer,
@@ -155,7 +155,7 @@ describe('a file', () => {
   afterAll(async () => await rm(folder, { recursive: true }));
 
   it.each(files)(
-    '%s lets no form of a secret out',
+    '%s reveals no form of a secret',
     async (name, make, readBack) => {
       const leaks: string[] = [];
       const [source, target] = [join(folder, name), join(folder, `${name}.out`)];

@@ -31,7 +31,7 @@ afterAll(async () => await rm(folder, { recursive: true }));
 const unhandled: unknown[] = [];
 const onUnhandled = (reason: unknown) => unhandled.push(reason);
 beforeEach(() => void process.on('unhandledRejection', onUnhandled));
-/** Whatever happened: nothing is open any more, and no fault was left to nobody. */
+/** In every case, no file stays open and no rejection is unhandled. */
 afterEach(async () => {
   for (let turn = 0; turn < 5; turn += 1) await nextTurn();
   process.off('unhandledRejection', onUnhandled);
@@ -53,7 +53,7 @@ interface ReadMember {
   readonly packed: Buffer;
 }
 
-/** The members of an archive, checked against what its directory says of them. */
+/** The members of an archive, checked against its directory. */
 async function readZip(bytes: Buffer): Promise<ReadMember[]> {
   const archive = await fromBufferPromise(bytes, { lazyEntries: true });
   const members: ReadMember[] = [];
@@ -79,7 +79,7 @@ async function scrubbed(zip: Buffer, signal?: AbortSignal) {
 
 const text = (seed: number, repeat = 200) =>
   Buffer.from(`line ${seed} of a text without secrets\n`.repeat(repeat));
-/** Many members, none of which packs well, so that several are under way at any time. */
+/** Many members that compress badly, so that several are in progress at any time. */
 const many = (count: number): CraftedMember[] =>
   Array.from({ length: count }, (_, index) => ({
     name: `resources/${index}.txt`,
@@ -87,7 +87,7 @@ const many = (count: number): CraftedMember[] =>
   }));
 
 describe('members', () => {
-  it('come out in their order, whatever each of them takes', async () => {
+  it('keep their order, however long each of them takes', async () => {
     const members: CraftedMember[] = Array.from({ length: 60 }, (_, index) => ({
       name: index % 10 === 3 ? `folder-${index}/` : `member-${index}`,
       content:
@@ -110,7 +110,7 @@ describe('members', () => {
     expect(report).toMatchObject({ memberCount: 64, withheldCount: 0 });
   });
 
-  it('keep names of their own where nothing but a secret told them apart', async () => {
+  it('keep distinct names if they differed only by a secret', async () => {
     const names = [`a/${secret}.txt`, 'a/*****.txt', `a/${secret}.txt`, `${secret}/`, '*****/'];
     const { members } = await scrubbed(
       craftedZip(
@@ -130,7 +130,7 @@ describe('members', () => {
     expect(members[2]?.content).toEqual(text(2, 3));
   });
 
-  it('without a secret stay packed as they are, byte for byte', async () => {
+  it('without a secret are kept compressed, byte for byte', async () => {
     const clean = { name: 'clean', content: text(1), packed: deflateRawSync(text(1), { level: 9 }) };
     const dirty = { name: 'dirty', content: Buffer.concat([text(1), Buffer.from(secret)]) };
     const { members } = await scrubbed(
@@ -141,7 +141,7 @@ describe('members', () => {
     expect(members[2]?.packed).toEqual(text(2));
   });
 
-  it('leave behind whatever stands beside them', async () => {
+  it('drop any data between them', async () => {
     const hidden = Buffer.from(` hidden ${secret} `);
     const member: CraftedMember = { name: 'a.txt', content: text(1) };
     const { bytes, members } = await scrubbed(
@@ -165,7 +165,7 @@ describe('members', () => {
     expect(members[7]?.content.includes(secret)).toBe(false);
   });
 
-  it('are withheld when they are large and compressed once more', async () => {
+  it('are withheld if they are large and doubly compressed', async () => {
     const content = gzipSync(randomBytes(largeBytes), { level: 0 });
     const { report, members } = await scrubbed(
       craftedZip([
@@ -185,7 +185,7 @@ describe('members', () => {
     });
   });
 
-  it('are named where they are withheld, as far as there is room', async () => {
+  it('are listed when withheld, as far as there is room', async () => {
     const pdf = Buffer.from('%PDF-1.7');
     const report = async (names: readonly string[]) => {
       await writeFile(source, craftedZip(names.map((name) => ({ name, content: pdf }))));
@@ -205,7 +205,7 @@ describe('members', () => {
     expect(leftOut).toMatch(/^60 files within it are left out: folder\/0-x{80}\.pdf \(.* and 5\d more$/);
   });
 
-  it('are withheld when they are archives that are damaged or packed too deep', async () => {
+  it('are withheld if they are archives that are damaged or nested too deeply', async () => {
     const nest = (depth: number): Buffer =>
       craftedZip([{ name: 'x', content: depth === 0 ? Buffer.from(secret) : nest(depth - 1) }]);
     const bad = { name: 'bad', content: text(1), packed: randomBytes(300) };
@@ -217,7 +217,7 @@ describe('members', () => {
         { name: 'after', content: text(2) },
       ]),
     );
-    // The third archive down is the last one that is looked into.
+    // The third nesting level is the deepest that is inspected.
     expect(members.map(({ name }) => name)).toEqual(['deep.zip', 'after']);
     expect(bytes.includes(secret)).toBe(false);
     expect(report).toMatchObject({ replacedCount: 0, withheldCount: 3 });
@@ -232,7 +232,7 @@ function namedGzip(content: string, name: string): Buffer {
   return Buffer.concat([file.subarray(0, 10), Buffer.from(`${name}\0`), file.subarray(10)]);
 }
 
-describe('an archive is refused whole', () => {
+describe('a whole archive is refused', () => {
   const fine = () => many(12);
   const content = text(1);
   const packed = deflateRawSync(content);
@@ -249,12 +249,12 @@ describe('an archive is refused whole', () => {
     ['is large and shorter than it says', { content: Buffer.alloc(largeBytes), saidBytes: largeBytes + 1 }],
     ['is large and longer than it says', { content: Buffer.alloc(largeBytes + 100), saidBytes: largeBytes }],
   ];
-  it.each(faults)('when one of its members %s', async (_what, fault) => {
+  it.each(faults)('if one of its members %s', async (_what, fault) => {
     const bad = { name: 'bad', content, ...fault };
     await expect(scrubbed(craftedZip([...fine(), bad, ...fine()]))).rejects.toThrow(Unscrubbable);
   });
 
-  it('when its directory is cut, or points to where nothing is', async () => {
+  it('if its directory is truncated, or points outside', async () => {
     const zip = craftedZip(fine());
     await expect(scrubbed(zip.subarray(0, zip.length - 10))).rejects.toThrow(Unscrubbable);
     await expect(scrubbed(zip.subarray(50_000))).rejects.toThrow(Unscrubbable);
@@ -263,7 +263,7 @@ describe('an archive is refused whole', () => {
     await expect(scrubbed(lost)).rejects.toThrow(Unscrubbable);
   });
 
-  it('when it unpacks to more than any run leaves behind', async () => {
+  it('if it unpacks to more than any run produces', async () => {
     const huge = { name: 'huge', content, saidBytes: 1_900_000_000 };
     await expect(scrubbed(craftedZip([...fine(), huge, huge]))).rejects.toThrow(
       'too large once it is unpacked',
@@ -271,14 +271,14 @@ describe('an archive is refused whole', () => {
     const inner = { name: 'inner.zip', content: craftedZip([huge, huge]) };
     const { report } = await scrubbed(craftedZip([inner, ...fine()]));
     expect(report).toMatchObject({ memberCount: 13, withheldCount: 1 });
-    // What archives within say counts too.
+    // Sizes that nested archives declare count, too.
     await expect(scrubbed(craftedZip([inner, ...fine(), huge]))).rejects.toThrow(
       'too large once it is unpacked',
     );
   });
 });
 
-describe('a given up archive', () => {
+describe('an abandoned archive', () => {
   const large = (): CraftedMember => ({
     name: 'large',
     content: Buffer.from(randomBytes(13_000_000).toString('base64')),
@@ -289,7 +289,7 @@ describe('a given up archive', () => {
     ['a large member', () => [large(), ...many(5)]],
     ['an archive within', () => [...many(20), inner(), ...many(10)]],
   ] satisfies [string, () => CraftedMember[]][])(
-    'is left while it has %s under way',
+    'is abandoned while it has %s in progress',
     async (_what, members) => {
       await writeFile(source, craftedZip(members()));
       const sizeBytes = () =>
@@ -322,7 +322,7 @@ describe('a given up archive', () => {
     },
   );
 
-  it('was given up before it began', async () => {
+  it('was abandoned before it began', async () => {
     await expect(scrubbed(craftedZip(many(3)), AbortSignal.abort(new Error('no')))).rejects.toThrow('no');
   });
 });

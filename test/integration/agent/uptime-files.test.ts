@@ -16,7 +16,7 @@ const run = promisify(execFile);
 let folder = '';
 
 beforeAll(async () => {
-  // Next to the sources, as the image has it: package.json and addons lie above it.
+  // Next to the sources, as in the image: package.json and the addons are above it.
   folder = mkdtempSync(join(root, '.compiled-uptime-'));
   await run(process.execPath, [join(root, 'scripts/bundle.ts'), 'uptime', folder], { cwd: root });
   await run(process.execPath, [join(root, 'scripts/bundle/compile.mjs'), folder]);
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('has scripts whose compiled form V8 takes, with the flags of the image', async () => {
+it('has scripts whose compiled form V8 accepts, with the flags of the image', async () => {
   const source = `
     const { globSync, readFileSync } = require('node:fs');
     const files = globSync(${JSON.stringify(folder)} + '/*.cjs');

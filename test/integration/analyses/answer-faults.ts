@@ -13,7 +13,7 @@ import {
 import { evidenceOf, realRun, type SeededFault } from '../../helpers/analyses/real-runs.ts';
 import { startSocketServer } from '../../helpers/websocket/socket-server.ts';
 
-/** Faults of what is answered, of its speed, of the check and of the location. */
+/** Faults of responses, of their speed, of the check and of the location. */
 export const answerFaults: readonly SeededFault[] = [
   {
     name: 'a page that was removed',

@@ -28,7 +28,7 @@ describe('evidence', () => {
       'shop.test',
     );
 
-  it('is where the run went, else what the check asks', () => {
+  it("is the run's last host, or that of the check", () => {
     expect(read('CONNECTION_REFUSED', 'no')).toMatchObject({
       host: 'shop.test',
       address: null,
@@ -40,7 +40,7 @@ describe('evidence', () => {
     });
   });
 
-  it('is the certificate, the rule, the router that said no', () => {
+  it('is the certificate, the rule, or the router that refused', () => {
     const validTo = '2026-01-01T00:00:00.000Z';
     const response = { certificate: { subject: '*.test', issuer: 'CA', validTo } };
     expect(read('TLS_CERTIFICATE_INVALID', 'expired', { response }).certificate).toEqual({
@@ -57,7 +57,7 @@ describe('evidence', () => {
     expect(read('HOST_UNREACHABLE', 'no', { response: { pingResults } }, 'ICMP').hop).toBe('10.1.1.1');
   });
 
-  it('is what a script says of the network', () => {
+  it("is a script's message about the network", () => {
     expect(
       read('SCRIPT_FAILED', 'page.goto: net::ERR_CONNECTION_REFUSED at https://pay.test/a'),
     ).toMatchObject({
@@ -70,7 +70,7 @@ describe('evidence', () => {
     );
   });
 
-  it('takes no failure by content for the location or the path, whatever its code and what it quotes', () => {
+  it('attributes no content failure to the location or the path, whatever its code and its quotes', () => {
     const quoted =
       'Expected "Shop", received "connect ETIMEDOUT 10.0.0.5:5432 net::ERR_TIMED_OUT at https://db.test/"';
     const codes = Object.keys(failureCatalogue) as FailureCode[];
@@ -87,7 +87,7 @@ describe('evidence', () => {
         code,
       ).toEqual(['check', 'check', 'check']);
     }
-    // Only scripts speak of the network themselves: what others quote is the target's.
+    // Only scripts report network errors in their own words: messages of other types quote the target.
     for (const code of content.filter(
       (one) => !['SCRIPT_FAILED', 'SCRIPT_TIMED_OUT', 'STEP_FAILED'].includes(one),
     )) {
@@ -101,7 +101,7 @@ describe('evidence', () => {
     expect(read('SCRIPT_FAILED', missing)).toMatchObject({ symptom: 'content', fromLocation: null });
   });
 
-  it('knows the registered part of a name by its shape', () => {
+  it('recognizes the registered part of a name by its form', () => {
     expect(['www.shop.co.uk', 'a.shop.test', 'localhost', '10.0.0.5'].map(domainOf)).toEqual([
       'shop.co.uk',
       'shop.test',

@@ -11,14 +11,14 @@ import { rules } from '../../../src/service/analyses/rules/index.ts';
 import { analysisInput } from '../../../src/service/analyses/run-view/case.ts';
 import { wholeDetail } from '../../helpers/whole-detail.ts';
 
-// The verdict of a run and the analysis of its cause are read on one page. Every code, with all that messages and
-// details say of it, in every surrounding that rules look at: both name one owner.
+// A page shows both the verdict of a run and the analysis of its cause. For every code, with all known messages,
+// details and surroundings that rules consider, both must name the same owner.
 
 const url = 'http://shop.test:8080/basket';
 const refused = 'connect ECONNREFUSED 192.0.2.8:8080';
 const silent = 'connect ETIMEDOUT 192.0.2.7:443';
 
-/** What runs are given as their message, by what it names. */
+/** Messages of runs, by what they mention. */
 const messages: readonly string[] = [
   'it said so',
   'connect timed out after 5000 ms while connecting (shop.test:8080)',
@@ -34,7 +34,7 @@ const messages: readonly string[] = [
   `TypeError: fetch failed: ${refused}`,
 ];
 
-/** The same of what only scripts and steps say. */
+/** Messages that only scripts and steps produce. */
 const scriptMessages: readonly string[] = [
   'page.goto: net::ERR_NAME_NOT_RESOLVED at http://shop.test:8080/',
   'page.goto: net::ERR_PROXY_CONNECTION_FAILED at http://shop.test:8080/',
@@ -62,7 +62,7 @@ const dnsAnswer = (returnCode: string) => ({
 });
 const scriptErrors = (message: string) => ({ errors: [{ name: 'Error', message, test: 'buys' }] });
 
-/** What runs are given as their detail. */
+/** Details of runs. */
 const details = (message: string): readonly unknown[] => [
   null,
   ...[401, 404, 429, 503].map((status) => answered(status)),
@@ -78,7 +78,7 @@ const details = (message: string): readonly unknown[] => [
   scriptErrors('ReferenceError: basket is not defined'),
 ];
 
-/** The type whose details have such fields. */
+/** The check type whose details have these fields. */
 function typeOf(detail: unknown): string {
   if (detail === null) return 'API';
   const { errors, request } = detail as { errors?: unknown; request?: { query?: unknown } };
@@ -102,7 +102,7 @@ const passed = run(null, '', {
 const change = { resource: 'checks/1', at: '2026-11-23T08:05:00.000Z', fields: ['request'] };
 const crowd = { checks: 9, failing: 9, failingHosts: 7, names: ['Pay'] };
 
-/** What can be known around a failure. */
+/** Evidence around a failure. */
 const surroundings: Readonly<Record<string, Partial<Evidence>>> = {
   plain: {},
   'passed before': { passed: [passed] },
@@ -116,7 +116,7 @@ const surroundings: Readonly<Record<string, Partial<Evidence>>> = {
   },
 };
 
-/** What words of a cause say that it lies with. */
+/** The owner that the wording of a cause implies. */
 const claims: readonly (readonly [words: RegExp, owner: string])[] = [
   [/\bnot the target\b|\bNot the target\b|is unhealthy|The location \S+ itself/, 'location'],
   [
@@ -142,7 +142,7 @@ const claims: readonly (readonly [words: RegExp, owner: string])[] = [
   [/^\w+: No rule explains this failure of (?:the target|shop\.test|\S+:\d+)\b/, 'target'],
 ];
 
-/** What a cause may lie with by what failed. `path`: the way begins at the location. */
+/** Owners that a cause may have, by what failed. `path`: the route begins at the location. */
 const allowed: Readonly<Record<Failing, readonly string[]>> = {
   target: ['target'],
   path: ['path', 'target', 'location'],
@@ -153,10 +153,10 @@ const allowed: Readonly<Record<Failing, readonly string[]>> = {
   'script-or-target': ['script', 'target', 'script-or-target'],
 };
 
-/** What says of the target that it is not concerned. */
+/** The phrase that rules out the target. */
 const ofNothing = /the target was not (?:judged|tested)/g;
 
-/** The kinds of such causes, in words. */
+/** Wording of the kinds of such causes. */
 const kindsOf: Readonly<Record<Failing, RegExp>> = {
   target: /of the target|^not known/,
   path: /of the target|of the location|^not known/,
@@ -170,7 +170,7 @@ const kindsOf: Readonly<Record<Failing, RegExp>> = {
 const codes = [...Object.keys(failureCatalogue)] as FailureCode[];
 const newer = ['agent', 'location', 'config', 'target'].map((owner) => ['OF_A_NEWER_AGENT', owner] as const);
 
-/** Every code, what messages and details say of it, and what is known around it. */
+/** Every code with all messages, details and surroundings. */
 function* cases() {
   for (const [code, owner] of [...codes.map((one) => [one, undefined] as const), ...newer]) {
     const isNamed = !isFailureCode(code) || isNamedByMessage(code);
@@ -194,7 +194,7 @@ function* cases() {
 }
 
 describe('the cause of a failed run', () => {
-  it('lies with what its verdict says that failed, whatever failed, and whatever is known around it', () => {
+  it('has the owner of the verdict, whatever failed, and whatever is known about it', () => {
     const contradictions = new Map<string, string>();
     let count = 0;
     for (const { code, message, around, verdict, evidence } of cases()) {
@@ -203,7 +203,7 @@ describe('the cause of a failed run', () => {
       const analysis = analyse(evidence);
       const { rootCause, classification, kind } = analysis;
       const known = `${code} (${around}) [${whatFailed}] ${classification}, ${kind}: ${rootCause}`;
-      // What the run said of itself is a quotation.
+      // Text that quotes the run's own message does not count.
       const meaning = isFailureCode(code) ? failureCatalogue[code].meaning : '-';
       const own = rootCause
         .replaceAll(message.split('\n')[0] ?? '', '')
@@ -224,7 +224,7 @@ describe('the cause of a failed run', () => {
     expect(count).toBeGreaterThan(75_000);
   });
 
-  it('has words for its kind, whichever rule found it: one without them would never be shown', () => {
+  it('has a wording for its kind, whichever rule found it: one without would never be shown', () => {
     const wordless = new Set<string>();
     for (const { evidence } of cases()) {
       const given = analysisInput(evidence);
@@ -237,18 +237,18 @@ describe('the cause of a failed run', () => {
     expect([...wordless]).toEqual([]);
   });
 
-  it('is of the run whose part failed, whatever words the analysis has for it', () => {
+  it('belongs to the run whose part failed, whatever the wording of the analysis', () => {
     const path = { failing: 'path' } as const;
     const stored = (failing: Failing | null, whatFailed: string | null) => ({ failing, whatFailed });
     expect(isOfRun(stored('path', 'in other words'), path)).toBe(true);
     expect(isOfRun(stored('target', 'the target, or the network path to it'), path)).toBe(false);
-    // Analyses of earlier builds, which have no field for it.
+    // Analyses of earlier builds, which lack the field.
     expect(isOfRun(stored(null, 'the target, or the network on the way to it'), path)).toBe(true);
     expect(isOfRun(stored(null, 'the location, not the target'), path)).toBe(false);
     expect(isOfRun(stored(null, null), path)).toBe(true);
   });
 
-  it('is a change of the check only as one since which fails what the verdict says that failed', () => {
+  it('includes a change of the check only if the failed part of the verdict has failed since', () => {
     for (const [code, message, part] of [
       ['STATUS_UNEXPECTED', 'Unexpected status 404', 'The target has failed since'],
       ['CONNECTION_TIMEOUT', silent, 'The target, or the network path to it, has failed since'],
@@ -273,7 +273,7 @@ describe('the cause of a failed run', () => {
     }
   });
 
-  it('leaves a maintenance window among what is known where something else failed', () => {
+  it('lists a maintenance window only as context if something else failed', () => {
     const message = 'The network of this location was unhealthy';
     const { rootCause, evidence } = analyse({
       check: { name: 'Shop', type: 'URL', createdAt: null },
@@ -291,7 +291,7 @@ describe('the cause of a failed run', () => {
     ]);
   });
 
-  it('is chosen by a model among causes that lie with what failed', () => {
+  it('is chosen by a model among causes of the failed part', () => {
     const contradictions = new Set<string>();
     for (const { verdict, evidence } of cases()) {
       const given = analysisInput(evidence);

@@ -10,7 +10,7 @@ import { networkFaults } from './network-faults.ts';
 beforeAll(startFaults);
 afterAll(endFaults);
 
-/** The same evidence with the facts of failures that the service reads from messages. */
+/** The same evidence, with the facts of failures as the service parses them from messages. */
 function asOfOlderAgent(evidence: Evidence): Evidence {
   const older = (run: StoredRun): StoredRun => ({
     ...run,
@@ -21,7 +21,7 @@ function asOfOlderAgent(evidence: Evidence): Evidence {
 
 const faults = [...networkFaults, ...answerFaults];
 
-it('names at least 24 of 30 faults rightly, and none wrongly with certainty', {
+it('identifies at least 24 of 30 faults, and is never wrong with certainty', {
   timeout: 240_000,
 }, async () => {
   expect(faults.length).toBeGreaterThanOrEqual(30);

@@ -34,7 +34,7 @@ interface Said {
   readonly evidence: readonly string[];
 }
 
-/** What a model says of evidence that is not so: each has to be dropped. */
+/** False statements of a model about the evidence: each must be dropped. */
 function inventions({ items }: Asked): Said[] {
   const all = items.map(({ id }) => id);
   const numbers = items.flatMap(({ id, text }) => {
@@ -43,7 +43,7 @@ function inventions({ items }: Asked): Said[] {
   });
   return [
     ...numbers,
-    // What is there, said of what it is not.
+    // Existing text with the wrong evidence.
     ...items.map(({ text }) => ({ text, evidence: ['E999'] })),
     ...items.map(({ id, text }) => ({
       text: `${text} This is because the disk of db-7 is full.`,
@@ -65,10 +65,10 @@ function inventions({ items }: Asked): Said[] {
   ];
 }
 
-/** Every number, address and name of a text, as simply as it can be told. */
+/** Every number, address and name in a text, found in the simplest way. */
 const details = (text: string) => text.match(/[\w.:@/-]*\d[\w.:@/-]*|https?:\S+/g) ?? [];
 
-it('states nothing that the evidence of thirty real faults does not hold, whatever a model says', {
+it('states nothing that the evidence of thirty real faults does not contain, whatever a model says', {
   timeout: 240_000,
 }, async () => {
   let [inventedCount, keptCount] = [0, 0];
@@ -78,21 +78,21 @@ it('states nothing that the evidence of thirty real faults does not hold, whatev
     if (!seen) throw new Error(`${name} has no failing run`);
     const asked: Asked = { candidates: openCandidates(seen), items: citedItems(seen), said: null };
     if (asked.candidates.length === 0) {
-      // No model is asked of what the rules are certain.
+      // The model is not queried if the rules are certain.
       expect(analyse(given).certainty, name).toBe('CERTAIN');
       continue;
     }
     const [first] = asked.candidates;
     const invented = inventions(asked);
     inventedCount += invented.length;
-    // What is long is cut by what reads it: some at a time.
+    // The parser truncates long lists, so they are sent in parts.
     for (let at = 0; at < invented.length; at += 40) {
       const statements = invented.slice(at, at + 40);
       model.answerWith([[{ name: 'rank_causes', input: { causes: [{ cause: first?.key, statements }] } }]]);
       const ranked = rankedBy(await client.ask(questionOf(asked), new AbortController().signal), asked);
       expect(ranked?.causes, `${name}: ${JSON.stringify(ranked?.causes)}`).toEqual([]);
     }
-    // What it repeats is kept, and holds no detail that is not in what it cites.
+    // Repeated evidence is kept, and contains no details beyond the cited items.
     const honest = asked.items
       .slice(0, 3)
       .map(({ id, text }) => ({ text: text.slice(0, 500), evidence: [id] }));

@@ -22,7 +22,7 @@ import { listen } from '../../helpers/targets/listening.ts';
 import { startProxyTarget } from '../../helpers/targets/proxy-target.ts';
 import { closedPort } from '../../helpers/targets/tcp-target.ts';
 
-/** Faults of names, connections, certificates and the ways there. */
+/** Faults of names, connections, certificates and routes. */
 export const networkFaults: readonly SeededFault[] = [
   {
     name: 'a refused port',

@@ -6,7 +6,7 @@ import { analyse } from '../../../src/service/analyses/analyse.ts';
 import type { Evidence, StoredRun } from '../../../src/service/analyses/evidence.ts';
 import { wholeDetail } from '../../helpers/whole-detail.ts';
 
-/** Deterministic: a failing seed can be run again. */
+/** Deterministic, so that a failing seed can be repeated. */
 function random(seed: number) {
   let state = seed;
   const next = () => {
@@ -109,7 +109,7 @@ function detail(given: Random, depth = 0): unknown {
   );
 }
 
-/** A detail as real ones are, with any values in it. */
+/** A realistic detail with random values. */
 function anyDetail(given: Random): unknown {
   const { next, pick } = given;
   const url = `http://${pick(hosts)}:${1000 + Math.floor(next() * 9000)}/path/${Math.floor(next() * 99)}`;
@@ -226,7 +226,7 @@ function evidenceOf(given: Random): Evidence {
   };
 }
 
-/** Every number, address and host in some words that their evidence does not hold. */
+/** Numbers, addresses and hosts in some text that are not in its evidence. */
 const meanings = Object.values(failureCatalogue).map(({ meaning }) => meaning);
 
 function invented(words: string, evidence: Evidence): string[] {
@@ -247,7 +247,7 @@ function invented(words: string, evidence: Evidence): string[] {
 }
 
 describe('analyse', () => {
-  it('never throws, and says no number, address or host that its evidence does not hold', () => {
+  it('never throws, and contains no number, address or host that is not in its evidence', () => {
     for (let seed = 1; seed <= 4_000; seed += 1) {
       const evidence = evidenceOf(random(seed));
       const { evidence: items, rootCause, userImpact, codeFix, certainty } = analyse(evidence);
@@ -257,11 +257,11 @@ describe('analyse', () => {
         '\n',
       );
       expect(words, `seed ${seed}`).not.toMatch(/\bundefined\b|\bnull\b|\[object/);
-      // Settings, which documents name so.
+      // Names of settings, as in the documentation.
       const own = words
         .replaceAll('net.ipv4.ping_group_range', '')
         .replaceAll('resolv.conf', '')
-        // The sentence of a run that gave no reason is the meaning of its code.
+        // For a run without a message, the sentence is the meaning of its code.
         .replaceAll(/^.* Failed part: .*$/gm, (line) =>
           meanings.reduce((rest, one) => rest.replace(one, ''), line),
         );

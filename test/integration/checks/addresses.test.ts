@@ -21,7 +21,7 @@ import { startTcpTarget } from '../../helpers/targets/tcp-target.ts';
 
 const name = 'shop.example';
 
-/** Knows the addresses of one name. */
+/** A resolver that knows the addresses of one name. */
 function resolverOf(...addresses: readonly string[]): NameResolver {
   const known = addresses.map((address) => ({
     address,
@@ -57,10 +57,10 @@ const verdictsOf = ({
 }) => detail.addresses?.map(({ address, verdict }) => [address, verdict]);
 
 describe('every address of a name', () => {
-  it('is gone to: those that are dead are named', async () => {
+  it('is contacted: dead ones are named', async () => {
     await using target = await startTcpTarget('binary-banner');
     const resolver = resolverOf('127.0.0.1', '127.0.0.3', '127.0.0.1', '127.0.0.4', '127.0.0.5');
-    // The target listens at the first alone.
+    // The target listens on the first address only.
     const outcome = await tcp(target.port, 'every', { resolver });
     expect(outcome.failure).toMatchObject({ code: 'CONNECTION_REFUSED', owner: 'target' });
     expect(outcome.failure?.message).toMatch(
@@ -75,7 +75,7 @@ describe('every address of a name', () => {
     expect(outcome.errorMessages).toEqual([outcome.failure?.message]);
   });
 
-  it('passes where all do, as the first of them, and says which one a browser would use', async () => {
+  it('passes if all do, with the result of the first, and shows which one a browser would use', async () => {
     await using target = await startHttpTarget({ host: '0.0.0.0' });
     const resolver = resolverOf('127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4');
     const url = `http://${name}:${target.port}/echo`;
@@ -90,7 +90,7 @@ describe('every address of a name', () => {
     expect(target.requests).toHaveLength(5);
   });
 
-  it('is judged by its own: one that is wrong is the verdict, wherever it stands', async () => {
+  it('is judged separately: a failing one decides the verdict, at any position', async () => {
     const seen: (string | undefined)[] = [];
     await using target = await startHttpTarget({
       host: '0.0.0.0',
@@ -140,7 +140,7 @@ describe('every address of a name', () => {
     expect(outcome.certificateExpiresAt).toBeLessThan(Date.now() + 4 * 86_400_000);
   });
 
-  it('is one of 16 at most', async () => {
+  it('is limited to 16', async () => {
     await using target = await startTcpTarget('binary-banner');
     const addresses = Array.from({ length: 20 }, (_, index) => `127.0.1.${index + 1}`);
     const { detail } = await tcp(target.port, 'every', { resolver: resolverOf(...addresses) });
@@ -148,7 +148,7 @@ describe('every address of a name', () => {
     expect(detail.jobLog?.request.map(({ msg }) => msg).join('\n')).toContain('has 20 addresses');
   });
 
-  it('is one where an address is written, or where a proxy resolves the name', async () => {
+  it('is only one if an address is given, or if a proxy resolves the name', async () => {
     await using target = await startTcpTarget('binary-banner');
     const spec = TcpSpec.parse({ request: { hostname: '127.0.0.1', port: target.port, addresses: 'every' } });
     const written = await runTcp(spec, runContext());
@@ -160,7 +160,7 @@ describe('every address of a name', () => {
     expect(proxied.detail.jobLog?.request[0]?.msg).toContain('the proxy resolves the name');
   });
 
-  it('leaves evidence of the one that is shown', async () => {
+  it('leaves the evidence of the displayed one', async () => {
     await using target = await startTcpTarget('binary-banner');
     const kept: string[] = [];
     const artifacts = {
@@ -178,7 +178,7 @@ describe('every address of a name', () => {
 });
 
 describe('both families', () => {
-  it('have to work, and the browser’s choice is IPv6', async () => {
+  it('must work, and the browser’s choice is IPv6', async () => {
     await using target = await startTcpTarget('binary-banner', { host: '::' });
     const outcome = await tcp(target.port, 'bothFamilies', { resolver: resolverOf('127.0.0.1', '::1') });
     expect(outcome.failure).toBeUndefined();
@@ -188,7 +188,7 @@ describe('both families', () => {
     ]);
   });
 
-  it('fail where one has no address, or nobody listens there', async () => {
+  it('fail if one has no address, or its port is closed', async () => {
     await using target = await startTcpTarget('binary-banner');
     const lonely = await tcp(target.port, 'bothFamilies', { resolver: resolverOf('127.0.0.1') });
     expect(lonely.failure).toMatchObject({ code: 'NAME_NOT_FOUND', owner: 'target' });

@@ -100,7 +100,7 @@ it.each([
   [{}, { isRecursive: true, wantsSignatures: false }],
   [{ recursionDesired: false }, { isRecursive: false, wantsSignatures: false }],
   [{ dnssecOk: true }, { isRecursive: true, wantsSignatures: true }],
-])('a DNS monitor with %j asks so', async (fields, expected) => {
+])('a DNS monitor with %j sends that query', async (fields, expected) => {
   for (const protocol of ['UDP', 'TCP']) {
     await run({ query: 'www.test', protocol, ...fields });
     const packet = server.queries.at(-1)?.packet;
@@ -110,7 +110,7 @@ it.each([
   }
 });
 
-it('a DNS monitor asks for another class, and takes no answer of a third one', async () => {
+it('a DNS monitor queries another class, and accepts no reply of a third one', async () => {
   const chaos = { query: 'version.bind', recordType: 'TXT', recordClass: 'CH' };
   const { detail, failure } = await run({
     ...chaos,
@@ -128,7 +128,7 @@ it('a DNS monitor asks for another class, and takes no answer of a third one', a
   expect(refused.error?.issues[0]?.path).toEqual(['request', 'recordClass']);
 });
 
-it('a DNS monitor shows the additional section, and assertions look into it', async () => {
+it('a DNS monitor shows the additional section, and assertions can inspect it', async () => {
   const assertions = [assertion('JSON_ANSWER', 'EQUALS', '192.0.2.53', { property: '$.Additional[0].data' })];
   const { detail, failure } = await run({ query: 'delegated.test', assertions });
   expect(failure).toBeUndefined();
@@ -138,7 +138,7 @@ it('a DNS monitor shows the additional section, and assertions look into it', as
 });
 
 describe('the result of a DNS monitor', () => {
-  it('shows the question, the server, and the answer as text and as JSON', async () => {
+  it('shows the question, the server, and the reply as text and as JSON', async () => {
     const { detail, failure, responseTimeMs } = await run({ query: 'alias.test' });
     expect(failure).toBeUndefined();
     expect(responseTimeMs).toBeGreaterThan(0);
@@ -184,14 +184,14 @@ describe('the result of a DNS monitor', () => {
     });
   });
 
-  it('writes MX and SOA records as zone files do', async () => {
+  it('writes MX and SOA records like zone files', async () => {
     const mx = await run({ query: 'example.test', recordType: 'MX' });
     expect(mx.detail.response.answer).toBe('10 mail.example.test.\n20 mail2.example.test.');
     const { detail } = await run({ query: 'example.test', recordType: 'SOA' });
     expect(detail.response.answer).toBe('ns.example.test. hostmaster.example.test. 7 7200 3600 1209600 300');
   });
 
-  it('says what went wrong when there is no answer', async () => {
+  it('explains the problem if there is no reply', async () => {
     const { detail, failure } = await run({ query: 'silent.test' }, {}, { timeoutMs: 100 });
     expect(failure).toMatchObject({ code: 'DNS_NO_ANSWER', owner: 'target' });
     expect(detail.requestError).toBe(failure?.message);
@@ -203,7 +203,7 @@ describe('the result of a DNS monitor', () => {
     });
   });
 
-  it('is stored whole up to a limit, while assertions see everything', async () => {
+  it('is stored up to a limit, while assertions see everything', async () => {
     const wanted = assertion('JSON_ANSWER', 'EQUALS', '1500', { property: '$.Answer.length' });
     const { detail, failure } = await run({ query: 'many.test', assertions: [wanted] });
     expect(failure).toBeUndefined();
@@ -246,7 +246,7 @@ describe('the verdict of a DNS monitor', () => {
     expect(failure).toBeUndefined();
   });
 
-  it('never turns around what is not the fault of the server asked', async () => {
+  it('never inverts failures that are not the fault of the queried server', async () => {
     const refused = await run({ query: 'www.test', nameServer: '169.254.169.254' }, { shouldFail: true });
     expect(refused.failure?.code).toBe('EGRESS_DENIED');
     const stopped = await run(
@@ -260,7 +260,7 @@ describe('the verdict of a DNS monitor', () => {
     expect(silent.failure?.code).toBe('ASSERTION_FAILED');
   });
 
-  it('counts an answer that is too late, and one that is late', async () => {
+  it('counts a reply that exceeds its limit, and one that is degraded', async () => {
     const late = await run({ query: 'www.test' }, { maxResponseTime: 0 });
     expect(late).toMatchObject({
       failure: { code: 'MAX_RESPONSE_TIME_EXCEEDED' },
@@ -305,7 +305,7 @@ describe('assertions of a DNS monitor', () => {
     expect(failure?.code).toBe('ASSERTION_FAILED');
   });
 
-  it('is the definition’s fault when its path cannot be used', async () => {
+  it('is the definition’s fault if its path is invalid', async () => {
     const assertions = [assertion('JSON_ANSWER', 'EQUALS', 'x', { property: 'no path' })];
     const { failure } = await run({ query: 'www.test', assertions });
     expect(failure).toMatchObject({ code: 'ASSERTION_INVALID', owner: 'config' });
@@ -325,7 +325,7 @@ describe('the request of a DNS monitor', () => {
     expect(detail.request).toMatchObject({ query: 'example.test', nameServer: '127.0.0.1' });
   });
 
-  it('takes an address for a PTR record', async () => {
+  it('accepts an address for a PTR record', async () => {
     await run({ query: '192.0.2.1', recordType: 'PTR' });
     expect(server.queries.at(-1)?.question).toMatchObject({ type: 'PTR', name: '1.2.0.192.in-addr.arpa' });
     await run({ query: '2001:db8::1', recordType: 'PTR' });
@@ -334,7 +334,7 @@ describe('the request of a DNS monitor', () => {
     );
   });
 
-  it('takes a name server by its name, and says so when there is none of that name', async () => {
+  it('accepts a name server by its name, and reports an unknown name', async () => {
     using files = createHostFiles(`nameserver ${server.nameserver}`, '127.0.0.1 ns.internal\n');
     const resolver = new HostResolver(files);
     const named = await run({ query: 'www.test', nameServer: 'ns.internal' }, {}, { resolver });
@@ -362,14 +362,14 @@ describe("the location's own name servers", () => {
     return await run({ query, ...own }, rest, { resolver: new HostResolver(files), timeoutMs: 3000 });
   };
 
-  it('are asked when the check names none', async () => {
+  it('are queried if the check names no server', async () => {
     const { failure, detail } = await withServers([server.nameserver], 'www.test');
     expect(failure).toBeUndefined();
     expect(detail.request).toMatchObject({ nameServer: null, port: null });
     expect(detail.response.nameServerInfo).toEqual({ name: null, host: '127.0.0.1', port: server.port });
   });
 
-  it('stand in for each other, and the log tells', async () => {
+  it('back each other up, which the log shows', async () => {
     const gone = await startDnsServer(() => []);
     await gone.close();
     await using failing = await startDnsServer((query) => [answerTo(query, [], { rcode: 5 })]);
@@ -382,12 +382,12 @@ describe("the location's own name servers", () => {
     ]);
   });
 
-  it('are not to blame for an error code that all of them give', async () => {
+  it('are not to blame for an error code that all of them return', async () => {
     const { failure } = await withServers([server.nameserver], 'failing.test');
     expect(failure).toMatchObject({ code: 'RESPONSE_CODE_UNEXPECTED', owner: 'target' });
   });
 
-  it('are the location’s fault when none answers, with shouldFail too', async () => {
+  it('are the location’s fault if none replies, with shouldFail too', async () => {
     const gone = await startDnsServer(() => []);
     await gone.close();
     for (const shouldFail of [false, true]) {

@@ -14,7 +14,7 @@ const closedName = 'data.evil.test';
 const probeTypes = checkTypes.filter(({ load, lane }) => load && lane === 'probe');
 
 it.each(probeTypes.map((type) => [type.name, type] as const))(
-  '%s has no name looked up that the egress policy closes',
+  '%s resolves no name that the egress policy closes',
   async (_name, type) => {
     await using server = await startDnsServer(() => []);
     using files = createHostFiles(`nameserver ${server.nameserver}`);
@@ -30,7 +30,7 @@ it.each(probeTypes.map((type) => [type.name, type] as const))(
     try {
       run = (await type.load?.())?.run as Runner<unknown, unknown>;
     } catch (thrown) {
-      if (thrown instanceof CapabilityMissing) return; // no run either
+      if (thrown instanceof CapabilityMissing) return; // not a run either
       throw thrown;
     }
     const { failure } = await run(runnableSpec(type, definition), runContext({ egress, resolver }));

@@ -22,7 +22,7 @@ const file = { serviceDefinition: 'PROTO_FILE', protoContent: protoText('shop') 
 const shop = { service: 'shop.v1.Orders', method: 'Get' };
 
 describe('a gRPC monitor', () => {
-  it('shows what came, and its phases add up', async () => {
+  it('shows the response, and its phases add up', async () => {
     const { detail, failure, measurement, responseTimeMs } = await runGrpcMonitor(sound);
     expect(failure).toBeUndefined();
     const { response, request } = detail;
@@ -84,7 +84,7 @@ describe('a gRPC monitor', () => {
     expect((await runGrpcMonitor(sound, closed)).failure?.code).toBe('SERVICE_NOT_SERVING');
   });
 
-  it('sends metadata and templates, and hides what is a credential', async () => {
+  it('sends metadata and templates, and hides credentials', async () => {
     const metadata = [
       { key: 'X-Asked', value: '{{NAME}}' },
       { key: 'x-asked', value: 'twice' },
@@ -99,7 +99,7 @@ describe('a gRPC monitor', () => {
     expect(traced.detail.request.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
   });
 
-  it('reads a stream to its end, or leaves it where it may', async () => {
+  it('reads a stream to its end, or leaves it if allowed', async () => {
     const list = (id: string, rest: object = {}) => ({
       ...{ ...asGet, method: '/shop.v1.Orders/List', message: JSON.stringify({ id }) },
       ...rest,
@@ -135,7 +135,7 @@ describe('a gRPC monitor', () => {
     expect(certificateExpiresAt).toBeGreaterThan(Date.now());
   });
 
-  it('takes descriptors that leave out what follows from the rest', async () => {
+  it('accepts descriptors that omit derivable parts', async () => {
     const definition = loadSync(`${import.meta.dirname}/../../helpers/grpc/health.proto`);
     const { fileDescriptorProtos } = definition[
       'grpc.health.v1.HealthCheckResponse'
@@ -158,7 +158,7 @@ describe('a gRPC monitor', () => {
     expect((await runGrpcMonitor(server)).failure?.code).toBe('GRPC_REFLECTION_FAILED');
   });
 
-  it('holds nothing of a bomb', async () => {
+  it('keeps nothing of a decompression bomb', async () => {
     await using server = await startShapedServer('a bomb of gzip');
     const before = process.memoryUsage.rss();
     for (let run = 0; run < 5; run += 1) {
@@ -174,7 +174,7 @@ function descriptorWith(dependency: string): Buffer {
 }
 
 describe('a .proto file', () => {
-  it('means what the coder of another library makes of it', () => {
+  it('has the same meaning as in another library', () => {
     const types = new ProtoMethod([fileDescriptorOf(parseProtoFile(protoText('shop')))], shop);
     const other = loadSync(`${import.meta.dirname}/../../helpers/grpc/shop.proto`, {
       longs: String,
@@ -216,12 +216,12 @@ describe('a .proto file', () => {
     ['"', /unexpected/],
     ['/* without an end', /found "\/"/],
     ['x'.repeat(200_001), /200001 characters/],
-  ])('is refused with its place: %s', (text, problem) => {
+  ])('is refused with the position: %s', (text, problem) => {
     expect(() => parseProtoFile(text)).toThrow(ProtoSyntaxError);
     expect(() => parseProtoFile(text)).toThrow(problem);
   });
 
-  it('is refused when the check is written, and so is what it does not define', () => {
+  it('is refused when the check is saved, and so are methods that it does not define', () => {
     const problems = (config: object) =>
       grpc.definitionProblems?.(
         GrpcSpec.parse({ request: { url: 'a', port: 1, grpcConfig: { ...asGet, ...file, ...config } } }),

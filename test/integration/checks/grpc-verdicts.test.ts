@@ -39,7 +39,7 @@ async function kept<One extends Served>(starting: Promise<One>): Promise<One> {
   return one;
 }
 
-/** What the other client is to find out where it and this program do not say the same, and why. */
+/** The expected statuses where the other client and this program disagree, and the reason. */
 type Difference = readonly [ours: number, theirs: number, why: string];
 interface Compared {
   readonly start: () => Promise<Served>;
@@ -72,7 +72,7 @@ const slow = new Set<string>([
   'sends pings without end',
 ]);
 
-/** Where servers that break the rules are judged in another way, on purpose or by what the peer leaves open. */
+/** Servers that break the rules and get a different verdict, on purpose or because the peer is lenient. */
 const differences: Record<string, Difference> = {
   'a status that is a word': [2, Number.NaN, 'it takes the word for a number'],
   'two messages': [12, 4, 'it waits for its deadline'],
@@ -89,7 +89,7 @@ const differences: Record<string, Difference> = {
   ],
 };
 
-/** Servers that are asked for their health, one for each entry of a table. */
+/** Servers that receive health checks, one for each entry of a table. */
 function asEach<Name extends string>(
   table: Readonly<Record<Name, unknown>>,
   titleOf: (name: Name) => string,
@@ -187,7 +187,7 @@ const compared: Record<string, Compared> = {
   ...asEach(noises, (name) => `a server that ${name}`, startNoisyServer, 1000),
 };
 
-describe('calls that this program and the client of @grpc/grpc-js make', () => {
+describe('calls by this program and by the client of @grpc/grpc-js', () => {
   it.each(Object.entries(compared))(
     '%s',
     async (name, { start, config, request = {}, peer, timeoutMs = 5000 }) => {
@@ -197,7 +197,7 @@ describe('calls that this program and the client of @grpc/grpc-js make', () => {
       const { response } = ours.detail;
       const [code, theirCode] = differences[name] ?? [theirs.code, theirs.code];
       expect([response?.grpcStatusCode, theirs.code]).toEqual([code, theirCode]);
-      // A check fails exactly where the call does, but for what only a monitor asks of the health service.
+      // A check fails exactly if the call fails, except that a monitor also evaluates the health status.
       const isServing = response?.healthStatusLabel === null || response?.healthStatusLabel === 'SERVING';
       expect(ours.failure === undefined).toBe(response?.grpcStatusCode === 0 && isServing);
       if (code === 0 && theirCode === 0 && !peer.isStream) {

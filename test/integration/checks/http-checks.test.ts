@@ -33,8 +33,8 @@ const last = () => {
 };
 const at = (path: string): Request => ({ url: target.url + path });
 
-describe('what an API check sends', () => {
-  it('has a user agent, an Accept header and nothing it was not told to', async () => {
+describe('the request of an API check', () => {
+  it('has a user agent, an Accept header and nothing unspecified', async () => {
     const { detail } = await run(at('/echo'));
     expect(last().headers).toEqual({
       host: `127.0.0.1:${target.port}`,
@@ -58,7 +58,7 @@ describe('what an API check sends', () => {
     expect(detail.request.data).toBe(sent);
   });
 
-  it('keeps the headers it was given, in place of its own', async () => {
+  it('keeps given headers instead of its own', async () => {
     const headers = [
       { key: 'user-agent', value: 'mine' },
       { key: 'Accept', value: 'text/html' },
@@ -136,7 +136,7 @@ describe('what an API check sends', () => {
     ],
     [{ url: 'http://127.0.0.1:1/', headers: [{ key: 'X', value: 'a\u0000b' }] }, 'REQUEST_INVALID', 'config'],
     [{ url: 'http://127.0.0.1:1/' }, 'CONNECTION_REFUSED', 'target'],
-  ])('is nothing when %j', async (request, code, owner) => {
+  ])('is not sent if %j', async (request, code, owner) => {
     const outcome = await run(request, { variables: { FTP: 'ftp://example.com', SPACED: 'not a host' } });
     expect(outcome.failure).toMatchObject({ code, owner });
     expect(outcome.detail.requestError).toBe(outcome.failure?.message);
@@ -152,9 +152,9 @@ describe('what an API check sends', () => {
   });
 });
 
-describe('what an API check keeps of a response', () => {
+describe('the stored part of a response', () => {
   it.each(['gzip', 'deflate', 'deflate-raw', 'br', 'zstd', 'gzip,br', 'identity', 'unheard-of'])(
-    'the decoded body of %s',
+    'is the decoded body of %s',
     async (encoding) => {
       const { failure, detail } = await run({
         ...at(`/encoded/${encoding}`),
@@ -165,7 +165,7 @@ describe('what an API check keeps of a response', () => {
     },
   );
 
-  it('up to 256 KiB of it, while assertions see all', async () => {
+  it('is up to 256 KiB of the body, while assertions see all', async () => {
     const size = 3_000_000;
     const { failure, detail } = await run({
       ...at(`/encoded/gzip?bytes=${size}`),
@@ -184,7 +184,7 @@ describe('what an API check keeps of a response', () => {
     expect(small.detail.response.truncated).toBe(false);
   });
 
-  it('says where reading stopped, and judges what was read', async () => {
+  it('shows where reading stopped, and is judged', async () => {
     const hostile = await startHostileTarget('huge-body');
     const context = runContext();
     const outcome = await runApi(
@@ -209,7 +209,7 @@ describe('what an API check keeps of a response', () => {
     });
   });
 
-  it('its text in the charset it says, or the one of its byte order mark', async () => {
+  it('is decoded by its declared charset, or that of its byte order mark', async () => {
     const bodyOf = async (type: string, bytes: Buffer) => {
       const query = new URLSearchParams({ type, base64: bytes.toString('base64') });
       return (await run(at(`/type?${query}`))).detail.response.body;
@@ -222,7 +222,7 @@ describe('what an API check keeps of a response', () => {
     expect(await bodyOf('text/plain', Buffer.from([0x61, 0xff]))).toBe('a\ufffd');
   });
 
-  it('small images as base64, other binary content as a remark', async () => {
+  it('includes small images as base64, other binary content as a note', async () => {
     const base64 = Buffer.from([0x89, 0x50, 0x4e, 0x47]).toString('base64');
     const query = (type: string) => `/type?${new URLSearchParams({ type, base64 })}`;
     const image = (await run(at(query('image/png')))).detail.response;
@@ -237,12 +237,12 @@ describe('what an API check keeps of a response', () => {
     expect(wanted.detail.response.body).toContain('PNG');
   });
 
-  it('all headers, repeated ones joined', async () => {
+  it('includes all headers, repeated ones joined', async () => {
     const { detail } = await run(at('/headers?x-a=1&x-a=2&set-cookie=b&constructor=c'));
     expect(detail.response.headers).toMatchObject({ 'x-a': '1, 2', 'set-cookie': 'b', constructor: 'c' });
   });
 
-  it('what had arrived when the download broke off', async () => {
+  it('includes what had arrived when the download broke off', async () => {
     const broken = await startHostileTarget('close-inside-body');
     const { failure, detail } = await run({ url: broken.url });
     await broken.close();
@@ -258,7 +258,7 @@ describe('what an API check keeps of a response', () => {
 });
 
 describe('the address family', () => {
-  /** A name that has the address of `::1` alone. */
+  /** Resolves a name to `::1` only. */
   const onlyIpv6: RunContext['resolver'] = {
     resolve: async (hostname, family) => {
       if (family === 4) throw new ResolveError('not-found', 'ENODATA', `${hostname} has no IPv4 address`);
@@ -266,7 +266,7 @@ describe('the address family', () => {
     },
   };
 
-  it('is IPv6 by default for a name that has nothing else, and the result says so', async () => {
+  it('is IPv6 by default for a name without IPv4, and the result shows it', async () => {
     const ipv6 = await startHttpTarget({ host: '::1' });
     const url = `http://v6.test:${ipv6.port}/json`;
     const assertions = [{ source: 'CONNECTION', property: 'ipFamily', comparison: 'EQUALS', target: 'IPv6' }];
@@ -279,7 +279,7 @@ describe('the address family', () => {
     ]);
   });
 
-  it('is IPv4 where there is such an address', async () => {
+  it('is IPv4 if there is such an address', async () => {
     const assertions = [{ source: 'CONNECTION', property: 'ipFamily', comparison: 'EQUALS', target: 'IPv6' }];
     const { failure, detail } = await run({ ...at('/json'), assertions });
     expect(detail.response.ipFamily).toBe('IPv4');
@@ -340,7 +340,7 @@ describe('the verdict of an API check', () => {
     expect(failure?.code).toBe(code);
   });
 
-  it('holds assertions with shouldFail, and still fails without a response', async () => {
+  it('evaluates assertions with shouldFail, and still fails without a response', async () => {
     const assertions = [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: '404' }];
     const shouldFail = true;
     expect((await run({ ...at('/status/404'), assertions }, {}, { shouldFail })).failure).toBeUndefined();
@@ -358,7 +358,7 @@ describe('the verdict of an API check', () => {
     expect(detail.assertions[0]?.error).toBeNull();
   });
 
-  it('is degraded or failed by its time', async () => {
+  it('is degraded or failed by the response time', async () => {
     const slow = at('/delay/120');
     const degraded = await run(slow, {}, { degradedResponseTime: 50, maxResponseTime: null });
     expect(degraded).toMatchObject({ failure: undefined, isDegraded: true, overMaxResponseTime: false });

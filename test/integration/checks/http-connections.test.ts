@@ -43,14 +43,14 @@ function run(url: string, context: Partial<RunContext> = {}, request: Record<str
 }
 
 describe('TLS', () => {
-  it('checks the certificate, unless told not to', async () => {
+  it('checks the certificate by default', async () => {
     const untrusted = await run(secure.url);
     expect(untrusted.failure).toMatchObject({ code: 'TLS_CERTIFICATE_INVALID', owner: 'target' });
     expect((await run(secure.url, {}, { skipSSL: true })).failure).toBeUndefined();
     expect((await run(secure.url, { clientCertificates: trusting() })).failure).toBeUndefined();
   });
 
-  it('is what assertions on the connection look at', async () => {
+  it('is the subject of assertions on the connection', async () => {
     const identity = await authority.issue({ toDays: 9.5 });
     const target = await startHttpsTarget({ identity });
     const about = (property: string, comparison: string, text: string) => ({
@@ -93,15 +93,15 @@ describe('TLS', () => {
     expect(skipped.failure).toBeUndefined();
   });
 
-  it('sends the name to servers that hold several certificates', async () => {
+  it('sends the name to servers with several certificates', async () => {
     const url = secure.url.replace('127.0.0.1', 'localhost');
     expect((await run(url, { clientCertificates: trusting() })).failure).toBeUndefined();
   });
 
-  it('asks for another name than that of the host, but not of hosts it is redirected to', async () => {
+  it('requests another name than that of the host, but not of redirect hosts', async () => {
     const asked: unknown[] = [];
     const named = await startHttpsTarget({
-      // It lasts longer than that of the host it redirects to, which is shown then.
+      // Its validity is longer than that of the host it redirects to, whose certificate is reported.
       identity: await authority.issue({ hosts: ['shop.example'], toDays: 300 }),
       onSecureConnection: ({ servername }) => asked.push(servername),
     });
@@ -144,7 +144,7 @@ describe('TLS', () => {
     expect(unusable.failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
   });
 
-  it('is for API checks only when it comes to client certificates', async () => {
+  it('presents client certificates for API checks only', async () => {
     const spec = UrlSpec.parse({ request: { url: secure.url } });
     const { failure } = await runUrl(spec, runContext({ clientCertificates: trusting() }));
     expect(failure?.code).toBe('TLS_CERTIFICATE_INVALID');
@@ -215,7 +215,7 @@ describe('through a proxy', () => {
   }
   const credentials = { username: 'us er', password: 'p%:w' };
 
-  it('plain HTTP is asked for by its whole URL', () =>
+  it('plain HTTP requests use the absolute URL', () =>
     withProxy(credentials, async (proxy) => {
       const { failure, detail } = await run(`${plain.url}/echo?a=1`, { proxyUrl: proxy.proxyUrl });
       expect(failure).toBeUndefined();
@@ -225,7 +225,7 @@ describe('through a proxy', () => {
       expect(JSON.stringify(detail.request)).not.toContain('Proxy-Authorization');
     }));
 
-  it('HTTPS goes through a tunnel, which is a phase of its own', () =>
+  it('HTTPS goes through a tunnel, which is a separate phase', () =>
     withProxy(credentials, async (proxy) => {
       const { failure, detail } = await run(secure.url, {
         proxyUrl: proxy.proxyUrl,
@@ -237,7 +237,7 @@ describe('through a proxy', () => {
       expect(detail.response.timingPhases?.tls).toBeGreaterThan(0);
     }));
 
-  it('the proxy URL may hold templates', () =>
+  it('the proxy URL may contain templates', () =>
     withProxy(credentials, async (proxy) => {
       const variables = { PROXY: proxy.url, USER: credentials.username, PASS: credentials.password };
       const proxyUrl = `http://{{USER}}:{{PASS}}@127.0.0.1:${proxy.port}`;
@@ -257,7 +257,7 @@ describe('through a proxy', () => {
       });
     }));
 
-  it('that refuses credentials it is the location’s fault', () =>
+  it('that refuses credentials the location is at fault', () =>
     withProxy(credentials, async (proxy) => {
       const { failure } = await run(secure.url, { proxyUrl: proxy.url }, { skipSSL: true });
       expect(failure).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
@@ -279,7 +279,7 @@ describe('through a proxy', () => {
     ['waits for the target', 'waits', 'CONNECTION_TIMEOUT', 'RESPONSE_TIMEOUT'],
     ['hangs up on it', 'closes', 'HOST_UNREACHABLE', 'CONNECTION_RESET'],
     ['talks nonsense about it', 'babbles', 'HOST_UNREACHABLE', 'RESPONSE_MALFORMED'],
-  ])('that %s, and answers for itself, the target is down', (_name, onTarget, secureCode, plainCode) =>
+  ])('that %s, and responds by itself, the target is down', (_name, onTarget, secureCode, plainCode) =>
     withProxy({ onTarget }, async (proxy) => {
       const context = { proxyUrl: proxy.url, timeoutMs: 400 };
       const { failure } = await run(secure.url, context, { skipSSL: true });
@@ -293,7 +293,7 @@ describe('through a proxy', () => {
     ['says nothing at all', 'waits'],
     ['hangs up on everybody', 'closes'],
     ['talks nonsense', 'babbles'],
-  ])('that %s it is the location’s fault', (_name, onAnything) =>
+  ])('that %s the location is at fault', (_name, onAnything) =>
     withProxy({ onAnything }, async (proxy) => {
       for (const url of [secure.url, plain.url]) {
         const { failure } = await run(url, { proxyUrl: proxy.url, timeoutMs: 400 }, { skipSSL: true });
@@ -303,7 +303,7 @@ describe('through a proxy', () => {
     }),
   );
 
-  it('that is not there it is the location’s fault, whatever is asked for', async () => {
+  it('that is missing the location is at fault, for any request', async () => {
     const silent = await startSilentTarget();
     for (const proxyUrl of [
       'http://127.0.0.1:1',
@@ -320,12 +320,12 @@ describe('through a proxy', () => {
     await silent.close();
   });
 
-  it('speaks TLS to a proxy that wants it', async () => {
+  it('uses TLS to a proxy that requires it', async () => {
     const identity = await authority.issue();
     const proxy = await startProxyTarget({ identity });
     const { failure } = await run(plain.url, { proxyUrl: proxy.url });
     await proxy.close();
-    // The test authority is nobody's: that it is checked is what can be seen here.
+    // The test authority is untrusted: the failure shows that the certificate is verified.
     expect(failure).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
     expect(failure?.message).toContain('certificate');
   });

@@ -11,7 +11,7 @@ import { createAuthority } from '../../helpers/targets/certificates.ts';
 import { type HttpTarget, startHttpsTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { listen } from '../../helpers/targets/listening.ts';
 
-/** What servers send that is not by the book, or seldom seen: it is read as other clients read it. */
+/** Responses that are malformed or rare are read as other clients read them. */
 
 let target: HttpTarget;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ async function run(url: string, request: Record<string, unknown> = {}) {
 
 const last = () => target.requests.at(-1);
 
-/** A server that answers each connection with the same bytes, and ends it unless told not to. */
+/** A server that sends the same bytes on each connection, and closes it by default. */
 function answering(bytes: Buffer | string, onAnswered: (socket: Socket) => void = (socket) => socket.end()) {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
@@ -36,7 +36,7 @@ function answering(bytes: Buffer | string, onAnswered: (socket: Socket) => void 
   return listen(server, { scheme: 'http' });
 }
 
-/** A head with these headers, and a body up to the end of the connection. */
+/** A response with these headers, and a body up to the end of the connection. */
 function answer(headers: string, body: Buffer | string = ''): Buffer {
   const head = `HTTP/1.1 200 OK\r\n${headers}Connection: close\r\n\r\n`;
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]);
@@ -46,14 +46,14 @@ describe('JSON', () => {
   const assertions = [{ source: 'JSON_BODY', property: '$.a', comparison: 'EQUALS', target: '1' }];
 
   it.each(['text/plain', 'text/html', 'application/octet-stream', 'application/x-ndjson', undefined])(
-    'is judged whatever the content type says: %s',
+    'is judged for any content type: %s',
     async (type) => {
       await using server = await answering(answer(type ? `Content-Type: ${type}\r\n` : '', '{"a":1}'));
       expect((await run(server.url, { assertions })).failure).toBeUndefined();
     },
   );
 
-  it('fails only what is no JSON, and names the type then', async () => {
+  it('fails only if it is invalid, and then names the type', async () => {
     await using server = await answering(answer('Content-Type: text/html\r\n', '<p>'));
     const { detail } = await run(server.url, { assertions });
     expect(detail.assertions[0]?.error).toMatch(/body is not valid JSON.*text\/html/);
@@ -80,7 +80,7 @@ describe('a redirect', () => {
     expect((await run(server.url)).detail.response.href).toBe(`${target.url}/echo?caf%E9`);
   });
 
-  it('shows the certificate of the chain that expires first, with its host', async () => {
+  it('shows the first expiring certificate of the chain, with its host', async () => {
     const authority = await createAuthority();
     const [soon, late] = await Promise.all([
       startHttpsTarget({ identity: await authority.issue({ hosts: ['127.0.0.1'], toDays: 5.5 }) }),
@@ -99,7 +99,7 @@ describe('a redirect', () => {
 });
 
 describe('headers', () => {
-  it.each(['grüße', 'Łódź', '日本', '€'])('carry %s as UTF-8, and show it', async (text) => {
+  it.each(['grüße', 'Łódź', '日本', '€'])('contain %s as UTF-8, and show it', async (text) => {
     const authority = await createAuthority();
     await using secure = await startHttpsTarget({ identity: await authority.issue(), protocols: ['h2'] });
     for (const { url, requests } of [target, secure]) {
@@ -112,7 +112,7 @@ describe('headers', () => {
     }
   });
 
-  it('of an answer are text, in UTF-8 or Latin-1', async () => {
+  it('of a response are text, in UTF-8 or Latin-1', async () => {
     const utf8 = Buffer.from('Łódź').toString('latin1');
     await using server = await answering(answer(`X-City: ${utf8}\r\nX-Old: caf\xe9\r\n`));
     const assertions = [{ source: 'HEADERS', property: 'x-city', comparison: 'EQUALS', target: 'Łódź' }];
@@ -121,7 +121,7 @@ describe('headers', () => {
     expect(detail.response.headers).toMatchObject({ 'x-city': 'Łódź', 'x-old': 'café' });
   });
 
-  it('that are a cookie go back with the bytes that came', async () => {
+  it('that are a cookie are returned with the original bytes', async () => {
     const value = Buffer.from('ü').toString('latin1');
     const location = `Location: ${target.url}/echo\r\nContent-Length: 0\r\n`;
     for (const cookie of [value, '\xfc']) {
@@ -164,7 +164,7 @@ describe('a body', () => {
     ['text/html', '<!-- <meta charset="utf-8"> --><meta charset=latin1>'],
     ['application/xml', '<?xml version="1.0" encoding="ISO-8859-1"?>'],
     ['application/rss+xml', "<?xml version='1.0' encoding='latin1' ?>"],
-  ])('of %s is read in the charset that it names: %s', async (type, beginning) => {
+  ])('of %s is read in its declared charset: %s', async (type, beginning) => {
     const bytes = Buffer.from(`${beginning}café`, 'latin1');
     expect(await bodyOf(answer(`Content-Type: ${type}\r\n`, bytes))).toBe(`${beginning}café`);
   });
@@ -174,13 +174,13 @@ describe('a body', () => {
     ['text/html', '<meta charset="utf-16le">'],
     ['text/plain', '<meta charset="iso-8859-1">'],
     ['application/json', '"<meta charset=latin1>"'],
-  ])('of %s is UTF-8 whatever it says of itself: %s', async (type, beginning) => {
+  ])('of %s is UTF-8 whatever it declares: %s', async (type, beginning) => {
     const bytes = Buffer.from(`${beginning}café`);
     expect(await bodyOf(answer(`Content-Type: ${type}\r\n`, bytes))).toBe(`${beginning}café`);
   });
 });
 
-describe('an answer without an end', () => {
+describe('an endless response', () => {
   const stream = answer('Content-Type: multipart/x-mixed-replace; boundary=b\r\n', '--b\r\n');
 
   it('passes a check that does not look at its body', async () => {

@@ -19,7 +19,7 @@ afterAll(async () => {
 const sentTo = ({ requests }: HttpTarget) => requests.at(-1)?.headers['traceparent'];
 const traceparent = /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/;
 
-it('brings a trace to the hosts that the check names, a new one in each run, and says so in the result', async () => {
+it('propagates a trace to the named hosts, a new one in each run, and records it in the result', async () => {
   const run = (traceparentHosts: readonly string[]) =>
     runUrl(UrlSpec.parse({ request: { url: target.url, traceparentHosts } }), runContext());
   const seen = new Set<unknown>();
@@ -37,7 +37,7 @@ it('brings a trace to the hosts that the check names, a new one in each run, and
   }
 });
 
-it('goes on after redirects to hosts that are named, and to no others', async () => {
+it('continues after redirects to named hosts, and to no others', async () => {
   const elsewhere = other.url.replace('127.0.0.1', 'localhost');
   const url = `${target.url}/redirect-to?url=${encodeURIComponent(elsewhere)}`;
   const run = (...traceparentHosts: string[]) =>
@@ -51,7 +51,7 @@ it('goes on after redirects to hosts that are named, and to no others', async ()
   expect(both.detail.request.traceparent).toMatch(traceparent);
 });
 
-it('leaves a header that the check writes itself alone', async () => {
+it('leaves a header unchanged that the check sets itself', async () => {
   const own = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`;
   const { detail } = await runApi(
     ApiSpec.parse({

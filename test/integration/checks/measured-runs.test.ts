@@ -14,7 +14,7 @@ import { type HttpTarget, startHttpsTarget } from '../../helpers/targets/http-ta
 const dayMs = 86_400_000;
 const soon = { fromDays: -1, toDays: 5.5 };
 
-describe('what a run reports in addition to its answer', () => {
+describe("additional facts in a run's report", () => {
   let target: HttpTarget;
   beforeAll(async () => {
     const identity = await (await createAuthority()).issue(soon);
@@ -26,7 +26,7 @@ describe('what a run reports in addition to its answer', () => {
     expect(((expiresAtMs ?? 0) - Date.now()) / dayMs).toBeCloseTo(5.5, 2);
 
   it.each([true, false])(
-    'is when the certificate of a URL expires, passed or failed (%s)',
+    "include the expiry of a URL's certificate, passed or failed (%s)",
     async (skipSSL) => {
       const spec = UrlSpec.parse({ request: { url: target.url, skipSSL } });
       const { failure, certificateExpiresAt, detail, measurement, responseTimeMs } = await runUrl(
@@ -41,7 +41,7 @@ describe('what a run reports in addition to its answer', () => {
       expect(responseTimeMs).toBeGreaterThan(0);
       const { timings, timingPhases } = detail.response;
       if (!skipSSL || !timings || !timingPhases) return;
-      // check model 3.1, to the last digit that is stored.
+      // Check model 3.1, to the last stored digit.
       expect(timingPhases.wait).toBe(timings.socket);
       expect(timings.lookup - timings.socket).toBeCloseTo(timingPhases.dns, 2);
       expect(timings.connect - timings.lookup).toBeCloseTo(timingPhases.tcp, 2);
@@ -52,7 +52,7 @@ describe('what a run reports in addition to its answer', () => {
     },
   );
 
-  it('is when the certificate behind a TCP port expires', async () => {
+  it('include the expiry of the certificate behind a TCP port', async () => {
     const request = { hostname: '127.0.0.1', port: target.port, useSSL: true };
     const { failure, certificateExpiresAt, detail } = await runTcp(TcpSpec.parse({ request }), runContext());
     expect(failure?.code).toBe('TLS_CERTIFICATE_INVALID');
@@ -60,7 +60,7 @@ describe('what a run reports in addition to its answer', () => {
     expect(detail.response.certificate?.daysRemaining).toBe(5);
   });
 
-  it('is how a DNS query was measured', async () => {
+  it('include how a DNS query was measured', async () => {
     await using server = await startDnsServer((query) => [answerTo(query, [])]);
     const request = { query: 'a.example', recordType: 'A', nameServer: '127.0.0.1', port: server.port };
     const { measurement, responseTimeMs } = await runDns(DnsSpec.parse({ request }), runContext());
@@ -68,7 +68,7 @@ describe('what a run reports in addition to its answer', () => {
     expect(responseTimeMs).toBeGreaterThan(0);
   });
 
-  it('is how it was measured, too, that nobody answered a DNS query', async () => {
+  it('include how it was measured that a DNS query got no reply', async () => {
     await using server = await startDnsServer(() => []);
     const request = { query: 'a.example', recordType: 'A', nameServer: '127.0.0.1', port: server.port };
     for (const shouldFail of [false, true]) {

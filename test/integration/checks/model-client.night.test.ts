@@ -26,7 +26,7 @@ const question: ModelQuestion = {
 const call = { name: 'open', input: { url: 'http://x.test/next' } };
 const never = new AbortController().signal;
 
-/** An answer of 90 letters that says this of its tokens, where it says something. */
+/** A response of 90 letters with the given token usage, if any. */
 function withUsage(protocol: ModelProtocol, said: unknown): string {
   const content = 'a'.repeat(90);
   return JSON.stringify(
@@ -66,7 +66,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     return client;
   };
 
-  it('gets the whole conversation, and its calls and tokens are understood', async () => {
+  it('receives the whole conversation, and its calls and tokens are parsed', async () => {
     model.answerWith([[call, { name: 'open', input: {} }]]);
     const answer = await open().ask(question, never);
     expect(answer.calls.map(({ name, input }) => ({ name, input }))).toEqual([
@@ -87,7 +87,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     expect(spending.cost).toBeCloseTo(0.00012);
   });
 
-  it('is asked again when it is busy, out of order, or breaks off, and then counts as unavailable', async () => {
+  it('is queried again if it is busy, out of order, or breaks off, and then counts as unavailable', async () => {
     model.answerWith([{ status: 429, retryAfter: '0' }, { status: 503, retryAfter: '0' }, [call]]);
     expect((await open().ask(question, never)).calls).toHaveLength(1);
     model.answerWith([{ cutAfter: 20 }, [call]]);
@@ -100,7 +100,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     expect(spending.spent.calls).toBe(3);
   });
 
-  it('is not asked again when it refuses, or wants a longer pause than a run has', async () => {
+  it('is not queried again if it refuses, or requests a longer pause than a run has', async () => {
     for (const turn of [{ status: 401 }, { status: 429, retryAfter: '3600' }]) {
       model.answerWith([turn]);
       await expect(open().ask(question, never)).rejects.toMatchObject({ code: 'MODEL_UNAVAILABLE' });
@@ -108,7 +108,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     }
   });
 
-  it('may answer what nobody understands', async () => {
+  it('may respond with anything invalid', async () => {
     for (const raw of ['', 'null', '[]', '{"choices":[]}', '<html>', '{"message":7}', '{"content":{}}']) {
       model.answerWith([{ raw }]);
       await expect(open().ask(question, never)).rejects.toMatchObject({
@@ -122,7 +122,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     });
   }, 120_000);
 
-  it('is waited for no longer than a run may, and not once the run is stopped', async () => {
+  it('is awaited no longer than a run may take, and not once the run is stopped', async () => {
     model.answerWith(['silent']);
     const short = model.access({ perRun: { tokens: 1000, seconds: 0.2 } });
     await expect(open(short).ask(question, never)).rejects.toMatchObject({
@@ -136,7 +136,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     await expect(asking).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  it('is asked only while tokens, time and money are left, of the run and of the day', async () => {
+  it('is queried only while tokens, time and money are left, for the run and for the day', async () => {
     model.answerWith([[call]]);
     const limits = [
       { perRun: { tokens: 100, seconds: 60 } },
@@ -153,7 +153,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     expect(model.questions).toHaveLength(limits.length);
   });
 
-  it('is counted by what was sent and received where it says nothing of its tokens', async () => {
+  it('is counted by sent and received bytes if it does not report its tokens', async () => {
     const noCounts = [undefined, 0, -5, 1.5, 'NaN', '1e999', 1e300, 9e15, null, [], {}, true, '12'];
     for (const usage of noCounts) {
       model.answerWith([{ raw: withUsage(protocol, usage) }]);
@@ -172,7 +172,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     expect(spending.spent.inputTokens).toBeGreaterThan(0);
   });
 
-  it('is counted also where its answer breaks off, does not end, or comes when the run is over', async () => {
+  it('is also counted if its response breaks off, does not end, or arrives after the run', async () => {
     const outcomes: ModelOutcome[] = [];
     const ask = async (access: ModelAccess, signal: AbortSignal) => {
       const asking = open(access, createEgressPolicy(), (outcome) => outcomes.push(outcome));
@@ -182,7 +182,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
       const sentTokens = Math.ceil(Buffer.byteLength(model.questions.at(-1)?.body ?? '') / 3);
       const { inputTokens, outputTokens, isEstimated } = spending.spent;
       expect(isEstimated).toBe(true);
-      // Metrics and budgets say the same.
+      // Metrics and budgets use the same numbers.
       expect(outcome).toMatchObject({ inputTokens, outputTokens });
       return { kind: outcome?.kind, questions: inputTokens / sentTokens, outputTokens };
     };
@@ -203,7 +203,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
     expect(await ask(model.access(), stop.signal)).toMatchObject({ kind: 'stopped', questions: 1 });
   });
 
-  it('is reached as the egress policy and the proxy say', async () => {
+  it('is reached through the egress policy and the proxy', async () => {
     model.answerWith([[call]]);
     const { port } = new URL(model.url);
     const policy = createEgressPolicy({ ...defaultEgressSettings, deny: '127.0.0.0/8, ::1' });
@@ -225,7 +225,7 @@ describe.each(modelProtocols)('a model that is asked by the protocol of %s', (pr
   });
 });
 
-it('tells the protocol by the address', () => {
+it('derives the protocol from the URL', () => {
   const protocol = (url: string) => protocolOf(new URL(url));
   expect(protocol('https://api.anthropic.com')).toBe('anthropic');
   expect(protocol('http://ollama.lan:11434')).toBe('ollama');

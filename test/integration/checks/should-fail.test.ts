@@ -28,7 +28,7 @@ const brokenResolver: Resolver = {
 const closed = createEgressPolicy({ allow: '', deny: '0.0.0.0/0', ownPorts: [] });
 const aborted = () => AbortSignal.abort(new Error('lease lost'));
 
-/** Runs of each type that expect their target to be down. */
+/** A run of each type that expects its target to be down. */
 const runs: Readonly<
   Record<string, (hostname: string, context: Partial<RunContext>) => Promise<Outcome<unknown>>>
 > = {

@@ -39,7 +39,7 @@ describe('a SOCKS5 proxy of the location', () => {
       expect(detail.response.timingPhases?.proxy).toBeGreaterThan(0);
       expect(detail.response.timingPhases?.wait).toBe(0);
     }
-    // Nothing is forwarded: the target sees the request as without a proxy.
+    // The proxy forwards nothing: the target sees the request as without a proxy.
     expect(plain.requests[0]?.path).toBe('/echo');
     await api(`${plain.url}/echo`, proxy.url);
     expect(proxy.requests.at(-1)).toBe(`ipv4 127.0.0.1:${plain.port}`);
@@ -47,7 +47,7 @@ describe('a SOCKS5 proxy of the location', () => {
     expect(proxy.requests.at(-1)).toBe('ipv6 0000:0000:0000:0000:0000:0000:0000:0001:9');
   });
 
-  it('carries TCP, also of those who speak first, SSL and gRPC', async () => {
+  it('carries TCP, including server-first protocols, SSL and gRPC', async () => {
     await using proxy = await startSocksTarget({ login: { user: 'anna', password: 'p@ss:word' } });
     await using banner = await startTcpTarget('binary-banner');
     await using secure = await startHttpsTarget({ identity });
@@ -80,7 +80,7 @@ describe('a SOCKS5 proxy of the location', () => {
     }
   });
 
-  it('may be named by variables, and is held to the egress policy with its target', async () => {
+  it('may contain variables, and obeys the egress policy like its target', async () => {
     await using proxy = await startSocksTarget();
     await using plain = await startHttpTarget();
     const named = await api(plain.url, '{{PROXY}}', { variables: { PROXY: proxy.url } });
@@ -101,7 +101,7 @@ describe('a SOCKS5 proxy of the location', () => {
     ['an unknown command', 7, 'PROXY_FAILED', 'location'],
     ['an unknown address', 8, 'PROXY_FAILED', 'location'],
     ['a reply of the future', 99, 'HOST_UNREACHABLE', 'target'],
-  ])('says no, for %s', async (_what, reply, code, owner) => {
+  ])('refuses, for %s', async (_what, reply, code, owner) => {
     await using proxy = await startSocksTarget({ reply });
     const outcomes = [
       await api('http://a.example/', proxy.url),
@@ -115,7 +115,7 @@ describe('a SOCKS5 proxy of the location', () => {
     }
   });
 
-  it('tells a port that should be closed from one that is open', async () => {
+  it('distinguishes a port that should be closed from one that is open', async () => {
     await using proxy = await startSocksTarget();
     await using open = await startTcpTarget('echo');
     const closed = await tcp({ port: await closedPort() }, proxy.url, {}, { shouldFail: true });
@@ -134,7 +134,7 @@ describe('a SOCKS5 proxy of the location', () => {
     ['chooses a login that was not offered', { onGreeting: Buffer.from([5, 7]) }],
     ['floods', { onGreeting: Buffer.alloc(1024 * 1024, 7) }],
   ];
-  it.for(ofLocation)('that %s is no fault of the target', async ([, options, login]) => {
+  it.for(ofLocation)('that %s is not a fault of the target', async ([, options, login]) => {
     await using proxy = await startSocksTarget(options);
     const proxyUrl = login === undefined ? proxy.url : proxy.url.replace(/\/\/.*@/, `//${login}`);
     for (const { failure } of [
@@ -151,7 +151,7 @@ describe('a SOCKS5 proxy of the location', () => {
     ['hangs up', 'closes', 'HOST_UNREACHABLE'],
     ['answers half', Buffer.from([5, 0]), 'CONNECTION_TIMEOUT'],
   ] as const)(
-    'that %s once it is asked for the target is asked whether it is well',
+    'that %s after a request for the target is tested for its own health',
     async (_what, onRequest, code) => {
       await using proxy = await startSocksTarget({ onRequest });
       for (const { failure } of [
@@ -163,7 +163,7 @@ describe('a SOCKS5 proxy of the location', () => {
     },
   );
 
-  it('that cannot be reached, or whose name is too long, is the location’s', async () => {
+  it('that cannot be reached, or whose name is too long, is the location’s fault', async () => {
     const gone = `socks5://127.0.0.1:${await closedPort()}`;
     expect((await tcp({ port: 25 }, gone)).failure?.code).toBe('PROXY_FAILED');
     expect((await tcp({ port: 25 }, 'socks4://127.0.0.1:1')).failure?.message).toContain('socks5');

@@ -25,7 +25,7 @@ describe('STARTTLS', () => {
     'talks-without-end': 'RESPONSE_MALFORMED',
   };
 
-  it.each(startTlsProtocols)('of %s is asked for, and its failures have their codes', async (startTls) => {
+  it.each(startTlsProtocols)('of %s is requested, and its failures have their codes', async (startTls) => {
     const passed = await run(await kept(startStartTlsTarget(startTls, sound)), { startTls });
     expect([passed.failure, passed.detail.response?.protocol]).toEqual([undefined, 'TLS1.3']);
     expect(passed.detail.response?.timingPhases.startTls).toBeGreaterThan(0);
@@ -38,7 +38,7 @@ describe('STARTTLS', () => {
     } = passed.detail.response?.timingPhases ?? {};
     expect(dns + connection + asking + tls).toBeCloseTo(total ?? 0, 2);
     for (const [behaviour, code] of Object.entries(codes)) {
-      // MySQL has no consent; what talks without end is no greeting of it.
+      // MySQL has no consent, and endless text is not a MySQL greeting.
       if (startTls === 'mysql' && ['hangs-up', 'is-injected'].includes(behaviour)) continue;
       const target = await kept(startStartTlsTarget(startTls, sound, behaviour as StartTlsBehaviour));
       const { failure } = await run(target, { startTls });
@@ -48,7 +48,7 @@ describe('STARTTLS', () => {
 });
 
 describe('another protocol behind STARTTLS', () => {
-  /** Says this at once, or when something was said, and then stays silent. */
+  /** Sends these bytes at once, or after receiving data, and then stays silent. */
   const speaking = (words: Buffer | string, isAsked = false) => {
     const server = createServer((socket) => {
       socket.on('error', () => socket.destroy());
@@ -58,7 +58,7 @@ describe('another protocol behind STARTTLS', () => {
     return kept(listen(server, { scheme: 'tcp' }));
   };
 
-  it.each(['ldap', 'mysql', 'xmpp'])('%s is told from it at once', async (startTls) => {
+  it.each(['ldap', 'mysql', 'xmpp'])('%s is distinguished from it at once', async (startTls) => {
     for (const words of ['220 mail.example ESMTP\r\n', 'SSH-2.0-OpenSSH_9.2\r\n', '+OK\r\n', '-ERR\r\n']) {
       const { failure } = await run(await speaking(words), { startTls, handshakeTimeoutMs: 10_000 });
       expect([words, failure?.code, failure?.owner]).toEqual([words, 'RESPONSE_MALFORMED', 'target']);
@@ -66,7 +66,7 @@ describe('another protocol behind STARTTLS', () => {
   });
 
   it.each(['3080', '308000', '3084ffffffff', '30ff', '3089', '0000'])(
-    'LDAP that is none is malformed, and no fault of ours: %s',
+    'invalid LDAP is malformed, and not a fault of ours: %s',
     async (hex) => {
       const target = await speaking(Buffer.from(hex, 'hex'), true);
       expect((await run(target, { startTls: 'ldap' })).failure?.code).toBe('RESPONSE_MALFORMED');
@@ -74,8 +74,8 @@ describe('another protocol behind STARTTLS', () => {
   );
 });
 
-describe('what an SSL monitor shows', () => {
-  it('is the chain as it was sent, and the way to an authority', async () => {
+describe('the output of an SSL monitor', () => {
+  it('includes the chain as sent, and the path to an authority', async () => {
     const { key, cert } = await flawed.issue();
     const target = await kept(startTlsTarget({ key, cert }));
     const { detail, failure, certificateExpiresAt } = await run(target);
@@ -94,12 +94,12 @@ describe('what an SSL monitor shows', () => {
       selfSigned: false,
       isCA: false,
     });
-    // The first that expires is the issuer's, which was made first.
+    // The issuer's certificate expires first, because it was created first.
     const ends = detail.response?.chain.map(({ notAfter }) => Date.parse(notAfter ?? ''));
     expect(certificateExpiresAt).toBe(Math.min(...(ends ?? [])));
   });
 
-  it.each(['good', 'revoked'] as const)('is a staple that says %s', async (status) => {
+  it.each(['good', 'revoked'] as const)('includes a staple that says %s', async (status) => {
     const target = await kept(startTlsTarget(stapled.identity, { staple: stapled.staple(status) }));
     const { detail } = await run(target);
     expect(detail.response).toMatchObject({ ocspStapled: true, ocspStatus: status });
@@ -107,7 +107,7 @@ describe('what an SSL monitor shows', () => {
     expect(detail.response?.ocsp?.revokedAt).toBe(status === 'revoked' ? '2025-01-01T00:00:00.000Z' : null);
   });
 
-  it('is that a staple is none, or about another certificate', async () => {
+  it('reports a staple that is invalid, or about another certificate', async () => {
     for (const staple of [Buffer.from('no response'), Buffer.from([0x30, 0x84, 0xff, 0xff, 0xff, 0xff])]) {
       const target = await kept(startTlsTarget(stapled.identity, { staple }));
       expect((await run(target)).detail.response?.ocspStatus).toBe('malformed');
@@ -118,7 +118,7 @@ describe('what an SSL monitor shows', () => {
 });
 
 describe('the verdict of an SSL monitor', () => {
-  it('is made by what its baseline finds too weak, and goes by severity', async () => {
+  it('depends on weaknesses below its baseline, by severity', async () => {
     const old = await kept(startTlsTarget(sound, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }));
     const small = await kept(startTlsTarget(await flawedWith('a key of 1024 bits')));
     const sha1 = await kept(startTlsTarget(await flawedWith('an issuer with a signature of SHA-1')));
@@ -143,7 +143,7 @@ describe('the verdict of an SSL monitor', () => {
     }
   });
 
-  it('is made by the rules that are ignored by default, once they are not', async () => {
+  it('depends on rules that are ignored by default, once they are enabled', async () => {
     const demanding = await withIssuer({ isStapleRequired: true });
     const target = await kept(startTlsTarget(demanding));
     expect((await run(target)).failure).toBeUndefined();
@@ -160,7 +160,7 @@ describe('the verdict of an SSL monitor', () => {
     ]);
   });
 
-  it('is made by the days that are left', async () => {
+  it('depends on the remaining days', async () => {
     const target = await kept(startTlsTarget(await withIssuer({ toDays: 10 })));
     const degraded = await run(target);
     expect([degraded.failure, degraded.isDegraded]).toEqual([undefined, true]);
@@ -173,7 +173,7 @@ describe('the verdict of an SSL monitor', () => {
     expect(failed.failure).toMatchObject({ code: 'TLS_CERTIFICATE_EXPIRING' });
   });
 
-  it('without trust still looks at names and dates', async () => {
+  it('without trust still checks names and dates', async () => {
     const config = { skipChainValidation: true };
     const unknown = await kept(startTlsTarget(await stranger.issue()));
     expect((await run(unknown)).failure?.code).toBe('TLS_CERTIFICATE_INVALID');
@@ -184,14 +184,14 @@ describe('the verdict of an SSL monitor', () => {
     expect((await run(expired, config)).failure?.message).toContain('has expired');
   });
 
-  it('is turned round by shouldFail', async () => {
+  it('is inverted by shouldFail', async () => {
     const good = await kept(startTlsTarget(sound));
     expect((await run(good, {}, { shouldFail: true })).failure?.code).toBe('CONNECTION_UNEXPECTED');
     const bad = await kept(startTlsTarget(await stranger.issue()));
     expect((await run(bad, {}, { shouldFail: true })).failure).toBeUndefined();
     const plain = await kept(startBrokenTlsTarget('answers in plain HTTP'));
     expect((await run(plain, {}, { shouldFail: true })).failure).toBeUndefined();
-    // A server that hangs up has said nothing about its TLS.
+    // A server that closes the connection has revealed nothing about its TLS.
     const hangsUp: readonly ((socket: Socket) => void)[] = [
       (socket) => socket.resetAndDestroy(),
       (socket) => socket.end(),
@@ -211,7 +211,7 @@ describe('the verdict of an SSL monitor', () => {
     expect((await run(good, denied, { shouldFail: true })).failure?.code).toBe('EGRESS_DENIED');
   });
 
-  it('is made by assertions over all that was found', async () => {
+  it('depends on assertions over all findings', async () => {
     const target = await kept(startTlsTarget(sound, { ALPNProtocols: ['h2'] }));
     const { detail: seen } = await run(target, { alpnProtocols: ['h2'] });
     const { fingerprintSha256 = '' } = seen.response?.certificate ?? {};
@@ -280,7 +280,7 @@ describe('the verdict of an SSL monitor', () => {
     },
   );
 
-  it('presents the client certificate of the account, when it is to', async () => {
+  it('presents the client certificate of the account, if configured', async () => {
     const client = await authority.issue({ hosts: ['client.example'] });
     const seen: (string | undefined)[] = [];
     const target = await kept(

@@ -30,7 +30,7 @@ interface Compared {
   readonly config?: Record<string, unknown>;
 }
 
-/** Every one of them is asked by this program and by `openssl s_client`. */
+/** This program and `openssl s_client` both connect to each of these. */
 const compared: Record<string, Compared> = {
   'a sound server': { start: () => startTlsTarget(sound) },
   'its address': { start: () => startTlsTarget(sound), name: '127.0.0.1' },
@@ -145,7 +145,7 @@ const compared: Record<string, Compared> = {
   ...Object.fromEntries(
     startTlsProtocols.flatMap((startTls) =>
       (['consents', 'refuses', 'conceals', 'hangs-up'] as const)
-        // MySQL answers nothing that could be cut off.
+        // MySQL sends no reply that could be cut off.
         .filter((behaviour) => startTls !== 'mysql' || behaviour !== 'hangs-up')
         .map((behaviour) => [
           `STARTTLS of ${startTls}: ${behaviour}`,
@@ -155,10 +155,10 @@ const compared: Record<string, Compared> = {
   ),
 };
 
-/** OpenSSL's codes for a certificate of another name, and of another address. */
+/** OpenSSL's codes for a mismatch of the name, and of the address. */
 const nameCodes = [62, 64];
 
-it('sees what openssl s_client sees', {
+it('reports the same as openssl s_client', {
   timeout: 300_000,
 }, async () => {
   expect(Object.keys(compared).length).toBeGreaterThan(75);

@@ -44,7 +44,7 @@ const assertion = (comparison: string, target = '', property = '') => ({
 });
 
 describe('a TCP monitor', () => {
-  it('has the defaults of its kind', () => {
+  it('has the defaults of its type', () => {
     expect(TcpSpec.parse({ request: { hostname: 'a', port: 1 } })).toEqual({
       shouldFail: false,
       request: {
@@ -64,37 +64,37 @@ describe('a TCP monitor', () => {
   });
 
   it.each(['http://a', 'a:80', '[::1]:80', 'a/b', 'two words', '1.2.3.4.5'])(
-    'does not take the host %s',
+    'refuses the host %s',
     (hostname) => {
       expect(TcpSpec.safeParse({ request: { hostname, port: 1 } }).success).toBe(false);
     },
   );
 
   it.each(['a', '::1', '[::1]', '10.0.0.1', '127.1', '{{HOST}}:{{PORT}}'])(
-    'takes the host %s',
+    'accepts the host %s',
     (hostname) => {
       expect(TcpSpec.safeParse({ request: { hostname, port: 1 } }).success).toBe(true);
     },
   );
 
-  it('waits for the rest of an answer that an assertion still needs', async () => {
+  it('waits for the rest of a response that an assertion needs', async () => {
     const target = await started('banner-after-loss');
     const wanted = (text: string) => ({ port: target.port, assertions: [assertion('CONTAINS', text)] });
     const { failure, detail } = await run(wanted('ready'));
     expect(failure).toBeUndefined();
     expect(detail.response).toMatchObject({ data: '220 hello ready\r\n', truncated: false });
-    // Longer than the pause that ends an answer which no assertion waits for.
+    // Longer than the pause that ends a reply when no assertion waits for more data.
     expect(detail.response.timingPhases?.data).toBeGreaterThan(500);
-    // Nothing more is waited for once it passes.
+    // A passing assertion ends the wait.
     expect((await run(wanted('hello'))).detail.response.data).toBe('220 hello ');
     const never = await run(wanted('goodbye'), { timeoutMs: 2500 });
     expect(never.failure).toMatchObject({ code: 'ASSERTION_FAILED' });
-    // The time is that of what came, not that of waiting for more.
+    // The response time ends with the last data, not with the wait for more.
     expect(never.responseTimeMs).toBeLessThan(2400);
     expect(never.detail.response.truncated).toBe(false);
   });
 
-  it('passes on an open port without waiting for it to speak', async () => {
+  it('passes on an open port without waiting for a banner', async () => {
     const target = await started('silent');
     const { failure, detail, responseTimeMs } = await run({ port: target.port });
     expect(failure).toBeUndefined();
@@ -108,7 +108,7 @@ describe('a TCP monitor', () => {
     expect(responseTimeMs).toBeGreaterThan(0);
   });
 
-  it('sends its data, templates filled in, and shows what came back', async () => {
+  it('sends its data, with templates filled in, and shows the response', async () => {
     const target = await started('echo-and-close');
     const variables = { HOST: '127.0.0.1', NAME: 'a&b', WANTED: 'a&b' };
     const { failure, detail } = await run(
@@ -127,7 +127,7 @@ describe('a TCP monitor', () => {
     expect(detail.assertions).toMatchObject([{ actual: 'a&b', error: null }]);
   });
 
-  it('reads a banner when an assertion asks for it', async () => {
+  it('reads a banner if an assertion refers to it', async () => {
     const target = await started('banner-in-pieces');
     const { failure, detail } = await run({
       port: target.port,
@@ -141,14 +141,14 @@ describe('a TCP monitor', () => {
     expect(detail.response.data).toBe('220 grüße ready\r\n');
   });
 
-  it('shows bytes that are no text as replacement characters', async () => {
+  it('shows binary data with replacement characters', async () => {
     const target = await started('binary-banner');
     const { detail } = await run({ port: target.port, assertions: [assertion('CONTAINS', '8.0.36')] });
     expect(detail.assertions[0]?.error).toBeNull();
     expect(detail.response.data).toBe(binaryBanner.toString('utf8'));
   });
 
-  it('gives an empty answer of a target that closes at once to its assertions', async () => {
+  it('passes the empty response of a target that closes at once to its assertions', async () => {
     const target = await started('close');
     const empty = await run({ port: target.port, assertions: [assertion('IS_EMPTY')] });
     const filled = await run({ port: target.port, assertions: [assertion('NOT_EMPTY')] });
@@ -157,7 +157,7 @@ describe('a TCP monitor', () => {
     expect(filled.failure?.code).toBe('ASSERTION_FAILED');
   });
 
-  it('stores a bounded part of a flood', async () => {
+  it('stores a limited part of a flood', async () => {
     const target = await started('torrent');
     const { failure, detail } = await run({ port: target.port, assertions: [assertion('NOT_EMPTY')] });
     expect(failure).toBeUndefined();
@@ -165,13 +165,13 @@ describe('a TCP monitor', () => {
     expect(detail.response.data).toHaveLength(256 * 1024);
   });
 
-  it('compares whole milliseconds, and does not count the pause that ends an answer', async () => {
+  it('compares whole milliseconds, and does not count the pause that ends a response', async () => {
     const target = await started('echo');
     const assertions = [{ source: 'RESPONSE_TIME', comparison: 'LESS_THAN', target: '20000' }];
     const startMs = performance.now();
     const { failure, responseTimeMs } = await run({ port: target.port, data: 'x', assertions });
     expect(failure).toBeUndefined();
-    // The answer is over when nothing has come for half a second.
+    // The reply ends when no data has arrived for half a second.
     expect(performance.now() - startMs - responseTimeMs).toBeGreaterThanOrEqual(499);
   });
 
@@ -182,7 +182,7 @@ describe('a TCP monitor', () => {
     expect(outcome).toMatchObject({ failure: undefined, isDegraded: true, overMaxResponseTime: false });
   });
 
-  it('speaks TLS when it is told to, and checks the certificate unless told not to', async () => {
+  it('uses TLS if configured, and checks the certificate by default', async () => {
     const authority = await createAuthority();
     const target = await startTcpTarget('echo-and-close', { identity: await authority.issue() });
     targets.push(target);
@@ -195,7 +195,7 @@ describe('a TCP monitor', () => {
 });
 
 describe('the error of a TCP monitor', () => {
-  it('tells a refused connection', async () => {
+  it('reports a refused connection', async () => {
     const port = await closedPort();
     const { detail, failure } = await run({ port });
     expect(detail.response.error).toEqual({
@@ -210,7 +210,7 @@ describe('the error of a TCP monitor', () => {
     expect(detail.response).not.toHaveProperty('data');
   });
 
-  it('tells a timeout', async () => {
+  it('reports a timeout', async () => {
     await using target = await startFilteredTarget();
     const { detail } = await run({ port: target.port }, { timeoutMs: 200 });
     expect(detail.response.error).toEqual({
@@ -223,7 +223,7 @@ describe('the error of a TCP monitor', () => {
   it.each([
     ['IPv4', 'queryA'],
     ['IPv6', 'queryAaaa'],
-  ] as const)('tells a name without %s address', async (ipFamily, syscall) => {
+  ] as const)('reports a name without %s address', async (ipFamily, syscall) => {
     const resolver = {
       resolve: () => Promise.reject(new ResolveError('not-found', 'ENOTFOUND', 'no such name')),
     };
@@ -232,7 +232,7 @@ describe('the error of a TCP monitor', () => {
     expect(detail.response.error).toEqual({ code: 'ENOTFOUND', syscall, hostname: 'nope.example' });
   });
 
-  it('uses IPv6 for a name that has nothing else, and assertions look at the connection', async () => {
+  it('uses IPv6 for a name without IPv4, and assertions see the connection', async () => {
     const target = await startTcpTarget('echo-and-close', { host: '::1' });
     targets.push(target);
     const resolver: RunContext['resolver'] = {
@@ -256,7 +256,7 @@ describe('the error of a TCP monitor', () => {
     expect(TcpSpec.safeParse({ request: unknown }).success).toBe(false);
   });
 
-  it('tells that the policy does not allow the connection', async () => {
+  it('reports that the policy does not allow the connection', async () => {
     const egress = createEgressPolicy({ allow: '', deny: '10.0.0.0/8', ownPorts: [] });
     const { detail, failure } = await run({ hostname: '10.1', port: 80 }, { egress });
     expect(failure).toMatchObject({
@@ -286,7 +286,7 @@ describe('shouldFail of a TCP monitor', () => {
     expect(outcome).toMatchObject({ failure: undefined, isDegraded: false, overMaxResponseTime: false });
   });
 
-  it('fails when the port is open, whatever it says or does then', async () => {
+  it('fails when the port is open, whatever the target then sends or does', async () => {
     for (const behaviour of ['silent', 'close', 'echo'] as const) {
       const { failure } = await run({ port: (await started(behaviour)).port }, {}, shouldFail);
       expect(failure, behaviour).toMatchObject({ code: 'CONNECTION_UNEXPECTED', owner: 'target' });
@@ -300,13 +300,13 @@ describe('shouldFail of a TCP monitor', () => {
     expect(noTls.failure?.code).toBe('CONNECTION_TIMEOUT');
   });
 
-  it('still wants its assertions to hold', async () => {
+  it('still requires its assertions to hold', async () => {
     const port = await closedPort();
     const assertions = [assertion('NOT_EMPTY')];
     expect((await run({ port, assertions }, {}, shouldFail)).failure?.code).toBe('ASSERTION_FAILED');
   });
 
-  it('never hides what the agent, the location or the definition is to blame for', async () => {
+  it('never hides failures of the agent, the location or the definition', async () => {
     const port = await closedPort();
     const stopped = await run({ port }, { signal: AbortSignal.abort() }, shouldFail);
     expect(stopped.failure).toMatchObject({ code: 'RUN_ABORTED', owner: 'agent' });

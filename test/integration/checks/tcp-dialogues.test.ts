@@ -52,7 +52,7 @@ async function run({ port }: Pick<Target, 'port'>, steps: readonly Step[], reque
 }
 
 describe('a TCP monitor with steps', () => {
-  it('talks with a mail server, goes on in TLS, and uses what it captured', async () => {
+  it('talks to a mail server, continues in TLS, and uses captured values', async () => {
     const { failure, detail, certificateExpiresAt, responseTimeMs } = await run(
       smtp,
       [
@@ -81,7 +81,7 @@ describe('a TCP monitor with steps', () => {
     expect(total).toBe(responseTimeMs);
   });
 
-  it('asks Redis, and takes a prompt that has no end of a line', async () => {
+  it('queries Redis, and accepts a prompt without a line end', async () => {
     expect((await run(redis, [send('PING\r\n'), line('+PONG')])).failure).toBeUndefined();
     expect((await run(prompt, [match('^login: $')])).failure).toBeUndefined();
   });
@@ -130,7 +130,7 @@ describe('a TCP monitor with steps', () => {
     expect(errorMessages[0]).toContain(words);
   });
 
-  it('judges the certificate of TLS in the middle', async () => {
+  it('judges the certificate of STARTTLS', async () => {
     const upgrade = [match('^220 '), send('STARTTLS\r\n'), line('220'), { type: 'START_TLS' }];
     const wrong = await run(smtp, upgrade, { serverName: 'other.example' });
     expect(wrong.failure?.code).toBe('TLS_CERTIFICATE_INVALID');

@@ -23,7 +23,7 @@ async function run(request: object, context: Partial<RunContext> = {}) {
   return { ...outcome, response: outcome.detail.response };
 }
 
-/** Names are asked of that server alone. */
+/** Names are resolved by that server only. */
 const askedOf = (server: DnsTestServer): Partial<RunContext> => ({
   resolver: { resolve: systemResolver.resolve, nameServers: () => [server] },
 });
@@ -52,7 +52,7 @@ it.each([
   ['says nothing', () => []],
   ['answers rubbish', () => [Buffer.from('rubbish')]],
   ['has no name', (query: Parameters<typeof answerTo>[0]) => [answerTo(query, [], { rcode: 3 })]],
-])('does without names where the name server %s', async (_how, behaviour) => {
+])('omits names if the name server %s', async (_how, behaviour) => {
   await using server = await startDnsServer(behaviour);
   const { response, failure } = await run(
     { url: '127.0.77.3', port: await closedPort(), probesPerHop: 1 },
@@ -62,7 +62,7 @@ it.each([
   expect(response).toMatchObject({ destinationReached: true, hops: [{ mainHost: null }] });
 });
 
-it('takes a program at a port of UDP for an open one, and nobody else for the target', async () => {
+it('takes a program on a UDP port for an open port, and no other host for the target', async () => {
   const [program, stranger] = [createSocket('udp4'), createSocket('udp4')];
   program.bind(0, '127.0.0.1');
   stranger.bind(0, '127.0.0.2');
@@ -70,7 +70,7 @@ it('takes a program at a port of UDP for an open one, and nobody else for the ta
   const sizes: number[] = [];
   program.on('message', (data, { port, address }) => {
     sizes.push(data.length);
-    // The first answer is a stranger's.
+    // The first reply is from another sender.
     if (sizes.length === 1) stranger.send('hello', port, address);
     else program.send(data, port, address);
   });
@@ -85,7 +85,7 @@ it('takes a program at a port of UDP for an open one, and nobody else for the ta
   expect(response).toMatchObject({ destinationReached: true, destinationPort: 'open', packetLoss: 50 });
 });
 
-it('sends no more than it says, and makes an empty connection at most', async () => {
+it('sends no more than documented, and at most one empty connection', async () => {
   await using target = await startTcpTarget('silent');
   const { response, measurement } = await run({
     ...{ url: 'localhost', port: target.port, probesPerHop: 4, ptrLookup: false },
@@ -98,9 +98,9 @@ it('sends no more than it says, and makes an empty connection at most', async ()
 });
 
 it.each(['TCP', 'UDP', 'ICMP'])(
-  'calls no answer missing that waited for a late thread: %s',
+  'counts no reply as missing that waited for a late thread: %s',
   async (protocol) => {
-    // The thread is busy for longer than an answer may take, again and again.
+    // The thread is repeatedly busy for longer than the reply timeout.
     const busy = setInterval(() => {
       const end = performance.now() + 600;
       while (performance.now() < end);
@@ -114,7 +114,7 @@ it.each(['TCP', 'UDP', 'ICMP'])(
   },
 );
 
-it('asks the egress policy about the port, and judges ICMP without one', async () => {
+it('applies the egress policy to the port, and judges ICMP without one', async () => {
   const asked: unknown[] = [];
   const egress: RunContext['egress'] = {
     refusal: (destination) => {

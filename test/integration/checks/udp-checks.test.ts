@@ -22,7 +22,7 @@ const patient = { attemptTimeoutMs: 5000 };
 const hasty = { attempts: 2, attemptTimeoutMs: 100 };
 
 describe('a UDP monitor', () => {
-  it('sends its data with templates filled in, and judges what comes back', async () => {
+  it('sends its data with templates filled in, and judges the reply', async () => {
     await using target = await startUdpTarget(udpAnswers.echo);
     const { failure, detail, responseTimeMs } = await run(
       {
@@ -46,7 +46,7 @@ describe('a UDP monitor', () => {
     expect(responseTimeMs).toBe(total);
   });
 
-  it('speaks hexadecimal digits', async () => {
+  it('accepts hexadecimal digits', async () => {
     await using target = await startUdpTarget(udpAnswers.binary);
     const request = { ...patient, port: target.port, dataFormat: 'HEX', data: 'FF fe 00' };
     const { failure, detail } = await run({ ...request, assertions: [assertion('CONTAINS', 'ff80')] });
@@ -55,7 +55,7 @@ describe('a UDP monitor', () => {
     expect(detail.response?.data).toBe('00ff800a');
   });
 
-  it('sends again what got no answer, and says so', async () => {
+  it('retransmits without a reply, and reports it', async () => {
     await using target = await startUdpTarget(udpAnswers['second-time']);
     const { failure, detail } = await run({
       port: target.port,
@@ -80,13 +80,13 @@ describe('a UDP monitor', () => {
     expect(target.received[0]).toHaveLength(0);
   });
 
-  it('hears that the port is closed', async () => {
+  it('detects that the port is closed', async () => {
     const { failure, detail } = await run({ ...patient, port: await closedPort(), data: 'x' });
     expect(failure).toMatchObject({ code: 'CONNECTION_REFUSED', owner: 'target' });
     expect(detail.response).toMatchObject({ sentCount: 1, sizeBytes: null });
   });
 
-  it('blames silence on the target, with how often it asked', async () => {
+  it('attributes silence to the target, with the number of requests', async () => {
     await using target = await startUdpTarget(udpAnswers.silent);
     const { failure, detail } = await run({ ...hasty, port: target.port });
     expect(failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
@@ -94,22 +94,22 @@ describe('a UDP monitor', () => {
     expect(detail.response?.sentCount).toBe(2);
   });
 
-  it('is silent for the target while it sends again: two busy cores make no outage the agent’s', async () => {
+  it('attributes silence to the target while it retransmits: two busy cores do not blame the agent', async () => {
     await using target = await startUdpTarget(udpAnswers.silent);
     const startMs = performance.now();
     const silent = await run({ port: target.port, attempts: 3, attemptTimeoutMs: 300 });
     const durationMs = performance.now() - startMs;
     expect(silent.failure?.code).toBe('RESPONSE_TIMEOUT');
-    // An answer to any of the three would have been heard.
+    // A reply to any of the three would have been received.
     expect(silent.measurement?.waitedMs).toBeGreaterThanOrEqual(890);
-    // Late by a quarter of a second at most, but two thirds of the time in all, as two burners make it.
+    // Late by at most a quarter of a second, but for two thirds of the total time, as with two CPU burners.
     const lateness = { lagMs: 60, awayMs: (durationMs * 2) / 3, durationMs };
     expect(isSpoilt(silent, lateness)).toBe(false);
-    // An agent that stood still for most of it could have heard none.
+    // An agent that was stalled for most of the time could not have received a reply.
     expect(isSpoilt(silent, { ...lateness, lagMs: 600 })).toBe(true);
   });
 
-  it('counts what an earlier answer took as the target’s, too', async () => {
+  it('also attributes the time of an earlier reply to the target', async () => {
     await using target = await startUdpTarget((data, number) => (number === 1 ? data : undefined));
     const { measurement } = await run({
       ...{ port: target.port, attempts: 2, attemptTimeoutMs: 200 },
@@ -118,7 +118,7 @@ describe('a UDP monitor', () => {
     expect(measurement?.waitedMs).toBeGreaterThanOrEqual(390);
   });
 
-  it('that should get no answer passes on silence and on a closed port alone', async () => {
+  it('that expects no reply passes only on silence and on a closed port', async () => {
     await using silent = await startUdpTarget(udpAnswers.silent);
     await using echo = await startUdpTarget(udpAnswers.echo);
     const should = { shouldFail: true };
@@ -129,14 +129,14 @@ describe('a UDP monitor', () => {
     expect(unknown.failure?.code).toBe('NAME_NOT_FOUND');
   });
 
-  it('goes to addresses of IPv6', async () => {
+  it('works with IPv6 addresses', async () => {
     await using target = await startUdpTarget(udpAnswers.echo, '::1');
     const { failure, detail } = await run({ ...patient, hostname: '::1', port: target.port, data: 'six' });
     expect(failure).toBeUndefined();
     expect(detail.response).toMatchObject({ data: 'six', ipFamily: 'IPv6' });
   });
 
-  it('refuses more than a datagram carries', async () => {
+  it('refuses more data than fits into a datagram', async () => {
     const { failure } = await run(
       { port: 9, data: '{{LONG}}' },
       {},
@@ -145,13 +145,13 @@ describe('a UDP monitor', () => {
     expect(failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
   });
 
-  // As game servers do: they answer those alone that have shown their address to be theirs.
+  // Like game servers, which reply only to clients that have proved their address.
   const query = [
     { data: 'ff ff ff ff 54', regex: '^ffffffff41(?<challenge>.{8})$' },
     { data: 'ff ff ff ff 54 {{challenge}}', text: 'ffffffff49' },
   ];
 
-  it('goes step by step, with what an answer said', async () => {
+  it('runs step by step, with values of earlier replies', async () => {
     await using target = await startUdpTarget(udpAnswers.challenge);
     const { failure, detail } = await run({
       ...{ ...patient, port: target.port, dataFormat: 'HEX', steps: query },
@@ -168,7 +168,7 @@ describe('a UDP monitor', () => {
     expect((first?.waitMs ?? 0) + (second?.waitMs ?? 0)).toBeCloseTo(wait, 2);
   });
 
-  it('says which step failed, and what came instead', async () => {
+  it('reports the failed step, and the actual reply', async () => {
     await using target = await startUdpTarget(udpAnswers.challenge);
     const [begin] = query;
     const steps = [begin, { data: 'ff ff ff ff 54 00 00 00 00', text: 'ffffffff49' }, { data: '00' }];
@@ -178,21 +178,21 @@ describe('a UDP monitor', () => {
     expect(detail.steps?.map(({ state }) => state)).toEqual(['DONE', 'FAILED', 'NOT_REACHED']);
   });
 
-  it('says which step nobody answered', async () => {
+  it('reports the step without a reply', async () => {
     await using target = await startUdpTarget(udpAnswers.silent);
     const { failure } = await run({ ...hasty, port: target.port, steps: [{ data: 'a' }, { data: 'b' }] });
     expect(failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
     expect(failure?.message).toMatch(/^Step 1: .*sent 2 times/);
   });
 
-  it('refuses what an answer made of a datagram that cannot be sent', async () => {
+  it('refuses a datagram that a reply made unsendable', async () => {
     await using target = await startUdpTarget(udpAnswers.challenge);
     const steps = [{ data: 'ff ff ff ff 54', regex: '(?<odd>.)$' }, { data: '{{odd}}' }];
     const { failure } = await run({ ...patient, port: target.port, dataFormat: 'HEX', steps });
     expect(failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
   });
 
-  it('takes an expectation that an answer made unusable for a fault of the definition', async () => {
+  it('attributes an expectation that a reply made unusable to the definition', async () => {
     await using target = await startUdpTarget(udpAnswers.echo);
     const steps = [
       { data: 'word', regex: '(?<word>\\w+)' },

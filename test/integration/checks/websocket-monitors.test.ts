@@ -28,7 +28,7 @@ const saidIn = (detail: WebSocketDetail) =>
 const at = (path: string, ...steps: object[]) => ({ url: `${sound.url}${path}`, steps });
 
 describe('a WebSocket monitor', () => {
-  it('shows what was said, and its phases add up', async () => {
+  it('shows the conversation, and its phases add up', async () => {
     const { detail, failure, measurement, responseTimeMs } = await runSocketMonitor(
       at('/orders', sending('{"op": "get", "id": 7}'), expecting(), expecting()),
     );
@@ -135,7 +135,7 @@ describe('a WebSocket monitor', () => {
     expect(summaryOf(detail).sections.length).toBeGreaterThan(2);
   });
 
-  it('passes over what does not fit, and keeps what comes early', async () => {
+  it('skips unexpected messages, and keeps early ones', async () => {
     const found = await runSocketMonitor(
       at('/five', { ...expecting(text('number 3')), skipOthers: true }, expecting(text('number 4'))),
     );
@@ -189,7 +189,7 @@ describe('a WebSocket monitor', () => {
     expect(sound.asked.at(-1)?.headers.authorization).toBe('Bearer abc');
   });
 
-  it('goes through a proxy by a tunnel, and presents a client certificate', async () => {
+  it('uses a proxy tunnel, and presents a client certificate', async () => {
     const client = { host: 'localhost', ...(await authority.issue({ commonName: 'agent' })) };
     const url = `${secure.url.replace('127.0.0.1', 'localhost')}/greeting`;
     const context = { proxyUrl: proxy.proxyUrl, clientCertificates: [client] };
@@ -207,7 +207,7 @@ describe('a WebSocket monitor', () => {
     expect(wrong.failure).toMatchObject({ code: 'PROXY_FAILED', owner: 'location' });
   });
 
-  it('ends where the server does not: with its time, and at once when it is stopped', async () => {
+  it('ends if the server does not: at its time limit, and at once when it is stopped', async () => {
     await using deaf = await startFramingServer('a pong that nobody asked for');
     await using mute = await startHandshakeServer('nothing');
     const stop = new AbortController();
@@ -223,7 +223,7 @@ describe('a WebSocket monitor', () => {
     expect(late.detail.steps[1]?.waitMs).toBeGreaterThan(0);
   });
 
-  it('keeps the ends of a long conversation', async () => {
+  it('keeps the beginning and end of a long conversation', async () => {
     const steps = [{ ...expecting(text('none')), skipOthers: true }];
     const { detail, failure } = await runSocketMonitor(at('/too-many', ...steps));
     expect(failure?.code).toBe('DIALOGUE_FAILED');

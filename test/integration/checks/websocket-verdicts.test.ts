@@ -100,7 +100,7 @@ function asEach<Name extends string>(
   return Object.fromEntries(names.map((name) => [name, { start: () => start(name), ...more(name) }]));
 }
 
-/** Where the two clients do not say the same: what the other one says, and why. */
+/** Cases where the two clients disagree: the other client's verdict, and the reason. */
 const differences: Record<string, readonly [theirs: Partial<SocketVerdict>, why: string]> = {
   'a length that is too long by two bytes': [
     { messages: ['hello'], end: 1000 },
@@ -114,10 +114,10 @@ const differences: Record<string, readonly [theirs: Partial<SocketVerdict>, why:
   'no connection header': [{ handshake: 101 }, 'it takes what is no switch for a refusal'],
   'pings without end': [{ end: 1006 }, 'it leaves without a word once its pongs wait'],
 };
-/** What a result keeps of a message. */
+/** The part of a message that a result keeps. */
 const keptLetters = 16 * 1024;
 
-describe('conversations that this program and the client of ws hold', () => {
+describe('conversations by this program and by the client of ws', () => {
   it.each(Object.entries(compared))('%s', async (name, { start, ...talk }) => {
     const target = await start?.();
     if (target) open.add(target);
@@ -132,7 +132,7 @@ describe('conversations that this program and the client of ws hold', () => {
     const verdict = verdictOf(ours);
     const messages = theirs.messages.map((text) => text.slice(0, keptLetters));
     expect({ ...verdict, ...differences[name]?.[0] }).toEqual({ ...theirs, messages });
-    // A check fails exactly where the conversation does, and it is the target's fault.
+    // A check fails exactly if the conversation fails, and the owner is the target.
     const isWell =
       verdict.handshake === 'open' && verdict.messages.length === wanted && typeof verdict.end === 'number';
     expect(ours.failure === undefined).toBe(isWell);

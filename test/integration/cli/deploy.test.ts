@@ -15,7 +15,7 @@ import { isNight } from '../../helpers/night.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 
-// Two services: addresses of pages are unique in one.
+// Two services, because page addresses are unique within one.
 let source: ServiceHarness;
 let target: ServiceHarness;
 let urls: readonly string[];
@@ -48,7 +48,7 @@ async function textsIn(path: string): Promise<Record<string, string>> {
   return Object.fromEntries(paths.map((file, index) => [file.slice(path.length + 1), texts[index] ?? '']));
 }
 
-/** A value that fits where one is missing. */
+/** A suitable value for a missing one. */
 function valueFor({ field, file }: MissingValue): string {
   if (file.startsWith('client-certificates/')) return certificate.key;
   if (field === 'config.botToken') return '123456:ABC';
@@ -121,7 +121,7 @@ async function shopFolder(): Promise<string> {
   return path;
 }
 
-it('plans before it deploys, shows what drifted, and asks before it deletes', async () => {
+it('plans before it deploys, shows drift, and confirms before it deletes', async () => {
   const api = await emptyAccount();
   const path = await shopFolder();
   const first = await planCommand(api, path, {}, {});
@@ -135,7 +135,7 @@ it('plans before it deploys, shows what drifted, and asks before it deletes', as
   ]);
   expect((await deployCommand(api, path, {}, {})).lines(80).at(-1)).toMatch(/^Deployed: /);
 
-  // Somebody changes the check by hand, and somebody else its file.
+  // A user changes the check by hand, and another user changes its file.
   const { json } = await planCommand(api, path, {}, {});
   expect(json).toEqual({ project: 'shop', changes: [], warnings: [] });
   await writeFile(
@@ -169,7 +169,7 @@ it('plans before it deploys, shows what drifted, and asks before it deletes', as
   vi.restoreAllMocks();
 });
 
-it('names everything that is wrong with the files, with file and field', async () => {
+it('reports every error in the files, with file and field', async () => {
   const api = await emptyAccount();
   const path = await shopFolder();
   await writeFile(
@@ -185,7 +185,7 @@ it('names everything that is wrong with the files, with file and field', async (
   await expect(planCommand(api, join(path, 'nowhere'), {}, {})).rejects.toThrow('the folder does not exist');
 });
 
-it('reads values from .env of the folder, and keeps those that it is not given', async () => {
+it('reads values from .env of the folder, and keeps values that are not given', async () => {
   const api = await emptyAccount();
   const path = await shopFolder();
   await writeFile(join(path, 'alert-channels/chat.yaml'), 'type: DISCORD\nconfig: { url: !env CHAT_URL }\n');
@@ -196,7 +196,7 @@ it('reads values from .env of the folder, and keeps those that it is not given',
   expect((await planCommand(api, path, {}, {})).exitCode).toBe(0);
 });
 
-it('adopts what an account has: its files are what it is deployed from', async () => {
+it('adopts the resources of an account: its files are the ones for its deployment', async () => {
   const { key } = await target.addAccount();
   const [account] = fc.sample(generatedAccount(certificate), { numRuns: 1, seed: 7 });
   if (!account) throw new Error('nothing was generated');
@@ -208,7 +208,7 @@ it('adopts what an account has: its files are what it is deployed from', async (
   expect(files).toHaveLength(account.calls.length);
   const environment = Object.fromEntries(valuesToGive.map((one) => [one.variable, valueFor(one)]));
   const { json: plan } = await planCommand(api, path, {}, environment);
-  // Values that were given anew are changes; everything else is as it was.
+  // Values that were provided again count as changes; everything else is unchanged.
   const { changes } = plan as { changes: { action: string; file: string }[] };
   expect(
     changes.filter(

@@ -20,7 +20,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('exports what "picket run" takes', async () => {
+it('exports files that "picket run" accepts', async () => {
   const { key } = await harness.addAccount();
   await harness.call('POST', '/v1/check-groups', { name: 'Shop' }, { key });
   const groups = await harness.call('GET', '/v1/check-groups', undefined, { key });

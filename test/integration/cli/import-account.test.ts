@@ -64,7 +64,7 @@ const account: Readonly<Record<string, readonly Readonly<Record<string, unknown>
   '/v1/status-pages/services': [{ id: '00000000-0000-4000-8000-00000000000a', name: 'Cart' }],
 };
 
-// A service that pages, limits how often it is asked, and has no dashboards.
+// A service with pagination, rate limits, and no dashboards.
 let asked: string[];
 const server = createServer((request, response) => {
   const url = new URL(request.url ?? '', 'http://x');
@@ -104,7 +104,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('reads all pages of an account, waits when it is asked to, and lists what it cannot take', async () => {
+it('reads all pages of an account, waits when requested, and lists what it cannot import', async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const target = join(folder, 'account');
   const { json } = await importAccountFrom(target, { url, account: 'a' }, { IMPORT_API_KEY: 'k' });
@@ -133,7 +133,7 @@ it('reads all pages of an account, waits when it is asked to, and lists what it 
   });
 });
 
-it('says what is missing to read it', async () => {
+it('reports missing inputs', async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await expect(importAccountFrom(folder, { url }, {})).rejects.toThrow('IMPORT_API_KEY');
   await expect(importAccountFrom(folder, { url: 'x' }, { IMPORT_API_KEY: 'k' })).rejects.toThrow('http://');
@@ -148,7 +148,7 @@ it('loses nothing without a word: every field is carried over or on the list', (
       ...loss,
       field: loss.field.replace(/^checks\/[^.]*\.?/, ''),
     }));
-    // A hidden value is no value.
+    // A hidden value counts as missing.
     const hidden = [{ field: 'request.headers.0.value', reason: 'it is not shown' }];
     return { definitions: imported.definitions, values: {}, losses: [...losses, ...hidden] };
   };
@@ -156,7 +156,7 @@ it('loses nothing without a word: every field is carried over or on the list', (
   expect(silentFields(whole, read).filter((field) => !ids.test(field))).toEqual([]);
 });
 
-it('says nothing of fields that only answers have, of any kind', () => {
+it('lists no fields that occur only in responses, of any kind', () => {
   const shown = { id: randomUUID(), created_at: '2026-01-01T00:00:00.000Z', updated_at: null };
   const page = { ...shown, name: 'Shop', url: 'shop', cards: [], customDomain: 'status.example.com' };
   const { losses, definitions } = importAccount([

@@ -5,7 +5,7 @@ import { problemsOf } from '../../../src/cli/project/validate.ts';
 import { importBlackbox } from '../../../src/extras/importers/blackbox/blackbox.ts';
 import { silentFields } from '../../helpers/cli/sources.ts';
 
-// Modules with everything that the documentation of the exporter has.
+// Modules with every setting in the exporter's documentation.
 const tls = {
   insecure_skip_verify: true,
   server_name: 'shop.example.com',
@@ -251,7 +251,7 @@ it('moves 50 modules with their targets, and every file is valid', () => {
   });
 });
 
-it('reads files of file-based discovery, and says what is missing', () => {
+it('reads files of file-based discovery, and reports missing ones', () => {
   const file = [
     { targets: ['example.com', 'http://example.com/b'], labels: { module: 'http_2xx', env: 'x' } },
     { targets: ['a'] },
@@ -268,7 +268,7 @@ it('reads files of file-based discovery, and says what is missing', () => {
 
 it('loses nothing without a word: every field is carried over or on the list', () => {
   const source = { modules: { modules }, targets: scrapeConfigs(names) };
-  // Paths of the list begin in their own file.
+  // Paths in the list begin at their own file.
   const read = (value: unknown) => {
     const imported = importBlackbox(value as typeof source, options);
     const losses = imported.losses.map((loss) => ({
@@ -277,7 +277,7 @@ it('loses nothing without a word: every field is carried over or on the list', (
     }));
     return { ...imported, losses };
   };
-  // How Prometheus hands a target to the exporter is the same for all.
+  // The relabelling that passes a target from Prometheus to the exporter is always the same.
   const plumbing = /\.(metrics_path|relabel_configs\..*)$/;
   expect(silentFields(source, read).filter((field) => !plumbing.test(field))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { problemsOf } from '../../../src/cli/project/validate.ts';
 import { importGatus } from '../../../src/extras/importers/gatus/gatus.ts';
 import { silentFields } from '../../helpers/cli/sources.ts';
 
-// A file with everything that the documentation of Gatus has, 200 endpoints of all kinds.
+// A file with every setting in Gatus' documentation, and 200 endpoints of all kinds.
 const alerts = [
   {
     type: 'slack',
@@ -213,7 +213,7 @@ it('moves 200 endpoints, and every file is valid', () => {
       ]),
     },
   });
-  // Gatus takes any status where no condition names it.
+  // Gatus accepts any status if no condition mentions it.
   expect(definitions.find(({ logicalId }) => logicalId === 'off-1')?.fields).toMatchObject({
     activated: false,
     request: {

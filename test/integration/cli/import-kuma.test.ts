@@ -64,7 +64,7 @@ it('moves a database of 300 monitors of all types, and every file is valid', () 
   }
 });
 
-it('reads a backup of version 1 as the database that it is of', () => {
+it('reads a backup of version 1 like its database', () => {
   const backup = {
     version: '1.23.0',
     notificationList: [
@@ -115,7 +115,7 @@ it('reads a backup of version 1 as the database that it is of', () => {
 });
 
 it('loses nothing without a word: every field is carried over or on the list', () => {
-  // What tells rows from each other, what was measured, and where things stand on a page of Uptime Kuma.
+  // Identifiers, measurements, and layout of an Uptime Kuma page.
   const nothing =
     /\.(id|user_id|created_date|weight|dns_last_result|show_powered_by|search_engine_index)$|^group\.\d+\.(public|active)$/;
   const silent = silentFields(small, (source) =>

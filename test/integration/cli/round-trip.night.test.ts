@@ -19,7 +19,7 @@ import type { Samples } from '../conformance/samples/samples.ts';
 import { common } from '../conformance/store-suites/deployed-fields.ts';
 import { certificatesOfKinds, parts, resourcesOf } from '../conformance/store-suites/deployed-kinds.ts';
 
-// Two services: addresses of pages are unique in one.
+// Two services, because page addresses are unique within one.
 let source: ServiceHarness;
 let target: ServiceHarness;
 let fromApi: ApiClient;
@@ -46,7 +46,7 @@ afterAll(async () => {
 
 const ref = (name: string) => ({ ref: name });
 
-/** A check of every type with what it can name, and one with as little as possible. */
+/** A check of every type with all references, and one that is minimal. */
 async function checksOf(bundle: string) {
   const all = await Promise.all(
     checkTypes.map(async (type) => {
@@ -95,7 +95,7 @@ async function filesIn(path: string): Promise<Record<string, string>> {
   );
 }
 
-it('exports one of everything as files that plan finds no difference in, there and in another account', async () => {
+it('exports one of everything as files without a planned change, there and in another account', async () => {
   const [issued, other] = await certificatesOfKinds();
   const bundle = gzipSync('a suite');
   const { key } = await fromApi.call(codeBundleRoutes.uploadCodeBundle, {
@@ -141,7 +141,7 @@ it('exports one of everything as files that plan finds no difference in, there a
     return samples.get(`${String(fields?.['type'])} ${field}`);
   };
   const none = ['No changes: the account matches the files.'];
-  // What the API never shows stays as it is; an address that anybody could post to has to be given.
+  // Values that the API never shows remain unchanged; addresses that accept posts from anyone must be provided.
   const addresses = valuesToGive.flatMap((one) =>
     one.field === 'config.url' ? [[one.variable, sampleOf(one) ?? ''] as const] : [],
   );
@@ -157,7 +157,7 @@ it('exports one of everything as files that plan finds no difference in, there a
   expect((await planCommand(toApi, from, {}, environment)).lines(80)).toEqual(none);
   const to = join(folder, 'to');
   await exportCommand(toApi, to, { project: 'p' });
-  // What has no name of its own is called otherwise in each account; suites come along byte by byte.
+  // Objects without a name have different names in each account; suites are copied byte for byte.
   const [written, again] = [await filesIn(from), await filesIn(to)];
   expect(Object.keys(again)).toHaveLength(Object.keys(written).length);
   const suite = 'suites/playwright-suite.tar.gz';

@@ -30,7 +30,7 @@ const newFolder = () => {
   return folder.path;
 };
 
-/** What every artifact store promises. */
+/** Guarantees of every artifact store. */
 describe.each([
   { name: 'directory', open: () => DirectoryStore.open(newFolder()) },
   { name: 's3', open: () => openBucket(newFolder()) },
@@ -41,20 +41,20 @@ describe.each([
   });
   afterAll(() => store.close());
 
-  it.each([0, 1, 65_536, 20_000_001])('gives back %i bytes as they were', async (sizeBytes) => {
+  it.each([0, 1, 65_536, 20_000_001])('returns %i bytes unchanged', async (sizeBytes) => {
     const bytes = randomBytes(sizeBytes);
     await store.put(`check/size/${sizeBytes}`, Readable.from([bytes]), expectedOf(bytes));
     expect((await read(store, `check/size/${sizeBytes}`))?.equals(bytes)).toBe(true);
   });
 
-  it('gives a range', async () => {
+  it('returns a range', async () => {
     const bytes = randomBytes(200_000);
     await store.put('check/range/0', Readable.from([bytes]), expectedOf(bytes));
     const part = await read(store, 'check/range/0', { first: 99_999, last: 150_000 });
     expect(part?.equals(bytes.subarray(99_999, 150_001))).toBe(true);
   });
 
-  it('has nothing where nothing was stored', async () => {
+  it('has nothing under an unused key', async () => {
     expect(await store.open('check/none/0')).toBeUndefined();
     await store.remove('check/none/0');
     await store.removeFolder('nobody');
@@ -82,7 +82,7 @@ describe.each([
     expect(await store.open('check/broken/0')).toBeUndefined();
   });
 
-  it('takes the same object again and twice at once', async () => {
+  it('accepts the same object again and twice at once', async () => {
     const bytes = randomBytes(300_000);
     const put = () => store.put('check/again/0', Readable.from([bytes]), expectedOf(bytes));
     await Promise.all([put(), put()]);
@@ -90,7 +90,7 @@ describe.each([
     expect((await read(store, 'check/again/0'))?.equals(bytes)).toBe(true);
   });
 
-  it('puts another object in place of one, as a whole', async () => {
+  it('replaces an object atomically', async () => {
     const [before, after] = [randomBytes(300_000), randomBytes(1_000)];
     await store.put('page/0', Readable.from([before]), expectedOf(before));
     await store.put('page/0', Readable.from([after]), expectedOf(after));
@@ -116,7 +116,7 @@ describe.each([
 });
 
 describe('artifacts in a directory', () => {
-  it('leaves no file of what failed, and removes what a process that died left', async () => {
+  it('leaves no file of a failed write, and removes the remains of a dead process', async () => {
     const folder = newFolder();
     const incoming = join(folder, 'incoming');
     mkdirSync(incoming, { recursive: true });
@@ -132,13 +132,13 @@ describe('artifacts in a directory', () => {
     expect(readdirSync(incoming)).toEqual(['of-another-process']);
   });
 
-  it('refuses keys that are none', async () => {
+  it('refuses invalid keys', async () => {
     const store = await DirectoryStore.open(newFolder());
     await expect(store.open('../incoming/x')).rejects.toThrow('not a key');
     await expect(store.removeFolder('')).rejects.toThrow('not a key');
   });
 
-  it('says that the disk is full, keeps nothing, and goes on when there is room', async (context) => {
+  it('reports a full disk, keeps nothing, and continues when there is room', async (context) => {
     const folder = newFolder();
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'pipe' });

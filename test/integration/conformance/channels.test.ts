@@ -69,12 +69,12 @@ function received({ method, url, headers, body }: OutboundRequest): ReceivedRequ
   return { method, path: `${pathname}${search}`, headers: Object.fromEntries(named), body: body ?? '' };
 }
 
-it('every type of channel has a receiver that knows its documentation, but for requests and mails of its own', () => {
+it('every type of channel has a receiver with its documented format, except plain requests and mails', () => {
   const others = channelKinds.filter(({ type }) => !documentedReceivers[type]).map(({ type }) => type);
   expect(others).toEqual(['EMAIL', 'WEBHOOK']);
 });
 
-it.each(channelKinds)('the sample of $type is a config', ({ config, sample }) => {
+it.each(channelKinds)('the sample of $type is a valid config', ({ config, sample }) => {
   expect(config.safeParse(sample).error).toBeUndefined();
 });
 
@@ -87,7 +87,7 @@ describe.each(channelKinds)('a change of the address of $type', ({ config, maske
   );
   const keys = secrets.map(({ key, flags }) => (flags ? `config.${key}.0.value` : `config.${key}`));
 
-  it('takes no hidden value along, unless it is entered again', () => {
+  it('keeps no hidden value, unless it is entered again', () => {
     for (const address of addresses) {
       const moved = { ...shown, [address]: 'https://evil.example/x' };
       const change = () => keepMasked(masked, { config: moved }, { config: whole });
@@ -110,7 +110,7 @@ function filled(secrets: readonly { key: string; flags: readonly string[] | unde
 }
 
 it.each(kinds.filter(({ kind }) => kind.keepsIncidents))(
-  '$name ends what it opened, and nothing else',
+  '$name closes what it opened, and nothing else',
   (one) => {
     const incidentOf = (...[facts, message]: Parameters<typeof said>) => {
       const [request] = requestsOf(one, said(facts, message)).map(received);
@@ -118,7 +118,7 @@ it.each(kinds.filter(({ kind }) => kind.keepsIncidents))(
       return one.receiver.incident(request);
     };
     const failed = incidentOf({});
-    // What may change until the recovery: names, tags, what is wrong.
+    // Fields that may change until the recovery: names, tags, the error.
     const renamed = {
       checkName: 'Store',
       tags: [],
@@ -162,7 +162,7 @@ describe.each(kinds)('a message by $name', (one) => {
     for (const request of requestsOf(one, said(facts, message))) receiver.check(received(request));
   });
 
-  it('says why, whose fault it is, since when, where, and where to look', () => {
+  it('states the reason, the owner, the start, the location, and where to look', () => {
     const [request] = requestsOf(one).map(received);
     if (!request) throw new Error('nothing is sent');
     const text = receiver.shown(request);
@@ -176,7 +176,7 @@ describe.each(kinds)('a message by $name', (one) => {
     );
   });
 
-  it('shows hostile texts as they are, and cuts long ones', () => {
+  it('shows hostile texts unchanged, and truncates long ones', () => {
     const hostile = [
       '*bold* _it_ ~no~ `code` [link](http://evil.test) <b>x</b> <!channel> <@U1> @everyone &lt; | > # 1. a',
       'red \u001b[31m\u0000\u0008\u202e\u2028\u009d\ud800 text',
@@ -206,7 +206,7 @@ describe.each(kinds)('a message by $name', (one) => {
     }
   });
 
-  it('takes any text', () => {
+  it('accepts any text', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 300 }),
       fc.string({ unit: 'grapheme', maxLength: 2_000 }),
@@ -222,7 +222,7 @@ describe.each(kinds)('a message by $name', (one) => {
   });
 });
 
-describe('answers of receivers', () => {
+describe('responses of receivers', () => {
   let server: HttpReceiver;
   let http: OutboundHttp;
   const policy = createEgressPolicy({ allow: '127.0.0.1', deny: '', ownPorts: [], isLoopbackClosed: true });
@@ -249,20 +249,20 @@ describe('answers of receivers', () => {
       return http.send(request, { areRefusalsPassing: false, read });
     };
 
-    it('a message that is taken has arrived, as the server got it', async () => {
+    it('an accepted message has arrived, as the server received it', async () => {
       const { status, body } = receiver.accepted;
       expect(await tell(status, body)).toEqual({ isDelivered: true, result: `status ${status}` });
       for (const request of server.received) receiver.check(request);
       expect(server.received).toHaveLength(1);
     });
 
-    it.each([400, 401, 403, 404, 410, 413])('%i gives up and says why', async (status) => {
+    it.each([400, 401, 403, 404, 410, 413])('%i gives up with the reason', async (status) => {
       const answer = await tell(status, 'no');
       expect(answer).toMatchObject({ isDelivered: false, isRetryable: false });
       expect(answer.result).toMatch(new RegExp(`^status ${status}: .{10}`));
     });
 
-    it('429 waits as long as it is asked to, in seconds or until a date', async () => {
+    it('429 waits as long as requested, in seconds or until a date', async () => {
       expect(await tell(429, '', { 'retry-after': '42' })).toMatchObject({
         isDelivered: false,
         isRetryable: true,
@@ -275,7 +275,7 @@ describe('answers of receivers', () => {
       expect(await tell(429, '', headers)).toMatchObject({ isRetryable: true, retryAfterMs: 90_000 });
     });
 
-    it.each([408, 500, 502, 503, 504])('%i is tried again', async (status) => {
+    it.each([408, 500, 502, 503, 504])('%i is retried', async (status) => {
       const answer = await tell(status, 'oops');
       expect(answer).toMatchObject({ isDelivered: false, isRetryable: true });
     });
@@ -290,7 +290,7 @@ describe('answers of receivers', () => {
     );
   });
 
-  it('none in time is tried again', async () => {
+  it('a missing response is retried', async () => {
     const [one] = kinds;
     const [request] = one ? requestsOf(one, said({}), server.url) : [];
     if (!request) throw new Error('nothing is sent');

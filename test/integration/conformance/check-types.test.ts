@@ -21,7 +21,7 @@ function sectionOf(name: string): string | undefined {
   return page.split(/^(?=## )/m).find((section) => section.split('\n', 1)[0]?.includes(`\`${name}\``));
 }
 
-/** Every field of a schema with a value of a JSON type it does not allow, as a path and that value. */
+/** Every field of a schema, as a path and a value of a JSON type it does not allow. */
 function* wrongValues(schema: Schema, path: readonly (string | number)[]): Generator<[typeof path, unknown]> {
   const options = schema.anyOf ?? [schema];
   const isStructured = options.some(({ properties, items }) => properties ?? items);
@@ -33,7 +33,7 @@ function* wrongValues(schema: Schema, path: readonly (string | number)[]): Gener
   }
 }
 
-/** A copy of a body with one value put in at a path; what is missing on the way is made. */
+/** Returns a copy of a body with one value set at a path; missing containers are created. */
 function withValue(body: unknown, [key, ...rest]: readonly (string | number)[], value: unknown): unknown {
   if (key === undefined) return value;
   if (typeof key === 'number') return [withValue(Array.isArray(body) ? body[key] : undefined, rest, value)];

@@ -10,7 +10,9 @@ import { DocumentedCheckResult, detailOf, summaryOf } from '../../../src/protoco
 import { resultView } from '../../../src/service/results/routes.ts';
 import { resultRow } from './store-suites/result-samples.ts';
 
-/** What a run found out is in the API, on the page of the run, in comparisons and in the output of `picket run`. */
+/**
+ * The findings of a run appear in the API, on the page of the run, in comparisons and in the output of `picket run`.
+ */
 export function expectShown(type: (typeof checkTypes)[number], { detail, failure }: Outcome<unknown>): void {
   const row = resultRow('check', 'account', 0, {});
   const result = resultView({ ...row, check_type: type.name, detail: JSON.stringify(detail) }, 'sample');

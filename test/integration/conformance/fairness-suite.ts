@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { SubscriberNotifier } from '../../../src/service/mail/subscriber-notifier.ts';
 import { openHarness, quietLogger, type ServiceHarness } from '../../helpers/service/service.ts';
 
-/** Who is answered when one account asks much at once: what both engines are to do. */
+/** Fairness between accounts when one account sends many requests, for both engines. */
 export function fairnessSuite(open: () => Promise<Parameters<typeof openHarness>[0]>): void {
   const onService = (work: (harness: ServiceHarness) => Promise<void>) => async () => {
     const harness = await openHarness(await open());
@@ -14,12 +14,12 @@ export function fairnessSuite(open: () => Promise<Parameters<typeof openHarness>
   };
 
   it(
-    'looks up the key of an account between those of a rush of another one',
+    "looks up the key of an account between those of another one's rush",
     onService(async (harness) => {
       const other = await harness.addAccount();
       const reader = await harness.addKey('READ_ONLY');
       const ended: string[] = [];
-      // What the role refuses is answered right after the look-up.
+      // A request that the role forbids is refused right after the key look-up.
       const refused = async () => {
         const { status } = await harness.call(
           'POST',
@@ -37,13 +37,13 @@ export function fairnessSuite(open: () => Promise<Parameters<typeof openHarness>
       ended.length = 0;
       await Promise.all([...Array.from({ length: 400 }, refused), list()]);
       expect(new Set(ended)).toEqual(new Set(['rush 403', 'other 200']));
-      // In the order of their coming it would be the last.
+      // In order of arrival it would be the last.
       expect(ended.indexOf('other 200')).toBeLessThan(300);
     }),
   );
 
   it(
-    'gives keys that it does not know no turns of their own',
+    'gives unknown keys no separate turns',
     onService(async (harness) => {
       const [known, unknown] = [await harness.addAccount(), await harness.addAccount()];
       const list = (key: string) => harness.call('GET', '/v1/checks', undefined, { key });
@@ -59,7 +59,7 @@ export function fairnessSuite(open: () => Promise<Parameters<typeof openHarness>
   );
 
   it(
-    'asks the database a few times for a public dashboard, however many checks it shows',
+    'queries the database a few times for a public dashboard, however many checks it shows',
     onService(async (harness) => {
       for (let number = 0; number < 40; number += 1) {
         const body = { name: `c ${number}`, tags: ['shown'], request: { url: 'http://x.test' } };
@@ -70,7 +70,7 @@ export function fairnessSuite(open: () => Promise<Parameters<typeof openHarness>
       const begun = () => harness.store.turns?.figures().begun ?? Number.NaN;
       const before = begun();
       const page = await harness.call('GET', '/v1/public/dashboards/turns-board', undefined, { key: null });
-      // Each time it may wait for a turn of every other account.
+      // Each step may wait for one turn of every other account.
       expect([page.body.checks.length, begun() - before < 15]).toEqual([40, true]);
     }),
   );
@@ -92,7 +92,7 @@ export function fairnessSuite(open: () => Promise<Parameters<typeof openHarness>
         }));
       await store.subscriberMails.insert(mails('many', 300, now - 60_000));
       await store.subscriberMails.insert(mails('few', 3, now));
-      // More accounts than there are mails in a turn.
+      // More accounts than mails in one turn.
       for (let number = 0; number < 12; number += 1) {
         await store.subscriberMails.insert(mails(`one-${number}`, 1, now));
       }

@@ -32,7 +32,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** What the command line does with each plain account resource that is kept as code. */
+/** Commands for each plain account resource that is kept as code. */
 describe.each(all)('files in %s', (_folder, { name, kind, api }) => {
   let sample: ResourceSample;
   let client: ApiClient;
@@ -78,7 +78,7 @@ describe.each(all)('files in %s', (_folder, { name, kind, api }) => {
     expect((await list()).body).toEqual([]);
   });
 
-  it('are exported, and are what the account is deployed from then', async () => {
+  it('are exported, and the export is planned without changes', async () => {
     const [, second] = sample.bodies;
     const made = await harness.call('POST', api.routes.create.path, second, { key });
     expect(made.status).toBe(201);

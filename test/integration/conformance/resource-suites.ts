@@ -10,7 +10,7 @@ const all = Object.entries(resources).map(
   ([name, { api }]) => [api.plural, name, api as ResourceApi] as const,
 );
 
-/** What every plain resource of the registry does, on the database of a place. */
+/** Behaviour of every plain resource of the registry, on a given database. */
 export function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): void {
   let harness: ServiceHarness;
   beforeAll(async () => {
@@ -24,7 +24,7 @@ export function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): 
     const path = api.routes.list.path;
     let sample: ResourceSample;
     let account: { accountId: string; key: string };
-    /** What the two bodies of the sample made. */
+    /** The objects created from the two bodies of the sample. */
     let made: ResourceBody[];
 
     const call = (method: string, to: string, body?: unknown, key = account.key) =>
@@ -42,7 +42,7 @@ export function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): 
       }
     });
 
-    it('shows what was written, and nothing that is hidden', async () => {
+    it('shows what was written, except hidden fields', async () => {
       for (const [index, body] of sample.bodies.entries()) {
         const one = made[index];
         expect(api.shown.parse(one)).toEqual(one);
@@ -68,7 +68,7 @@ export function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): 
       expect(second.headers.link).toBe(`<${path}?limit=1&page=2>; rel="last"`);
     });
 
-    it('changes what a change names, and keeps the rest', async () => {
+    it('changes the given fields, and keeps the rest', async () => {
       const [one] = made;
       if (!sample.change) {
         expect((await call('PUT', pathOf(one), {})).status).toBe(405);
@@ -84,7 +84,7 @@ export function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): 
       expect({ ...same.body, updated_at }).toEqual(changed.body);
     });
 
-    it('refuses what is wrong, and names the field', async () => {
+    it('refuses errors, and names the field', async () => {
       for (const [field, body] of Object.entries(sample.refused ?? {})) {
         const answer = await call('POST', path, body);
         expect([answer.status, answer.body.validation?.keys]).toEqual([400, [field]]);
@@ -102,7 +102,7 @@ export function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): 
       expect(unrefused).toEqual([]);
     });
 
-    it('refuses a key that is taken, where the account chooses it', async () => {
+    it('refuses a key that is taken, if the account chooses it', async () => {
       const again = await call('POST', path, sample.bodies[0]);
       expect(again.status).toBe(api.isKeyChosen ? 409 : 201);
       if (again.status === 201) await call('DELETE', pathOf(again.body));
@@ -120,7 +120,7 @@ export function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): 
       expect((await call('DELETE', pathOf(made[0]), undefined, rawKey)).status).toBe(403);
     });
 
-    it('is of its account alone', async () => {
+    it('belongs to its account only', async () => {
       const stranger = await harness.addAccount();
       expect((await call('GET', path, undefined, stranger.key)).body).toEqual([]);
       expect(await harness.store[name as keyof typeof resources].ofAccounts([stranger.accountId])).toEqual(
@@ -135,7 +135,7 @@ export function resourceSuites(place: () => Promise<{ databaseUrl?: string }>): 
         const answer = await call(method, pathOf(made[0]), body, stranger.key);
         expect([method, answer.status]).toEqual([method, 404]);
       }
-      // The same keys are free there.
+      // The same keys are free in another account.
       const own = await call('POST', path, sample.bodies[0], stranger.key);
       expect(own.status).toBe(201);
       expect((await call('DELETE', pathOf(own.body), undefined, stranger.key)).status).toBe(204);

@@ -11,7 +11,7 @@ import { runContext } from '../../helpers/run-context.ts';
 import { expectShown } from './expect-shown.ts';
 import type { RunSamples, SampleBody, Samples } from './samples/samples.ts';
 
-/** What the runs of every check type have in common, tried with the samples of that type. */
+/** Behaviour that the runs of every check type share, tested with the samples of that type. */
 export function runSuite(type: (typeof checkTypes)[number]): void {
   const schema = definitionSchema(type);
   let samples: Samples;
@@ -32,7 +32,8 @@ export function runSuite(type: (typeof checkTypes)[number]): void {
   afterAll(() => runs?.close());
 
   /**
-   * A test that runs checks: left out, with the reason, on a machine that cannot; never on a build machine.
+   * A test that runs checks: skipped, with the reason, on a machine that cannot run them; never skipped on a build
+   * machine.
    */
   function itRuns(name: string, test: (runs: RunSamples) => Promise<void>): void {
     it(name, { timeout: type.lane === 'probe' ? 10_000 : 60_000 }, async (context) => {
@@ -44,7 +45,7 @@ export function runSuite(type: (typeof checkTypes)[number]): void {
     });
   }
 
-  /** Runs a body the way an agent does: validated, reduced to what the runner needs. */
+  /** Runs a body as an agent does: validated, reduced to the fields of the runner. */
   async function start(body: SampleBody, context: Partial<RunContext> = {}): Promise<Outcome<unknown>> {
     const definition = schema.parse({ name: 'sample', ...body });
     return run(runnableSpec(type, definition), runContext({ ...runs?.context, ...context }));
@@ -103,7 +104,7 @@ export function runSuite(type: (typeof checkTypes)[number]): void {
     expect(outcome.failure?.code).toBe('RUN_ABORTED');
   });
 
-  itRuns('ends by its own limit', async (runs) => {
+  itRuns('ends at its own limit', async (runs) => {
     if (!runs.hanging) return;
     const outcome = await start(runs.hanging, { timeoutMs: 200 });
     expect(outcome.failure?.owner).toBe('target');

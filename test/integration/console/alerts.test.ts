@@ -34,7 +34,7 @@ beforeAll(async () => {
   clock.advance(60_000);
   await fails([checkId]);
 });
-/** Has the next run of each of these checks fail, or pass. */
+/** Makes the next run of each of these checks fail or pass. */
 async function fails(checkIds: readonly string[], isPassed = false): Promise<void> {
   const left = new Set(checkIds);
   const refused = failure('CONNECTION_REFUSED', `connect ECONNREFUSED ${hostile}`);
@@ -79,7 +79,7 @@ describe('what is open', () => {
     expect((await reader.get('/alerts')).body).not.toContain('class="joined"');
   });
 
-  it('says which check, since when and why, as text', async () => {
+  it('shows which check, since when and why, as text', async () => {
     const { body } = await reader.get('/alerts');
     expect(body).toContain('shop &quot;&gt;&lt;img');
     expect(body).toContain('connect ECONNREFUSED &quot;');
@@ -88,7 +88,7 @@ describe('what is open', () => {
     expect(body).not.toMatch(/Acknowledge…|Silence…|Silence a tag/);
   });
 
-  it('names the error budgets that burn, and nothing where none does', async () => {
+  it('names the error budgets that burn, and nothing if none does', async () => {
     expect((await reader.get('/alerts')).body).not.toContain('Error budgets');
     const alert = {
       ...{ id: 'burn', account_id: harness.accountId, check_id: '1', alert_type: 'ALERT_SLO_BURN' as const },
@@ -103,7 +103,7 @@ describe('what is open', () => {
     await harness.store.sloBurns.end(burn);
   });
 
-  it('is acknowledged with a word about why, and taken back', async () => {
+  it('is acknowledged with a note about the reason, and withdrawn', async () => {
     const csrf = await writer.csrf('/alerts');
     const path = `/alerts/checks/${checkId}`;
     const done = await writer.post(`${path}/acknowledge`, { csrf, comment: `I look ${hostile}` });
@@ -119,7 +119,7 @@ describe('what is open', () => {
     expect((await writer.post(`${path}/acknowledge`, {})).status).toBe(403);
   });
 
-  it('is silenced by check, tag and location, and heard again', async () => {
+  it('is silenced by check, tag and location, and unsilenced', async () => {
     const csrf = await writer.csrf('/alerts');
     await writer.post('/alerts/silences', { csrf, checkId, minutes: '30', comment: '' });
     await writer.post('/alerts/silences', { csrf, scope: 'tag:shop', minutes: '60', comment: 'deploy' });
@@ -138,7 +138,7 @@ describe('what is open', () => {
 });
 
 describe('channels', () => {
-  it.each(channelKinds)('has a form for $type that makes one of its sample', async ({ type, sample }) => {
+  it.each(channelKinds)('has a form for $type that creates its sample', async ({ type, sample }) => {
     const path = `/alerts/channels/new?type=${type}`;
     const form = await writer.get(path);
     const fields = Object.entries(sample).map(([name, value]) => [
@@ -148,7 +148,7 @@ describe('channels', () => {
     for (const [name] of fields) expect(form.body).toContain(`name="${name}"`);
     const csrf = await writer.csrf(path);
     const made = await writer.post('/alerts/channels/new', { csrf, type, ...Object.fromEntries(fields) });
-    // Types that this service cannot deliver may be refused: in words, in the form.
+    // Types that this service cannot deliver may be refused, with a message in the form.
     expect([303, 422]).toContain(made.status);
     if (made.status === 422) return expect(made.body).toContain('role="alert"');
     const page = await writer.get(made.headers['location'] ?? '');
@@ -156,7 +156,7 @@ describe('channels', () => {
     expect(page.body).toContain('No subscriptions: this channel gets no notifications');
   });
 
-  it('say at its field what is wrong, and keep what was written', async () => {
+  it('report errors at their field, and keep the input', async () => {
     const csrf = await writer.csrf('/alerts/channels/new');
     const { status, body } = await writer.post('/alerts/channels/new', {
       csrf,
@@ -170,7 +170,7 @@ describe('channels', () => {
     expect(body).toContain('value="nobody"');
   });
 
-  it('never show a secret again, and keep it when the field is left empty', async () => {
+  it('never show a secret again, and keep it if the field is left empty', async () => {
     const csrf = await writer.csrf('/alerts/channels/new');
     const fields = {
       csrf,
@@ -202,7 +202,7 @@ describe('channels', () => {
     });
   });
 
-  it('have quiet hours where both times are given, and say what is wrong with them', async () => {
+  it('have quiet hours if both times are given, and report errors in them', async () => {
     const csrf = await writer.csrf('/alerts/channels/new?type=EMAIL');
     const fields = { csrf, type: 'EMAIL', 'config.address': 'night@example.com', sendFailure: 'true' };
     const made = await writer.post('/alerts/channels/new', fields);
@@ -231,7 +231,7 @@ describe('channels', () => {
     expect(await stored()).toBeNull();
   });
 
-  it('are subscribed by check, tag and all, switched off, and gone', async () => {
+  it('are subscribed by check, tag and all, disabled, and deleted', async () => {
     const csrf = await writer.csrf('/alerts/channels/new');
     const made = await writer.post('/alerts/channels/new', {
       csrf,
@@ -250,7 +250,7 @@ describe('channels', () => {
     expect((await writer.get(path)).status).toBe(404);
   });
 
-  it('are listed for readers without anything to press', async () => {
+  it('are listed for readers without any buttons', async () => {
     const { body } = await reader.get('/alerts/channels');
     expect(body).toContain('No subscriptions');
     expect(body).not.toMatch(/New channel|Send a test|alerts\/channels\/\d/);
@@ -259,9 +259,9 @@ describe('channels', () => {
 });
 
 describe('the log of notifications', () => {
-  it('tells what a test was answered with', async () => {
+  it('shows the response to a test', async () => {
     await using receiver = await startHttpReceiver();
-    // By its own clock: a test waits for its answer.
+    // Uses the real clock: a test alert waits for its response.
     const own = await openHarness({ requestsPerMinute: 600 });
     try {
       const visitor = await loggedIn(own);
@@ -274,7 +274,7 @@ describe('the log of notifications', () => {
       expect(tested.body).toContain('The test arrived.');
       expect(receiver.received).toHaveLength(1);
       expect((await visitor.get('/alerts/notifications')).body).toMatch(/Webhook: ops[\s\S]*Arrived/);
-      // As often as the API allows, and no more.
+      // Test alerts are allowed as often as in the API, but no more.
       const statuses = new Set<number>();
       for (let turn = 0; turn < 10; turn += 1) {
         statuses.add((await visitor.post(`${made.headers['location']}/test`, { csrf })).status);
@@ -285,7 +285,7 @@ describe('the log of notifications', () => {
     }
   });
 
-  it('shows the days and the channel that are asked for', async () => {
+  it('shows the requested days and channel', async () => {
     expect((await reader.get('/alerts/notifications?channel=999999&day=3&page=2')).body).toContain(
       'No notifications in this period',
     );

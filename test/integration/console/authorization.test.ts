@@ -13,8 +13,8 @@ import {
 import type { Visitor } from '../../helpers/service/visitor.ts';
 
 /**
- * Every page and every form of the registry, as everybody: each role, nobody, and an admin of another account. A new
- * page is tried without a line here.
+ * Every page and every form of the registry, for every kind of visitor: each role, anonymous, and an admin of another
+ * account. New pages are included automatically.
  */
 const ranks: Readonly<Record<KeyRole, number>> = { READ_ONLY: 0, READ_RUN: 1, READ_WRITE: 2, ADMIN: 3 };
 const marker = 'only-for-this-account';
@@ -25,9 +25,9 @@ const titled = (all: readonly Page[]) =>
 let harness: ServiceHarness;
 let visitors: Readonly<Record<KeyRole, { visitor: Visitor; csrf: string }>>;
 let stranger: { visitor: Visitor; csrf: string };
-/** Objects of the account by the beginning of the paths that lead to them. */
+/** Objects of the account by path prefix. */
 let objects: readonly (readonly [start: string, id: string])[];
-/** Parts of objects, by the names of their parameters. */
+/** Ids of parts of objects, by parameter name. */
 let parts: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
@@ -141,7 +141,7 @@ async function ask(page: Page, as: { visitor: Visitor; csrf: string }, path: str
 describe.each(titled(pages))('%s', (_name, page) => {
   it(`is for ${page.role} and those above`, async () => {
     for (const role of keyRoles) {
-      // Of objects that are not there, so that no form changes anything.
+      // With ids that do not exist, so that no form changes anything.
       const { status } = await ask(page, visitors[role], filled(page.path));
       expect([role, status === 403], `answered with ${status}`).toEqual([
         role,
@@ -151,20 +151,20 @@ describe.each(titled(pages))('%s', (_name, page) => {
     }
   });
 
-  it('sends to the login who is not logged in', async () => {
+  it('redirects anonymous visitors to the login', async () => {
     const nobody = { visitor: newVisitor(harness), csrf: visitors.ADMIN.csrf };
     const { status, headers } = await ask(page, nobody, filled(page.path));
     expect([status, headers.location]).toEqual([303, expect.stringMatching(/^\/login(\?|$)/)]);
   });
 
-  it('shows an admin of another account nothing', async () => {
+  it('shows nothing to an admin of another account', async () => {
     const [, id = ''] = objects.find(([start]) => page.path.startsWith(start)) ?? [];
     const path = filled(
       page.path.replaceAll(/:(component|rule)\b/g, (_, name: string) => parts[name] ?? ''),
       id,
     );
     const { status, body } = await ask(page, stranger, path);
-    // What was sent may be shown again, and nothing more.
+    // The response may repeat the request, but nothing else.
     expect(body.replaceAll(path, '').replaceAll(encodeURIComponent(path), '')).not.toContain(marker);
     if (path.includes(id)) expect([200, 303, 404, 422]).toContain(status);
   });
@@ -191,7 +191,7 @@ describe.each(titled(pages.filter(isForm)))('the form %s', (_name, page) => {
   });
 });
 
-it('left everything of the account where it was', async () => {
+it('left the whole account unchanged', async () => {
   const paths = [
     '/v1/checks?limit=100',
     '/v1/private-locations',
@@ -209,9 +209,9 @@ it('left everything of the account where it was', async () => {
   expect(body.length).toBe(keyRoles.length);
 });
 
-describe('forms of those who are not logged in', () => {
+describe('forms for anonymous visitors', () => {
   it.each(['/login', '/login/password', '/login/forgotten', '/login/reset/token', '/invitations/token'])(
-    '%s is refused when another site sends it',
+    '%s is refused if another site sends it',
     async (path) => {
       const visitor = newVisitor(harness);
       const fields = { key: harness.key, email: 'admin@example.com', password: 'x' };

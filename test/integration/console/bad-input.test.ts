@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-it('a name of 10,000 characters is refused at its field; whatever was stored is shown short', async () => {
+it('a name of 10,000 characters is refused at its field; stored values are truncated', async () => {
   const writer = await loggedIn(harness);
   const csrf = await writer.csrf('/checks/new?type=URL');
   const name = '长'.repeat(10_000);
@@ -35,7 +35,7 @@ it('a name of 10,000 characters is refused at its field; whatever was stored is 
   }
 });
 
-it('a search of 10,000 characters, and numbers that are none, are answered with a page', async () => {
+it('a search of 10,000 characters, and invalid numbers, are answered with a page', async () => {
   const reader = await loggedIn(harness, 'READ_ONLY');
   const paths = [
     `/?q=${'%25'.repeat(3_000)}`,
@@ -51,7 +51,7 @@ it('a search of 10,000 characters, and numbers that are none, are answered with 
   }
 });
 
-it('a result of 25 MB is a page of a few hundred kilobytes that says where the rest is', async () => {
+it('a result of 25 MB is a page of a few hundred kilobytes that links to the rest', async () => {
   const check = await createCheck(harness, {
     name: 'large',
     privateLocations: ['lab'],
@@ -72,7 +72,7 @@ it('a result of 25 MB is a page of a few hundred kilobytes that says where the r
   expect(body).not.toContain('<b>0123456789');
 });
 
-it('a session that ended leads to the login and back, from pages, forms and parts of pages', async () => {
+it('an expired session leads to the login and back, from pages, forms and parts of pages', async () => {
   const writer = await loggedIn(harness);
   const csrf = await writer.csrf('/checks/new?type=URL');
   await harness.store.logins.deleteExpired(Number.MAX_SAFE_INTEGER);
@@ -85,7 +85,7 @@ it('a session that ended leads to the login and back, from pages, forms and part
   expect((await writer.get('/live?since=0')).status).toBe(401);
 });
 
-it('a role that shrank ends the session: a form from before it changes nothing', async () => {
+it('a reduced role ends the session: an older form changes nothing', async () => {
   await addMember(harness, 'ada@example.com', 'ADMIN');
   const bob = await addMember(harness, 'bob@example.com', 'READ_WRITE');
   const { id } = await createCheck(harness, { name: 'stays', privateLocations: ['lab'] });

@@ -23,7 +23,7 @@ beforeAll(async () => {
     publicUrl,
     hasMailer: true,
     artifactFolder: artifacts.path,
-    // What is proven in DNS has a file of its own: custom-domains.test.ts.
+    // Proofs in DNS have their own file: custom-domains.test.ts.
     isDomainAllowed,
   });
   const page = { name: 'Acme', url: 'acme', customDomain: 'status.acme.test', cards: [] };
@@ -35,7 +35,7 @@ afterAll(async () => {
   artifacts.remove();
 });
 
-/** What a service that waits for its database answers. */
+/** Responses of a service that waits for its database. */
 async function waitingRoom() {
   const artifactStore = await DirectoryStore.open(artifacts.path);
   return buildConcurrencyGate({ artifactStore, clock, logger: quietLogger, publicUrl, trustedProxies: [] });
@@ -45,7 +45,7 @@ const at = (host: string, url: string, headers: Readonly<Record<string, string>>
   app.inject({ url, headers: { host, accept: 'text/html', ...headers } });
 
 describe('a host name of a page', () => {
-  it('answers with the page at its root, and links that stay there', async () => {
+  it('serves the page at its root, and links that stay there', async () => {
     const page = await at('STATUS.acme.test:8443', '/');
     expect(page.statusCode).toBe(200);
     expect(page.body).toContain('Acme');
@@ -65,7 +65,7 @@ describe('a host name of a page', () => {
       const answer = await at('status.acme.test', path, { cookie });
       expect([path, answer.statusCode]).toEqual([path, 404]);
     }
-    // A key is the service's at every name; a session is not.
+    // A key is valid at every host name; a session is not.
     const keyed = await at('status.acme.test', '/alerts', { cookie, authorization: `Bearer ${harness.key}` });
     expect([keyed.statusCode, keyed.headers['location']]).toEqual([303, '/login?next=%2Falerts']);
     const page = await at('status.acme.test', '/', { cookie });
@@ -73,7 +73,7 @@ describe('a host name of a page', () => {
     expect(page.headers['set-cookie']).toBeUndefined();
   });
 
-  it('sends people who are logged in to places of the service only, also by /login?next=', async () => {
+  it('redirects after the login to paths of the service only, also by /login?next=', async () => {
     const visitor = new Visitor(harness.app, { address: '203.0.113.78' });
     await visitor.post('/login', { key: harness.key });
     const cookie = visitor.cookieHeader();
@@ -94,7 +94,7 @@ describe('a host name of a page', () => {
     }
   });
 
-  it('takes the reports of agents, as it takes all that comes with a key', async () => {
+  it('accepts the reports of agents, like all requests with a key', async () => {
     const { body } = await harness.call('POST', '/v1/private-locations', { name: 'lab', slugName: 'lab' });
     const send = (host: string, key: string) =>
       harness.app.inject({
@@ -121,7 +121,7 @@ describe('a host name of a page', () => {
     }
   });
 
-  it('leaves the name of the service, addresses and unknown names to the console', async () => {
+  it("leaves the service's own name, addresses and unknown names to the console", async () => {
     for (const host of [
       'picket.example.com',
       'other.acme.test',
@@ -133,16 +133,16 @@ describe('a host name of a page', () => {
       const answer = await at(host, '/');
       expect([host, answer.headers['location']]).toEqual([host, '/login']);
     }
-    // What a client says of the host is not believed but from a proxy that is trusted.
+    // The forwarded host counts only if a trusted proxy sends it.
     const forwarded = await at('picket.example.com', '/', { 'x-forwarded-host': 'status.acme.test' });
     expect(forwarded.headers['location']).toBe('/login');
   });
 
-  it('takes the key of a private page, and leads back to its root', async () => {
+  it('accepts the key of a private page, and redirects to its root', async () => {
     const page = { name: 'Vault', url: 'vault', customDomain: 'vault.acme.test', cards: [], isPrivate: true };
     const { keys } = (await harness.call('POST', '/v1/status-pages', page)).body;
     const host = 'vault.acme.test';
-    // The list of hosts is believed for some seconds.
+    // The list of hosts is cached for some seconds.
     clock.advance(5_000);
     const asked = await at(host, '/');
     expect([asked.statusCode, asked.body]).toEqual([
@@ -163,14 +163,14 @@ describe('a host name of a page', () => {
     expect((await at(host, '/', { cookie })).statusCode).toBe(200);
   });
 
-  it('leads to a dashboard', async () => {
+  it('serves a dashboard', async () => {
     const answer = await at('wall.acme.test', '/');
     expect([answer.statusCode, answer.headers['location']]).toEqual([303, '/dashboards/wall.acme.test']);
     expect((await at('wall.acme.test', '/dashboards/wall.acme.test')).body).toContain('Wall');
     expect((await at('wall.acme.test', '/dashboards/other')).statusCode).toBe(404);
   });
 
-  it('counts only where the service knows its own name', async () => {
+  it('counts only if the service knows its own name', async () => {
     const nameless = await openHarness({ isDomainAllowed });
     try {
       const page = { name: 'Acme', url: 'acme', customDomain: 'status.acme.test', cards: [] };
@@ -183,7 +183,7 @@ describe('a host name of a page', () => {
   });
 });
 
-it('a copy answers after a restart when the database does not, and goes with its page', async () => {
+it('a copy is served after a restart when the database is unavailable, and is deleted with its page', async () => {
   const service = (await harness.call('POST', '/v1/status-pages/services', { name: 'Shop' })).body.id;
   const cards = [{ name: 'Core', services: [{ id: service }] }];
   await harness.call('POST', '/v1/status-pages', { name: 'Kept', url: 'kept', cards });

@@ -44,7 +44,7 @@ afterAll(async () => {
 });
 
 const at = async (host: string, url: string, headers: Readonly<Record<string, string>> = {}) => {
-  // The list of hosts is believed for some seconds.
+  // The list of hosts is cached for some seconds.
   clock.advance(5_000);
   return harness.app.inject({ url, headers: { host, accept: 'text/html', ...headers } });
 };
@@ -53,7 +53,7 @@ const page = (url: string, customDomain: string, key = harness.key) =>
 const check = (id: string) => harness.call('POST', `/v1/status-pages/${id}/custom-domain/check`);
 
 describe('a custom domain', () => {
-  it('answers once a TXT record proves it, and says until then what to do', async () => {
+  it('works once a TXT record proves it, and explains until then what to do', async () => {
     const { body } = await page('txt', 'Status.Shop.test.');
     expect(body.customDomain).toBe('status.shop.test');
     const { record } = body.customDomainState;
@@ -75,7 +75,7 @@ describe('a custom domain', () => {
     expect((await at('status.shop.test', '/')).statusCode).toBe(200);
   });
 
-  it('is looked at by itself, and a CNAME record proves it as well', async () => {
+  it('is checked automatically, and a CNAME record proves it as well', async () => {
     const { body } = await page('cname', 'status.alias.test');
     aliases.set('status.alias.test', 'edge.alias.test');
     aliases.set('edge.alias.test', 'picket.example.com');
@@ -86,7 +86,7 @@ describe('a custom domain', () => {
       return shown.body.customDomainState.method === 'CNAME';
     });
     expect((await at('status.alias.test', '/')).statusCode).toBe(200);
-    // Name servers that do not answer take nothing away; a record that is gone does, after some time.
+    // Unavailable name servers do not revoke a proof; a deleted record does, after some time.
     isDnsAway = true;
     expect((await check(body.id)).body.customDomainState).toMatchObject({ status: 'PROVEN' });
     isDnsAway = false;
@@ -97,7 +97,7 @@ describe('a custom domain', () => {
     expect((await at('status.alias.test', '/')).headers['location']).toBe('/login');
   });
 
-  it('cuts the service off nowhere', async () => {
+  it('blocks no path of the service', async () => {
     for (const path of [
       '/v1/checks',
       '/next/users/me',
@@ -126,7 +126,7 @@ describe('a custom domain', () => {
     expect(claim.statusCode).toBe(200);
   });
 
-  it('is refused where it is a name of the service, or was called by', async () => {
+  it('is refused if it is a name of the service, or was used in a request', async () => {
     const location = await createLocation(harness, 'calling');
     const agent = new TestAgent(harness, location);
     const name = 'picket.monitoring.svc.cluster.local';
@@ -148,7 +148,7 @@ describe('a custom domain', () => {
     }
   });
 
-  it('belongs to one page of all kinds and accounts, however it is written', async () => {
+  it('belongs to one page of all kinds and accounts, in any spelling', async () => {
     const wall = { header: 'Wall', customDomain: 'wände.shop.test' };
     const { body } = await harness.call('POST', '/v1/dashboards', wall);
     expect(body.customDomain).toBe('xn--wnde-loa.shop.test');
@@ -174,7 +174,7 @@ describe('a custom domain', () => {
       ),
     ]);
     expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409]);
-    // What is given up, or was never proven for a week, is free.
+    // A domain that was given up, or not proven for a week, is free.
     await harness.call('DELETE', `/v1/dashboards/${body.dashboardId}`);
     expect((await page('taken-over', 'wände.shop.test', other.key)).status).toBe(201);
     clock.advance(8 * dayMs);
@@ -183,7 +183,7 @@ describe('a custom domain', () => {
     expect(lost.body).toMatchObject({ customDomain: null, customDomainState: null });
   });
 
-  it('names the field that is in the way', async () => {
+  it('names the conflicting field', async () => {
     const answer = await page('txt', 'unused.shop.test', other.key);
     expect([answer.status, answer.body.message]).toEqual([
       409,
@@ -262,14 +262,14 @@ describe('addresses of pages in a deployment', () => {
     ]);
   };
 
-  it('pass from one page to another, in whatever order the pages stand', async () => {
+  it('move from one page to another, in any order of the pages', async () => {
     harness.startDeployments();
     const one = { url: 'swap-one', customDomain: 'one.swap.test' };
     const two = { url: 'swap-two', customDomain: 'two.swap.test' };
     const three = { customUrl: 'swap-three', customDomain: 'three.swap.test' };
     const first = [statusPage('a', one), statusPage('b', two), board('c', three)];
     await deploy(first);
-    // A ring over pages of both kinds.
+    // A cyclic exchange between pages of both kinds.
     const turned = [
       statusPage('a', { url: 'swap-two', customDomain: 'three.swap.test' }),
       statusPage('b', { url: 'swap-one', customDomain: 'one.swap.test' }),
@@ -285,7 +285,7 @@ describe('addresses of pages in a deployment', () => {
     await deploy(first.toReversed());
     await deploy(turned.toReversed());
     expect(await addresses()).toMatchObject(expected);
-    // A page that goes leaves its addresses to one that stays, or is new.
+    // A deleted page leaves its addresses to an existing or new one.
     await deploy([
       statusPage('new', { url: 'swap-one', customDomain: 'two.swap.test' }),
       statusPage('a', { url: 'swap-two', customDomain: 'one.swap.test' }),

@@ -12,7 +12,7 @@ import type { Samples } from '../conformance/samples/samples.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** A form as a browser sends it: ends of lines are CR LF, boxes come in the order in which they stand. */
+/** A form as a browser sends it: line ends are CR LF, and boxes are in document order. */
 function sent(values: URLSearchParams): URLSearchParams {
   const entries = [...values].map(([name, value]): [string, string] => [
     name,
@@ -21,7 +21,7 @@ function sent(values: URLSearchParams): URLSearchParams {
   return new URLSearchParams([['csrf', 'x'], ['$do', 'save'], ...entries.reverse(), ['tags.0.', '']]);
 }
 
-/** Definitions that have as much of some generated ones as is valid together. */
+/** Valid definitions with as many generated values as are valid together. */
 function definitionsLike(schema: z.ZodObject, sample: Entry): fc.Arbitrary<Entry> {
   const parts = partsOf(schema.shape);
   return fc.tuple(...parts.map(({ values }) => fc.option(values))).map((values) =>
@@ -33,7 +33,7 @@ function definitionsLike(schema: z.ZodObject, sample: Entry): fc.Arbitrary<Entry
   );
 }
 
-/** The fields of a definition, and those of its request, each with values of its own. */
+/** The fields of a definition and of its request, each with its values. */
 function partsOf(shape: z.core.$ZodLooseShape, path: readonly string[] = []): Part[] {
   return Object.entries(shape).flatMap(([key, inner]) =>
     inner instanceof z.ZodObject
@@ -72,14 +72,14 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('the form of
     ({ samples } = (await import(`../conformance/samples/${type.route}.ts`)) as { samples: Samples });
   });
 
-  it('makes a sample from nothing but what it shows', () => {
+  it('rebuilds a sample from what it shows', () => {
     const definition = definitionSchema(type).parse({ name: 'sample', ...samples.minimal }) as Entry;
     const { values } = draftOf(fields, definition);
     const typed = typedDraft(fields, sent(values)).definition;
     expect(definitionSchema(type).parse(typed)).toEqual(definition);
   });
 
-  it('changes nothing when it is saved untouched', () => {
+  it('changes nothing if it is saved unchanged', () => {
     const sample = definitionSchema(type).parse({ name: 'sample', ...samples.minimal }) as Entry;
     fc.assert(
       fc.property(definitionsLike(definitionSchema(type), sample), (definition) => {
@@ -89,7 +89,7 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('the form of
     );
   });
 
-  it('shows every field once, or leaves it as it is', () => {
+  it('shows every field once, or leaves it unchanged', () => {
     const shown = sections.flatMap((section) => section.fields.map(({ pattern }) => pattern));
     expect(new Set(shown).size).toBe(shown.length);
     const tops = fields.filter(({ kind }) => kind !== 'fixed').map(({ key }) => key);
@@ -119,22 +119,22 @@ describe('what was typed', () => {
     return changesOf(typedDraft(fields, form, present), present) as Record<string, Record<string, unknown>>;
   };
 
-  it('is all that is written', () => {
+  it('is the only change', () => {
     expect(edited({ name: 'two' })).toEqual({ name: 'two' });
     expect(Object.keys(edited({ 'request.url': 'https://b.test/' }))).toEqual(['request']);
   });
 
-  it('stays as it is where it is no value of its field', () => {
+  it('is kept if it is not a valid value of its field', () => {
     expect(edited({ maxResponseTime: 'soon' })).toEqual({ maxResponseTime: 'soon' });
     expect(edited({ maxResponseTime: '' })).toEqual({ maxResponseTime: null });
   });
 
-  it('makes an interval of seconds a frequency of 0, and lets go of the offset of another', () => {
+  it('turns an interval of seconds into a frequency of 0, and drops the offset of another', () => {
     expect(edited({ frequency: '0/20' })).toEqual({ frequency: 0, frequencyOffset: 20 });
     expect(edited({ frequency: '30' })).toEqual({ frequency: 30 });
   });
 
-  it('fills rows, and leaves out those that are empty', () => {
+  it('fills rows, and omits empty ones', () => {
     const added = edited({ 'request.headers.1.key': 'b', 'request.headers.3.key': 'c' });
     expect(added['request']?.['headers']).toEqual([
       { key: 'a', value: '1', locked: false },
@@ -143,7 +143,7 @@ describe('what was typed', () => {
     ]);
   });
 
-  it('chooses what is not there by default, and none of it', () => {
+  it('fills a newly selected object with defaults', () => {
     const basic = { 'request.basicAuth': 'object', 'request.basicAuth.username': 'ada' };
     expect(edited(basic)['request']?.['basicAuth']).toEqual({ username: 'ada', password: '' });
     expect(
@@ -155,7 +155,7 @@ describe('what was typed', () => {
     });
   });
 
-  it('keeps the other rows when one is added or taken away', () => {
+  it('keeps the other rows when one is added or removed', () => {
     const values = new URLSearchParams({
       'rows.0.key': 'a',
       'rows.1.key': 'b',

@@ -35,7 +35,7 @@ const letters: Readonly<Record<string, string>> = {
 };
 const plain = (text: string) => text.replaceAll(/&(lt|gt|quot|#39|amp);/g, (one) => letters[one] ?? one);
 
-/** What a browser would send of the form of a page. */
+/** The fields that a browser would send for a page's form. */
 function formOf(body: string): Record<string, string> {
   const form = /<form class="form editor"[\s\S]*?<\/form>/.exec(body)?.[0] ?? '';
   const fields: Record<string, string> = {};
@@ -65,7 +65,7 @@ const stored = async (id: string) => (await harness.call('GET', `/v1/checks/${id
 const idIn = (path: string | undefined) => /[0-9a-f-]{36}/.exec(path ?? '')?.[0] ?? '';
 
 describe('a new check', () => {
-  it('is made from what was typed, at the one location there is', async () => {
+  it('is created from the input, at the only location', async () => {
     const fields = {
       ...(await newForm('url')),
       name: hostile,
@@ -87,7 +87,7 @@ describe('a new check', () => {
     expect(formOf(page.body)['name']).toBe(hostile);
   });
 
-  it('is refused with what is wrong at its field, and what was typed stays', async () => {
+  it('is refused with errors at their fields, and keeps the input', async () => {
     const fields: Record<string, string> = {
       ...(await newForm('url')),
       name: '',
@@ -103,7 +103,7 @@ describe('a new check', () => {
     expect(formOf(body)).toMatchObject({ 'request.url': 'ftp://x', tags: 'a\r\nb' });
   });
 
-  it('gets and loses rows by buttons, and nothing is saved by that', async () => {
+  it('gets and loses rows by buttons, without being saved', async () => {
     const before = (await harness.call('GET', '/v1/checks')).body.length;
     const fields = await newForm('url');
     const added = await writer.post('/checks/new', { ...fields, $do: 'add request.assertions' });
@@ -142,8 +142,8 @@ describe('a new check', () => {
   });
 });
 
-describe('a check that is there', () => {
-  it('is not written when nothing was changed, and only in what was', async () => {
+describe('an existing check', () => {
+  it('is not written without changes, and only where it changed', async () => {
     const { id } = await createCheck(harness, { name: 'one', privateLocations: ['lab'], tags: ['b', 'a'] });
     const fields = formOf((await writer.get(`/checks/${id}/edit`)).body);
     expect((await writer.post(`/checks/${id}/edit`, fields)).status).toBe(303);
@@ -153,7 +153,7 @@ describe('a check that is there', () => {
     expect(await stored(id)).toMatchObject({ name: 'two', tags: ['b', 'a'] });
   });
 
-  it('changed by somebody else meanwhile is not overwritten unseen', async () => {
+  it('that another user changed meanwhile is not overwritten unseen', async () => {
     const { id } = await createCheck(harness, { name: 'one', privateLocations: ['lab'] });
     const fields = formOf((await writer.get(`/checks/${id}/edit`)).body);
     clock.advance(1_000);
@@ -169,7 +169,7 @@ describe('a check that is there', () => {
     expect((await stored(id)).name).toBe('mine');
   });
 
-  it('deleted meanwhile can be made anew from what was typed', async () => {
+  it('that was deleted meanwhile can be created again from the input', async () => {
     const { id } = await createCheck(harness, { name: 'gone', privateLocations: ['lab'] });
     const fields = formOf((await writer.get(`/checks/${id}/edit`)).body);
     await harness.call('DELETE', `/v1/checks/${id}`);
@@ -180,7 +180,7 @@ describe('a check that is there', () => {
     expect((await stored(idIn(made.headers['location']))).name).toBe('back');
   });
 
-  it('keeps hidden values, and asks for them where they would be lost', async () => {
+  it('keeps hidden values, and requests them again if they would be lost', async () => {
     const environmentVariables = [{ key: 'PASSWORD', value: 'swordfish', locked: true }];
     const { id } = await createCheck(harness, {
       name: 'secret',
@@ -204,7 +204,7 @@ describe('a check that is there', () => {
     expect((await writer.post('/checks/new', copy)).body).toMatch(/entered again/);
   });
 
-  it('is switched off and on, and deleted', async () => {
+  it('is deactivated, activated, and deleted', async () => {
     const { id } = await createCheck(harness, { name: 'one', privateLocations: ['lab'] });
     const csrf = await writer.csrf();
     await writer.post(`/checks/${id}/activated`, { csrf, activated: 'false' });
@@ -216,7 +216,7 @@ describe('a check that is there', () => {
 });
 
 describe('trying', () => {
-  it('runs what is typed, saves nothing, and shows the result beside the form', async () => {
+  it('runs the input, saves nothing, and shows the result next to the form', async () => {
     const fields = {
       ...(await newForm('url')),
       name: '',
@@ -228,7 +228,7 @@ describe('trying', () => {
     const tried = await writer.post('/checks/new', { ...fields, $do: 'try' });
     expect(tried.body).toContain('In progress');
     const session = formOf(tried.body)['$try'] ?? '';
-    // Runs of checks that other tests made may be due, too.
+    // Runs of other tests' checks may be due, too.
     const run = (await agent.claim()).find(({ isTestSession }) => isTestSession);
     expect(run).toMatchObject({
       check: { spec: { request: { url: 'https://shop.test/' } } },
@@ -243,7 +243,7 @@ describe('trying', () => {
     expect(list.body).not.toContain(`href="/checks/${run?.check.id}"`);
   });
 
-  it('says what is wrong with what was typed', async () => {
+  it('reports errors in the input', async () => {
     const fields = { ...(await newForm('url')), 'request.url': 'nowhere', $tryAt: 'lab', $do: 'try' };
     const { status, body } = await writer.post('/checks/new', fields);
     expect(status).toBe(422);
@@ -258,7 +258,7 @@ describe('trying', () => {
 });
 
 describe('a group', () => {
-  it('is made, edited by one at a time, and deleted once no check is in it', async () => {
+  it('is created, edited by one user at a time, and deleted once it is empty', async () => {
     const fields = { ...formOf((await writer.get('/groups/new')).body), name: hostile, tags: 'shop' };
     expect((await writer.post('/groups/new', fields)).headers['location']).toBe('/groups');
     const [group] = (await harness.call('GET', '/v1/check-groups')).body;
@@ -284,7 +284,7 @@ describe('a group', () => {
   });
 });
 
-describe('who may not write', () => {
+describe('a user without write access', () => {
   it('is offered nothing, and refused', async () => {
     const { id } = await createCheck(harness, { name: 'one', privateLocations: ['lab'] });
     expect((await reader.get('/')).body).not.toContain('/checks/new');

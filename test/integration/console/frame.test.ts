@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 describe('logging in', () => {
-  it('takes an API key, keeps it out of every answer, and goes where the visitor wanted to', async () => {
+  it('accepts an API key, keeps it out of every response, and redirects to the requested page', async () => {
     const visitor = new Visitor(harness.app);
     const asked = await visitor.get('/?q=shop');
     expect(asked.status).toBe(303);
@@ -31,7 +31,7 @@ describe('logging in', () => {
     expect(page.body + answer.body).not.toContain(harness.key);
   });
 
-  it('says the same of every wrong key, and stops those who guess', async () => {
+  it('responds equally to every wrong key, and stops those who guess', async () => {
     const visitor = new Visitor(harness.app, { address: '203.0.113.9' });
     const answers = [];
     for (let guess = 0; guess < 11; guess += 1) {
@@ -50,14 +50,14 @@ describe('logging in', () => {
     '/\t/evil.example',
     'javascript:alert(1)',
     '/%0d%0aLocation:%20https://evil.example',
-  ])('never leads to another site: %s', async (next) => {
+  ])('never redirects to another site: %s', async (next) => {
     const visitor = new Visitor(harness.app, { address: '203.0.113.10' });
     const { headers } = await visitor.post('/login', { key: harness.key, next });
     expect(new URL(headers['location'] ?? '', 'http://own.test').host).toBe('own.test');
     expect(headers['location']).not.toMatch(/[\r\n]/);
   });
 
-  it('gives a session another token than the one a visitor came with', async () => {
+  it("gives a session a new token instead of the visitor's", async () => {
     const visitor = new Visitor(harness.app, { address: '203.0.113.11' });
     visitor.cookies.set('picket-session', 'fixed-by-somebody-else');
     await visitor.post('/login', { key: harness.key });
@@ -111,7 +111,7 @@ describe('login links', () => {
     expect(second.body).toContain('was already used');
   });
 
-  it('are made and used on this machine only', async () => {
+  it('are created and used on this machine only', async () => {
     const path = await makeLink();
     const elsewhere = new Visitor(harness.app, { address: '203.0.113.20' });
     expect((await elsewhere.get(path)).status).toBe(422);
@@ -126,7 +126,7 @@ describe('login links', () => {
     expect(asked.statusCode).toBe(403);
   });
 
-  it('need a key that is there', async () => {
+  it('need an existing key', async () => {
     const answer = await harness.call('POST', '/login/links', undefined, { key: 'ak_unknown' });
     expect(answer.status).toBe(401);
   });
@@ -150,7 +150,7 @@ describe('forms', () => {
 });
 
 describe('roles', () => {
-  it('are offered what they may do, and refused the rest in words', async () => {
+  it('are offered what they may do, and refused the rest with a message', async () => {
     const check = await createCheck(harness, { name: 'to be run' });
     const visit = async (role: KeyRole, address: string) => {
       const visitor = new Visitor(harness.app, { address });
@@ -173,7 +173,7 @@ describe('roles', () => {
 });
 
 describe('every page', () => {
-  it('holds browsers to files of this service, and is kept by nobody', async () => {
+  it('restricts browsers to files of this service, and is not cached', async () => {
     const visitor = await loggedIn('203.0.113.40');
     for (const path of ['/', '/login', '/nothing-here']) {
       const { headers, body } = await visitor.get(path);
@@ -204,7 +204,7 @@ describe('every page', () => {
     if (status === 200) expect(body).toContain('<h1');
   });
 
-  it('is a page when it is not there, and JSON for programs', async () => {
+  it('is a page even if not found, and JSON for programs', async () => {
     const visitor = await loggedIn('203.0.113.41');
     const missing = await visitor.get('/no-such-page');
     expect(missing.status).toBe(404);
@@ -214,7 +214,7 @@ describe('every page', () => {
     expect((await visitor.get('/v1/checks')).status).toBe(401);
   });
 
-  it('comes compressed where that is taken', async () => {
+  it('is compressed if accepted', async () => {
     const visitor = await loggedIn('203.0.113.42');
     const answer = await harness.app.inject({
       url: '/',
@@ -224,7 +224,7 @@ describe('every page', () => {
     expect(gunzipSync(answer.rawPayload).toString()).toContain('</html>');
   });
 
-  it('says so when the database is away', async () => {
+  it('reports that the database is unavailable', async () => {
     const broken = await openHarness();
     const visitor = new Visitor(broken.app);
     await visitor.post('/login', { key: broken.key });
@@ -244,7 +244,7 @@ describe('files of pages', () => {
     expect((await style.compressed('gzip')).length).toBeLessThan(25_000);
   });
 
-  it('are kept by browsers for ever, under a name that changes with them', async () => {
+  it('are cached by browsers for ever, under a name that changes with them', async () => {
     const { style } = readAssets();
     expect(style.path).toMatch(/^\/assets\/style\.[0-9a-f]{16}\.css$/);
     const answer = await harness.app.inject({ url: style.path, headers: { 'accept-encoding': 'br' } });
@@ -257,7 +257,7 @@ describe('files of pages', () => {
   });
 });
 
-it('are not there with PAGES=off', async () => {
+it('are not served with PAGES=off', async () => {
   const bare = await openHarness({ hasPages: false });
   try {
     const answer = await bare.app.inject({ url: '/', headers: { accept: 'text/html' } });

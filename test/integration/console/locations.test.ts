@@ -28,7 +28,7 @@ async function idOf(slugName: string): Promise<string> {
 }
 
 describe('a new location', () => {
-  it('comes with its key, shown once, in the commands that start an agent', async () => {
+  it('is shown with its key, once, in the commands that start an agent', async () => {
     const csrf = await writer.csrf('/locations/new');
     const made = await writer.post('/locations/new', { csrf, name: hostile, slugName: 'office' });
     const key = /pl_\w+/.exec(made.body)?.[0] ?? '';
@@ -44,7 +44,7 @@ describe('a new location', () => {
     expect((await reader.get('/locations')).body).toContain('&lt;script&gt;alert(1)');
   });
 
-  it('is refused with what is wrong at its field, and what was written stays', async () => {
+  it('is refused with errors at their fields, and keeps the input', async () => {
     const csrf = await writer.csrf('/locations/new');
     const fields = { name: 'Berlin', slugName: 'eu-central-1', proxyUrl: 'ftp://nowhere' };
     const { status, body } = await writer.post('/locations/new', { csrf, ...fields });
@@ -68,7 +68,7 @@ describe('a location', () => {
     expect(body).toContain(`<code>${scheme}://anna:***@proxy.test:1080</code>`);
   });
 
-  it('shows its agents, what they cannot do, its unhealthy times, and what was missed', async () => {
+  it('shows its agents, what they cannot do, its unhealthy times, and missed runs', async () => {
     const location = await createLocation(harness, 'lab');
     const agent = new TestAgent(harness, location);
     await agent.claim({ unavailable: { BROWSER: `no namespaces ${hostile}` }, droppedResults: 7 });
@@ -89,7 +89,7 @@ describe('a location', () => {
     expect(body).not.toContain('<script>alert');
   });
 
-  it('is healthy while an agent is there, and empty once it said goodbye or was silent for longer than a poll', async () => {
+  it('is healthy while an agent is present, and empty after its exit or when it is silent for longer than a poll', async () => {
     const location = await createLocation(harness, 'shift');
     const health = async () => {
       const { body } = await harness.call('GET', `/v1/private-locations/${location.id}`);
@@ -104,7 +104,7 @@ describe('a location', () => {
     const agent = new TestAgent(harness, location);
     await agent.claim();
     expect(await health()).toEqual(['healthy', 1, 'Healthy']);
-    // What an agent of an older build sends when it gives leases back.
+    // The request of an older agent that releases leases.
     await agent.call('leases/release', { ...agent.identity, leases: [] });
     expect(await health()).toEqual(['healthy', 1, 'Healthy']);
     await agent.call('leases/release', { ...agent.identity, leases: [], isLeaving: true });
@@ -119,7 +119,7 @@ describe('a location', () => {
     expect(await health()).toEqual(['no-agent', 0, 'No agent']);
   });
 
-  it('says why runs were missed', async () => {
+  it('explains why runs were missed', async () => {
     await createLocation(harness, 'silent');
     await createCheck(harness, { name: 'missed', frequency: 1, privateLocations: ['silent'] });
     harness.startScheduler();
@@ -134,7 +134,7 @@ describe('a location', () => {
         { timeout: 90_000 },
       )
       .toContain('No agent of the location polled for work.');
-    // The bars of its days, and what is missing in words.
+    // The bars of its days, and a text for missing data.
     const { body } = await reader.get(path);
     expect(body.match(/<title>2026-\d\d-\d\d: /g)).toHaveLength(30);
     expect(body).toMatch(/<title>2026-11-22: 0 % of \d+ measured<\/title>/);
@@ -157,7 +157,7 @@ describe('a location', () => {
     expect((await harness.call('GET', `/v1/private-locations/${id}`)).body.keys).toHaveLength(1);
   });
 
-  it('is renamed, and goes away unless a check names it', async () => {
+  it('is renamed, and deleted unless a check refers to it', async () => {
     const { id } = await createLocation(harness, 'moving');
     const path = `/locations/${id}`;
     const csrf = await writer.csrf(path);
@@ -173,7 +173,7 @@ describe('a location', () => {
     expect((await writer.get(path)).status).toBe(404);
   });
 
-  it('offers readers nothing that they may not do, and refuses what they send all the same', async () => {
+  it('offers readers only what they may do, and also refuses the rest', async () => {
     const id = await idOf('office');
     for (const path of ['/locations', `/locations/${id}`]) {
       const { body } = await reader.get(path);
@@ -186,7 +186,7 @@ describe('a location', () => {
     expect((await writer.post(`/locations/${id}/delete`, {})).status).toBe(403);
   });
 
-  it('of another account is not there', async () => {
+  it('of another account is not found', async () => {
     const { key } = await harness.addAccount();
     const other = await loggedIn(harness, undefined, key);
     expect((await other.get(`/locations/${await idOf('office')}`)).status).toBe(404);

@@ -4,7 +4,7 @@ import { expectOneCountOfGuesses } from '../../helpers/service/login-guesses.ts'
 import { openHarness, temporaryFolder } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
 
-it('guesses at logins count on after a restart, and their allowance comes back by time', async () => {
+it('counts of login attempts continue after a restart, and the allowance returns with time', async () => {
   const folder = temporaryFolder();
   const clock = new ManualClock();
   let harness = await openHarness({ folder: folder.path, clock });
@@ -12,7 +12,7 @@ it('guesses at logins count on after a restart, and their allowance comes back b
   try {
     await expectOneCountOfGuesses(harness, async () => {
       requests += 1;
-      // Twice while one address guesses, once before all others do.
+      // Twice while one address guesses, and once before all others do.
       if (requests === 5 || requests === 11 || requests === 13) {
         await harness.close();
         harness = await openHarness({ folder: folder.path, clock });
@@ -24,7 +24,7 @@ it('guesses at logins count on after a restart, and their allowance comes back b
     expect(await ask()).toBe(429);
     clock.advance(6_000);
     expect([await ask(), await ask()]).toEqual([200, 429]);
-    // A clock that was ahead and came back takes no one's allowance for longer than the window.
+    // A clock that was ahead and was corrected blocks an allowance for no longer than the window.
     clock.advance(-3_600_000);
     expect(await ask()).toBe(200);
   } finally {

@@ -20,7 +20,7 @@ afterAll(() => harness.close());
 
 const entries = async (what: string) => (await harness.call('GET', `/v1/status-pages/${what}`)).body.entries;
 
-it('makes a page of components in the browser, announces on it, and shows it to everybody', async () => {
+it('creates a page of components in the browser, announces on it, and shows it publicly', async () => {
   expect((await reader.get('/pages/status')).body).not.toContain('version=3');
   const form = await writer.get('/pages/status/new?version=3');
   expect(form.body).not.toContain('cards.0.name');
@@ -61,7 +61,7 @@ it('makes a page of components in the browser, announces on it, and shows it to 
   );
   expect([into.status, textOf(into.body).includes('Must name a GROUP')]).toEqual([422, true]);
 
-  // Components go up and down among those next to them.
+  // Components move up and down among their siblings.
   await writer.post(`${path}/components/new`, component({ name: 'Mail' }));
   type Listed = { name: string; parentId: string | null; displayOrder: number };
   const order = async () =>
@@ -108,13 +108,13 @@ it('makes a page of components in the browser, announces on it, and shows it to 
   expect(page.body).toContain(
     '<source media="(prefers-color-scheme: dark)" srcset="https://dark.test/dark.svg">',
   );
-  // What does not stand as it should is shown at once.
+  // Groups with problems are open by default.
   expect(page.body).toMatch(/<details class="component-group" open>/);
   const policy = String(page.headers['content-security-policy']);
   expect(policy).toContain("script-src 'self' https://www.googletagmanager.com;");
   expect(policy).toContain('https://dark.test');
   expect(page.body).toContain('data-tag="G-ABC1234"');
-  // Search engines may not list it: the form did not say so.
+  // Search engines may not index it: the form did not allow it.
   expect([page.headers['x-robots-tag'], page.body.includes('content="noindex"')]).toEqual(['noindex', true]);
   const preview = await writer.post('/pages/status/preview', {
     ...fields,
@@ -128,7 +128,7 @@ it('makes a page of components in the browser, announces on it, and shows it to 
   expect(await order()).toEqual(['Shop', 'Mail']);
 });
 
-it('lets a page of cards be without scripts of others, and listed', async () => {
+it('keeps foreign scripts off a page of cards, and lets it be indexed', async () => {
   const { id } = (await harness.call('POST', '/v1/status-pages', { name: 'Plain', url: 'plain', cards: [] }))
     .body;
   for (const form of ['components/new', 'rules/new']) {

@@ -10,7 +10,7 @@ const publicUrl = 'http://picket.test';
 let harness: ServiceHarness;
 let clock: ManualClock;
 let mails: Mail[];
-/** What the mail server answers. */
+/** Whether the mail server accepts mail. */
 let isTaken: boolean;
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
     mails.push(mail);
     return { isDelivered: true, result: '250 ok' } as const;
   };
-  // Limits are of time, and no test is to depend on how long it takes.
+  // Limits depend on time, and tests must not depend on their duration.
   harness = await openHarness({ publicUrl, mail: { send }, clock });
 });
 afterEach(() => harness.close());
@@ -32,7 +32,7 @@ const alertIn = (body: string) => /role="(?:alert|status)">([^<]*)/.exec(body)?.
 const errorIn = (body: string) => /class="error"[^>]*>([^<]*)/.exec(body)?.[1] ?? '';
 
 describe('an invitation', () => {
-  it('goes by mail to the address, is taken once, and logs in', async () => {
+  it('is mailed to the address, is accepted once, and logs in', async () => {
     const admin = await loggedIn(harness, 'ADMIN');
     const csrf = await admin.csrf('/account');
     const sent = await admin.post('/account/invites', { csrf, email: 'Ada@example.com', role: 'READ_WRITE' });
@@ -56,7 +56,7 @@ describe('an invitation', () => {
     await memberLoggedIn(harness, 'ADA@example.com');
   });
 
-  it('is refused in words where it cannot be sent, and leaves nothing behind', async () => {
+  it('is refused with a message if it cannot be sent, and leaves nothing behind', async () => {
     isTaken = false;
     const admin = await loggedIn(harness, 'ADMIN');
     const csrf = await admin.csrf('/account');
@@ -71,7 +71,7 @@ describe('an invitation', () => {
     expect((await harness.call('GET', '/v1/accounts/me/members')).body.length).toBe(0);
   });
 
-  it('asks who has a password here for it, in another account too', async () => {
+  it('requires the password of a person who has one, in another account too', async () => {
     await addMember(harness, 'ada@example.com', 'ADMIN');
     const other = await harness.addAccount();
     const invited = { email: 'ada@example.com', role: 'READ_ONLY' };
@@ -90,7 +90,7 @@ describe('an invitation', () => {
     const csrf = await visitor.csrf('/account/profile');
     await visitor.post('/account/switch', { csrf, accountId: harness.accountId });
     expect((await visitor.get('/account/keys')).status).toBe(200);
-    // Not where they are no member.
+    // Not for accounts without a membership.
     const third = await harness.addAccount();
     await visitor.post('/account/switch', { csrf, accountId: third.accountId });
     expect((await visitor.get('/account/usage')).body).toContain(harness.accountId);
@@ -98,7 +98,7 @@ describe('an invitation', () => {
 });
 
 describe('logging in with a password', () => {
-  it('says the same of a wrong password and of nobody, and notes both', async () => {
+  it('responds equally to a wrong password and an unknown person, and records both', async () => {
     await addMember(harness, 'ada@example.com', 'ADMIN');
     const visitor = newVisitor(harness);
     const bodies = [];
@@ -121,7 +121,7 @@ describe('logging in with a password', () => {
 
   it('stops those who guess: from one address, and for one name from many', async () => {
     await addMember(harness, 'ada@example.com', 'ADMIN');
-    // Asking for a new password counts for one address as well, and takes no time for a hash.
+    // Password requests also count per address, and do not compute a hash.
     const ask = async (path: string, email: string, visitor = newVisitor(harness)) =>
       (await visitor.post(path, { email, password: 'guess' })).status;
     const one = newVisitor(harness);
@@ -134,7 +134,7 @@ describe('logging in with a password', () => {
   });
 
   const itAtNight = isNight ? it : () => undefined; // 70 passwords
-  itAtNight('are no lock-out of somebody else: who has logged in from there still can', async () => {
+  itAtNight('does not lock out others: a person who has logged in from there still can', async () => {
     await addMember(harness, 'ada@example.com', 'ADMIN');
     const ada = newVisitor(harness);
     const right = { email: 'ada@example.com', password: goodPassword };
@@ -144,11 +144,11 @@ describe('logging in with a password', () => {
       const guess = { email: 'ada@example.com', password: 'x' };
       guesses.add((await newVisitor(harness).post('/login/password', guess)).status);
     }
-    // Guessing stays bounded, from as many addresses as there are.
+    // Guesses remain limited, whatever the number of addresses.
     expect([...guesses]).toEqual([422, 429]);
     expect((await newVisitor(harness).post('/login/password', right)).status).toBe(429);
     expect((await ada.post('/login/password', right)).status).toBe(303);
-    // And a link in the mailbox opens it from elsewhere.
+    // A mailed link still opens the account from elsewhere.
     const elsewhere = newVisitor(harness);
     for (let tries = 0; tries < 5; tries += 1) {
       await newVisitor(harness).post('/login/forgotten', { email: 'ada@example.com' });
@@ -165,7 +165,7 @@ describe('logging in with a password', () => {
     ).toBe(303);
   });
 
-  it('gives the browser another session than the one it came with, and ends that one', async () => {
+  it('gives the browser a new session, and ends the old one', async () => {
     await addMember(harness, 'ada@example.com', 'ADMIN');
     const visitor = await loggedIn(harness, 'READ_ONLY');
     const before = visitor.cookies.get('picket-session') ?? '';
@@ -177,7 +177,7 @@ describe('logging in with a password', () => {
   });
 
   it.each(['//evil.example', 'https://evil.example', '/\\evil.example'])(
-    'never leads to %s',
+    'never redirects to %s',
     async (next) => {
       await addMember(harness, 'ada@example.com', 'ADMIN');
       const { headers } = await newVisitor(harness).post('/login/password', {
@@ -190,7 +190,7 @@ describe('logging in with a password', () => {
   );
 });
 
-it('sends a link for a new password to members only, and says the same to all', async () => {
+it('sends a link for a new password to members only, and responds equally to all', async () => {
   await addMember(harness, 'ada@example.com', 'ADMIN');
   const visitor = newVisitor(harness);
   const known = await visitor.post('/login/forgotten', { email: 'ada@example.com' });
@@ -207,7 +207,7 @@ it('sends a link for a new password to members only, and says the same to all', 
 });
 
 describe('the account pages', () => {
-  it('show a member who they are, and let them change name, password and sessions', async () => {
+  it("show a member's data, and let the member change name, password and sessions", async () => {
     await addMember(harness, 'ada@example.com', 'READ_ONLY');
     const visitor = await memberLoggedIn(harness, 'ada@example.com');
     const other = await memberLoggedIn(harness, 'ada@example.com');
@@ -238,7 +238,7 @@ describe('the account pages', () => {
     expect((await visitor.get('/account')).status).toBe(303);
   });
 
-  it('let an admin make and revoke keys, and show who did', async () => {
+  it('let an admin create and revoke keys, and show who did', async () => {
     await addMember(harness, 'ada@example.com', 'ADMIN');
     const visitor = await memberLoggedIn(harness, 'ada@example.com');
     const csrf = await visitor.csrf('/account/keys');
@@ -265,7 +265,7 @@ describe('the account pages', () => {
     expect((await visitor.get('/account/usage')).body).toContain('Kept for');
   });
 
-  it('let an admin change roles and remove members, but for the last admin', async () => {
+  it('let an admin change roles and remove members, except the last admin', async () => {
     const ada = await addMember(harness, 'ada@example.com', 'ADMIN');
     const bob = await addMember(harness, 'bob@example.com', 'READ_WRITE');
     const visitor = await memberLoggedIn(harness, 'ada@example.com');

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
 
-// Time that can be moved on: answers are kept for ten seconds of it.
+// A clock that can be advanced: responses are cached for ten seconds.
 let aheadMs = 0;
 const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>'&amp;\u202e`;
@@ -28,7 +28,7 @@ const addDashboard = (customUrl: string, more: object = {}) =>
 const textOf = (body: string) => body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 
 describe('a dashboard', () => {
-  it('shows the checks of its account and tags, and calls nothing well that was not measured', async () => {
+  it('shows the checks of its account and tags, and shows no unmeasured check as passing', async () => {
     await addDashboard('grey', { tags: ['grey'] });
     const { status, body, headers } = await visitor.get('/dashboards/GREY');
     expect(status).toBe(200);
@@ -67,7 +67,7 @@ describe('a dashboard', () => {
     expect(textOf(body)).toContain('Open incidents');
   });
 
-  it('has pages, which screens on walls turn by themselves, and the rules of its owner', async () => {
+  it('has pages, which wall screens turn by themselves, and the rules of its owner', async () => {
     for (let count = 0; count < 3; count += 1)
       await createCheck(harness, { name: `many ${count}`, tags: ['many'] });
     await addDashboard('many', {
@@ -100,7 +100,7 @@ describe('a private dashboard', () => {
     await addDashboard('elsewhere', { isPrivate: true });
   });
 
-  it('asks for its key, and is shown to nobody else from what the key opened', async () => {
+  it('requires its key, and is shown to no other visitor after the key was used', async () => {
     const opened = await visitor.get(`/dashboards/private?key=${key}`);
     expect(opened.body).toContain('never run');
     expect(opened.headers['cache-control']).toBe('private, no-store');
@@ -141,7 +141,7 @@ describe('a private dashboard', () => {
   });
 });
 
-it('is shown of memory when the database is away, to those it was shown to', async () => {
+it('is served from memory when the database is unavailable, to previous visitors only', async () => {
   const broken = await openHarness({ clock });
   const reader = new Visitor(broken.app);
   const open = await broken.call('POST', '/v1/dashboards', { header: 'Open', customUrl: 'open' });

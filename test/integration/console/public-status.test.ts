@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
 
-// Time that can be moved on: answers are kept for ten seconds of it.
+// A clock that can be advanced: responses are cached for ten seconds.
 let aheadMs = 0;
 const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>'&amp;\u202e\u0007`;
@@ -39,11 +39,11 @@ const addIncident = (name: string, services: readonly string[], more: object = {
     ...more,
   });
 const hour = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
-/** Text of a document, as people read it. */
+/** The visible text of a document. */
 const textOf = (body: string) => body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 
 describe('a status page', () => {
-  it('says how all of it stands, what is wrong and its updates', async () => {
+  it('shows its overall state, its problems and their updates', async () => {
     const [shop, mail] = [await addService('Shop'), await addService('Mail')];
     await addPage('plain', [shop, mail], { description: 'What we run.' });
     const before = textOf((await visitor.get('/status/PLAIN')).body);
@@ -91,7 +91,7 @@ describe('a status page', () => {
     expect(body.match(/class="day-bars"/g)).toHaveLength(2);
   });
 
-  it('calls nothing well, and draws nothing green, that was not measured', async () => {
+  it('shows nothing unmeasured as operational or green', async () => {
     const [measured, announced] = [await addService('Measured'), await addService('By hand')];
     await createCheck(harness, {
       name: 'never run',
@@ -190,7 +190,7 @@ describe('a status page', () => {
     expect((await visitor.get('/status/uncoloured/colours.css')).status).toBe(404);
   });
 
-  it('is a page where there is none, and needs no session where there is one', async () => {
+  it('is a page even if not found, and needs no session if it exists', async () => {
     for (const path of [
       '/status/nowhere',
       '/status/%00',
@@ -210,7 +210,7 @@ describe('a status page', () => {
     expect(headers['set-cookie']).toBeUndefined();
   });
 
-  it('is held to its own files, and kept by caches for seconds or while the service is away', async () => {
+  it('is restricted to its own files, and cached for seconds or while the service is down', async () => {
     await addPage('cached', []);
     const { headers, body } = await visitor.get('/status/cached');
     expect(headers['cache-control']).toBe(
@@ -228,7 +228,7 @@ describe('a status page', () => {
   });
 });
 
-it('answers of memory when the database is away, and says so; a deleted page does not', async () => {
+it('is served from memory when the database is unavailable, with a note; a deleted page is not', async () => {
   const broken = await openHarness({ clock });
   const reader = new Visitor(broken.app);
   for (const url of ['kept', 'deleted']) {
@@ -250,14 +250,14 @@ it('answers of memory when the database is away, and says so; a deleted page doe
   }
 });
 
-it('limits what has to be made, not who reads what is there', async () => {
+it('limits what must be rendered, but not readers of cached pages', async () => {
   const limited = await openHarness({ clock, requestsPerMinute: 1_000 });
   try {
     const reader = new Visitor(limited.app);
     await limited.call('POST', '/v1/status-pages', { name: 'x', url: 'read', cards: [] });
     for (let count = 0; count < 100; count += 1) expect((await reader.get('/status/read')).status).toBe(200);
     const guesses: number[] = [];
-    // A slow machine is allowed more of them meanwhile.
+    // On a slow machine, the allowance grows meanwhile.
     for (let count = 0; guesses.at(-1) !== 429 && count < 1_000; count += 1)
       guesses.push((await reader.get(`/status/guess-${count}`)).status);
     expect(guesses.at(0)).toBe(404);
@@ -277,7 +277,7 @@ describe('a private status page', () => {
     await addPage('vault2', [shop], { isPrivate: true });
   });
 
-  it('asks for its key at every address, and is shown to nobody else from what the key opened', async () => {
+  it('requires its key at every address, and is shown to no other visitor after the key was used', async () => {
     const opened = await visitor.get(`/status/vault?key=${key}`);
     expect(main(opened.body)).toContain('Vault');
     expect(opened.headers['cache-control']).toBe('private, no-store');
@@ -311,7 +311,7 @@ describe('a private status page', () => {
     expect(page.body).not.toContain(key);
   });
 
-  it('closes to a key that was replaced, and takes subscribers with the key only', async () => {
+  it('closes to a replaced key, and accepts subscribers with the key only', async () => {
     const page = await addPage('closing', [], { isPrivate: true });
     const path = `/status/closing?key=${page.keys[0].rawKey}`;
     expect((await visitor.get(path)).status).toBe(200);

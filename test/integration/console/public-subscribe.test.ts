@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 let visitors = 0;
-/** Somebody with an address of their own: what one may ask is limited. */
+/** A visitor with a separate address: requests are limited per address. */
 function somebody(): Visitor {
   visitors += 1;
   return new Visitor(harness.app, { address: `203.0.113.${visitors}` });
@@ -33,7 +33,7 @@ const tell = () =>
     services: [{ id: serviceId }],
     incidentUpdates: [{ description: 'Looked into.', status: 'INVESTIGATING', notifySubscribers: true }],
   });
-/** Asks, and returns the path of the link in the mail. */
+/** Requests a subscription. Returns the path of the link in the mail. */
 async function ask(address: string): Promise<string> {
   const { status } = await somebody().post('/status/acme/subscribe', { address });
   expect(status).toBe(200);
@@ -46,7 +46,7 @@ describe('subscribing by mail', () => {
     expect((await somebody().get('/status/acme')).body).toContain('action="/status/acme/subscribe"');
     const link = await ask('Ann@Example.com'.toLowerCase());
     expect(await listed()).toMatchObject([{ address: 'ann@example.com', status: 'PENDING' }]);
-    // Programs that look at mails follow links: that changes nothing.
+    // Mail scanners follow links; a GET has no effect.
     expect((await somebody().get(link)).body).toContain('>Subscribe</button>');
     expect((await listed())[0].status).toBe('PENDING');
     await tell();
@@ -64,7 +64,7 @@ describe('subscribing by mail', () => {
     expect((await somebody().post(end, {})).status).toBe(404);
   });
 
-  it('tells nobody who is subscribed, and floods nobody', async () => {
+  it('reveals no subscribers, and floods no address', async () => {
     const first = await somebody().post('/status/acme/subscribe', { address: 'bea@example.com' });
     const again = await somebody().post('/status/acme/subscribe', { address: 'BEA@example.com' });
     expect(again.body).toBe(first.body);
@@ -84,7 +84,7 @@ describe('subscribing by mail', () => {
     expect(await mailsTo('bea@example.com')).toHaveLength(2);
   });
 
-  it('refuses what is no address, other sites, and too many at once', async () => {
+  it('refuses invalid addresses, other sites, and too many at once', async () => {
     const one = somebody();
     const wrong = await one.post('/status/acme/subscribe', { address: '"><script>alert(1)</script>' });
     expect(wrong.status).toBe(422);
@@ -106,7 +106,7 @@ describe('subscribing by mail', () => {
     );
   });
 
-  it('lets others in while somebody fills the page, and mails a stranger a few times only', async () => {
+  it('lets others in while one visitor floods the page, and mails a stranger only a few times', async () => {
     const pages: string[] = [];
     for (let index = 0; index < 7; index += 1) {
       const { body } = await harness.call('POST', '/v1/status-pages', {
@@ -140,7 +140,7 @@ describe('subscribing by mail', () => {
     expect((await harness.store.subscriptions.counts(pages[6] ?? '')).PENDING).toBe(1_000);
   });
 
-  it('is over after two days without the button, and forgotten', async () => {
+  it('expires after two days without the button, and is deleted', async () => {
     const link = await ask('late@example.com');
     clock.advance(2 * 86_400_000 + 1_000);
     expect((await somebody().post(link, {})).status).toBe(404);
@@ -151,7 +151,7 @@ describe('subscribing by mail', () => {
     expect((await listed()).map(({ address }: { address: string }) => address)).toContain('bea@example.com');
   });
 
-  it('is not offered where no mail can be sent', async () => {
+  it('is not offered if mail cannot be sent', async () => {
     const mute = await openHarness({ clock, publicUrl: 'https://picket.example.com' });
     try {
       await mute.call('POST', '/v1/status-pages', { name: 'Acme', url: 'acme', cards: [] });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-it('services are made, renamed and deleted', async () => {
+it('services are created, renamed and deleted', async () => {
   expect((await writer.post('/pages/services', { csrf, name: '' })).status).toBe(422);
   await writer.post('/pages/services', { csrf, name: hostile });
   const { entries } = (await harness.call('GET', '/v1/status-pages/services')).body;
@@ -37,7 +37,7 @@ it('services are made, renamed and deleted', async () => {
 });
 
 describe('an incident', () => {
-  it('is told of, followed by updates, resolved, and shown on its pages', async () => {
+  it('is announced, followed by updates, resolved, and shown on its pages', async () => {
     const cards = [{ name: 'Core', services: [{ id: service }] }];
     await harness.call('POST', '/v1/status-pages', { name: 'Acme', url: 'acme', cards });
     const fields = {
@@ -96,7 +96,7 @@ describe('a maintenance window', () => {
     tags: 'shop',
   });
 
-  it('says before it is saved when it is next, and which checks it concerns', async () => {
+  it('shows before it is saved its next occurrence, and the affected checks', async () => {
     await createCheck(harness, { name: hostile, tags: ['shop'] });
     await createCheck(harness, { name: 'another', tags: ['other'] });
     const { body, status } = await writer.post('/pages/maintenance/preview', fields());
@@ -112,7 +112,7 @@ describe('a maintenance window', () => {
     expect((await harness.call('GET', '/v1/maintenance-windows')).body).toEqual([]);
   });
 
-  it('is saved on the clocks of its zone, and edited, moved, told of and deleted', async () => {
+  it('is saved in the local time of its zone, and edited, moved, announced and deleted', async () => {
     const wrong = await writer.post('/pages/maintenance/new', { ...fields(), timezone: 'Mars/Olympus' });
     expect(wrong.status).toBe(422);
     expect(wrong.body).toMatch(/id="field-timezone-error"/);
@@ -175,7 +175,7 @@ describe('a status page', () => {
     ...more,
   });
 
-  it('is shown as it would be, without being saved', async () => {
+  it('is previewed without being saved', async () => {
     const preview = await writer.post('/pages/status/preview', fields());
     expect(preview.status).toBe(200);
     expect(textOf(preview.body)).toContain('Shop');
@@ -200,7 +200,7 @@ describe('a status page', () => {
     expect(moved.body).toMatch(/name="cards\.1\.services\.0\.id"/);
   });
 
-  it('is saved with its colours, refused in words, and deleted', async () => {
+  it('is saved with its colours, refused with a message, and deleted', async () => {
     const wrong = await writer.post(
       '/pages/status/new',
       fields({ url: 'no page', customDomain: 'x', name: '' }),
@@ -260,7 +260,7 @@ describe('a status page', () => {
     await harness.call('DELETE', `/v1/status-pages/${id}`);
   });
 
-  it('has subscribers, whom its owner adds and removes', async () => {
+  it('has subscribers, which its owner adds and removes', async () => {
     const cards = [{ name: 'Core', services: [{ id: service }] }];
     const { id } = (await harness.call('POST', '/v1/status-pages', { name: 'Told', url: 'told', cards }))
       .body;
@@ -296,7 +296,7 @@ describe('a dashboard', () => {
     expect(preview.status).toBe(200);
     const nonce = /<style nonce="([^"]+)">/.exec(preview.body)?.[1] ?? '';
     expect(preview.headers['content-security-policy']).toContain(`'nonce-${nonce}'`);
-    // What is not escaped stays within the style, where it is no markup.
+    // Unescaped text stays inside the style element, where it is not markup.
     expect(preview.body.split('</style>')).toHaveLength(2);
     const wrong = await writer.post('/pages/dashboards/new', {
       ...fields,

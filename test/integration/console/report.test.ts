@@ -17,7 +17,7 @@ beforeAll(async () => {
       (await createCheck(harness, { name, tags: name === 'Desk' ? ['desk'] : ['shop'], ...fields })).id,
     );
   }
-  // A day without the service: slots that nobody measured.
+  // A day without the service: slots that were not measured.
   clock.advance(24 * 3_600_000);
   harness.startScheduler();
   await until('slots are recorded', async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** The numbers of each row by the titles of their columns. */
+/** The numbers of each row by column title. */
 function rowsOf(body: string): Record<string, number>[] {
   const rows = body.match(/<tbody>[\s\S]*<\/tbody>/)?.[0].split('</tr>') ?? [];
   return rows
@@ -42,7 +42,7 @@ function rowsOf(body: string): Record<string, number>[] {
     );
 }
 
-it('has rows whose parts add up to the slots due, and a total that adds up to the rows', async () => {
+it('has rows whose parts add up to the due slots, and a total that adds up to the rows', async () => {
   const { body } = await reader.get('/report?range=last7Days');
   const rows = rowsOf(body);
   expect(rows).toHaveLength(3);
@@ -52,7 +52,7 @@ it('has rows whose parts add up to the slots due, and a total that adds up to th
   }
   const [shop, desk, whole] = rows.map(({ Due = 0 }) => Due);
   expect((shop ?? 0) + (desk ?? 0)).toBe(whole);
-  // The same as the ledger says by another operation.
+  // The same as in the ledger, by another operation.
   const from = new Date(clock.wallMs() - 7 * 86_400_000).toISOString();
   const counts = await Promise.all(
     ids.map(async (id) => (await harness.call('GET', `/v1/checks/${id}/slots/count?from=${from}`)).body.due),
@@ -61,7 +61,7 @@ it('has rows whose parts add up to the slots due, and a total that adds up to th
   expect(rows[2]?.['missed: service-away']).toBeGreaterThan(1000);
 });
 
-it('is the same as the table that it links to', async () => {
+it('equals the table that it links to', async () => {
   const { body } = await reader.get('/report?range=last7Days&zone=Europe%2FBerlin&tag=desk');
   const link = /href="(\/report\/report\.csv[^"]*)"/.exec(body)?.[1]?.replaceAll('&amp;', '&') ?? '';
   // From noon of the 16th to noon of the 23rd.
@@ -77,10 +77,10 @@ it('is the same as the table that it links to', async () => {
   expect((await reader.get('/report/other.csv')).status).toBe(404);
 });
 
-it('shows whole days by the clocks of a zone, and says what is wrong with a question', async () => {
+it('shows whole days in the local time of a zone, and reports errors in a query', async () => {
   const days = await reader.get('/report?first=2026-11-22&last=2026-11-22&zone=Europe%2FBerlin');
   expect(days.body).toContain('2026-11-22 to 2026-11-22');
-  // From noon in UTC to midnight in Berlin: eleven hours of a slot a minute.
+  // From noon in UTC to midnight in Berlin: eleven hours with one slot per minute.
   expect(rowsOf(days.body).map(({ Due }) => Due)).toEqual([660, 660, 1320]);
   const wrong = await reader.get('/report?zone=%3Csvg%3E');
   expect(wrong.body).toContain('does not exist. The times below are UTC');

@@ -33,7 +33,7 @@ afterAll(() => harness.close());
 
 const textOf = (body: string) => body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 
-it('a check is copied as a file that `picket run` runs, without what the service does not show', async () => {
+it('a check is copied as a file that `picket run` runs, without values that the service does not show', async () => {
   const asked: unknown[] = [];
   const server = createServer((request, response) => {
     const { url, headers } = request;
@@ -87,7 +87,7 @@ it('a check is copied as a file that `picket run` runs, without what the service
   expect(asked).toEqual([['/front', 'mine', 'from the group']]);
 });
 
-it('nobody is offered to run what calls in by itself', async () => {
+it('checks that call in by themselves have no run button', async () => {
   const { body: check } = await harness.call('POST', '/v1/checks/heartbeat', {
     name: 'job',
     heartbeat: { period: 1, periodUnit: 'minutes', grace: 10, graceUnit: 'seconds' },
@@ -124,7 +124,7 @@ it('a failed run is compared with the last one that passed', async () => {
   expect(textOf(none.body)).toContain('no run to compare with');
 });
 
-it('a failed run shows its root cause, which is judged and looked for again', async () => {
+it('a failed run shows its root cause, which is judged and analysed again', async () => {
   const agent = new TestAgent(harness, await createLocation(harness, 'yard'));
   await agent.claim();
   const once = { retryStrategy: null, doubleCheck: false };
@@ -156,12 +156,12 @@ it('a failed run shows its root cause, which is judged and looked for again', as
   expect(textOf((await visitor.get(`/checks/${check.id}`)).body)).toContain('refuses connections');
 });
 
-it('a run shows no cause of another run whose error reads alike and in which something else failed', async () => {
+it('a run shows no cause of another run with a similar error in which something else failed', async () => {
   const agent = new TestAgent(harness, await createLocation(harness, 'mill'));
   await agent.claim();
   const once = { retryStrategy: null, doubleCheck: false };
   const check = await createCheck(harness, { privateLocations: ['mill'], ...once });
-  /** The page of a run that fails by this. */
+  /** The page of a run that fails with this message. */
   const failsBy = async (message: string) => {
     await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
     const [leased] = await agent.claim();
@@ -189,7 +189,7 @@ it('a run shows no cause of another run whose error reads alike and in which som
   );
 });
 
-it('a failed run of a test session is looked into when somebody asks, and its root cause is judged', async () => {
+it('a failed run of a test session is analysed on request, and its root cause is judged', async () => {
   const agent = new TestAgent(harness, await createLocation(harness, 'barn'));
   await agent.claim();
   const check = await createCheck(harness, { privateLocations: ['barn'] });
@@ -218,7 +218,7 @@ it('a failed run of a test session is looked into when somebody asks, and its ro
   expect(textOf((await visitor.get(page)).body)).toContain('Marked as right');
 });
 
-it('a run whose detail was not kept says so, and comparisons take the last pass that has one', async () => {
+it('a run whose detail was not kept says so, and comparisons use the last pass that has one', async () => {
   const check = await createCheck(harness, { name: 'Sparse', activated: false });
   const now = Date.now();
   const row = (minutes: number, fields: object) => ({

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 describe('running checks now', () => {
-  it('by tag leads to a session for each, whose state is followed', async () => {
+  it('by tag leads to a session for each, whose state is updated', async () => {
     const csrf = await runner.csrf('/sessions');
     const both = await runner.post('/sessions', { csrf, tag: 'shop' });
     expect(both.body.match(/href="\/sessions\/checks\/[\w-]+"/g)).toHaveLength(2);
@@ -49,7 +49,7 @@ describe('running checks now', () => {
     expect(body).not.toContain('<svg onload');
   });
 
-  it('can be cancelled while it lasts, by those who may run', async () => {
+  it('can be cancelled while it lasts, by users who may run', async () => {
     const csrf = await runner.csrf('/sessions');
     const one = await runner.post('/sessions', { csrf, tag: 'one' });
     const path = one.headers['location'] ?? '';
@@ -70,7 +70,7 @@ describe('running checks now', () => {
 });
 
 describe('test sessions', () => {
-  it('are listed and found by name, each with its checks and where it comes from', async () => {
+  it('are listed and found by name, each with its checks and its origin', async () => {
     const { body: made } = await harness.call('POST', '/v1/test-sessions/trigger', {
       name: `release ${hostile}`,
       runLocation: 'lab',
@@ -94,7 +94,7 @@ describe('test sessions', () => {
     expect((await reader.get(path)).body).toContain('Cancelled');
   });
 
-  it('have an address that names the account, as command lines print it', async () => {
+  it('have an address with the account, as command lines print it', async () => {
     const { body } = await harness.call('GET', '/v1/accounts/me');
     const [, id = ''] = /href="\/sessions\/tests\/([\w-]+)"/.exec((await reader.get('/sessions')).body) ?? [];
     const path = `/accounts/${body.id}/test-sessions/${id}`;
@@ -105,7 +105,7 @@ describe('test sessions', () => {
     expect((await reader.get(`/accounts/another/test-sessions/${id}`)).status).toBe(404);
   });
 
-  it('of another account are not there', async () => {
+  it('of another account are not found', async () => {
     const { key } = await harness.addAccount();
     const stranger = await loggedIn(harness, undefined, key);
     const own = (await reader.get('/sessions')).body;

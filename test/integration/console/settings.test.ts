@@ -43,7 +43,7 @@ describe('every resource of the account', () => {
 });
 
 describe('a variable', () => {
-  it('is made, changed and deleted, and what is secret is never shown', async () => {
+  it('is created, changed and deleted, and its secret value is never shown', async () => {
     const csrf = await writer.csrf();
     const fields = { key: 'TOKEN', value: 's3cret-value', secret: 'true' };
     const made = await writer.post('/settings/variables/new', { csrf, ...fields });
@@ -52,7 +52,7 @@ describe('a variable', () => {
     expect(list.body).toContain('never shown');
     const page = await writer.get('/settings/variables/TOKEN/details');
     expect(list.body + page.body).not.toContain('s3cret-value');
-    // Left empty, the secret stays.
+    // An empty secret field keeps the secret.
     const saved = await writer.post('/settings/variables/TOKEN/details', { csrf, value: '', secret: 'true' });
     expect(saved.headers['location']).toBe('/settings/variables');
     expect((await harness.store.variables.find(harness.accountId, 'TOKEN'))?.value).toBe('s3cret-value');
@@ -67,7 +67,7 @@ describe('a variable', () => {
     expect((await writer.get('/settings/variables/TOKEN/details')).status).toBe(404);
   });
 
-  it('shows hostile text as text, to those who may only read as well', async () => {
+  it('shows hostile text as text, also to readers', async () => {
     const csrf = await writer.csrf();
     await writer.post('/settings/variables/new', { csrf, key: 'new', value: hostile });
     const seen = [
@@ -83,7 +83,7 @@ describe('a variable', () => {
   });
 });
 
-it('a certificate shows when it ends, and neither its key nor what was refused', async () => {
+it('a certificate shows its expiry, and neither its key nor refused input', async () => {
   const { cert, key } = await (await createAuthority()).issue();
   const csrf = await writer.csrf();
   const path = '/settings/client-certificates';
@@ -101,7 +101,7 @@ it('a certificate shows when it ends, and neither its key nor what was refused',
   expect(page.body).not.toContain('>Save<');
 });
 
-it('an objective is about a check that is chosen, and shows how it stands', async () => {
+it('an objective belongs to a selected check, and shows its state', async () => {
   const csrf = await writer.csrf();
   const fields = { csrf, name: hostile, tags: 'shop\npay', target: '99.9', windowDays: '30' };
   const none = await writer.post('/settings/slos/new', { ...fields, tags: '' });
@@ -121,7 +121,7 @@ it('an objective is about a check that is chosen, and shows how it stands', asyn
   expect(page.body).not.toContain('<script>alert');
 });
 
-it('runtimes say which locations have them', async () => {
+it('runtimes show which locations have them', async () => {
   const location = await createLocation(harness, 'lab');
   await new TestAgent(harness, location).claim({ runtimes: ['2025.04'] });
   const { body } = await reader.get('/settings/runtimes');

@@ -37,7 +37,7 @@ async function invited(): Promise<void> {
   await invite(harness, { accountId: harness.accountId, email: email(), role: 'READ_RUN', by: 'x' });
 }
 
-/** Where the provider sends the browser that begins here. */
+/** Follows the redirects of a login at the provider. Returns the callback address. */
 async function goAndComeBack(visitor: Visitor, next = ''): Promise<string> {
   const { status, headers, body } = await visitor.get(`/login/sso${next}`);
   if (status !== 303) throw new Error(body);
@@ -48,13 +48,13 @@ async function logIn(visitor = newVisitor(harness), next = ''): Promise<Visit> {
   return visitor.get(own(await goAndComeBack(visitor, next)));
 }
 
-/** Takes the invitation that the page after the login offers. */
+/** Accepts the invitation on the page after the login. */
 async function joinBy(visitor: Visitor, { body }: Visit): Promise<Visit> {
   const offer = /name="offer" value="([^"]+)"/.exec(body)?.[1] ?? '';
   return visitor.post('/login/sso/join', { offer });
 }
 
-/** Logs in, and takes the invitation. */
+/** Logs in and accepts the invitation. */
 async function joined(visitor = newVisitor(harness)): Promise<Visit> {
   return joinBy(visitor, await logIn(visitor));
 }
@@ -69,8 +69,8 @@ async function expectRefused(answer: Visit, words: RegExp): Promise<void> {
   expect(entry).toMatchObject({ operation: 'login', actor_kind: 'NOBODY' });
 }
 
-describe('logging in by a real provider', () => {
-  it('lets in who is invited, shows them under their name, and leads where they wanted to go', async () => {
+describe('logging in with a real provider', () => {
+  it('admits invited people, shows them under their name, and leads where they wanted to go', async () => {
     await invited();
     const visitor = newVisitor(harness);
     expect((await visitor.get('/login')).body).toContain('Continue with Example ID');
@@ -86,7 +86,7 @@ describe('logging in by a real provider', () => {
     expect(page.body).toContain(email());
     const { body } = await harness.call('GET', `/v1/accounts/me/members?search=${email()}`);
     expect(body.members).toMatchObject([{ type: 'member', role: 'READ_RUN', ssoEnabled: true, name: 'Bob' }]);
-    // And again, as the same person.
+    // A second login is the same person.
     expect((await logIn()).status).toBe(303);
   });
 
@@ -97,7 +97,7 @@ describe('logging in by a real provider', () => {
     expect(answer.headers.location).toBe('/');
   });
 
-  it('refuses who was not invited, and whose address is not verified', async () => {
+  it('refuses people who were not invited, and those with an unverified address', async () => {
     await expectRefused(await logIn(), /^person-\d+@\S+ is not invited/);
     await invited();
     provider.claims = { ...provider.claims, email_verified: false };
@@ -115,13 +115,13 @@ describe('logging in by a real provider', () => {
     await expectRefused(await logIn(), words);
   });
 
-  it('refuses an identity that somebody else signed', async () => {
+  it('refuses an identity that another party signed', async () => {
     await invited();
     provider.isForged = true;
     await expectRefused(await logIn(), /is not valid/);
   });
 
-  it('refuses another state, no cookie, the cookie of another login, and a code that was used', async () => {
+  it('refuses another state, no cookie, the cookie of another login, and a used code', async () => {
     await invited();
     await joined();
     const visitor = newVisitor(harness);
@@ -135,7 +135,7 @@ describe('logging in by a real provider', () => {
     const second = new URL(await goAndComeBack(other));
     const otherCookie = other.cookies.get('picket-sso') ?? '';
     await expectRefused(await other.get(own(first.href)), /state/);
-    // With its own cookie each of the two is good, once.
+    // With its own cookie each of the two is valid, once.
     visitor.cookies.set('picket-sso', cookie);
     expect((await visitor.get(own(first.href))).status).toBe(303);
     second.searchParams.set('code', first.searchParams.get('code') ?? '');
@@ -143,7 +143,7 @@ describe('logging in by a real provider', () => {
     await expectRefused(await other.get(own(second.href)), /is not valid/);
   });
 
-  it('passes on why the provider let nobody in', async () => {
+  it('passes on the reason of a refusal by the provider', async () => {
     const visitor = newVisitor(harness);
     const { headers } = await visitor.get('/login/sso');
     const state = new URL(headers.location ?? '').searchParams.get('state');
@@ -158,7 +158,7 @@ describe('logging in by a real provider', () => {
 });
 
 describe('an invitation of a stranger', () => {
-  it('makes nobody a member who does not take it, and does not lead a login into its account', async () => {
+  it('makes no one a member who does not accept it, and does not lead a login into its account', async () => {
     await invited();
     await joined();
     const { accountId } = await harness.addAccount();
@@ -176,7 +176,7 @@ describe('an invitation of a stranger', () => {
     await expectRefused(await joinBy(visitor, offered), /already used/);
   });
 
-  it('is not shown to somebody whose provider does not call the address verified', async () => {
+  it('is not shown to a person whose provider does not call the address verified', async () => {
     await invited();
     await joined();
     const { accountId } = await harness.addAccount();
@@ -188,7 +188,7 @@ describe('an invitation of a stranger', () => {
   });
 });
 
-describe('groups that are taken away', () => {
+describe('removed groups', () => {
   let ruled: ServiceHarness;
   beforeAll(async () => {
     const roles = [['ops', 'ADMIN'] as const];
@@ -211,18 +211,18 @@ describe('groups that are taken away', () => {
     ['empty', []],
     ['missing', undefined],
     ['of another group', ['other']],
-  ])('shut somebody out whom only a group let in, when the claim is %s', async (_what, groups) => {
+  ])('lock out a person whom only a group admitted, if the claim is %s', async (_what, groups) => {
     const { visitor } = await withGroups(['ops']);
     expect([await isIn(visitor), (await member())?.role]).toEqual([true, 'ADMIN']);
     const { answer } = await withGroups(groups);
     expect([answer.status, answer.body]).toEqual([422, expect.stringContaining('no longer give you access')]);
-    // The session from before has ended, too, of the last ADMIN as of everybody else.
+    // The earlier session has ended, too, even for the last ADMIN.
     expect([await isIn(visitor), await member()]).toEqual([false, undefined]);
     const filter = { accountId: ruled.accountId, operation: 'deleteMember' };
     expect(await ruled.store.audit.list(filter, 1)).toMatchObject([{ resource_name: email() }]);
   });
 
-  it('leave the role that an invitation gave, and end the sessions with the higher one', async () => {
+  it('leave the role of an invitation, and end the sessions with the higher one', async () => {
     await invite(ruled, { accountId: ruled.accountId, email: email(), role: 'READ_RUN', by: 'x' });
     provider.claims = { ...provider.claims, groups: [] };
     const first = newVisitor(ruled);
@@ -235,7 +235,7 @@ describe('groups that are taken away', () => {
     expect([await isIn(visitor), await isIn(later)]).toEqual([false, true]);
   });
 
-  it('are not got round by a password: its sessions have the role that was given, or none', async () => {
+  it('cannot be bypassed by a password: its sessions have the assigned role, or none', async () => {
     await withGroups(['ops']);
     const known = await member();
     await ruled.store.members.updatePerson(known?.person_id ?? '', {
@@ -278,7 +278,7 @@ describe('groups that are taken away', () => {
 it.each([
   ['is not there', 'http://127.0.0.1:9', /cannot be reached/],
   ['is another one than the settings say', '', /issuer/],
-])('says so when the provider %s', async (_name, issuer, words) => {
+])('reports that the provider %s', async (_name, issuer, words) => {
   const wrong = issuer === '' ? provider.issuer.replace('127.0.0.1', 'localhost') : issuer;
   const broken = await openHarness({ publicUrl, singleSignOn: { ...provider.settings, issuer: wrong } });
   try {
@@ -297,7 +297,7 @@ describe('the settings', () => {
     PUBLIC_URL: 'https://picket.test',
   };
 
-  it('make a single sign-on, or none', () => {
+  it('yield a single sign-on, or none', () => {
     expect(read({})).toBeUndefined();
     expect(
       read({ ...whole, OIDC_ROLES: 'ops=ADMIN, *=READ_ONLY', OIDC_DOMAINS: 'Example.com' }),
@@ -317,7 +317,7 @@ describe('the settings', () => {
     [{ OIDC_ISSUER: 'https://id.test', OIDC_CLIENT_ID: 'picket' }, /PUBLIC_URL/],
     [{ ...whole, OIDC_ROLES: 'ops=OWNER' }, /"ops=OWNER" is not GROUP=ROLE/],
     [{ ...whole, OIDC_ISSUER: 'id.test' }, /OIDC_ISSUER: must be an http or https URL/],
-  ])('are refused in words where they are wrong: %j', (settings, words) => {
+  ])('are refused with a message if they are wrong: %j', (settings, words) => {
     expect(() => read(settings as Record<string, string>)).toThrow(words);
   });
 });

@@ -4,10 +4,12 @@ import { expect } from 'vitest';
 import { AgentConfig, readAgentSettings } from '../../../src/agent/config.ts';
 import { readServiceConfig, ServiceConfig } from '../../../src/platform/config/config.ts';
 
-/** What a stop may take beyond SHUTDOWN_GRACE_SECONDS: last results, last files, sandboxes (src/agent/leasing/drain.ts). */
+/**
+ * Extra time of a stop beyond SHUTDOWN_GRACE_SECONDS: last results, last files, sandboxes (src/agent/leasing/drain.ts).
+ */
 const stopMarginSeconds = 30;
 
-/** Names of variables and what deploy/ sets them to; undefined for what comes from elsewhere. */
+/** Variables and their values in deploy/; undefined for values from elsewhere. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Checks that each variable exists in the configuration of that role and that its value would be accepted. */
@@ -16,7 +18,7 @@ export function expectAccepted(role: string, variables: Variables): void {
   const isSecret = (name: string) => name.endsWith('_FILE') && Object.hasOwn(shape, name.slice(0, -5));
   const unknown = Object.keys(variables).filter((name) => !Object.hasOwn(shape, name) && !isSecret(name));
   expect(unknown, `variables that picket ${role} does not have`).toEqual([]);
-  // Files are where the containers are.
+  // Files exist only in the containers.
   const given = Object.fromEntries(
     Object.entries(variables).filter(([name]) => !isSecret(name) && name !== 'CA_CERTS_DIR'),
   );
@@ -25,7 +27,7 @@ export function expectAccepted(role: string, variables: Variables): void {
   expect(() => read({ ...secrets, ...given })).not.toThrow();
 }
 
-/** The grace of a container has to be that of the agent and what a stop takes beside. */
+/** Checks that a container's grace period covers that of the agent and the extra time of a stop. */
 export function expectGraceFor(variables: Variables, graceSeconds: number): void {
   const { shutdownGraceMs } = readAgentSettings({
     API_KEY: 'pl_key',
@@ -35,7 +37,7 @@ export function expectGraceFor(variables: Variables, graceSeconds: number): void
   expect(graceSeconds).toBeGreaterThanOrEqual(shutdownGraceMs / 1000 + stopMarginSeconds);
 }
 
-/** As much of an object as tells it from others and what it selects. */
+/** The part of an object that identifies it and its selectors. */
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -45,10 +47,10 @@ export interface KubernetesObject {
 }
 
 /**
- * Checks that the objects of one installation fit each other (selectors, volumes, ports, names), that they confine what they run, and that
- * the configuration knows the variables they set. Their fields are checked by object-types.ts.
+ * Checks that the objects of one installation match each other (selectors, volumes, ports, names), that they confine
+ * their containers, and that the configuration knows their variables. object-types.ts checks their fields.
  *
- * @param configMaps what deployments take variables from.
+ * @param configMaps sources of the deployments' variables.
  */
 export function expectFitting(
   objects: readonly KubernetesObject[],
@@ -92,12 +94,12 @@ function expectDeployment(
   const accounts = all
     .filter(({ kind }) => kind === 'ServiceAccount')
     .map((account) => account.metadata.name);
-  // Without an account of its own the installation names one that exists.
+  // Without a service account of its own, the installation refers to an existing one.
   if (accounts.length > 0) expect(accounts).toContain(pod.serviceAccountName);
   // All of the profile "restricted" of the pod security standards, and more.
   expect(pod).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
   expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
-  // Without ids the cluster chooses them (OpenShift), never 0 because of runAsNonRoot.
+  // Without ids the cluster chooses them (OpenShift); runAsNonRoot rules out 0.
   for (const id of ['runAsUser', 'runAsGroup', 'fsGroup'] as const)
     expect(pod.securityContext?.[id] ?? 1).toBeGreaterThan(0);
   expect(['RuntimeDefault', 'Localhost']).toContain(pod.securityContext?.seccompProfile?.type);
@@ -110,7 +112,7 @@ function expectDeployment(
   const [role = ''] = container.args ?? [];
   expectAccepted(role, variables);
   if (role === 'agent') expectGraceFor(variables, pod.terminationGracePeriodSeconds ?? 30);
-  // What is written has a place although the root cannot be written.
+  // Written files have a mount, because the root file system is read-only.
   const places = mounts.map(({ mountPath }) => mountPath);
   expect(places).toContain('/tmp');
   for (const place of [variables.SPOOL_DIR, variables.DATA_DIR]) if (place) expect(places).toContain(place);

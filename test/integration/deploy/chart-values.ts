@@ -1,4 +1,4 @@
-/** The sets of values that the chart is rendered with: every switch on and off, and every value that adds something. */
+/** The value sets for rendering the chart: every switch on and off, and every optional value. */
 export type Values = { readonly [name: string]: unknown };
 
 const agent = { serviceUrl: 'https://picket.example.com/', existingSecret: 'key-of-the-office' };
@@ -122,7 +122,7 @@ export const chartValues: Readonly<Record<string, Values>> = {
   },
 };
 
-/** Values that must not render, with the words that say why. */
+/** Values that must not render, with the error message. */
 export const wrongValues: readonly { readonly values: Values; readonly says: RegExp }[] = [
   { values: { agent: { existingSecret: 'key' } }, says: /serviceUrl/ },
   { values: { agent: { serviceUrl: 'http://picket' } }, says: /existingSecret or agent\.apiKey/ },

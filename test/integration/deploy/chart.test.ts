@@ -28,7 +28,7 @@ function rendered(values: Values): KubernetesObject[] {
     .filter((object) => object !== null);
 }
 
-it('the chart is of this version', () => {
+it('the chart has this version', () => {
   const chart = parse(readFileSync(join(chartFolder, 'Chart.yaml'), 'utf8')) as { appVersion: string };
   expect(chart.appVersion).toBe(packageVersion());
 });
@@ -39,12 +39,12 @@ describe.skipIf(!hasHelm)(`the Helm chart${hasHelm ? '' : ' (helm is not install
     execFileSync('helm', ['lint', chartFolder, '--values', '-'], { input: values });
   });
 
-  it('makes no field that Kubernetes and KEDA do not know', () => {
+  it('has no field that Kubernetes and KEDA do not know', () => {
     expect(typeErrorsOf(Object.values(chartValues).flatMap(rendered))).toEqual([]);
   });
 
   it.each(Object.entries(chartValues))(
-    'fits itself and the configuration with the values of %s',
+    'is consistent with itself and the configuration with the values of %s',
     (_, values) => {
       const objects = rendered(values);
       expect(objects.length).toBeGreaterThan(1);
@@ -52,7 +52,7 @@ describe.skipIf(!hasHelm)(`the Helm chart${hasHelm ? '' : ' (helm is not install
     },
   );
 
-  it('has KEDA ask the service of the chart by a name that resolves in other namespaces', () => {
+  it("gives KEDA a name of the chart's service that resolves in other namespaces", () => {
     const agent = { existingSecret: 'key', autoscaling: { enabled: true, location: 'office' } };
     const scaled = rendered({ agent, service: { enabled: true } }).find(
       ({ kind }) => kind === 'ScaledObject',

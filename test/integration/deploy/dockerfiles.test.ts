@@ -12,7 +12,7 @@ interface Instruction {
   readonly text: string;
 }
 
-/** The instructions of a Dockerfile, continued lines put together, in stages. */
+/** The instructions of a Dockerfile by stage, with continued lines joined. */
 function stagesOf(file: string): Instruction[][] {
   const text = read(file).replaceAll(/^\s*#.*\n/gm, '');
   const instructions = text
@@ -31,7 +31,7 @@ function stagesOf(file: string): Instruction[][] {
   return stages;
 }
 
-/** A file and all others of ours that it loads. */
+/** A file and all project files that it loads. */
 function importsOf(file: string, found = new Set<string>()): string[] {
   if (found.has(file)) return [];
   found.add(file);
@@ -74,7 +74,7 @@ describe.each(['Dockerfile', 'Dockerfile.uptime'])('%s', (file) => {
     }
   });
 
-  it('runs as a user with a number, without a shell', () => {
+  it('runs as a user with a numeric id, without a shell', () => {
     expect(lastOf('USER')).toMatch(/^[1-9]\d{3,}:[1-9]\d{3,}$/);
     expect(jsonForm(lastOf('ENTRYPOINT'))[0]).toBe('/usr/bin/tini');
     expect(jsonForm(lastOf('CMD'))).toEqual(['agent']);
@@ -84,7 +84,7 @@ describe.each(['Dockerfile', 'Dockerfile.uptime'])('%s', (file) => {
     expect(words).not.toMatch(/\bsh\b|bash/);
   });
 
-  it('installs what the lockfile says, runs no script of a package, and leaves no package lists', () => {
+  it('installs from the lockfile, runs no script of a package, and leaves no package lists', () => {
     const runs = allOf(stages, 'RUN').map(({ text }) => text);
     for (const run of runs) {
       if (run.includes('npm ci')) expect(run).toContain('--ignore-scripts');
@@ -97,7 +97,7 @@ describe.each(['Dockerfile', 'Dockerfile.uptime'])('%s', (file) => {
     expect(read(file)).not.toMatch(/^# syntax=/m);
   });
 
-  it('gets everything it copies from the context, and no more is sent', () => {
+  it('finds everything it copies in the context, and no more is sent', () => {
     const allowed = read('.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -115,7 +115,7 @@ describe.each(['Dockerfile', 'Dockerfile.uptime'])('%s', (file) => {
     expect(read('.dockerignore')).toMatch(/^\*$/m);
   });
 
-  it('copies what its scripts import before it runs them', () => {
+  it('copies the imports of its scripts before it runs them', () => {
     for (const stage of stages) {
       for (const [index, { name, text }] of stage.entries()) {
         const [, script] = /\bnode (scripts\/[\w./-]+)/.exec(text) ?? [];
@@ -132,7 +132,7 @@ describe.each(['Dockerfile', 'Dockerfile.uptime'])('%s', (file) => {
     }
   });
 
-  it('says what it is', () => {
+  it('has descriptive labels', () => {
     const labels = lastOf('LABEL') ?? '';
     for (const name of ['title', 'description', 'licenses', 'version', 'revision', 'created']) {
       expect(labels).toContain(`org.opencontainers.image.${name}=`);
@@ -180,13 +180,13 @@ describe('the seccomp profile', () => {
       .flatMap(({ names }) => names),
   );
 
-  it('allows what sandboxes are made of', () => {
+  it('allows the system calls of sandboxes', () => {
     expect(profile.defaultAction).toBe('SCMP_ACT_ERRNO');
     for (const name of ['clone', 'clone3', 'unshare', 'setns', 'mount', 'umount2', 'chroot', 'seccomp'])
       expect(allowed).toContain(name);
   });
 
-  it('allows nothing that only the host has use for', () => {
+  it('allows nothing that only the host uses', () => {
     const closed = [
       ...['bpf', 'perf_event_open', 'userfaultfd', 'io_uring_setup', 'keyctl', 'add_key', 'request_key'],
       ...['init_module', 'finit_module', 'delete_module', 'kexec_load', 'reboot', 'swapon', 'pivot_root'],

@@ -52,7 +52,7 @@ const Patch = z.array(
   ]),
 );
 
-/** What `kubectl kustomize` makes of a folder, as far as deploy/kubernetes needs it. */
+/** The result of `kubectl kustomize` for a folder, for the features that deploy/kubernetes uses. */
 function kustomized(folder: string): { objects: KubernetesObject[]; configMaps: Record<string, Variables> } {
   const { resources, configMapGenerator, patches } = Kustomization.parse(
     read(`${folder}/kustomization.yaml`),
@@ -98,7 +98,7 @@ describe('the manifests for Kubernetes', () => {
     expect(typeErrorsOf(folders.flatMap((name) => kustomized(`kubernetes/${name}`).objects))).toEqual([]);
   });
 
-  it.each(folders)('%s fits itself and the configuration', (name) => {
+  it.each(folders)('%s is consistent with itself and the configuration', (name) => {
     const { objects, configMaps } = kustomized(`kubernetes/${name}`);
     expectFitting(objects, configMaps);
   });
@@ -118,14 +118,14 @@ describe('the manifests for Kubernetes', () => {
     ['"SPOOL_DIR"', '"SPOL_DIR"'],
     ['"name":"spool","mountPath"', '"name":"spol","mountPath"'],
     ['"drop":["ALL"]', '"drop":[]'],
-  ])('fit no more with %s as %s', (right, wrong) => {
+  ])('are no longer consistent with %s as %s', (right, wrong) => {
     const { objects, configMaps } = kustomized('kubernetes/agent');
     const text = JSON.stringify(objects);
     expect(text).toContain(right);
     expect(() => expectFitting(JSON.parse(text.replace(right, wrong)), configMaps)).toThrow();
   });
 
-  it('leave the small agent without what only scripts need', () => {
+  it('leave out of the small agent what only scripts need', () => {
     const { objects } = kustomized('kubernetes/agent-uptime');
     const text = JSON.stringify(objects);
     expect(text).not.toContain('Localhost');
@@ -173,7 +173,7 @@ describe.each(['compose.yaml', 'compose.agent.yaml'])('%s', (file) => {
     readonly secrets: object;
   };
 
-  it('sets what the programs have, and confines them', () => {
+  it('sets known variables, and confines the programs', () => {
     for (const [name, definition] of Object.entries(compose.services)) {
       if (name === 'database') continue;
       const service = ComposeService.parse(definition);
@@ -183,7 +183,7 @@ describe.each(['compose.yaml', 'compose.agent.yaml'])('%s', (file) => {
       const variables = Object.fromEntries(
         Object.entries(service.environment).map(([key, value]) => [
           key,
-          // ${NAME:-default}; what has to be given is given here.
+          // ${NAME:-default}; required variables get a value here.
           value.replace(/^\$\{\w+:-(.*)\}$/, '$1').replace(/^\$\{SERVICE_URL:\?.*\}$/, 'http://picket'),
         ]),
       );

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 const modules = join(import.meta.dirname, '../../../node_modules');
 
 /**
- * What the compiler says of Kubernetes objects, each written as a literal of its published type: unknown fields, wrong types, missing fields.
+ * Compiler errors in Kubernetes objects, each written as a literal of its published type: unknown fields, wrong types,
+ * missing fields.
  *
- * @returns one line for each error; none when all is well.
+ * @returns one line per error; empty if there are no errors.
  */
 export function typeErrorsOf(objects: readonly unknown[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'picket-manifests-'));
@@ -30,7 +31,7 @@ export function typeErrorsOf(objects: readonly unknown[]): string[] {
   }
 }
 
-/** Where the types of resources are published that Kubernetes itself does not have, by API group. */
+/** Packages with the published types of custom resources, by API group. */
 const modelsOf: Readonly<Record<string, string>> = {
   'keda.sh': '@kubernetes-models/keda',
   'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',

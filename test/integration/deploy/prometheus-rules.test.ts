@@ -16,7 +16,7 @@ function expressionsOf(rules: string): string {
     .join('\n');
 }
 
-it('asks for metrics that the service has, with labels that they have', () => {
+it('uses metrics that the service has, with labels that they have', () => {
   const rules = textOf('deploy/prometheus/rules.yaml');
   const files = [
     'service/metrics/metrics.ts',
@@ -34,7 +34,7 @@ it('asks for metrics that the service has, with labels that they have', () => {
   for (const outcome of ['refused', 'given-up', 'rate-limited']) expect(rules).toContain(outcome);
 });
 
-it('asks for metrics that checks have, in rules and on the dashboard, which uses rules that there are', () => {
+it('uses metrics that checks have, in rules and on the dashboard, which uses existing rules', () => {
   const suffixes = { counter: ['_total'], histogram: ['_bucket', '_sum', '_count'], info: ['_info'] };
   const families = ownFamilies({ areBucketsShown: true });
   const known = new Set([

@@ -71,7 +71,7 @@ function lease(runId: string, leaseNumber: number, atMs: number, receipt = 'acce
   ];
 }
 
-/** Three slots, the second of which is tried twice under two leases. All is well. */
+/** Three slots without faults; the second has two attempts under two leases. */
 function goodHistories(): Histories & {
   ledger: { runs: Run[]; results: Result[]; stale: LedgerRows['stale'][number][] };
   events: HistoryEvent[];

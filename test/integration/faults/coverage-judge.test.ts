@@ -35,7 +35,7 @@ const part: ShownCounts = {
 };
 const judged = (...shown: ShownCounts[]) => judgeCoverage([check], ledger, shown).map(({ code }) => code);
 
-it('finds nothing where every surface accounts for every slot', () => {
+it('finds nothing if every surface accounts for every slot', () => {
   expect(judged(whole, part)).toEqual([]);
 });
 

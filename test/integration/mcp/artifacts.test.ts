@@ -54,7 +54,7 @@ const read = (name: string, more = {}) =>
 const uriOf = (name: string) => `picket://checks/${checkId}/results/${resultId}/artifacts/${name}`;
 
 describe('artifacts', () => {
-  it('are pictures where they are pictures', async () => {
+  it('are images if they are images', async () => {
     const { content } = await read('shots/first.png');
     expect(content).toEqual([
       { type: 'text', text: foreignNotice },
@@ -62,7 +62,7 @@ describe('artifacts', () => {
     ]);
   });
 
-  it('are text in parts, which joined are the file', async () => {
+  it('are text in parts, which joined equal the file', async () => {
     let text = '';
     let cursor: string | undefined;
     do {
@@ -80,7 +80,7 @@ describe('artifacts', () => {
     ['none.txt', 'Refused (404): The result has no artifact "none.txt".'],
     ['../../../../api-keys', 'made of dots'],
     ['a//b', 'made of dots'],
-  ])('are refused in words: %s', async (name, words) => {
+  ])('are refused with a message: %s', async (name, words) => {
     const answer = await read(name);
     expect([answer.isError, textsOf(answer)[0]]).toEqual([true, expect.stringContaining(words)]);
   });
@@ -91,7 +91,7 @@ describe('artifacts', () => {
 });
 
 describe('resources', () => {
-  it('have templates, and no list that would be all results', async () => {
+  it('have templates, and no list, which would be all results', async () => {
     expect((await client.listResources()).resources).toEqual([]);
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
@@ -124,7 +124,7 @@ describe('resources', () => {
     ['what is too large', uriOf('large.png')],
     ['a climb', uriOf('..%2f..%2f..%2fapi-keys')],
     ['a broken escape', 'picket://checks/%zz'],
-  ])('are not: %s', async (_what, uri) => {
+  ])('are not valid: %s', async (_what, uri) => {
     await expect(client.readResource({ uri })).rejects.toThrow();
   });
 });

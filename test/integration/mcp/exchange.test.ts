@@ -47,7 +47,7 @@ describe('messages', () => {
     await client.close();
   });
 
-  it('need a key, an account of it, and no handshake before them', async () => {
+  it('need a key, one of its accounts, and no handshake before them', async () => {
     expect((await post(initialize, { authorization: '' })).status).toBe(401);
     const foreign = { 'x-service-account': crypto.randomUUID() };
     expect((await post(initialize, foreign)).status).toBe(403);
@@ -62,7 +62,7 @@ describe('messages', () => {
   it.each([
     ['GET', 405],
     ['DELETE', 405],
-  ])('come by POST only: %s', async (method, status) => {
+  ])('are accepted by POST only: %s', async (method, status) => {
     const headers = { authorization: `Bearer ${harness.key}`, accept: 'text/event-stream' };
     expect((await fetch(`${address}/mcp`, { method, headers })).status).toBe(status);
   });
@@ -75,7 +75,7 @@ describe('messages', () => {
     ['a NUL', { ...initialize, params: { text: '\u0000' } }, 400],
     ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }, 202],
     ['an answer that nobody waits for', { jsonrpc: '2.0', id: 1, result: {} }, 202],
-  ])('of a wrong form are refused, others are taken: %s', async (_what, body, status) => {
+  ])('of a wrong form are refused, others are accepted: %s', async (_what, body, status) => {
     expect((await post(body)).status).toBe(status);
   });
 
@@ -98,14 +98,14 @@ describe('messages', () => {
     ['list_checks', { tag: { a: 1 } }, '"tag" must be a text'],
     ['list_checks', { cursor: 'x' }, '"cursor" must be the cursor'],
     ['get_check_analytics', { checkId: 'x', checkType: 'FAX' }, '"checkType" must be one of'],
-  ])('get the problem of the operation in words: %s %j', async (name, args, words) => {
+  ])('get the problem of the operation as text: %s %j', async (name, args, words) => {
     const { result } = (await (await post(callOf(name, args))).json()) as {
       result: { isError: boolean; content: { text: string }[] };
     };
     expect([result.isError, result.content[0]?.text]).toEqual([true, expect.stringContaining(words)]);
   });
 
-  it('are refused from pages of other sites, also under a name that leads here', async () => {
+  it('are refused from pages of other sites, also under a name that resolves to this host', async () => {
     const origins = ['https://evil.example', 'http://rebound.example', 'null'];
     for (const origin of origins) expect((await post(initialize, { origin })).status).toBe(403);
     expect((await post(initialize, { origin: 'https://picket.example.com' })).status).toBe(200);
@@ -118,7 +118,7 @@ describe('messages', () => {
   });
 
   it('of hundreds of clients at once leave nothing behind', async () => {
-    // As many as the system lets wait for a process that is busy: more of them are turned away by it, not by us.
+    // The most connections that the system queues for a busy process: it would refuse more by itself.
     const dispatcher = new Agent({ connections: 400 });
     const headers = { authorization: `Bearer ${harness.key}`, 'content-type': 'application/json' };
     const answers = await Promise.all(
@@ -134,7 +134,7 @@ describe('messages', () => {
     expect(body).toEqual({ status: 'ready' });
   });
 
-  it('of clients that leave in the middle are given up', async () => {
+  it('of clients that disconnect are abandoned', async () => {
     await new TestAgent(harness, await createLocation(harness, 'lab')).claim();
     const { id } = await createCheck(harness, { privateLocations: ['lab'] });
     const { body } = await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: id } });

@@ -9,13 +9,13 @@ afterEach(async () => {
 });
 
 describe('the setting MCP', () => {
-  it('off: there is none', async () => {
+  it('off: disabled', async () => {
     harness = await openHarness({ mcp: 'off' });
     const { status, body } = await harness.call('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' });
     expect([status, body.message]).toEqual([404, expect.stringContaining('MCP=off')]);
   });
 
-  it('read-only: nobody is offered tools that change something', async () => {
+  it('read-only: tools that change something are not offered', async () => {
     harness = await openHarness({ mcp: 'read-only' });
     const address = await listening(harness);
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
@@ -28,7 +28,7 @@ describe('the setting MCP', () => {
 });
 
 describe('rate limits', () => {
-  it('of the API hold for what tools call, in words that say when to try again', async () => {
+  it('of the API apply to calls of tools, with a message that says when to retry', async () => {
     harness = await openHarness({ requestsPerMinute: 3 });
     const client = await connectMcp(await listening(harness), { key: harness.key });
     const texts: string[] = [];

@@ -12,7 +12,7 @@ import { connectMcp, listening, textsOf } from '../../helpers/service/mcp/client
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/how-to/ask-through-mcp.md'), 'utf8');
-/** The configurations of the page, in its order. */
+/** The configurations of the page, in order. */
 const configurations = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => JSON.parse(text));
 
 let harness: ServiceHarness;
@@ -59,7 +59,7 @@ describe('picket mcp', () => {
       expect(await namesOf(own)).toEqual(await namesOf(served));
       const answer = await own.callTool({ name: 'get_account', arguments: {} });
       expect(JSON.parse(textsOf(answer)[0] ?? '')).toMatchObject({ id: harness.accountId });
-      // What no header can hold as it is.
+      // A name that a header cannot contain unencoded.
       const name = 'prüfung — 検査';
       await expect(own.callTool({ name, arguments: {} })).rejects.toThrow(/There is no tool prüfung/);
       await served.close();
@@ -74,11 +74,11 @@ describe('picket mcp', () => {
     expect(await namesOf(viewer)).not.toContain('create_silence');
   });
 
-  it('says in words that the key is wrong', async () => {
+  it('reports a wrong key as text', async () => {
     await expect(start({ key: 'wrong' })).rejects.toThrow(/refused \(401\)/);
   });
 
-  it('says in words that nobody answers, or that it is not an MCP server', async () => {
+  it('reports as text that the server is unreachable, or is not an MCP server', async () => {
     await expect(start({ url: `http://127.0.0.1:${await freePort()}` })).rejects.toThrow(
       /does not respond.*PICKET_URL/,
     );
@@ -89,7 +89,7 @@ describe('picket mcp', () => {
     other.close();
   });
 
-  it('without a key says so on standard error and ends with 2', async () => {
+  it('without a key reports so on standard error and ends with 2', async () => {
     const process = startPicket(['mcp'], { PICKET_URL: address, HOME: '/nonexistent' });
     expect(await process.ended).toMatchObject({ code: 2 });
     expect(process.output()).toContain('PICKET_API_KEY');
@@ -97,7 +97,7 @@ describe('picket mcp', () => {
 });
 
 describe('the configurations of the page', () => {
-  it('of clients that start programs lead to the service', async () => {
+  it('of clients that start programs connect to the service', async () => {
     const { command, args, env } = configurations[0].mcpServers.picket;
     expect([command, Object.keys(env)]).toEqual(['picket', ['PICKET_URL', 'PICKET_API_KEY']]);
     expect(await namesOf(await start({ args }))).toContain('list_open_alerts');

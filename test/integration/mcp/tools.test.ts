@@ -26,7 +26,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** Has the cause of an error looked for, and waits for all that is looked into by itself. */
+/** Starts the analysis of an error, and waits for all automatic ones. */
 async function findRootCause(): Promise<void> {
   const groupId = account.known.idOf('/v1/error-groups/{id}', 0);
   const { body } = await harness.call('POST', `/v1/root-cause-analyses/error-groups/${groupId}`);
@@ -38,7 +38,7 @@ async function findRootCause(): Promise<void> {
   });
 }
 
-/** Steps of a check, as the run of an agentic one leaves them. */
+/** Stores the steps of a check, as an agentic run leaves them. */
 async function keepSteps(): Promise<void> {
   const [checkId = '', resultId = ''] = account.known.of('/v1/check-results/{}/{}')[0] ?? [];
   const steps = {
@@ -55,7 +55,7 @@ const allTools = new Toolbox(allRoutes).names;
 const running = ['run_checks'];
 const writing = allTools.slice(allTools.indexOf('run_checks'));
 const reading = allTools.filter((name) => !writing.includes(name));
-/** What this account has none of. */
+/** Tools whose objects do not exist in this account. */
 const absent = new Set(['read_artifact', 'get_alert_cause']);
 
 const roles = ['ADMIN', 'READ_WRITE', 'READ_RUN', 'READ_ONLY'] as const;
@@ -76,7 +76,7 @@ async function withClient<T>(
 const namesFor = (role: (typeof roles)[number], query: string) =>
   withClient(role, query, async (client) => (await client.listTools()).tools.map(({ name }) => name));
 
-/** What each of these tools answers, called with arguments that suit it. */
+/** The responses of these tools to suitable arguments. */
 const answersOf = (role: (typeof roles)[number], query: string, names: readonly string[]) =>
   withClient(role, query, async (client) => {
     const given = toolArguments(account);
@@ -88,7 +88,7 @@ const answersOf = (role: (typeof roles)[number], query: string, names: readonly 
     return answers;
   });
 
-/** All that the database holds, but for when keys were last used. */
+/** The whole database except the times at which keys were last used. */
 function stored(): unknown {
   const database = new DatabaseSync(join(folder.path, 'picket.sqlite'), { readOnly: true });
   try {
@@ -120,7 +120,7 @@ describe('tools', () => {
     }
   });
 
-  it.each(roles)('for %s are those that read, unless others are asked for', async (role) => {
+  it.each(roles)('for %s are those that read, unless others are requested', async (role) => {
     expect(await namesFor(role, '')).toEqual(reading);
   });
 
@@ -133,12 +133,12 @@ describe('tools', () => {
     expect(await namesFor(role, '?write=true')).toEqual(names);
   });
 
-  it('that read answer a viewer, each of them', async () => {
+  it('that read respond to a viewer, each of them', async () => {
     const answers = await answersOf('READ_ONLY', '', reading);
     expect(answers.filter(({ name, isRefused }) => isRefused !== absent.has(name))).toEqual([]);
   });
 
-  it('that write refuse a viewer, and change nothing, asked for or not', async () => {
+  it('that write refuse a viewer, and change nothing, requested or not', async () => {
     const names = writing.filter((one) => one !== 'describe_check_type');
     for (const query of ['', '?write=true']) {
       const before = stored();
@@ -151,7 +151,7 @@ describe('tools', () => {
     }
   });
 
-  it('that write are refused on a connection that only reads, and say how they are had', async () => {
+  it('that write are refused on a read-only connection, and explain how to enable them', async () => {
     const before = stored();
     const answer = await withClient('ADMIN', '', (client) =>
       client.callTool({ name: 'create_silence', arguments: { tags: ['a'], minutes: 5 } }),
@@ -160,7 +160,7 @@ describe('tools', () => {
     expect(withoutKeys(stored())).toEqual(withoutKeys(before));
   });
 
-  it('that write do as the operation does, with its line in the audit log', async () => {
+  it('that write act like the operation, with its entry in the audit log', async () => {
     const answers = await answersOf('READ_WRITE', '?write=true', writing);
     expect(answers.filter(({ name, isRefused }) => isRefused !== absent.has(name))).toEqual([]);
     const { body } = await harness.call('GET', '/v1/audit-log?limit=100&operation=createIncident');
@@ -171,7 +171,7 @@ describe('tools', () => {
     });
   });
 
-  it('mark what targets said as data from outside', async () => {
+  it('mark texts of targets as foreign data', async () => {
     const given = toolArguments(account);
     await withClient('READ_ONLY', '', async (client) => {
       const [notice, result = ''] = textsOf(

@@ -28,7 +28,7 @@ describe('the certificate of a target', () => {
     return { cert, key, ca: authority.cert };
   };
 
-  it('is read when it is good', async () => {
+  it('is reported if it is valid', async () => {
     const target = await started(30);
     const clientIdentity = await identityOf();
     const { error, certificate } = await probe(target.url.replace('127.0.0.1', 'localhost'), {
@@ -41,18 +41,18 @@ describe('the certificate of a target', () => {
       protocol: 'TLSv1.3',
       cipher: expect.stringMatching(/^TLS_/),
     });
-    // The root, which lives for a year, does not count.
+    // The root, which is valid for a year, does not count.
     expect(certificate?.chainValidToMs).toBe(certificate?.validToMs);
     expect(((certificate?.validToMs ?? 0) - Date.now()) / dayMs).toBeCloseTo(30, 2);
   });
 
-  it('is read when nobody trusts it', async () => {
+  it('is reported if it is untrusted', async () => {
     const { error, certificate } = await probe((await started(30)).url);
     expect(error?.kind).toBe('certificate-invalid');
     expect(certificate).toMatchObject({ subject: 'localhost', issuer: 'Picket test authority' });
   });
 
-  it('is read when it has expired', async () => {
+  it('is reported if it has expired', async () => {
     const target = await started(-3);
     const clientIdentity = await identityOf();
     const { error, certificate } = await probe(target.url, { clientIdentityFor: () => clientIdentity });
@@ -60,7 +60,7 @@ describe('the certificate of a target', () => {
     expect(((certificate?.validToMs ?? 0) - Date.now()) / dayMs).toBeCloseTo(-3, 2);
   });
 
-  it('is read when it is for another host, which still fails', async () => {
+  it('is reported if it is for another host, which still fails', async () => {
     const target = await started(30, ['elsewhere.example']);
     const clientIdentity = await identityOf();
     const { error, certificate } = await probe(target.url, { clientIdentityFor: () => clientIdentity });
@@ -68,7 +68,7 @@ describe('the certificate of a target', () => {
     expect(certificate?.subject).toBe('elsewhere.example');
   });
 
-  it('is read when it is not checked', async () => {
+  it('is reported if it is not checked', async () => {
     const { error, certificate } = await probe((await started(-3)).url, { isCertificateChecked: false });
     expect(error).toBeUndefined();
     expect(certificate?.validToMs).toBeLessThan(Date.now());

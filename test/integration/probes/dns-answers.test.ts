@@ -19,12 +19,12 @@ async function ask(behaviour: Behaviour, protocol: 'UDP' | 'TCP' = 'UDP', timeou
   }
 }
 
-/** One byte of an answer, changed. */
+/** Changes one byte of a reply. */
 const changed = (bytes: Buffer, offset: number, value: number) => {
   bytes.writeUInt8(value, offset);
   return bytes;
 };
-/** Where the first record begins: after the header and the question. */
+/** Offset of the first record: after the header and the question. */
 const recordOffset = 12 + 18 + 4;
 
 describe('a truncated answer', () => {
@@ -37,7 +37,7 @@ describe('a truncated answer', () => {
     ['after its question', recordOffset],
     ['within its question', 20],
     ['after its header', 12],
-  ])('that is cut %s is asked for over TCP', async (_where, sizeBytes) => {
+  ])('that is cut off %s is requested over TCP', async (_where, sizeBytes) => {
     const { reply, transports } = await ask((query) =>
       query.transport === 'TCP'
         ? [answerTo(query, long)]
@@ -47,7 +47,7 @@ describe('a truncated answer', () => {
     expect(transports).toEqual(['UDP', 'TCP']);
   });
 
-  it('that is cut and not marked as such is malformed', async () => {
+  it('that is cut off without the flag is malformed', async () => {
     const { error } = await ask((query) => [answerTo(query, long).subarray(0, 500)], 'UDP', 200);
     expect(error).toMatchObject({ kind: 'response-malformed' });
   });
@@ -92,7 +92,7 @@ describe('an answer', () => {
   it.each([
     ['another class', (bytes: Buffer) => changed(bytes, recordOffset - 1, 3), /the class 3/],
     ['another operation', (bytes: Buffer) => changed(bytes, 2, (bytes[2] ?? 0) | 0x28), /its opcode is 5/],
-  ])('to %s of question is none', async (_what, change, reason) => {
+  ])('to %s of question does not count', async (_what, change, reason) => {
     const behaviour: Behaviour = (query) => [change(answerTo(query, [right]))];
     const { error } = await ask(behaviour, 'UDP', 200);
     expect(error).toMatchObject({ kind: 'response-timeout', message: expect.stringMatching(reason) });
@@ -112,7 +112,7 @@ describe('a connection that breaks off', () => {
     ['closed before the answer', (socket) => socket.end()],
   ];
 
-  /** Breaks off so many connections, and answers on those that follow. */
+  /** Breaks off `count` connections, and replies on later ones. */
   async function withCuts(count: number, cut: (socket: Socket, answer: Buffer) => void) {
     let left = count;
     await using server = await listen(
@@ -136,7 +136,7 @@ describe('a connection that breaks off', () => {
     );
   }
 
-  it.each(cuts)('is made again when it was %s, once', async (_how, cut) => {
+  it.each(cuts)('is made again if it was %s, once', async (_how, cut) => {
     expect(await withCuts(1, cut)).toEqual(['192.0.2.1']);
     expect(await withCuts(2, cut)).toBe('connection-reset');
   });

@@ -36,7 +36,7 @@ it.each([
     /beginning with 6669727374: /,
   ],
 ] satisfies [string, Behaviour, RegExp][])(
-  'names %s when only that came',
+  'names %s if only that arrived',
   async (_what, behaviour, named) => {
     const error = await withServer(behaviour, (server) => askRefused(server, 200));
     expect(error).toMatchObject({
@@ -49,7 +49,7 @@ it.each([
   },
 );
 
-it('calls it silence when what could be read did not fit, even after garbage', async () => {
+it('reports silence if the readable messages did not match, even after garbage', async () => {
   const error = await withServer(
     (query) => [
       Buffer.from('garbage'),

@@ -29,7 +29,7 @@ const withByte = (bytes: Buffer, offset: number, value: number) => {
   return bytes;
 };
 
-/** What is open in this process on the network. */
+/** Open network resources of this process. */
 const openSockets = () =>
   process
     .getActiveResourcesInfo()
@@ -49,7 +49,7 @@ const askRefused = (server: DnsTestServer, timeoutMs?: number, protocol?: 'UDP' 
   );
 
 describe('a DNS query over UDP', () => {
-  it('has a random id and a source port of its own, asks for recursion and offers EDNS', async () => {
+  it('has a random id and a separate source port, requests recursion and offers EDNS', async () => {
     await withServer(
       (query) => [answerTo(query, [right])],
       async (server) => {
@@ -93,14 +93,14 @@ describe('a DNS query over UDP', () => {
     ['more records than it has', (query) => withByte(answerTo(query, [wrong]), 7, 9)],
     ['a record of another class', (query) => withByte(answerTo(query, [wrong]), 12 + 18 + 4 + 18 + 3, 3)],
   ] satisfies [string, (query: Parameters<Behaviour>[0]) => Buffer][])(
-    'ignores an answer with %s and takes the right one behind it',
+    'ignores a reply with %s and accepts the right one after it',
     async (_name, forged) => {
       const { message } = await withServer((query) => [forged(query), answerTo(query, [right])], ask);
       expect(message.answers.map(({ text }) => text)).toEqual(['192.0.2.1']);
     },
   );
 
-  it('says what it ignored when nothing better came', async () => {
+  it('reports what it ignored if nothing better arrived', async () => {
     const error = await withServer(
       (query) => [answerTo({ ...query, question: { type: 'A', name: 'evil.test' } }, [wrong])],
       (server) => askRefused(server, 200),
@@ -111,7 +111,7 @@ describe('a DNS query over UDP', () => {
     );
   });
 
-  it('does not hear another peer, even with the right id and question', async () => {
+  it('does not receive from another peer, even with the right id and question', async () => {
     const stranger = createSocket('udp4');
     const strangersWord = Promise.withResolvers<void>();
     const { message } = await withServer(async (query) => {
@@ -137,7 +137,7 @@ describe('a DNS query over UDP', () => {
     ['two pointers at each other', Buffer.from([0xc0, 0x0e, 0xc0, 0x0c, 0, 1, 0, 1])],
     ['a label that runs over the end', Buffer.from([0x3f, 0x61])],
     ['a header alone', Buffer.alloc(0)],
-  ])('calls an answer with our id and %s malformed', async (_name, rest) => {
+  ])('treats a reply with our id and %s as malformed', async (_name, rest) => {
     const error = await withServer(
       ({ packet }) => [Buffer.concat([header(packet.id ?? 0, 0), rest])],
       askRefused,
@@ -160,7 +160,7 @@ describe('a DNS query over UDP', () => {
     });
   });
 
-  it('tells a closed port from silence', async () => {
+  it('distinguishes a closed port from silence', async () => {
     const gone = await startDnsServer(() => []);
     await gone.close();
     expect(await askRefused(gone)).toMatchObject({ kind: 'connection-refused' });
@@ -171,7 +171,7 @@ describe('a DNS query over UDP', () => {
     expect(silent).toMatchObject({ kind: 'response-timeout' });
   });
 
-  it('is asked again without EDNS when the server refuses that', async () => {
+  it('is retried without EDNS if the server refuses that', async () => {
     await withServer(
       (query) =>
         query.packet.additionals?.length === 0
@@ -189,7 +189,7 @@ describe('a DNS query over UDP', () => {
     ['counts of 0', (bytes) => bytes.fill(0, 4)],
     ['the counts of the query', (bytes) => bytes],
   ];
-  describe.each(bareHeaders)('answered with a header alone that has %s', (_what, counted) => {
+  describe.each(bareHeaders)('answered with only a header that has %s', (_what, counted) => {
     const bareHeader = ({ bytes }: ReceivedQuery, code: number) => {
       const head = Buffer.from(bytes.subarray(0, 12));
       head.writeUInt16BE(0x8000 | code, 2);
@@ -201,7 +201,7 @@ describe('a DNS query over UDP', () => {
       ['SERVFAIL', 2, 1],
       ['NOTIMP', 4, 2],
       ['REFUSED', 5, 1],
-    ])('has the answer %s', async (name, code, queryCount) => {
+    ])('has the reply %s', async (name, code, queryCount) => {
       for (const protocol of ['UDP', 'TCP'] as const) {
         await withServer(
           (query) => [bareHeader(query, code)],
@@ -214,7 +214,7 @@ describe('a DNS query over UDP', () => {
       }
     });
 
-    it('is asked again without EDNS', async () => {
+    it('is retried without EDNS', async () => {
       await withServer(
         (query) =>
           query.packet.additionals?.length === 0 ? [answerTo(query, [right])] : [bareHeader(query, 1)],
@@ -222,7 +222,7 @@ describe('a DNS query over UDP', () => {
       );
     });
 
-    it('is asked again over TCP when it is truncated', async () => {
+    it('is retried over TCP if it is truncated', async () => {
       await withServer(
         (query) => [
           query.transport === 'TCP' ? answerTo(query, [right]) : withByte(bareHeader(query, 0), 2, 0x82),
@@ -281,7 +281,7 @@ describe('a truncated answer', () => {
 });
 
 describe('a DNS query over TCP', () => {
-  it('calls an answer to another question malformed', async () => {
+  it('treats a reply to another question as malformed', async () => {
     const error = await withServer(
       (query) => [answerTo({ ...query, question: { type: 'A', name: 'evil.test' } }, [wrong])],
       (server) => askRefused(server, 5000, 'TCP'),
@@ -310,7 +310,7 @@ describe('a DNS query over TCP', () => {
     await pieces.close();
   });
 
-  it('says that a server hung up', async () => {
+  it('reports that a server hung up', async () => {
     const closing = await startDnsServer(() => new Promise<never>(() => undefined));
     const asking = askRefused(closing, 5000, 'TCP');
     await closing.received(1);
@@ -332,7 +332,7 @@ describe('a DNS query over HTTPS', () => {
     ['/status/404', 'HTTP status 404'],
     ['/redirect/1', 'HTTP status 302'],
     ['/echo', 'content type'],
-  ])('calls what %s answers malformed', async (path, reason) => {
+  ])('treats the response of %s as malformed', async (path, reason) => {
     const server = {
       hostname: '127.0.0.1',
       address: '127.0.0.1',
@@ -349,12 +349,12 @@ describe('a DNS query over HTTPS', () => {
 
 describe('the limits of a DNS query', () => {
   it.each(['UDP', 'TCP', 'DOT', 'DOH'] as const)(
-    'hold over %s, and leave nothing behind',
+    'apply over %s, and leave nothing behind',
     async (protocol) => {
       await vi.waitFor(() => expect(openSockets()).toEqual([]));
       const silent = await startSilentTarget();
       const udp = await startDnsServer(() => []);
-      // On the way to a port that is free for both, a server may close others.
+      // While it looks for a port that is free for both protocols, a server may close others.
       const servers = ['TCPServerWrap', 'TCPServerWrap', 'UDPWrap'];
       await vi.waitFor(() => expect(openSockets()).toEqual(servers));
       const port = protocol === 'UDP' ? udp.port : silent.port;
@@ -376,7 +376,7 @@ describe('the limits of a DNS query', () => {
     },
   );
 
-  it('are those of the egress policy too', async () => {
+  it('include those of the egress policy', async () => {
     await withServer(
       (query) => [answerTo(query, [right])],
       async (server) => {

@@ -8,7 +8,7 @@ import type { ResolveError } from '../../../src/probes/resolver.ts';
 import { a, answerTo, type Behaviour, cname, startDnsServer } from '../../helpers/dns/dns-server.ts';
 import { createHostFiles } from '../../helpers/dns/host-files.ts';
 
-/** A server that knows some A records by name; other names do not exist. */
+/** A server with some A records by name; other names do not exist. */
 const knows =
   (records: Readonly<Record<string, string>>): Behaviour =>
   (query) => {
@@ -21,7 +21,7 @@ const answersWith =
   (query) => [answerTo(query, [], { rcode })];
 const silence: Behaviour = () => [];
 
-/** Runs a resolver on some servers, as the only ones of resolv.conf. */
+/** Runs a resolver with these servers as the only ones in resolv.conf. */
 async function withResolver(
   behaviours: readonly Behaviour[],
   options: { readonly conf?: string; readonly hosts?: string },
@@ -55,7 +55,7 @@ const asked = (
 ) => servers[0]?.queries.map(({ question }) => question.name);
 
 describe('our resolver', () => {
-  it('asks nobody for a name that the egress policy keeps back, nor for one of /etc/hosts', async () => {
+  it('sends no query for a name that the egress policy blocks, nor for one of /etc/hosts', async () => {
     await withResolver(
       [knows({ 'www.shop.test': '192.0.2.1' })],
       { hosts: '192.0.2.7 listed.test\n', conf: 'search shop.test' },
@@ -77,7 +77,7 @@ describe('our resolver', () => {
     );
   });
 
-  it('asks DNS for A and AAAA records', async () => {
+  it('queries DNS for A and AAAA records', async () => {
     const both: Behaviour = (query) => {
       const { name, type } = query.question;
       return [
@@ -91,7 +91,7 @@ describe('our resolver', () => {
     });
   });
 
-  it('answers addresses in any spelling as they are', async () => {
+  it('returns addresses in any spelling as they are', async () => {
     await withResolver([silence], {}, async ({ resolve, servers }) => {
       expect(await resolve('192.0.2.1', 6)).toEqual(['192.0.2.1']);
       expect(await resolve('127.1')).toEqual(['127.0.0.1']);
@@ -112,7 +112,7 @@ describe('our resolver', () => {
     );
   });
 
-  it('takes the hosts file first, in any case and by family', async () => {
+  it('uses the hosts file first, in any case and by family', async () => {
     const hosts = '192.0.2.7 App.internal app # a remark\n192.0.2.8 app\n2001:db8::7 app\nnonsense app\n';
     await withResolver([knows({ app: '203.0.113.1' })], { hosts }, async ({ resolve, servers }) => {
       expect(await resolve('APP')).toEqual(['192.0.2.7', '192.0.2.8']);
@@ -123,7 +123,7 @@ describe('our resolver', () => {
   });
 
   it.each(['::ffff:192.0.2.7', '::FFFF:c000:207', '0:0:0:0:0:ffff:192.0.2.7'])(
-    'takes %s of the hosts file for an address of IPv4, as getaddrinfo does',
+    'treats %s of the hosts file as an IPv4 address, like getaddrinfo',
     async (address) => {
       const hosts = `${address} mapped # aliases\tOLD.name\n\t${address}\tother OLD.name#last\n`;
       await withResolver([knows({})], { hosts }, async ({ resolve }) => {
@@ -157,7 +157,7 @@ describe('our resolver', () => {
     );
   });
 
-  it('asks for names of other scripts, with underscores and in capitals', async () => {
+  it('queries names of other scripts, with underscores and in capitals', async () => {
     const records = { 'xn--bcher-kva.test': '192.0.2.6', 'a_b.test': '192.0.2.7' };
     await withResolver([knows(records)], {}, async ({ resolve }) => {
       expect(await resolve('Bücher.test')).toEqual(['192.0.2.6']);
@@ -165,7 +165,7 @@ describe('our resolver', () => {
     });
   });
 
-  it('follows aliases within an answer', async () => {
+  it('follows aliases within a reply', async () => {
     const aliased: Behaviour = (query) => [
       answerTo(query, [
         cname('www.test', 'Edge.cdn.test'),
@@ -206,7 +206,7 @@ describe('our resolver', () => {
     });
   });
 
-  it('asks nobody about names that cannot be', async () => {
+  it('sends no query for invalid names', async () => {
     await withResolver([silence], {}, async ({ fail, servers }) => {
       for (const name of ['a.invalid', 'x.onion', '', '.', 'a..b', 'a b', `${'a'.repeat(64)}.test`]) {
         expect(await fail(name), name).toMatchObject({ kind: 'not-found', code: 'ENOTFOUND' });
@@ -218,7 +218,7 @@ describe('our resolver', () => {
   it.each([
     ['SERVFAIL', 2],
     ['REFUSED', 5],
-  ])('goes on to the next server at %s, and blames the resolver when all say so', async (code, rcode) => {
+  ])('continues with the next server at %s, and blames the resolver if all say so', async (code, rcode) => {
     await withResolver([answersWith(rcode), knows({ 'www.test': '192.0.2.1' })], {}, async ({ resolve }) => {
       expect(await resolve('www.test')).toEqual(['192.0.2.1']);
     });
@@ -241,7 +241,7 @@ describe('our resolver', () => {
       const error = await fail('www.test');
       expect(error.kind).toBe('unavailable');
       expect(error.message).toContain('ECONNREFUSED');
-      // A silent server is not asked about the search list as well.
+      // A silent server is not queried for the search list as well.
       expect(asked(servers)).toEqual(['www.test']);
     });
   });
@@ -255,7 +255,7 @@ describe('our resolver', () => {
     });
   });
 
-  it('notices that its files have changed', async () => {
+  it('detects that its files have changed', async () => {
     await withResolver([knows({ 'www.test': '192.0.2.1' })], {}, async ({ resolve, files }) => {
       expect(await resolve('www.test')).toEqual(['192.0.2.1']);
       await using other = await startDnsServer(knows({ 'www.test': '192.0.2.2' }));
@@ -286,13 +286,13 @@ describe('our resolver', () => {
           events.push('answered');
         }
         await Promise.all(hung);
-        // All answers came while all the others were still waiting.
+        // All replies arrived while all the others were still waiting.
         expect(events).toEqual([...Array(20).fill('answered'), ...Array(100).fill('unavailable')]);
       },
     );
   });
 
-  it('names the servers of this host', () => {
+  it('lists the servers of this host', () => {
     using files = createHostFiles('nameserver 192.0.2.53\nnameserver fe80::1%eth0\n');
     expect(new HostResolver(files).nameServers()).toMatchObject([
       { address: '192.0.2.53', family: 4, port: 53 },
@@ -300,7 +300,7 @@ describe('our resolver', () => {
     ]);
   });
 
-  it('uses the local name server where there is no resolv.conf', () => {
+  it('uses the local name server without a resolv.conf', () => {
     const missing = '/nonexistent/picket';
     const resolver = new HostResolver({
       resolvConfPath: missing,
@@ -331,7 +331,7 @@ describe('resolv.conf', () => {
     });
   });
 
-  it('ignores remarks, nonsense and a fourth server; the last search list counts', () => {
+  it('ignores comments, garbage and a fourth server; the last search list counts', () => {
     const text = `# nameserver 192.0.2.9
 ; nameserver 192.0.2.9
 nameserver not-an-address
@@ -383,7 +383,7 @@ describe('nsswitch.conf', () => {
     expect(isSystems('hosts: files dns', 'printer.local')).toBe(false);
   });
 
-  it('is not what other systems go by', async () => {
+  it('does not apply to other systems', async () => {
     using files = createHostFiles('nameserver 192.0.2.1', '192.0.2.7 only-here.test\n');
     expect(await new HostResolver(files, 'linux').resolve('only-here.test', 4)).toMatchObject([
       { address: '192.0.2.7' },

@@ -21,9 +21,7 @@ afterAll(() => Promise.all([web.close(), echo.close(), proxy.close()]));
 
 const metadataAddress = '169.254.169.254';
 
-/**
- * A name server of somebody who means harm: each lookup gets the next answer, the last one again and again.
- */
+/** A malicious name server: each lookup gets the next address list, and the last one repeats. */
 class RebindingResolver implements Resolver {
   readonly #answers: readonly string[];
   lookups = 0;
@@ -40,7 +38,7 @@ class RebindingResolver implements Resolver {
   }
 }
 
-/** How URLs can spell the metadata service. */
+/** Spellings of the metadata service in URLs. */
 const metadataHosts = [
   metadataAddress,
   '0xa9fea9fe',
@@ -58,7 +56,7 @@ const metadataHosts = [
 ];
 
 describe('a name that is rebound', () => {
-  it('is connected to at the address that was judged, without a second lookup', async () => {
+  it('is connected to at the judged address, without a second lookup', async () => {
     const resolver = new RebindingResolver('127.0.0.1', metadataAddress);
     const http = await probe(`http://rebinding.example:${web.port}/`, { resolver });
     expect(http).toMatchObject({ error: undefined, address: '127.0.0.1' });
@@ -69,7 +67,7 @@ describe('a name that is rebound', () => {
     expect(again.lookups).toBe(1);
   });
 
-  it('is refused as soon as it means a closed address', async () => {
+  it('is refused as soon as it resolves to a closed address', async () => {
     const resolver = new RebindingResolver('127.0.0.1', metadataAddress);
     const target = { ...echo, host: 'rebinding.example' };
     await converse(target, { resolver, data: 'x' });
@@ -90,7 +88,7 @@ describe('a name that is rebound', () => {
   });
 
   it.each(['::ffff:a9fe:a9fe', '64:ff9b::a9fe:a9fe', '2852039166', '0251.0376.0251.0376'])(
-    'is refused when its address is spelled %s',
+    'is refused if its address is spelled %s',
     async (address) => {
       const { error } = await converse(
         { ...echo, host: 'rebinding.example' },
@@ -100,7 +98,7 @@ describe('a name that is rebound', () => {
     },
   );
 
-  it('is refused when the resolver answers with another name', async () => {
+  it('is refused if the resolver returns another name', async () => {
     const { error } = await converse(
       { ...echo, host: 'rebinding.example' },
       { resolver: new RebindingResolver('localhost') },
@@ -117,7 +115,7 @@ describe('the metadata service', () => {
     expect(head).toBeUndefined();
   });
 
-  it.each(metadataHosts)('is refused when a redirect leads to http://%s/', async (host) => {
+  it.each(metadataHosts)('is refused if a redirect leads to http://%s/', async (host) => {
     // Servers that put a raw address into the header send its UTF-8 bytes.
     const location = Buffer.from(`http://${host}/latest/meta-data/`).toString('latin1');
     const { error, redirectCount } = await probe(
@@ -127,7 +125,7 @@ describe('the metadata service', () => {
     expect(redirectCount).toBe(1);
   });
 
-  it.each(['http', 'https'])('is not asked for through a proxy over %s', async (scheme) => {
+  it.each(['http', 'https'])('is not requested through a proxy over %s', async (scheme) => {
     for (const host of [...metadataHosts, 'metadata.google.internal']) {
       const { error } = await probe(`${scheme}://${host}/`, { proxy: proxyFromUrl(new URL(proxy.url)) });
       expect(error?.kind, host).toBe('egress-denied');
@@ -152,7 +150,7 @@ describe('a proxy', () => {
 });
 
 describe('rules of the operator', () => {
-  it('hold for HTTP and TCP alike', async () => {
+  it('apply to HTTP and TCP alike', async () => {
     const egress = createEgressPolicy({ allow: '', deny: '127.0.0.0/8', ownPorts: [] });
     const before = web.connectionCount() + echo.connectionCount();
     for (const host of ['127.0.0.1', 'localhost', '0', '2130706433']) {

@@ -11,7 +11,7 @@ import { listen } from '../../helpers/targets/listening.ts';
 const curl = spawnSync('curl', ['--version']).error === undefined;
 const named = answerForms.map((form) => [form.name, form] as const);
 
-/** A server that answers every request in one form. */
+/** A server that sends one form in response to every request. */
 function startForm(form: AnswerForm) {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
@@ -20,7 +20,7 @@ function startForm(form: AnswerForm) {
   return listen(server, { scheme: 'http' });
 }
 
-describe('an answer is taken as curl takes it', () => {
+describe('a response is accepted like by curl', () => {
   it.each(named)('%s', async (_name, form) => {
     await using target = await startForm(form);
     const result = await probe(target.url, { timeoutMs: 20_000, followRedirects: false });
@@ -32,7 +32,7 @@ describe('an answer is taken as curl takes it', () => {
     expect(result.body.isTruncated).toBe(false);
   });
 
-  it.skipIf(!curl).each(named)('which says of itself: %s', async (_name, form) => {
+  it.skipIf(!curl).each(named)('as curl itself reports: %s', async (_name, form) => {
     await using target = await startForm(form);
     const child = spawn('curl', ['--silent', '--noproxy', '*', target.url], {
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -46,7 +46,7 @@ describe('an answer is taken as curl takes it', () => {
   });
 });
 
-/** What a parser makes of an answer that comes in pieces of that size, and then ends. */
+/** The result of a parser for a response that arrives in pieces of that size, and then ends. */
 function parsed({ raw }: AnswerForm, pieceBytes: number) {
   const heads: unknown[] = [];
   const body: Buffer[] = [];
@@ -74,7 +74,7 @@ function parsed({ raw }: AnswerForm, pieceBytes: number) {
   return { heads, body: problem ? '' : Buffer.concat(body).toString('latin1'), isWhole, problem };
 }
 
-it.each(named)('reads the same in whatever pieces it comes: %s', (_name, form) => {
+it.each(named)('is parsed equally in any pieces: %s', (_name, form) => {
   const whole = parsed(form, form.raw.length + 1);
   const sizes = form.raw.length > 1000 ? [1, 4093] : Array.from({ length: 40 }, (_, index) => index + 1);
   for (const pieceBytes of sizes) expect(parsed(form, pieceBytes), `${pieceBytes}`).toEqual(whole);

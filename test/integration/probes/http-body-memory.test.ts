@@ -6,7 +6,7 @@ import { startHttpTarget } from '../../helpers/targets/http-target.ts';
 const bodyBytes = 10 * 1024 * 1024;
 const totalBytes = 4 * bodyBytes;
 
-it('bodies that are read at once share one bound, and all arrive whole', async () => {
+it('bodies that are read at once share one limit, and all arrive completely', async () => {
   const bytes = Buffer.alloc(bodyBytes, 'x');
   await using target = await startHttpTarget({
     routes: {
@@ -29,7 +29,7 @@ it('bodies that are read at once share one bound, and all arrive whole', async (
       expect(result.body.bytes.equals(bytes)).toBe(true);
       if (share.waitedMs > 0) {
         waited += 1;
-        // Nobody can say any more what of the time was the wire's.
+        // The wire's share of the elapsed time is no longer known.
         expect(result.measurement.clock).toBe('event');
         expect(result.measurement.lagMs).toBeGreaterThanOrEqual(share.waitedMs);
       }
@@ -39,6 +39,6 @@ it('bodies that are read at once share one bound, and all arrive whole', async (
   );
   expect(waited).toBeGreaterThan(0);
   expect(memory.usedBytes).toBe(0);
-  // The one in front may go over by its last block.
+  // The first one may exceed it by its last block.
   expect(mostBytes).toBeLessThanOrEqual(totalBytes + 1024 * 1024);
 });

@@ -29,7 +29,7 @@ function frame(type: number, flags: number, streamId: number, payload: Buffer): 
   return Buffer.concat([head, payload]);
 }
 
-/** Half an answer over HTTP/2, then RST_STREAM: Node's own server would end the stream in good order before. */
+/** Half a response over HTTP/2, then RST_STREAM: Node's own server would end the stream properly first. */
 function startLettingGo(code: number) {
   const resetCode = Buffer.alloc(4);
   resetCode.writeUInt32BE(code);
@@ -48,7 +48,7 @@ function startLettingGo(code: number) {
   return listen(server, { scheme: 'https' });
 }
 
-/** A server that says something as soon as the request begins to arrive, and reads no more of it. */
+/** A server that responds as soon as the request begins to arrive, and stops reading. */
 function startEarly(answer: (socket: Socket) => void, scheme: 'http' | 'https') {
   const onConnection = (socket: Socket) => {
     socket.on('error', () => socket.destroy());
@@ -70,7 +70,7 @@ const upload = (url: string) =>
     timeoutMs: 20_000,
   });
 
-describe('a body over HTTP/2 that is let go of in the middle', () => {
+describe('a body over HTTP/2 that is cut off in the middle', () => {
   it.each(['NO_ERROR', 'CANCEL', 'INTERNAL_ERROR', 'REFUSED_STREAM'] as const)('with %s', async (name) => {
     await using target = await startLettingGo(constants[`NGHTTP2_${name}`]);
     const { error, body, head } = await get(target.url);
@@ -88,7 +88,7 @@ describe('a body over HTTP/2 that is let go of in the middle', () => {
     expect((await get(target.url)).error).toMatchObject({ kind: 'connection-reset', phase: 'download' });
   });
 
-  it('is none when the answer was whole before, though an upload was not', async () => {
+  it('is no failure if the response was complete before, although an upload was not', async () => {
     await using target = await startHttp2((stream) => {
       stream.respond({ ':status': 413 });
       stream.end('too large');
@@ -99,7 +99,7 @@ describe('a body over HTTP/2 that is let go of in the middle', () => {
     expect(body).toMatchObject({ bytes: Buffer.from('too large'), isTruncated: false });
   });
 
-  it('is none when it ends with trailers or has no body at all', async () => {
+  it('is no failure if it ends with trailers or has no body at all', async () => {
     await using withTrailers = await startHttp2((stream) => {
       stream.respond({ ':status': 200 }, { waitForTrailers: true });
       stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '1' }));
@@ -112,7 +112,7 @@ describe('a body over HTTP/2 that is let go of in the middle', () => {
 });
 
 describe('many headers over HTTP/2', () => {
-  it('are taken: a thousand of them, and 100 kB', async () => {
+  it('are accepted: a thousand of them, and 100 kB', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 1000 }, (_, index) => [`x-${index}`, 'v'.repeat(90)]),
     );
@@ -126,7 +126,7 @@ describe('many headers over HTTP/2', () => {
     expect(body.bytes.toString()).toBe('fine');
   });
 
-  it('are refused when they do not end', async () => {
+  it('are refused if they do not end', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 1000 }, (_, index) => [`x-${index}`, 'v'.repeat(400)]),
     );
@@ -152,7 +152,7 @@ describe.each(['http', 'https'] as const)('an upload over %s that the server doe
       'and resets a moment later',
       (socket) => socket.end(refusal, () => setTimeout(() => socket.destroy(), 50)),
     ],
-  ])('is answered: the server says so %s', async (_name, answer) => {
+  ])('gets a response: the server sends it %s', async (_name, answer) => {
     await using target = await startEarly(answer, scheme);
     const { error, head, body, phases } = await upload(target.url);
     expect(error).toBeUndefined();
@@ -161,14 +161,14 @@ describe.each(['http', 'https'] as const)('an upload over %s that the server doe
     expect(phases?.firstByte).toBeGreaterThan(0);
   });
 
-  it('is broken off when it is not answered', async () => {
+  it('is cut off without a response', async () => {
     await using target = await startEarly((socket) => socket.destroy(), scheme);
     expect((await upload(target.url)).error?.kind).toBe('connection-reset');
   });
 });
 
-describe('an answer in another protocol', () => {
-  it('is what a check can ask for: the handshake of a web socket', async () => {
+describe('a response in another protocol', () => {
+  it('is possible for a check: the handshake of a web socket', async () => {
     let received = '';
     const server = createServer((socket) => {
       socket.once('data', (bytes) => {

@@ -7,7 +7,7 @@ let wall: HttpTarget;
 beforeAll(async () => {
   wall = await startHttpTarget({
     routes: {
-      /** Lets nobody in who does not bring back what he was given. */
+      /** Accepts only requests that return its cookie. */
       wall: ({ headers }, reply) => {
         if (headers.cookie?.includes('pass=1')) {
           reply.writeHead(200);
@@ -44,13 +44,13 @@ describe('cookies across redirects', () => {
     expect(received()).toBe('other=2; pass=1');
   });
 
-  it('are of one run only', async () => {
+  it('belong to one run only', async () => {
     await probe(`${wall.url}/wall`);
     await probe(`${wall.url}/echo`);
     expect(received()).toBeUndefined();
   });
 
-  it('go behind those of the check, and in place of those that the server sets anew', async () => {
+  it('follow those of the check, and replace those that the server sets anew', async () => {
     await probe(`${wall.url}/login`, { headers: ['Cookie', 'session=old; theme=dark', 'X-Mine', 'y'] });
     expect(received()).toBe('theme=dark; session=new');
     expect(wall.requests.at(-1)?.headers['x-mine']).toBe('y');
@@ -101,24 +101,24 @@ describe('a cookie', () => {
     expect(sent(jarWith('http://www.a.example/', line), url)).toBe(expected);
   });
 
-  it('that is secure goes over TLS only', () => {
+  it('that is secure is sent over TLS only', () => {
     const jar = jarWith('https://a.example/', 'a=1; Secure');
     expect(sent(jar, 'https://a.example/')).toBe('a=1');
     expect(sent(jar, 'http://a.example/')).toBe('');
   });
 
-  it('of an address is for that address', () => {
+  it('of an address belongs to that address', () => {
     expect(sent(jarWith('http://127.0.0.1/', 'a=1; Domain=0.0.1'), 'http://127.0.0.1/')).toBe('');
     expect(sent(jarWith('http://127.0.0.1/', 'a=1'), 'http://127.0.0.1/')).toBe('a=1');
   });
 
-  it('is for the folder of its page when it does not say, and the nearest goes first', () => {
+  it('belongs to the folder of its page by default, and the nearest is sent first', () => {
     const jar = jarWith('http://a.example/one/two/page', 'near=1', 'far=2; Path=/');
     expect(sent(jar, 'http://a.example/one/two/other')).toBe('near=1; far=2');
     expect(sent(jar, 'http://a.example/one')).toBe('far=2');
   });
 
-  it('is kept in bounded numbers', () => {
+  it('is kept in limited numbers', () => {
     const lines = Array.from({ length: 5000 }, (_, index) => `n${index}=1`);
     expect(sent(jarWith('http://a.example/', ...lines), 'http://a.example/').split(';').length).toBe(180);
   });

@@ -23,7 +23,7 @@ interface Expected {
   readonly isTruncated?: boolean;
 }
 
-/** What each hostile server is blamed for; null where the response is usable. */
+/** The expected failure for each hostile server; null where the response is usable. */
 const expected: Readonly<Record<HostileBehaviour, Expected>> = {
   'never-answers': { kind: 'response-timeout', phase: 'firstByte' },
   'one-byte-per-interval': { kind: 'response-timeout', phase: 'firstByte' },
@@ -55,7 +55,7 @@ const expected: Readonly<Record<HostileBehaviour, Expected>> = {
   'content-length-and-chunked': { kind: null, isTruncated: false },
   'content-lengths-in-one-line': { kind: 'response-malformed', phase: 'firstByte' },
   'negative-content-length': { kind: 'response-malformed', phase: 'firstByte' },
-  // RFC 9112 section 6.3: then the body ends with the connection, and the chunks are its text.
+  // RFC 9112 section 6.3: the body then ends with the connection, and includes the chunk framing.
   'chunked-not-last': { kind: null, isTruncated: false },
   'space-before-colon': { kind: 'response-malformed', phase: 'firstByte' },
   'line-feeds-alone': { kind: null, isTruncated: false },
@@ -69,7 +69,7 @@ const expected: Readonly<Record<HostileBehaviour, Expected>> = {
   'http-1.0': { kind: null, isTruncated: false },
 };
 
-describe('a peer that goes away before it takes the request', () => {
+describe('a peer that disconnects before it accepts the request', () => {
   it('is reported at once, and not dialled again', async () => {
     const authority = await createAuthority();
     const server = createSecureServer(await authority.issue());
@@ -123,7 +123,7 @@ describe('a hostile server', () => {
   it.each(Object.keys(hostileBehaviours) as HostileBehaviour[])('%s', async (behaviour) => {
     const target = await startHostileTarget(behaviour);
     const { kind, phase, isTruncated } = expected[behaviour];
-    // What the deadline does not end must end by itself.
+    // Cases without a deadline must end by themselves.
     const isDeadline = kind === 'response-timeout';
     const result = await probe(target.url, {
       timeoutMs: isDeadline ? timeoutMs : 20_000,
@@ -166,17 +166,17 @@ describe('a hostile server', () => {
     `;
     const child = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
       encoding: 'utf8',
-      // Waiting for it blocks the limits of this test, too.
+      // The synchronous wait also blocks the timeout of this test.
       ...{ timeout: 120_000, killSignal: 'SIGKILL' },
     });
     expect(child.signal, child.stderr).toBeNull();
     const found = JSON.parse(child.stdout);
     expect(found).toMatchObject({ isOverLimit: true });
     expect(found.error).toBeUndefined();
-    // Of the smallest chunks the wire's own limit leaves a part.
+    // With the smallest chunks, the limit on wire bytes allows only a part.
     expect(found.length).toBeGreaterThan(15 * 1024 * 1024);
     expect(found.length).toBeLessThanOrEqual(25 * 1024 * 1024);
-    // The cap, and what the server of the same process needs.
+    // The cap, plus the needs of the server in the same process.
     expect(found.grownKilobytes).toBeLessThan(120 * 1024);
   });
 });
@@ -192,14 +192,14 @@ describe('a deadline', () => {
     );
   });
 
-  it('blames the TLS handshake of a server that is silent', async () => {
+  it('blames the TLS handshake of a silent server', async () => {
     const target = await startSilentTarget();
     const { error } = await probe(target.url.replace('http', 'https'), { timeoutMs });
     await target.close();
     expect(error).toMatchObject({ kind: 'connection-timeout', phase: 'tls' });
   });
 
-  it('blames the resolver that does not answer', async () => {
+  it('blames a silent resolver', async () => {
     const resolver = { resolve: () => new Promise<never>(() => undefined) };
     const { error } = await probe('http://slow.example/', { timeoutMs, resolver });
     expect(error).toMatchObject({ kind: 'resolver-unavailable', phase: 'dns' });
@@ -235,7 +235,7 @@ describe('an aborted probe', () => {
     expect((await running).error?.kind).toBe('aborted');
   });
 
-  it('does not even connect when it is aborted before', async () => {
+  it('does not even connect if it is aborted before', async () => {
     const target = await silent;
     const before = target.connectionCount();
     const { error } = await probe(target.url, { signal: AbortSignal.abort() });
@@ -243,7 +243,7 @@ describe('an aborted probe', () => {
     expect(target.connectionCount()).toBe(before);
   });
 
-  it('is a passed deadline when the signal says so', async () => {
+  it('is a passed deadline if the signal says so', async () => {
     const target = await silent;
     const { error } = await probe(target.url, { signal: AbortSignal.timeout(100), timeoutMs: 60_000 });
     expect(error?.kind).toBe('response-timeout');

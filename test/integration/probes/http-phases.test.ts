@@ -8,7 +8,7 @@ import { type HttpTarget, startHttpsTarget, startHttpTarget } from '../../helper
 let target: HttpTarget;
 beforeAll(async () => {
   target = await startHttpTarget();
-  // The first request of a process pays for loading the parser.
+  // The first request of a process includes loading the parser.
   await probe(target.url);
 });
 afterAll(() => target.close());
@@ -84,7 +84,7 @@ describe('phases of an HTTP probe', () => {
     }
   });
 
-  it('become points on one line', () => {
+  it('are points on one timeline', () => {
     const phases = { wait: 1, dns: 2, tcp: 3, firstByte: 4, download: 5, total: 15, tls: 2, proxy: 1 };
     expect(timingsOf(phases)).toEqual({ socket: 1, lookup: 3, connect: 6, response: 10, end: 15 });
   });
@@ -98,7 +98,7 @@ describe('connections of an HTTP probe', () => {
     expect(target.connectionCount() - before).toBe(2);
   });
 
-  it('go to one address only: a dead first address is not hidden by a second one', async () => {
+  it('use one address only: a dead first address is not hidden by a second one', async () => {
     const resolver: Resolver = {
       resolve: () =>
         Promise.resolve([
@@ -120,7 +120,7 @@ describe('connections of an HTTP probe', () => {
     expect(v6.requests[0]?.headers.host).toBe(`[::1]:${v6.port}`);
   });
 
-  it('ask for addresses of the wanted family', async () => {
+  it('request addresses of the wanted family', async () => {
     const v6 = await startHttpTarget({ host: '::1' });
     const byFamily: Resolver = {
       resolve: (_hostname, family) =>
@@ -134,7 +134,7 @@ describe('connections of an HTTP probe', () => {
     expect(four.error?.kind).toBe('connection-refused');
   });
 
-  it('do not use names that do not exist', async () => {
+  it('fail for names that do not exist', async () => {
     const { error } = await probe('http://does-not-exist.invalid/');
     expect(error).toMatchObject({ phase: 'dns' });
     expect(['name-not-found', 'resolver-unavailable']).toContain(error?.kind);

@@ -28,7 +28,7 @@ describe('redirects', () => {
     expect(eleven.error?.kind).toBe('redirect-limit');
   });
 
-  it('are told with what each of them took, apart from the last request', async () => {
+  it('are reported with the time of each, separate from the last request', async () => {
     const { redirects, phases, url } = await probe(to(`${other.url}/echo`, 307));
     expect(redirects.map(({ status, url: at }) => [status, at.pathname])).toEqual([[307, '/redirect-to']]);
     expect(url.host).toBe(new URL(other.url).host);
@@ -44,7 +44,7 @@ describe('redirects', () => {
     expect(redirectCount).toBe(10);
   });
 
-  it('are answers like others when they are not followed', async () => {
+  it('are ordinary responses if they are not followed', async () => {
     const { head, body, redirectCount } = await probe(`${target.url}/redirect/3`, { followRedirects: false });
     expect(head?.status).toBe(302);
     expect(body.bytes.toString()).toBe('moved');
@@ -60,13 +60,13 @@ describe('redirects', () => {
     },
   );
 
-  it('without a Location are answers', async () => {
+  it('without a Location are ordinary responses', async () => {
     const { error, head } = await probe(`${target.url}/status/302`);
     expect(error).toBeUndefined();
     expect(head?.status).toBe(302);
   });
 
-  it('with an empty Location are answers, as curl takes them', async () => {
+  it('with an empty Location are ordinary responses, like in curl', async () => {
     const lines = ['', ' \t'];
     for (const location of lines) {
       await using nowhere = await startHttpTarget({
@@ -116,7 +116,7 @@ describe('redirects', () => {
     expect(target.requests.at(-1)?.headers).toMatchObject({ authorization: 'Bearer x', cookie: 'a=b' });
   });
 
-  it('may be relative and may hold raw UTF-8', async () => {
+  it('may be relative and may contain raw UTF-8', async () => {
     const path = Buffer.from('/echo?ü').toString('latin1');
     const raw = await startHttpTarget({
       routes: {
@@ -132,7 +132,7 @@ describe('redirects', () => {
   });
 });
 
-describe('the address that is asked for', () => {
+describe('the requested address', () => {
   it.each([
     ['/echo?', '/echo?'],
     ['/?', '/?'],
@@ -155,14 +155,14 @@ describe('the address that is asked for', () => {
 });
 
 describe('user and password in a URL', () => {
-  it('become basic authorization, and no part of the request otherwise', async () => {
+  it('become basic authorization, and are otherwise no part of the request', async () => {
     await probe(target.url.replace('://', '://us%20er:p%25@').concat('/echo?a=b#secret'));
     const last = target.requests.at(-1);
     expect(last?.headers.authorization).toBe(`Basic ${Buffer.from('us er:p%').toString('base64')}`);
     expect(last?.headers.host).toBe(`127.0.0.1:${target.port}`);
   });
 
-  it('give way to an Authorization header', async () => {
+  it('are overridden by an Authorization header', async () => {
     const url = target.url.replace('://', '://user:pass@');
     await probe(url, { headers: ['authorization', 'Bearer x'] });
     expect(target.requests.at(-1)?.headers.authorization).toBe('Bearer x');

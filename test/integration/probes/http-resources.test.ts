@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { startSilentTarget } from '../../helpers/targets/hostile-target.ts';
 
-/** Fills a small table of file descriptors with probes, then with files, and tells what the probes said. */
+/** Fills a small file descriptor table with probes, then with files, and reports the results of the probes. */
 const script = `
   import { openSync } from 'node:fs';
   import { probe } from ${JSON.stringify(new URL('../../helpers/targets/http-request.ts', import.meta.url).href)};

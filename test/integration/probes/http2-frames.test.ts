@@ -19,7 +19,7 @@ function altSvc(streamId: number, origin: string, value = 'h2=":8000"'): Buffer 
   return http2Frame(10, 0, streamId, Buffer.concat([length, Buffer.from(origin), Buffer.from(value)]));
 }
 
-/** Frames that say nothing to a client that does not want to know what they are about. */
+/** Frames that a client may ignore. */
 const ignored = {
   'ALTSVC on stream 0 without an origin': altSvc(0, ''),
   'ALTSVC on stream 0 with one': altSvc(0, 'https://other.test'),
@@ -55,7 +55,7 @@ const answers = {
 
 let target: Target;
 let grpcTarget: Target;
-/** What the servers send once they were asked. */
+/** Frames that the servers send after a request. */
 let pieces: readonly Buffer[] = [];
 const answer = (socket: Socket) => {
   socket.setNoDelay();
@@ -77,8 +77,8 @@ afterAll(() => Promise.all([target.close(), grpcTarget.close()]));
 const get = () => probe(target.url, { isCertificateChecked: false, timeoutMs: 10_000 });
 const ask = () => runGrpcMonitor(grpcTarget, asHealth);
 
-describe('frames of HTTP/2 that are to be ignored', () => {
-  it.each(Object.entries(ignored))('break nothing wherever they stand: %s', async (_name, frame) => {
+describe('HTTP/2 frames that must be ignored', () => {
+  it.each(Object.entries(ignored))('break nothing at any position: %s', async (_name, frame) => {
     for (const place of [0, 1, 2, 3]) {
       pieces = [settings, ...answers.http.toSpliced(place, 0, frame, frame)];
       const { error, body } = await get();
@@ -109,7 +109,7 @@ describe('frames of HTTP/2 that are to be ignored', () => {
   });
 });
 
-describe('frames of HTTP/2 that break its rules', () => {
+describe('HTTP/2 frames that break the rules', () => {
   const head = fieldBlock({ ':status': '200' });
   it.each([
     ['ALTSVC within the headers', [http2Frame(1, 0, 1, head), altSvc(0, ''), http2Frame(9, endHeaders, 1)]],
@@ -123,7 +123,7 @@ describe('frames of HTTP/2 that break its rules', () => {
     });
   });
 
-  it('are malformed where SETTINGS should stand', async () => {
+  it('are malformed in place of SETTINGS', async () => {
     pieces = [altSvc(0, ''), settings, ...answers.http];
     expect((await get()).error).toMatchObject({ kind: 'response-malformed' });
   });

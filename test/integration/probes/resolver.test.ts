@@ -9,7 +9,7 @@ import {
 } from '../../../src/probes/resolver.ts';
 
 describe('the system resolver', () => {
-  it('answers literals as they are, whatever family is asked for', async () => {
+  it('returns literals as they are, for any requested family', async () => {
     expect(await systemResolver.resolve('127.0.0.1', 6)).toEqual([{ address: '127.0.0.1', family: 4 }]);
     expect(await systemResolver.resolve('::1', 4)).toEqual([{ address: '::1', family: 6 }]);
     expect(literalAddress('localhost')).toBeUndefined();
@@ -19,7 +19,7 @@ describe('the system resolver', () => {
     expect(await systemResolver.resolve('localhost', 4)).toContainEqual({ address: '127.0.0.1', family: 4 });
   });
 
-  it('says that a name does not exist, or that it could not find out', async () => {
+  it('reports that a name does not exist, or that the lookup failed', async () => {
     const error = await systemResolver
       .resolve('does-not-exist.invalid', 4)
       .catch((thrown: unknown) => thrown);
@@ -31,7 +31,7 @@ describe('the system resolver', () => {
 });
 
 describe('the family to connect with', () => {
-  it('is IPv4 where IPv6 is switched off, and only there', () => {
+  it('is IPv4 if IPv6 is disabled, and only then', () => {
     expect(usableFamily(6, () => false)).toEqual({ family: 4, isFallback: true });
     expect(usableFamily(6, () => true)).toEqual({ family: 6, isFallback: false });
     expect(usableFamily(4, () => false)).toEqual({ family: 4, isFallback: false });
@@ -41,7 +41,7 @@ describe('the family to connect with', () => {
 describe('IPv4 first', () => {
   const notFound = new ResolveError('not-found', 'ENODATA', 'no IPv4 address');
   const away = new ResolveError('unavailable', 'EAI_AGAIN', 'nobody answered');
-  /** Answers with an address of those families, or that error, and takes 2 ms of the wire for each. */
+  /** Resolves to an address of those families, or throws that error; each lookup takes 2 ms on the wire. */
   function resolverOf(known: Partial<Record<4 | 6, true | ResolveError>>) {
     const asked: (4 | 6 | 'any')[] = [];
     const resolver: Resolver = {
@@ -56,7 +56,7 @@ describe('IPv4 first', () => {
     return { resolver, asked };
   }
 
-  it('asks for nothing more where a name has an IPv4 address', async () => {
+  it('makes no further lookup if a name has an IPv4 address', async () => {
     const { resolver, asked } = resolverOf({ 4: true, 6: true });
     expect(await resolveWanted(resolver, 'both.test', 'ipv4-first')).toEqual([
       { address: '192.0.2.1', family: 4 },
@@ -64,7 +64,7 @@ describe('IPv4 first', () => {
     expect(asked).toEqual([4]);
   });
 
-  it('takes IPv6 where there is none, and counts both lookups', async () => {
+  it('uses IPv6 if there is none, and counts both lookups', async () => {
     const { resolver, asked } = resolverOf({ 6: true });
     const measured: LookupTimes[] = [];
     const onMeasured = (times: LookupTimes) => void measured.push(times);
@@ -82,7 +82,7 @@ describe('IPv4 first', () => {
     await expect(resolveWanted(resolverOf(known).resolver, 'x.test', 'ipv4-first')).rejects.toBe(error);
   });
 
-  it('keeps to one family where that is asked for', async () => {
+  it('keeps to one family if requested', async () => {
     const { resolver, asked } = resolverOf({ 4: true });
     await expect(resolveWanted(resolver, 'v4.test', 6)).rejects.toBe(notFound);
     expect(asked).toEqual([6]);

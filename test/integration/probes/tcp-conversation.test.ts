@@ -18,7 +18,7 @@ async function started(...given: Parameters<typeof startTcpTarget>): Promise<Tcp
 }
 
 describe('a conversation over TCP', () => {
-  it('sends its data as it is and reads until the peer closes', async () => {
+  it('sends its data unchanged and reads until the peer closes', async () => {
     const target = await started('echo-and-close');
     const result = await converse(target, { data: 'grüße\r\n\0', idleGapMs: 60_000 });
     expect(result).toMatchObject({ error: undefined, isConnected: true, isTruncated: false });
@@ -33,12 +33,12 @@ describe('a conversation over TCP', () => {
     const { dns, connection, tls, data, total } = phases;
     expect(dns + connection + tls + data).toBeCloseTo(total, 6);
     expect(total).toBe(elapsedMs);
-    // Nobody had to be asked for the address.
+    // The address needed no lookup.
     expect([dns, tls]).toEqual([0, 0]);
     for (const ms of [connection, data]) expect(ms).toBeGreaterThan(0);
   });
 
-  it('does not wait for an answer nobody wants', async () => {
+  it('does not wait for an unwanted response', async () => {
     const target = await started('silent');
     const result = await converse(target, { isAnswerWanted: false, timeoutMs: 60_000 });
     expect(result.error).toBeUndefined();
@@ -87,7 +87,7 @@ describe('a conversation over TCP', () => {
     expect(address).toBe('::1');
   });
 
-  it('blames a closed port by address and port', async () => {
+  it('blames a closed port with address and port', async () => {
     const port = await closedPort();
     const { error, isConnected, phases } = await converse({ host: 'localhost', port });
     expect(error).toMatchObject({ kind: 'connection-refused', phase: 'tcp' });
@@ -105,7 +105,7 @@ describe('a conversation over TCP', () => {
 
   it('leaves nothing behind on the peer, however it ends', async () => {
     for (const behaviour of Object.keys(tcpBehaviours) as (keyof typeof tcpBehaviours)[]) {
-      // It does not read, so it does not learn of the end either.
+      // It does not read, so it does not notice the end either.
       if (behaviour === 'deaf') continue;
       const target = await startTcpTarget(behaviour);
       await converse(target, { data: 'x', timeoutMs: 150, idleGapMs: 20, maxAnswerBytes: 1000 });

@@ -19,7 +19,7 @@ async function started(behaviour: TcpBehaviour): Promise<TcpTarget> {
 }
 
 describe('a peer', () => {
-  it('that closes at once has given an empty answer', async () => {
+  it('that closes at once has sent an empty response', async () => {
     const { error, answer, isConnected } = await converse(await started('close'));
     expect({ error, text: answer.toString(), isConnected }).toEqual({
       error: undefined,
@@ -28,13 +28,13 @@ describe('a peer', () => {
     });
   });
 
-  it('that resets has broken the connection off', async () => {
+  it('that resets has broken off the connection', async () => {
     const { error, isConnected } = await converse(await started('reset'), { data: 'hello' });
     expect(error?.kind).toBe('connection-reset');
     expect(isConnected).toBe(true);
   });
 
-  it('that resets after its banner keeps what it said visible', async () => {
+  it('that resets after its banner keeps the banner visible', async () => {
     const { error, answer, isTruncated } = await converse(await started('banner-then-reset'), {
       data: 'EHLO\r\n',
       idleGapMs: 5000,
@@ -56,7 +56,7 @@ describe('a peer', () => {
     expect(answer.length).toBe(7);
   });
 
-  it('that sends bytes which are no text keeps all of them', async () => {
+  it('that sends binary data keeps all of it', async () => {
     const { answer } = await converse(await started('binary-banner'));
     expect(answer).toEqual(binaryBanner);
   });
@@ -79,12 +79,12 @@ describe('a peer', () => {
     expect(elapsedMs + measurement.overheadMs).toBeGreaterThanOrEqual(249);
   });
 
-  it('that sends a byte at a time without end is cut at the deadline', async () => {
+  it('that sends single bytes endlessly is cut off at the deadline', async () => {
     const target = await started('trickle');
     const startedMs = performance.now();
     const { error, answer, isTruncated } = await converse(target, {
       timeoutMs: 1000,
-      // A machine that stands still for a moment must not look like the end of the answer.
+      // A machine that stalls for a moment must not look like the end of the reply.
       idleGapMs: 60_000,
     });
     expect(error).toBeUndefined();
@@ -97,7 +97,7 @@ describe('a peer', () => {
   it.each(['flood', 'torrent'] as const)('that sends a %s is cut at the size limit', async (behaviour) => {
     const { error, answer, isTruncated } = await converse(await started(behaviour), {
       timeoutMs: 20_000,
-      // A machine that stands still for a moment must not look like the end of the answer.
+      // A machine that stalls for a moment must not look like the end of the reply.
       idleGapMs: 60_000,
       maxAnswerBytes: 300_000,
     });
@@ -106,7 +106,7 @@ describe('a peer', () => {
     expect(answer.length).toBe(300_000);
   });
 
-  it('whose answer has exactly the limit is whole', async () => {
+  it('whose response has exactly the limit is complete', async () => {
     const target = await started('echo-and-close');
     const { answer, isTruncated } = await converse(target, { data: 'x'.repeat(100), maxAnswerBytes: 100 });
     expect(answer.length).toBe(100);
@@ -150,7 +150,7 @@ describe('a conversation that is stopped', () => {
     expect((await running).error?.kind).toBe('aborted');
   });
 
-  it('says so even when something was read', async () => {
+  it('says so even if data was read', async () => {
     const controller = new AbortController();
     const target = await started('trickle');
     const running = converse(target, { signal: controller.signal, timeoutMs: 60_000 });
@@ -158,14 +158,14 @@ describe('a conversation that is stopped', () => {
     expect((await running).error?.kind).toBe('aborted');
   });
 
-  it('does not even connect when it was stopped before', async () => {
+  it('does not even connect if it was stopped before', async () => {
     const target = await started('silent');
     const { error } = await converse(target, { signal: AbortSignal.abort() });
     expect(error?.kind).toBe('aborted');
     expect(target.connectionCount()).toBe(0);
   });
 
-  it('has passed its deadline when the signal says so', async () => {
+  it('has passed its deadline if the signal says so', async () => {
     const { error } = await converse(await started('silent'), {
       signal: AbortSignal.timeout(100),
       timeoutMs: 60_000,

@@ -26,7 +26,7 @@ async function secureTarget(certificate?: CertificateOptions): Promise<TcpTarget
 const tls = { isCertificateChecked: true };
 
 describe('TLS over TCP', () => {
-  it('talks to a server whose certificate is good, and times the handshake apart', async () => {
+  it('talks to a server with a valid certificate, and times the handshake separately', async () => {
     const target = await secureTarget();
     const { error, answer, phases } = await converse(target, { tls, data: 'secret' });
     expect(error).toBeUndefined();
@@ -36,7 +36,7 @@ describe('TLS over TCP', () => {
     expect(phases.dns + phases.connection + phases.tls + phases.data).toBeCloseTo(phases.total, 6);
   });
 
-  it('checks the certificate for the name it was asked for, not for the address', async () => {
+  it('checks the certificate for the requested name, not for the address', async () => {
     const target = await secureTarget({ hosts: ['localhost'] });
     const named = await converse({ ...target, host: 'localhost' }, { tls, data: 'x' });
     const byAddress = await converse(target, { tls, data: 'x' });
@@ -44,7 +44,7 @@ describe('TLS over TCP', () => {
     expect(byAddress.error).toMatchObject({ kind: 'certificate-invalid', phase: 'tls' });
   });
 
-  it('asks for the name of the server, and checks the certificate for it, where that is not the host', async () => {
+  it('requests the name of the server, and checks the certificate for it, if it is not the host', async () => {
     const target = await secureTarget({ hosts: ['shop.example'] });
     const serverName = 'shop.example';
     const named = await converse(target, { tls: { ...tls, serverName }, data: 'x' });
@@ -67,14 +67,14 @@ describe('TLS over TCP', () => {
     expect(unchecked.answer.toString()).toBe('x');
   });
 
-  it('fails on a server that speaks no TLS', async () => {
+  it('fails on a server that does not speak TLS', async () => {
     const target = await startTcpTarget('echo-and-close');
     targets.push(target);
     const { error } = await converse(target, { tls });
     expect(error).toMatchObject({ kind: 'handshake-failed', phase: 'tls' });
   });
 
-  it('blames the handshake of a server that is silent', async () => {
+  it('blames the handshake of a silent server', async () => {
     const target = await startTcpTarget('silent');
     targets.push(target);
     const { error } = await converse(target, { tls, timeoutMs: 200 });

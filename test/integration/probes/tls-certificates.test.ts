@@ -6,7 +6,7 @@ import { probe } from '../../helpers/targets/http-request.ts';
 import { listen, type Target } from '../../helpers/targets/listening.ts';
 
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok';
-/** What a server may have, its clients need not take. */
+/** Servers may use weak certificates that their clients refuse. */
 const anyStrength = 'DEFAULT@SECLEVEL=0';
 
 let flawed: Awaited<ReturnType<typeof createFlawedAuthority>>;
@@ -34,7 +34,7 @@ async function startTls(options: TlsOptions): Promise<string> {
 }
 
 describe('a certificate', () => {
-  it('of a sound chain is taken', async () => {
+  it('of a valid chain is accepted', async () => {
     expect((await probe(await startTls(await flawed.issue()))).error).toBeUndefined();
   });
 
@@ -59,7 +59,7 @@ describe('the name in a certificate', () => {
     [['f*r.example.test'], 'foobar.example.test', false],
     [['*.example.test'], 'a.b.example.test', false],
     [['*.*.test'], 'foobar.example.test', false],
-    // The common name is the first of these, or this one.
+    // The common name is the first of these hosts, or this one.
     [[], 'common.example.test', false],
     [['127.0.0.1'], 'common.example.test', false],
   ])('%j is for %s: %s', async (hosts, name, isTaken) => {

@@ -46,7 +46,7 @@ async function started(server: Server): Promise<Target> {
 const startedTls = (options: TlsOptions, onSecure: (socket: TLSSocket) => void = respond) =>
   started(createTlsServer(options, onSecure).on('tlsClientError', () => undefined));
 
-/** What becomes of a probe, with the certificate checked and without. */
+/** The results of a probe, with and without certificate checks. */
 async function kindsOf(url: string) {
   const checked = await probe(url, { timeoutMs: 10_000 });
   const unchecked = await probe(url, { timeoutMs: 10_000, isCertificateChecked: false });
@@ -56,16 +56,16 @@ const good = [undefined, undefined];
 const failed = ['handshake-failed', 'handshake-failed'];
 
 describe('a TLS server', () => {
-  it('that is as it should be is good', async () => {
+  it('that is correct is accepted', async () => {
     expect(await kindsOf((await startedTls(identity)).url)).toEqual(good);
   });
 
-  it.each(['TLSv1', 'TLSv1.1'] as const)('that knows nothing newer than %s is none', async (version) => {
+  it.each(['TLSv1', 'TLSv1.1'] as const)('that supports at most %s is refused', async (version) => {
     const old = { minVersion: version, maxVersion: version, ciphers: 'ALL@SECLEVEL=0' } as const;
     expect(await kindsOf((await startedTls({ ...identity, ...old })).url)).toEqual(failed);
   });
 
-  it('that knows TLS 1.2 alone is good', async () => {
+  it('that supports only TLS 1.2 is accepted', async () => {
     const { url } = await startedTls({ ...identity, maxVersion: 'TLSv1.2' });
     expect(await kindsOf(url)).toEqual(good);
   });
@@ -77,14 +77,14 @@ describe('a TLS server', () => {
     expect(error?.message).toContain('application protocol');
   });
 
-  it('that has a certificate for names alone needs to be asked by its name', async () => {
+  it('with certificates by name only must be contacted by its name', async () => {
     const context = createSecureContext(identity);
     const { url } = await startedTls({ SNICallback: (_name, done) => done(null, context) });
     expect(await kindsOf(url.replace('127.0.0.1', 'localhost'))).toEqual(good);
     expect(await kindsOf(url)).toEqual(failed);
   });
 
-  it('that negotiates again before it answers is good', async () => {
+  it('that renegotiates before it responds is accepted', async () => {
     const target = await startedTls({ ...identity, maxVersion: 'TLSv1.2' }, (socket) => {
       socket.on('error', () => socket.destroy());
       socket.once('data', () => {
@@ -97,12 +97,12 @@ describe('a TLS server', () => {
     expect(await kindsOf(target.url)).toEqual(good);
   });
 
-  it('whose certificate calls for stapling and that does not staple is taken as curl takes it', async () => {
+  it('whose certificate requires stapling, but does not staple, is accepted like by curl', async () => {
     const mustStaple = await authority.issue({ isStapleRequired: true });
     expect(await kindsOf((await startedTls(mustStaple)).url)).toEqual(good);
   });
 
-  it('whose certificate has two thousand names is good, and one with ten thousand too large', async () => {
+  it('whose certificate has two thousand names is accepted, and one with ten thousand is too large', async () => {
     const names = (count: number) => [
       ...Array.from({ length: count }, (_, index) => `host-${index}.example.test`),
       '127.0.0.1',
@@ -117,8 +117,7 @@ describe('a TLS server', () => {
 
 describe('a handshake', () => {
   /**
-   * Between a probe and a real server: lets so many bytes of the server through, then ends or resets the
-   * connection.
+   * A proxy between a probe and a real server: passes `sizeBytes` from the server, then ends or resets the connection.
    */
   async function cutAfter(sizeBytes: number, cut: (socket: Socket) => void): Promise<Target> {
     const server = await startedTls(identity);
@@ -147,7 +146,7 @@ describe('a handshake', () => {
     expect(await kindsOf(url)).toEqual(failed);
   });
 
-  it('that stops in its middle is a timeout of the connection', async () => {
+  it('that stops in the middle is a timeout of the connection', async () => {
     const { url } = await cutAfter(100, () => undefined);
     const { error } = await probe(url, { timeoutMs: 300 });
     expect(error).toMatchObject({ kind: 'connection-timeout', phase: 'tls' });

@@ -35,7 +35,7 @@ describe('an issuing authority that is trusted without its root', () => {
     expect((await probe(url)).error).toBeUndefined();
   });
 
-  it('says nothing of others that the root knows', async () => {
+  it('does not cover others that the root signed', async () => {
     const url = await startTls(await flawed.issue({ intermediate: {} }));
     expect((await probe(url)).error).toMatchObject({ kind: 'certificate-invalid' });
   });

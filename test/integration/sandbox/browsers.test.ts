@@ -18,7 +18,7 @@ async function program(name: string): Promise<string> {
 }
 
 describe('the browser of a host', () => {
-  it('is the one that is set, then the system’s in their order, then the unpacked one', async () => {
+  it('is the configured one, then the system’s in order, then the unpacked one', async () => {
     const [set, first, second, unpacked] = await Promise.all(
       ['set', 'first', 'second', 'unpacked'].map(program),
     );
@@ -36,7 +36,7 @@ describe('the browser of a host', () => {
     });
   });
 
-  it('is never another one than the one that is set', async () => {
+  it('is never another one than the configured one', async () => {
     const systemPaths = [await program('system')];
     const chromiumPath = join(directory, 'nothing');
     await expect(findBrowser({ chromiumPath, systemPaths })).rejects.toThrow(
@@ -69,7 +69,7 @@ describe('the links to browsers', () => {
     return { modulesDirectory };
   }
 
-  it('leads every version of Playwright to the one browser', async () => {
+  it('lead every version of Playwright to the one browser', async () => {
     const executablePath = await program('shell');
     const runtimes = [await runtime('old', '1161'), await runtime('new', '1208')];
     const links = join(directory, 'links');
@@ -91,7 +91,7 @@ describe('the links to browsers', () => {
     await expect(stat(join(links, 'ffmpeg-1208'))).rejects.toThrow('ENOENT');
   });
 
-  it('does without a headless shell for a Playwright that knows none', async () => {
+  it('omit a headless shell for a Playwright that knows none', async () => {
     const executablePath = await program('chromium');
     const runtimes = [await runtime('older', '1140', ['chromium', 'ffmpeg'])];
     const links = join(directory, 'links');
@@ -100,7 +100,7 @@ describe('the links to browsers', () => {
     expect(await readlink(join(links, 'chromium-1140/chrome-linux/chrome'))).toBe(executablePath);
   });
 
-  it('is mended when the browser has moved, and has ffmpeg where there is one', async () => {
+  it('are repaired when the browser has moved, and include ffmpeg if available', async () => {
     const runtimes = [await runtime('new', '1208')];
     const links = join(directory, 'links');
     const link = join(links, 'chromium-1208/chrome-linux64/chrome');

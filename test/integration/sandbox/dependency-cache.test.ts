@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DependencyCache } from '../../../src/sandbox/suites/dependency-cache.ts';
 
-describe('what a suite installed', () => {
+describe('the packages that a suite installed', () => {
   let folder: string;
   let cache: DependencyCache;
   const ownerUid = process.getuid?.() ?? 0;
@@ -20,20 +20,20 @@ describe('what a suite installed', () => {
     await writeFile(join(directory, 'node_modules/a/index.js'), 'mine');
   };
 
-  it('is taken over from the folder of the suite', async () => {
+  it('are moved from the folder of the suite', async () => {
     const suiteDirectory = join(folder, 'slot/suite');
     await makeModules(suiteDirectory);
     expect(await cache.add('key', { suiteDirectory, ownerUid })).toMatchObject({ folders: ['node_modules'] });
   });
 
-  it('is forgotten at the next start where nothing says any more what it is, and makes room for others', async () => {
+  it('are removed at the next start if unidentified, and make room for others', async () => {
     const directory = join(folder, 'cache');
     for (const key of ['whole', 'cut', 'other']) {
       const suiteDirectory = join(folder, 'slot', key);
       await makeModules(suiteDirectory);
       await cache.add(key, { suiteDirectory, ownerUid });
     }
-    // As a host without power leaves it, and as another build may have written it.
+    // As after a power failure, and as another build may have written it.
     await writeFile(join(directory, 'cut/.picket.json'), '');
     await writeFile(join(directory, 'other/.picket.json'), '{"size":1}');
     const reopened = await DependencyCache.open(directory, 2 ** 30);
@@ -42,7 +42,7 @@ describe('what a suite installed', () => {
     expect(await reopened.find('whole')).toMatchObject({ folders: ['node_modules'] });
   });
 
-  it('is nothing that a link leads to: the packages of others stay where they are', async () => {
+  it('include nothing behind links: the packages of others stay where they are', async () => {
     await makeModules(join(folder, 'project'));
     const suiteDirectory = join(folder, 'slot/suite');
     await symlink(join(folder, 'project'), suiteDirectory);

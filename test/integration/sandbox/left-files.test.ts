@@ -17,13 +17,13 @@ describe('files a run left', () => {
   });
   afterEach(() => rm(outside, { recursive: true }));
 
-  it('are taken by relative and absolute paths', async () => {
+  it('are collected by relative and absolute paths', async () => {
     const file = { path: join(folder, 'shots/deep/a.png'), sizeBytes: 5 };
     expect(await leftFile(folder, 'shots/deep/a.png')).toEqual(file);
     expect(await leftFile(folder, file.path)).toEqual(file);
   });
 
-  it('are not taken when they are links, other names of other files, folders, or outside', async () => {
+  it('are not collected if they are links, hard links, folders, or outside', async () => {
     await symlink(join(outside, 'key'), join(folder, 'link.png'));
     await symlink(outside, join(folder, 'up'));
     await symlink('/dev/zero', join(folder, 'endless'));
@@ -47,7 +47,7 @@ describe('files a run left', () => {
     expect(await leftNotes(folder, 'link.png', 1000)).toMatchObject({ lines: [], secrets: [] });
   });
 
-  it('are found by extension, not through links, and not where they are left out', async () => {
+  it('are found by extension, not through links, and not in excluded folders', async () => {
     await symlink(outside, join(folder, 'up'));
     await mkdir(join(folder, 'given'));
     for (const path of ['given/b.png', 'c.PNG', 'd.txt']) await writeFile(join(folder, path), '');
@@ -59,7 +59,7 @@ describe('files a run left', () => {
     expect(await findLeft(join(folder, 'nothing'), { extensions, except: new Set() })).toEqual([]);
   });
 
-  it('are not what a browser keeps for itself while it runs', async () => {
+  it('exclude files that a running browser keeps for itself', async () => {
     for (const name of ['playwright-artifacts-x1', 'playwright_chromiumdev_profile-x1']) {
       await mkdir(join(folder, '.tmp', name), { recursive: true });
       await writeFile(join(folder, '.tmp', name, 'page.png'), '1');
@@ -73,14 +73,14 @@ describe('files a run left', () => {
     expect(await leftNotes(folder, 'notes', 10)).toMatchObject({ lines: ['one', 'two'] });
   });
 
-  describe('tell of secrets', () => {
+  describe('declare secrets', () => {
     const told = (value: string) => `${JSON.stringify({ at: 1, event: 'secret', name: 'N', value })}\n`;
     const notes = async (text: string, maxBytes = 100) => {
       await writeFile(join(folder, 'notes'), text);
       return await leftNotes(folder, 'notes', maxBytes);
     };
 
-    it('wherever they stand, once each', async () => {
+    it('at any position, once each', async () => {
       const { lines, secrets, hasTooManySecrets } = await notes(
         `${'x'.repeat(500)}\n${told('one')}${told('two')}${told('one')}`,
       );

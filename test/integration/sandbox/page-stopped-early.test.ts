@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
 });
 
-/** The program of a page whose browser is starting, and never says that it has started. */
+/** The program of a page whose browser starts, but never reports that it has started. */
 async function startingPage() {
   const directory = await mkdtemp(join(tmpdir(), 'picket-page-'));
   folders.push(directory);
@@ -39,10 +39,10 @@ async function startingPage() {
 
 function isAlive(pid: number): boolean {
   try {
-    // A zombie is dead, and takes signals.
+    // A zombie is dead, but accepts signals.
     return !/\) Z /.test(execFileSync('cat', [`/proc/${pid}/stat`], { encoding: 'utf8', stdio: 'pipe' }));
   } catch {
-    return false; // there is no such process
+    return false; // the process does not exist
   }
 }
 

@@ -22,7 +22,7 @@ import {
 
 const source = join(import.meta.dirname, '../../../src/service');
 
-/** Statements of requests in which nothing tells an account, and why that is right. */
+/** Statements of requests without an account in them, with the reason. */
 const ofNoAccount: Readonly<Record<string, string>> = {
   'http/shared-limits/store take': 'how often somebody without a session has tried, by a hash',
   'alerts/delivery/store find': 'asks for an id that nothing has',
@@ -34,7 +34,7 @@ const ofNoAccount: Readonly<Record<string, string>> = {
   'locations/store forgetAgents': 'now and then: agents that were not seen for long, of everybody',
 };
 
-/** Stores in which one statement of a background job, or of metrics for the operator, looks at all accounts, by what for. */
+/** Stores in which a statement of a background job, or of operator metrics, covers all accounts, by purpose. */
 const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
   'slots that are due, and what their checks need': [
     'checks/store',
@@ -83,7 +83,7 @@ const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-it('are never joined: no row that a statement brings has something of two, and requests touch one', async () => {
+it('are never joined: no row of a statement contains data of two, and requests access one', async () => {
   const folder = temporaryFolder();
   const path = join(folder.path, 'picket.sqlite');
   const harness = await openHarness({ folder: folder.path });
@@ -121,7 +121,7 @@ it('are never joined: no row that a statement brings has something of two, and r
   const stores = Object.values(acrossAccounts).flat();
   expect(throughAll.filter(({ from }) => !stores.includes(from.split(' ')[0] ?? ''))).toEqual([]);
   for (const store of stores) expect(existsSync(join(source, `${store}.ts`)), store).toBe(true);
-  // Whatever they look through: nothing is put together with something of another account.
+  // In any case, no row combines data of two accounts.
   expect([...requests, ...jobs].filter(({ mixedRows }) => mixedRows > 0)).toEqual([]);
 
   observer.startAnew();
@@ -136,7 +136,7 @@ it('are never joined: no row that a statement brings has something of two, and r
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
-/** Another account of the same service, whose objects have addresses of their own. */
+/** Another account of the same service, with different addresses for its objects. */
 async function asOther(harness: ServiceHarness): Promise<ServiceHarness> {
   const account = await harness.addAccount();
   const renamed = <Value>(value: Value): Value =>
@@ -151,7 +151,7 @@ async function asOther(harness: ServiceHarness): Promise<ServiceHarness> {
   };
 }
 
-/** Slots, leases and heartbeats of all accounts are due now. */
+/** Makes slots, leases and heartbeats of all accounts due now. */
 function makeDue(path: string): void {
   const database = new DatabaseSync(path);
   database.exec('pragma busy_timeout = 60000');
@@ -163,12 +163,12 @@ function makeDue(path: string): void {
   database.close();
 }
 
-/** An agent of the account takes what is due, fails, and what it takes later it forgets. */
+/** An agent of the account claims due runs and reports failures, and releases the runs of its next claim. */
 async function work({ harness, location }: InhabitedAccount): Promise<void> {
   const agent = new TestAgent(harness, location);
   await agent.claim();
   const types = checkTypes.map(({ name }) => name);
-  // Those of the schedule are paused by the account's maintenance window.
+  // Scheduled runs are paused by the account's maintenance window.
   const check = await createCheck(harness, { privateLocations: ['lab'], doubleCheck: false });
   await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
   const free = { checkTypes: types, freeSlots: { probe: 100, script: 100 }, waitMs: 0 };
@@ -182,7 +182,7 @@ async function work({ harness, location }: InhabitedAccount): Promise<void> {
   await agent.release(await agent.claim(free));
 }
 
-/** The smallest right request of every operation that reads, then of those that change and delete. */
+/** Sends the smallest valid request of every reading operation, then of those that change and delete. */
 async function askEverything(account: InhabitedAccount): Promise<void> {
   const order = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
   const isLong = /^(await|call|follow|testAlertChannel)/;

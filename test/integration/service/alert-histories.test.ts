@@ -13,8 +13,8 @@ import { isNight } from '../../helpers/night.ts';
 const perRound = 30;
 const rounds = isNight ? 130 : 1;
 
-// The long form of 100,000 histories: npm run bench -- alert-histories
-it('tell each outage in time, end each incident once, and send hardly more than a message for a cause', {
+// The long form with 100,000 histories: npm run bench -- alert-histories
+it('report each outage in time, close each incident once, and send hardly more than one message per cause', {
   timeout: isNight ? 900_000 : 180_000,
 }, async () => {
   const violations: string[] = [];
@@ -39,7 +39,7 @@ const check: PlannedCheck = {
   ...{ host: 0, intervalMs: minuteMs, offsetMs: 5_000, isGrouped: false, threshold: 1, createdAt: 0 },
 };
 
-/** A history in which one host is down from its third minute to its twentieth. */
+/** A history in which one host is down from the third minute to the twentieth. */
 function historyWith(fields: Partial<History>): History {
   return {
     ...{ seed: 0, checks: [check], outages: [[{ from: 3 * minuteMs, to: 20 * minuteMs }]], deeds: [] },
@@ -48,7 +48,7 @@ function historyWith(fields: Partial<History>): History {
   };
 }
 
-it('takes the failure of a check that was off for seconds for part of its cause, where another one still fails', async () => {
+it('groups the failure of a check that was deactivated for seconds with its cause, if another one still fails', async () => {
   const [verdict] = await liveThrough([
     historyWith({
       checks: [check, { ...check, offsetMs: 50_000 }],
@@ -61,10 +61,10 @@ it('takes the failure of a check that was off for seconds for part of its cause,
   expect(verdict).toMatchObject({ violations: [], due: 6 });
 });
 
-it('names no check as joined that was muted between its alert and that message', async () => {
+it('does not list a check as joined that was muted between its alert and that message', async () => {
   const [verdict] = await liveThrough([
     historyWith({
-      // The others fail by it first; the message on the two that join comes a minute later.
+      // The others fail by it first; the message about the two that join is sent a minute later.
       checks: [check, { ...check, offsetMs: 30_000 }, { ...check, offsetMs: 40_000 }],
       outages: [[{ from: 3 * minuteMs, to: 20 * minuteMs }]],
       deeds: [{ at: 3 * minuteMs + 45_000, deed: { kind: 'mute', check: 1 } }],

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await harness.close());
 
-/** What has no right request here, and why. */
+/** Routes without a valid request here, with the reason. */
 const elsewhere: Readonly<Record<string, string>> = {
   callMcp: 'its messages are those of another protocol, which real clients speak in test/integration/mcp',
   callTrigger: 'waits for runs',
@@ -55,7 +55,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   withdrawAcknowledgement: 'needs a check that fails',
 };
 
-/** What a query has to have. */
+/** Required query parameters. */
 function queryOf({ operationId, path }: Route): Readonly<Record<string, unknown>> {
   const nowSeconds = Math.floor(Date.now() / 1000);
   if (operationId === 'getPrivateLocationMetrics') return { from: nowSeconds - 3600, to: nowSeconds };
@@ -65,14 +65,14 @@ function queryOf({ operationId, path }: Route): Readonly<Record<string, unknown>
 }
 
 const order = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
-/** What belongs to something is deleted before it. */
+/** Children are deleted before their parents. */
 const depthOf = ({ method, path }: Route) => (method === 'DELETE' ? path.split('/').length : 0);
 const routes = [...allRoutes].sort(
   (a, b) => order.indexOf(a.method) - order.indexOf(b.method) || depthOf(b) - depthOf(a),
 );
 
 describe('every operation', () => {
-  it('answers the smallest right request with success, in the form of its schema', async () => {
+  it('answers the smallest valid request with success, as its schema says', async () => {
     const missed: string[] = [];
     for (const route of routes) {
       if (route.operationId in elsewhere || route.isBodyRaw) continue;
@@ -82,7 +82,7 @@ describe('every operation', () => {
         query: queryOf(route),
         wrong: undefined,
         turn: 0,
-        // What was made just now belongs to nothing else; only triggers belong to what was there before.
+        // Newly created objects have no dependents; only triggers belong to older objects.
         pathValues: route.method === 'DELETE' && !route.path.startsWith('/v1/triggers') ? 'last' : 'first',
         nonsense: [],
       });
@@ -93,22 +93,22 @@ describe('every operation', () => {
     expect(missed).toEqual([]);
   });
 
-  // `npm run bench -- api` sends as many as you like.
-  it('answers requests made of its schemas as these promise, and none with 5xx', async () => {
+  // `npm run bench -- api` sends any number of requests.
+  it('answers generated requests as the schemas say, and none with 5xx', async () => {
     await fc.assert(
       fc.asyncProperty(plannedRequests, async (plan) => {
         const { problem } = await sendPlanned(account, plan);
         expect(problem).toBeUndefined();
       }),
-      // By day the same requests each time: new findings belong to the night.
+      // By day the same requests each time: new findings belong to the nightly run.
       { numRuns: isNight ? 600 : 200, endOnFailure: true, ...(isNight ? {} : { seed: 20_261_127 }) },
     );
   }, 120_000);
 });
 
-it('gives back every naughty text as it was, or refuses it by name', async () => {
+it('returns every naughty text unchanged, or refuses it by name', async () => {
   expect(naughtyTexts.length).toBeGreaterThan(515);
-  // Requests made of schemas, above, may have deleted what an account had.
+  // Generated requests of the test above may have deleted objects of the account.
   const own = await openHarness();
   onTestFinished(() => own.close());
   const account = await inhabit(own);

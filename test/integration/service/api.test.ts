@@ -66,7 +66,7 @@ describe('creating a check', () => {
     expect(unknown.body.validation).toEqual({ source: 'payload', keys: ['checkType'] });
   });
 
-  it('takes the keys that public clients send, to no effect, and refuses others', async () => {
+  it('accepts the keys that public clients send, without effect, and refuses others', async () => {
     const check = await createCheck(harness, {
       id: randomUUID(),
       createdAt: 'x',
@@ -86,7 +86,7 @@ describe('creating a check', () => {
     ]);
   });
 
-  it('wants private locations that exist', async () => {
+  it('requires private locations that exist', async () => {
     const answer = await harness.call('POST', '/v1/checks/url', {
       name: 'x',
       request,
@@ -120,7 +120,7 @@ describe('changing a check', () => {
     expect((await harness.call('PUT', `/v1/checks/url/${check.id}`, {})).body).toMatchObject({ muted: true });
   });
 
-  it('takes a fitting offset when only the frequency changes', async () => {
+  it('chooses a valid offset if only the frequency changes', async () => {
     const check = await createCheck(harness, { frequency: 60, frequencyOffset: 600 });
     const changed = await harness.call('PUT', `/v1/checks/${check.id}`, { frequency: 1 });
     expect(changed.status).toBe(200);
@@ -137,7 +137,7 @@ describe('changing a check', () => {
     expect((await harness.call('PUT', `/v1/checks/url/${randomUUID()}`, {})).status).toBe(404);
   });
 
-  it('never shows secret values, and keeps them when the answer is written back', async () => {
+  it('never shows secret values, and keeps them when the response is written back', async () => {
     const variables = [
       { key: 'TOKEN', value: 's3cret-value', secret: true, locked: false },
       { key: 'PLAIN', value: 'shown', secret: false, locked: false },
@@ -190,7 +190,7 @@ it('deletes a check with its results', async () => {
 });
 
 describe('private locations', () => {
-  it('keep their slug, change the rest, and go only when unused', async () => {
+  it('keep their slug, change the rest, and are deleted only when unused', async () => {
     const made = await harness.call('POST', '/v1/private-locations', {
       name: 'One',
       slugName: 'one',
@@ -247,7 +247,7 @@ describe('private locations', () => {
     const { minAgentVersion: _lowest, runningAgents: _agents, ...without } = await view();
     expect(await listed()).toEqual([without]);
     clock.advance(119_000);
-    // The agent of version 7 came back as version 8; renewing counts as being seen.
+    // The agent with version 7 returned with version 8; a renewal counts as contact.
     await new TestAgent(own, location, 'agent-0').claim({ version: '8.0.0' });
     await agents[1]?.agent.renew([]);
     clock.advance(2_000);
@@ -292,7 +292,7 @@ describe('results', () => {
     const list = async (query: string) =>
       (await own.call('GET', `/v1/check-results/${check.id}?${query}`)).body;
     const [first = 0, second = 0, third = 0] = storedAt;
-    // By default the last six hours: the first result is just out of them.
+    // By default the last six hours: the first result is just too old.
     expect(await list('')).toHaveLength(2);
     expect(await list(`from=${first}`)).toHaveLength(3);
     expect(await list(`from=${first}&to=${third}`)).toHaveLength(2);
@@ -333,7 +333,7 @@ describe('results', () => {
       status.body,
       unrun.body,
     ]);
-    // No agent measures it any longer: it passed last, and is not passing.
+    // No agent measures it any longer: it passed last, but is not passing.
     expect((await own.call('GET', '/v1/checks?status=passing')).body).toEqual([]);
     expect((await own.call('GET', '/v1/checks?state=not-measured')).body).toHaveLength(1);
     expect((await own.call('GET', '/v1/checks?status=failing')).body).toEqual([]);
@@ -342,7 +342,7 @@ describe('results', () => {
 });
 
 describe('every answer', () => {
-  it('carries a request id, and errors their shape', async () => {
+  it('has a request id, and errors have their shape', async () => {
     const missing = await harness.call('GET', '/v1/nothing/here', undefined, { key: null });
     expect(missing.status).toBe(404);
     expect(missing.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
@@ -361,7 +361,7 @@ describe('every answer', () => {
     expect(badUrl.body).toMatchObject({ statusCode: 400, error: 'Bad Request' });
   });
 
-  it('hides what went wrong inside', async () => {
+  it('hides internal errors', async () => {
     const own = await openHarness();
     await own.store.close();
     const answer = await own.call('GET', '/v1/checks');
@@ -371,7 +371,7 @@ describe('every answer', () => {
     await own.app.close();
   });
 
-  it('answers the probes of operators without a key', async () => {
+  it('answers health probes without a key', async () => {
     for (const path of ['/-/liveness', '/-/readiness', '/v1/openapi.json']) {
       expect((await harness.call('GET', path, undefined, { key: null })).status).toBe(200);
     }

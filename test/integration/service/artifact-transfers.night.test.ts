@@ -14,7 +14,7 @@ import {
   until,
 } from '../../helpers/service/service.ts';
 
-it('does not wait for long transfers when the service stops, and leaves nothing half', async () => {
+it('does not wait for long transfers when the service stops, and leaves nothing incomplete', async () => {
   const place = temporaryFolder();
   const stopping = await openHarness({ artifactFolder: place.path });
   const address = await stopping.app.listen({ port: 0, host: '127.0.0.1' });
@@ -30,7 +30,7 @@ it('does not wait for long transfers when the service stops, and leaves nothing 
   );
   const one = artifactOf(randomBytes(100_000));
   await sender.report([reportOf(run, { artifacts: [one.reported] })]);
-  // The last byte never comes.
+  // The last byte never arrives.
   const headers = { 'content-length': String(one.bytes.length) };
   const sending = upload({ url: address, key: here.key, run, bytes: one.bytes.subarray(1), headers });
   await until('it is incoming', () => readdirSync(join(place.path, 'incoming')).length === 1);
@@ -41,7 +41,7 @@ it('does not wait for long transfers when the service stops, and leaves nothing 
   place.remove();
 }, 180_000);
 
-it('keeps artifacts in a bucket as it does in a folder', async () => {
+it('keeps artifacts in a bucket like in a folder', async () => {
   const place = temporaryFolder();
   const there = await openHarness({ artifactStore: await openBucket(place.path) });
   const address = await there.app.listen({ port: 0, host: '127.0.0.1' });

@@ -39,7 +39,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** A run of a check of its own, leased to the agent. */
+/** A run of a new check, leased to the agent. */
 async function leased(): Promise<LeasedRun & { readonly checkId: string }> {
   const check = await createCheck(harness, { privateLocations: ['lab'], frequency: 1 });
   const run = await until('a run', async () => {
@@ -49,7 +49,7 @@ async function leased(): Promise<LeasedRun & { readonly checkId: string }> {
   return { ...run, checkId: check.id };
 }
 
-/** The same with its result reported and accepted. */
+/** The same, with its result reported and accepted. */
 async function reported(...artifacts: TestArtifact[]) {
   const run = await leased();
   const receipts = await agent.report([reportOf(run, { artifacts: artifacts.map((one) => one.reported) })]);
@@ -63,13 +63,13 @@ const assetsPath = (run: LeasedRun & { checkId: string }) =>
   `/v1/check-results/${run.checkId}/${run.resultId}/assets`;
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(url + path, { method, headers: { authorization: `Bearer ${harness.key}`, ...headers } });
-/** The JSON of a path. */
+/** The parsed JSON at a path. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
 const json = async (path: string): Promise<any> => (await get(path)).json();
 const incoming = () => readdirSync(join(folder.path, 'incoming'));
 
 describe('sending an artifact', () => {
-  it('is shown when it is whole, byte for byte, and not before', async () => {
+  it('makes it visible when it is complete, byte for byte, and not before', async () => {
     const reason = '1 file within it is left out: a.pdf (pdf files cannot be searched for secrets)';
     const one = artifactOf(randomBytes(1_000_000), { reason, scrub: { method: 'searched', found: 0 } });
     const run = await reported(one);
@@ -97,7 +97,7 @@ describe('sending an artifact', () => {
     expect(result.artifacts).toMatchObject([{ name: 'screenshot.png', state: 'stored', reason }]);
   });
 
-  it('may be repeated, by one sender after the other or by two at once', async () => {
+  it('may be repeated, by one sender in sequence or by two at once', async () => {
     const one = artifactOf(randomBytes(3_000_000));
     const run = await reported(one);
     const both = await Promise.all([put(run, one.bytes), put(run, one.bytes)]);
@@ -108,7 +108,7 @@ describe('sending an artifact', () => {
     expect(incoming()).toEqual([]);
   });
 
-  it('leaves nothing behind when the connection breaks, wherever that is, and can be begun again', async () => {
+  it('leaves nothing behind when the connection breaks at any point, and can be restarted', async () => {
     const one = artifactOf(randomBytes(2_000_000));
     const run = await reported(one);
     for (let turn = 0; turn < 20; turn += 1) {
@@ -121,12 +121,12 @@ describe('sending an artifact', () => {
   });
 
   const itAtNight = isNight ? it : () => undefined;
-  itAtNight('takes 150 MB and no byte more, also when the length is not told', async () => {
+  itAtNight('accepts 150 MB and no byte more, even without a declared length', async () => {
     const exact = artifactOf(Buffer.alloc(maxArtifactBytes), { name: 'exact.bin' });
     const run = await reported(exact);
     const before = process.memoryUsage.rss();
     expect(await put(run, exact.bytes, { name: 'exact.bin' })).toMatchObject({ status: 200 });
-    // The sender's own 150 MB are in this process too, and were there before.
+    // The sender's own 150 MB are in this process too, and were allocated before.
     expect(process.memoryUsage.rss() - before).toBeLessThan(150e6);
     const more = Buffer.alloc(maxArtifactBytes + 1);
     const other = await reported(artifactOf(Buffer.alloc(10), { name: 'more.bin' }));
@@ -136,7 +136,7 @@ describe('sending an artifact', () => {
     expect(await put(other, more, { name: 'more.bin', headers: chunked })).toMatchObject({ status: 422 });
     const whole = await reported({ ...exact, reported: { ...exact.reported, name: 'whole.bin' } });
     expect(await put(whole, more, { name: 'whole.bin', headers: chunked })).toMatchObject({ status: 413 });
-    // A result that announces more than that is not valid.
+    // A result that announces more than that is invalid.
     const tooLarge = artifactOf(Buffer.alloc(1), { sizeBytes: maxArtifactBytes + 1 });
     expect(await agent.report([reportOf(await leased(), { artifacts: [tooLarge.reported] })])).toEqual([
       'rejected',
@@ -151,7 +151,7 @@ describe('sending an artifact', () => {
     expect([answer.status, await answer.text()]).toEqual([200, '']);
   });
 
-  it('refuses bytes that are not those the result names', async () => {
+  it('refuses bytes that do not match the result', async () => {
     const one = artifactOf();
     const run = await reported(one);
     const changed = Buffer.from(one.bytes);
@@ -172,7 +172,7 @@ describe('sending an artifact', () => {
     expect(await put(run, one.bytes)).toMatchObject({ status: 200 });
   });
 
-  it('is for the lease whose result was stored, and its location', async () => {
+  it('requires the lease whose result was stored, and its location', async () => {
     const one = artifactOf();
     const run = await reported(one);
     expect(await put({ ...run, leaseNumber: run.leaseNumber + 1 }, one.bytes)).toMatchObject({ status: 409 });
@@ -181,7 +181,7 @@ describe('sending an artifact', () => {
     const elsewhere = await createLocation(harness, `other-${randomUUID().slice(0, 8)}`);
     expect(await put(run, one.bytes, { key: elsewhere.key })).toMatchObject({ status: 409 });
     expect(await put(run, one.bytes, { key: harness.key })).toMatchObject({ status: 401 });
-    // A lease that was lost: its late result is fenced, and so are its artifacts.
+    // A lost lease: its late result is fenced, and so are its artifacts.
     const late = await leased();
     await agent.release([late]);
     expect(await agent.report([reportOf(late, { artifacts: [one.reported] })])).toEqual(['stale']);
@@ -198,12 +198,12 @@ describe('sending an artifact', () => {
     ['a//b', 400],
     ['...', 400],
     ['%E0%A4%A', 400],
-  ])('does not know a name like %s', async (name, status) => {
+  ])('refuses a name like %s', async (name, status) => {
     const one = artifactOf();
     expect(await put(await reported(one), one.bytes, { name })).toMatchObject({ status });
   });
 
-  it('has folders in its name', async () => {
+  it('allows folders in its name', async () => {
     const one = artifactOf(randomBytes(10), { name: 'run-1/Case_A.trace/x.png' });
     const run = await reported(one);
     expect(await put(run, one.bytes, { name: 'run-1%2FCase_A.trace%2Fx.png' })).toMatchObject({
@@ -214,7 +214,7 @@ describe('sending an artifact', () => {
     expect((await get(assets[0].url)).status).toBe(200);
   });
 
-  it('counts as lost when it does not come in time', async () => {
+  it('counts it as lost if it does not arrive in time', async () => {
     const one = artifactOf();
     const run = await reported(one);
     harness.startLeaseSweep();
@@ -226,7 +226,7 @@ describe('sending an artifact', () => {
     expect(await put(run, one.bytes)).toMatchObject({ status: 409 });
   });
 
-  it('goes with its check', async () => {
+  it('is deleted with its check', async () => {
     const one = artifactOf();
     const run = await reported(one);
     await put(run, one.bytes);
@@ -241,8 +241,8 @@ describe('sending an artifact', () => {
   });
 });
 
-describe('what could not be kept', () => {
-  it('is told by the result, with the reason', async () => {
+describe('artifacts that could not be kept', () => {
+  it('are listed in the result, with the reason', async () => {
     const run = await reported(
       artifactOf(Buffer.alloc(0), {
         name: 'video.webm',
@@ -306,7 +306,7 @@ describe('downloading an artifact', () => {
     expect(await range('bytes=2-4', { 'if-range': '"other"' })).toEqual([200, null, '0123456789']);
   });
 
-  it('knows what the client has, and answers HEAD', async () => {
+  it('recognizes cached copies, and answers HEAD', async () => {
     const { path, etag } = await stored();
     const same = await get(path, { 'if-none-match': etag });
     expect([same.status, await same.text()]).toEqual([304, '']);
@@ -333,7 +333,7 @@ describe('downloading an artifact', () => {
     expect(headers.get('content-security-policy')).toContain('sandbox');
   });
 
-  it('is for the account of the result', async () => {
+  it('requires the account of the result', async () => {
     const { path, run } = await stored();
     const stranger = await harness.addAccount();
     for (const one of [path, assetsPath(run)]) {

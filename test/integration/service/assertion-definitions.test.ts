@@ -57,7 +57,7 @@ describe('an assertion that can never be evaluated', () => {
     { source: 'HEADERS', property: '', regex: '(' },
     { source: 'STATUS_CODE', property: '(', regex: '(' },
     { source: 'TEXT_BODY', property: '(?<=a)b(c)\\1', regex: '(' },
-  ])('is not one whose field nothing evaluates, nor one that is valid: %j', async (fields) => {
+  ])('is not one with an unused field, nor a valid one: %j', async (fields) => {
     const { status } = await create('api', { url, assertions: [assertion(fields)] });
     expect(status).toBe(201);
   });

@@ -37,7 +37,7 @@ const locationRoutes = allRoutes.filter(({ credential }) => credential === 'loca
 const optionalRoutes = allRoutes.filter(({ credential }) => credential === 'optional');
 const openRoutes = allRoutes.filter(({ credential }) => credential === 'none');
 const named = (routes: readonly Route[]) => routes.map((route) => [route.operationId, route] as const);
-/** Calls a route with nothing valid in it, so that whatever judges first is seen. */
+/** Calls a route with only invalid values, to see which check fails first. */
 const callBadly = (route: Route, key: string | null, headers: Record<string, string> = {}) =>
   harness.call(
     route.method,
@@ -49,12 +49,9 @@ const callBadly = (route: Route, key: string | null, headers: Record<string, str
     },
   );
 
-/**
- * What a call with nothing valid in it is answered once it is let in; keys of text may be any text, and are
- * not found.
- */
+/** Statuses of an invalid call after authorization; text keys accept any text, and are not found. */
 function judged({ method, params, otherErrors }: Route): number[] {
-  // What nobody has here is not found, whatever is asked.
+  // Objects that do not exist here yield 404, whatever the request.
   if (method === 'GET' && otherErrors?.includes(404)) return [404];
   const isAnyText = Object.values(params?.shape ?? {}).some((name) => z.safeParse(name, 'bad-id').success);
   return isAnyText ? [200, 400, 404] : [200, 400];
@@ -67,7 +64,7 @@ it('has routes of both kinds', () => {
   expect(optionalRoutes.length + openRoutes.length).toBe(others);
 });
 
-/** Keys that were good until they were revoked, or their account removed: of an account, of a location. */
+/** Keys that were valid until they, or their accounts, were deleted: keys of accounts and of locations. */
 const revoked = { account: '', location: '', removedAccount: '', removedLocation: '' };
 beforeAll(async () => {
   const isLetIn = async (key: string, path: string, method = 'GET', body?: unknown) =>
@@ -92,7 +89,7 @@ beforeAll(async () => {
   revoked.removedLocation = owned.body.keys[0].rawKey;
   expect(await isLetIn(revoked.removedAccount, '/v1/accounts/me')).toBe(200);
   expect(await isLetIn(revoked.removedLocation, '/v1/agent/claims', 'POST', claim)).toBe(200);
-  // There is no operation for it: an operator does so in the database.
+  // No operation removes accounts: an operator does so in the database.
   const database = new DatabaseSync(join(folder.path, 'picket.sqlite'));
   database.prepare('delete from accounts where id = ?').run(removed.accountId);
   database.close();
@@ -103,7 +100,7 @@ describe.each(named([...accountRoutes, ...locationRoutes, ...optionalRoutes]))('
     for (const key of Object.values(revoked)) {
       const answer = await callBadly(route, key);
       expect([answer.status, answer.body.statusCode]).toEqual([401, 401]);
-      // Naming the account it was of does not help.
+      // Naming the former account does not help.
       const named = await callBadly(route, key, { 'x-service-account': harness.accountId });
       expect(named.status).toBe(401);
     }
@@ -133,7 +130,7 @@ describe.each(named([...accountRoutes, ...locationRoutes]))('%s', (_name, route)
 });
 
 describe.each(named(optionalRoutes))('%s', (_name, route) => {
-  it('takes a key or none, but no bad one', async () => {
+  it('accepts a key or none, but no invalid one', async () => {
     for (const key of ['unknown', location.key, 'x'.repeat(5000)]) {
       expect((await callBadly(route, key)).status).toBe(401);
     }
@@ -144,7 +141,7 @@ describe.each(named(optionalRoutes))('%s', (_name, route) => {
 });
 
 describe.each(named(openRoutes))('%s', (_name, route) => {
-  it('asks nobody for a key and knows nothing of what is not public', async () => {
+  it('requires no key and shows nothing that is not public', async () => {
     const answer = await callBadly(route, null);
     expect([400, 404]).toContain(answer.status);
   });
@@ -158,7 +155,7 @@ describe.each(named(accountRoutes))('%s', (_name, route) => {
     ['READ_WRITE', route.isAdmin !== true],
     ['READ_RUN', route.isRun === true || route.isOwn === true],
     ['READ_ONLY', route.isOwn === true],
-  ] as const)(`lets the role %s in: ${writes ? 'to write %s' : 'to read'}`, async (role, mayWrite) => {
+  ] as const)(`admits the role %s: ${writes ? 'to write %s' : 'to read'}`, async (role, mayWrite) => {
     const answer = await callBadly(route, await harness.addKey(role));
     if ((writes && !mayWrite) || (route.isAdmin && role !== 'ADMIN')) {
       expect(answer.status).toBe(403);
@@ -167,7 +164,7 @@ describe.each(named(accountRoutes))('%s', (_name, route) => {
     } else expect(judged(route)).toContain(answer.status);
   });
 
-  it('refuses a foreign account with 403 and takes its own', async () => {
+  it('refuses a foreign account with 403 and accepts its own', async () => {
     const stranger = await harness.addAccount();
     for (const account of [stranger.accountId, 'nonsense', randomUUID()]) {
       for (const header of ['x-service-account', 'x-checkly-account']) {
@@ -212,13 +209,13 @@ it("shows nothing of another account's objects", async () => {
     maintenanceId: '1',
     groupId: '7',
   };
-  // A project is any name: those of another account are other projects, and empty.
+  // A project is any name: projects of other accounts are different, empty projects.
   const ofObjects = accountRoutes.filter(({ path, params: has }) => has && !path.includes('{projectId}'));
   for (const route of ofObjects) {
     const id = numbered[route.path.split('/')[2] ?? ''] ?? check.id;
     const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       const schema = route.params?.shape[name];
-      // Objects that this test does not make have ids that nobody has.
+      // Objects that this test does not create have unused ids.
       const known = [params[name] ?? id, randomUUID(), '7', '999999', '1999.01', `${'0'.repeat(64)}-1`];
       return known.find((text) => schema?.safeParse(text).success) ?? id;
     });
@@ -228,7 +225,7 @@ it("shows nothing of another account's objects", async () => {
       route.body ? known(route, { name: 'taken over', archiveForEver: true, checkId: check.id }) : undefined,
       asStranger,
     );
-    // Who deletes a project that is not there has what they want.
+    // Deleting a project that does not exist succeeds.
     const expected = route.operationId === 'deleteProject' ? 200 : 404;
     expect([route.operationId, answer.status]).toEqual([route.operationId, expected]);
     expect(JSON.stringify(answer.body)).not.toContain('a monitor');
@@ -305,7 +302,7 @@ it('shows the token of a trigger, which runs checks, only to keys that may run c
   }
 });
 
-it('shows the address of pings, which say that all is well, only to keys that may change checks', async () => {
+it('shows the address of pings, which report success, only to keys that may change checks', async () => {
   const heartbeat = { period: 1, periodUnit: 'hours', grace: 1, graceUnit: 'hours' };
   const group = await harness.call('POST', '/v1/check-groups', { name: 'Jobs', locations: [] });
   const made = await harness.call('POST', '/v1/checks/heartbeat', {
@@ -331,7 +328,7 @@ it('shows the address of pings, which say that all is well, only to keys that ma
   }
 });
 
-/** The smallest body of a route, with those of some fields that it knows. */
+/** The smallest body of a route, with the given values for fields that it has. */
 function known(route: Route, fields: Readonly<Record<string, unknown>>): unknown {
   const taken = Object.entries(fields).filter(([name]) => name in shapeOf(route));
   return { ...(minimalBody(route) as object), ...Object.fromEntries(taken) };

@@ -45,7 +45,7 @@ afterAll(async () => {
 
 const describeWrong = ({ path, why }: WrongValue) => `${path.join('.')}: ${why}`;
 
-/** Sends each wrong value by itself; returns the descriptions of those that were not refused as they should be. */
+/** Sends each wrong value separately. Returns descriptions of those that were not refused correctly. */
 async function sendAll(
   wrong: readonly WrongValue[],
   send: (value: WrongValue) => Promise<{ status: number; body: unknown }>,
@@ -83,20 +83,20 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong field
     }
   });
 
-  // Most are of the fields that all types share: by day a sample of all is sent, another one for each type.
+  // Most are in the fields that all types share: by day a sample is sent, a different one for each type.
   const isOwn = ({ path: [field] }: WrongValue) => field !== undefined && field in type.spec.shape;
   const shared = wrong.filter((value) => !isOwn(value));
   const sent = [...sampleOf(wrong.filter(isOwn), 30), ...sampleOf(shared, 20)];
 
-  it('are refused with 400 and named, when it is created', async () => {
+  it('are refused with 400 and named, on creation', async () => {
     const unrefused = await sendAll(sent, ({ path, value }) =>
       harness.call('POST', `/v1/checks/${type.route}`, withValue(valid, path, value)),
     );
     expect(unrefused).toEqual([]);
   });
 
-  it('are refused with 400 and named, when it is changed', async () => {
-    // A check with hidden values in a group: most of what is stored has a part in how a change is read.
+  it('are refused with 400 and named, on a change', async () => {
+    // A check with hidden values in a group: most of the stored data affects how a change is parsed.
     const { body: group } = await harness.call('POST', '/v1/check-groups', { name: 'x' });
     const environmentVariables = [{ key: 'TOKEN', value: 'a hidden value', secret: true }];
     const whole = { ...valid, groupId: group.id, environmentVariables };
@@ -114,7 +114,7 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('wrong field
   });
 
   it('are named all at once', async () => {
-    // A field that every check of the type has to have, or any where all have defaults.
+    // A field that every check of the type must have, or any field if all have defaults.
     const fields = Object.keys(type.spec.shape);
     const own = fields.find((key) => key in valid) ?? fields[0] ?? '';
     const answer = await harness.call('POST', `/v1/checks/${type.route}`, {
@@ -159,7 +159,7 @@ it('accepts exactly the frequency and offset pairs of the three rules', async ()
   }
 });
 
-it('draws the lines of limits exactly', async () => {
+it('applies limits exactly', async () => {
   const request = { url: 'http://x.test' };
   const create = async (fields: object) =>
     (await harness.call('POST', '/v1/checks/url', { name: 'x', request, ...fields })).status;
@@ -231,7 +231,7 @@ describe('wrong fields of the agent protocol', () => {
     expect(unrefused).toEqual([]);
   });
 
-  it('rejects a report with a wrong field by itself and says which', async () => {
+  it('rejects a report with a wrong field separately and names the field', async () => {
     const report = {
       resultId: randomUUID(),
       runId: randomUUID(),
@@ -247,7 +247,7 @@ describe('wrong fields of the agent protocol', () => {
       errorMessages: [],
       detail: null,
     };
-    // Facts that this build does not know say nothing, and the result is kept: an agent may be newer.
+    // Unknown facts are ignored, and the result is kept: an agent may be newer.
     const wrong = wrongValuesFor(protocol.ResultReport).filter(({ path }) => path[1] !== 'details');
     expect(wrong.length).toBeGreaterThan(50);
     const results = wrong.map(({ path, value }) => withValue(report, path, value));
@@ -305,7 +305,7 @@ it('names wrong fields of check groups', async () => {
   expect(changed).toEqual([]);
 });
 
-it('client certificates are refused when the certificate, its key or the passphrase is wrong, and say which', async () => {
+it('client certificates are refused with a wrong certificate, key or passphrase, which is named', async () => {
   const [authority, one, other] = [
     (await createAuthority()).cert,
     await (await createAuthority()).issue(),
@@ -392,7 +392,7 @@ describe('wrong fields of sessions and error groups', () => {
     expect(answer.body.validation).toEqual({ source: 'query', keys: [key] });
   });
 
-  it('names a place that is none', async () => {
+  it('names a missing location', async () => {
     const body = { name: 'x', runLocation: 'nowhere' };
     const answer = await harness.call('POST', '/v1/test-sessions/trigger', body);
     expect(answer.body.validation).toEqual({ source: 'payload', keys: ['runLocation'] });

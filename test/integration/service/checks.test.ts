@@ -41,7 +41,7 @@ describe('masked values', () => {
   const stored = async (id: string): Promise<any> =>
     (await harness.store.checks.find(harness.accountId, id))?.definition;
 
-  it('are never shown, and kept when the answer is written back', async () => {
+  it('are never shown, and kept when the response is written back', async () => {
     const made = await harness.call('POST', '/v1/checks/api', {
       name: 'masked',
       environmentVariables,
@@ -87,7 +87,7 @@ describe('masked values', () => {
     });
   });
 
-  it('reach the agent, which is told to hide them', async () => {
+  it('reach the agent, which must hide them', async () => {
     const clock = new ManualClock();
     const own = await openHarness({ clock });
     const agent = new TestAgent(own, await createLocation(own, 'lab'));
@@ -110,8 +110,8 @@ describe('masked values', () => {
   });
 });
 
-describe('what is answered of a check', () => {
-  it('is a whole retry strategy', async () => {
+describe('the response for a check', () => {
+  it('has a complete retry strategy', async () => {
     const strategy = async (retryStrategy: object) => {
       const check = await createCheck(harness, { retryStrategy });
       expect((await harness.call('GET', `/v1/checks/${check.id}`)).body).toEqual(check);
@@ -147,7 +147,7 @@ describe('what is answered of a check', () => {
     ['x.test', 400],
     ['file:///etc/passwd', 400],
     ['x{{BASE_URL}}', 400],
-  ])('takes a URL only when it can be one: %s', async (written, status) => {
+  ])('accepts only a valid URL: %s', async (written, status) => {
     for (const type of ['url', 'api']) {
       const answer = await harness.call('POST', `/v1/checks/${type}`, {
         name: 'x',
@@ -158,7 +158,7 @@ describe('what is answered of a check', () => {
     }
   });
 
-  it('merges alert settings as it merges the request', async () => {
+  it('merges alert settings like the request', async () => {
     const check = await createCheck(harness, {
       alertSettings: { escalationType: 'TIME_BASED', reminders: { amount: 3, interval: 10 } },
     });
@@ -181,7 +181,7 @@ describe('what is answered of a check', () => {
   });
 });
 
-it('takes an empty body as none where the operation has none', async () => {
+it('treats an empty body as none if the operation has none', async () => {
   const location = await createLocation(harness, 'empty-bodies');
   const check = await createCheck(harness);
   const send = (method: 'POST' | 'DELETE' | 'PUT', path: string) =>
@@ -201,7 +201,7 @@ it('takes an empty body as none where the operation has none', async () => {
   }
 });
 
-it('lists the six hours before `to` when only that is given', async () => {
+it('lists the six hours before `to` if only that is given', async () => {
   const clock = new ManualClock();
   const own = await openHarness({ clock });
   const agent = new TestAgent(own, await createLocation(own, 'lab'));
@@ -253,7 +253,7 @@ it('retries on network errors of the location too', async () => {
   await own.close();
 });
 
-it('takes of its group what its type allows, and shows and runs it so', async () => {
+it('applies the group settings that its type allows, in responses and runs', async () => {
   const settings = { retryStrategy: { type: 'FIXED' }, doubleCheck: true, runParallel: true, muted: true };
   const group = await harness.call('POST', '/v1/check-groups', {
     ...{ name: 'all', privateLocations: ['lab'], runtimeId: '2025.04', tags: ['of the group'], ...settings },

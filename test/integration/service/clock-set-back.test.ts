@@ -1,4 +1,5 @@
 import { it } from 'vitest';
 import { goOnAfterClockWasAhead } from '../../helpers/service/clock-set-back.ts';
 
-it('go on at their next slot after the clock was two hours ahead, on SQLite', () => goOnAfterClockWasAhead());
+it('proceed at their next slot after the clock was two hours ahead, on SQLite', () =>
+  goOnAfterClockWasAhead());

@@ -22,7 +22,7 @@ const sha256 = createHash('sha256').update(bytes).digest('hex');
 const key = `${sha256}-${bytes.length}`;
 
 const artifacts = temporaryFolder();
-/** Where the store has a bundle of whichever account. */
+/** The path of a bundle in the store, in any account. */
 const bundlePlace = (bundle: string) =>
   join(artifacts.path, globSync(`**/${bundle}`, { cwd: artifacts.path })[0] ?? 'nowhere');
 
@@ -60,7 +60,7 @@ const download = (path: string, credential: string) =>
   fetch(new URL(path, url), { headers: { authorization: `Bearer ${credential}` } });
 
 describe('code bundles', () => {
-  it('are uploaded, and come back as they were, for the account and its agents', async () => {
+  it('are uploaded, and returned unchanged, for the account and its agents', async () => {
     expect(await upload(bytes)).toEqual({
       status: 201,
       body: { key, contentLength: bytes.length, checksumSha256: sha256 },
@@ -83,7 +83,7 @@ describe('code bundles', () => {
     expect((await upload(bytes, { 'x-bundle-checksum-sha256': base64 })).status).toBe(201);
   });
 
-  it('are refused when they are not what the checksum says, or no gzip', async () => {
+  it('are refused if they do not match the checksum, or are not gzip', async () => {
     const wrong = await upload(bytes, { 'x-bundle-checksum-sha256': '0'.repeat(64) });
     expect(wrong).toMatchObject({
       status: 400,
@@ -122,7 +122,7 @@ describe('code bundles', () => {
     expect((await download('/v1/code-bundles/no-key', harness.key)).status).toBe(400);
   });
 
-  it('are what a suite names; anything else is refused', async () => {
+  it('are the only references that a suite accepts', async () => {
     const suite = { name: 'shop', privateLocations: ['lab'], codeBundlePath: key };
     const created = await harness.call('POST', '/v1/checks/playwright', suite);
     expect(created.status).toBe(201);
@@ -152,13 +152,13 @@ describe('the code bundles of an account', () => {
       })
     ).status;
 
-  it('have a quota, and can be deleted when no check names them', async () => {
+  it('have a quota, and can be deleted when no check refers to them', async () => {
     const { key: owner } = await harness.addAccount();
     const [first, second] = [gzipSync(randomBytes(600_000)), gzipSync(randomBytes(600_000))];
     const kept = await upload(first, {}, owner);
     expect([kept.status, (await upload(first, {}, owner)).status]).toEqual([201, 201]);
     expect((await upload(second, {}, owner)).status).toBe(507);
-    // One that is there keeps its room, also when it cannot be stored once more.
+    // An existing bundle keeps its quota, even if it cannot be stored again.
     const place = bundlePlace(kept.body.key);
     renameSync(place, `${place}.aside`);
     mkdirSync(join(place, 'in the way'), { recursive: true });
@@ -204,7 +204,7 @@ describe('code bundles of an agent', () => {
       },
     });
 
-  it('are fetched once, also when several runs want one at the same time', async () => {
+  it('are fetched once, even if several runs want one at the same time', async () => {
     await upload(bytes);
     const bundles = await openBundles('once');
     const all = await Promise.all([1, 2, 3].map(async () => buffer(await bundles.open(key, signal))));
@@ -214,7 +214,7 @@ describe('code bundles of an agent', () => {
     expect(fetches).toBe(1);
   });
 
-  it('are never used when the bytes are others', async () => {
+  it('are never used if the bytes differ', async () => {
     for (const [name, answer] of Object.entries({
       changed: Buffer.alloc(bytes.length, 1),
       short: bytes.subarray(1),
@@ -228,7 +228,7 @@ describe('code bundles of an agent', () => {
     }
   });
 
-  it('that do not exist are told apart from those that cannot be had', async () => {
+  it('that do not exist are distinguished from those that are unavailable', async () => {
     const bundles = await openBundles('missing');
     await expect(bundles.open(`${'0'.repeat(64)}-5`, signal)).rejects.toThrow(BundleMissing);
   });
@@ -244,7 +244,7 @@ describe('code bundles of an agent', () => {
   });
 });
 
-describe('what command lines of the field upload', () => {
+describe('bundles that third-party command lines upload', () => {
   const send = async (place: string, body: Buffer, credential = harness.key) => {
     const response = await fetch(new URL(`/next/checkly-storage/${place}`, url), {
       method: 'POST',
@@ -256,7 +256,7 @@ describe('what command lines of the field upload', () => {
   const ask = (place: string, wanted: string, credential = harness.key) =>
     harness.call('POST', `/next/checkly-storage/${place}`, { key: wanted }, { key: credential });
 
-  it('is there under a key of its content, for its account', async () => {
+  it('are stored under a key of their content, for their account', async () => {
     const png = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47]), randomBytes(100)]);
     const bundle = await send('upload-code-bundle', bytes);
     expect(bundle).toEqual({ status: 201, body: { key } });
@@ -275,7 +275,7 @@ describe('what command lines of the field upload', () => {
     expect(Buffer.from(await got.arrayBuffer())).toEqual(png);
   });
 
-  it('is refused when it is something else, too large, or named by a path', async () => {
+  it('are refused if they are something else, too large, or named by a path', async () => {
     expect((await send('upload-code-bundle', Buffer.from('PK'))).status).toBe(400);
     expect((await send('upload', bytes)).status).toBe(400);
     const large = Buffer.alloc(11 * 2 ** 20);

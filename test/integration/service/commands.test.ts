@@ -12,7 +12,7 @@ import { createCheck, reportOf, until } from '../../helpers/service/service.ts';
 import { resultRow } from '../conformance/store-suites/result-samples.ts';
 import { StoreStage, sqlitePlace } from '../conformance/store-suites/stage.ts';
 
-// What a person types, against a service with a check that fails and one whose slots are missed.
+// Commands as users type them, against a service with a failing check and a check with missed slots.
 const stage = new StoreStage(sqlitePlace);
 let url: string;
 beforeEach(async () => {
@@ -48,7 +48,7 @@ async function failingCheck(name = 'Shop', errorMessages: string[] = []): Promis
   return id;
 }
 
-it('shows what is open, acknowledges it and takes that back', async () => {
+it('shows open alerts, acknowledges them and withdraws that', async () => {
   expect(await lines('alerts')).toEqual(['No check is failing or degraded.']);
   const id = await failingCheck();
   const [titles, row] = await lines('alerts');
@@ -66,7 +66,7 @@ it('shows what is open, acknowledges it and takes that back', async () => {
   expect((await typed('alerts')).json).toMatchObject({ openAlerts: [{ acknowledgement: null }] });
 });
 
-it('shows what checks fail by, with the checks of each cause and those that fail alone', async () => {
+it('shows causes with their checks, and checks that fail alone', async () => {
   expect(await lines('causes')).toEqual(['No check is failing or degraded.']);
   const ids = [await failingCheck('Shop'), await failingCheck('Basket'), await failingCheck('Alone')];
   const now = stage.clock.wallMs();
@@ -103,7 +103,7 @@ it('shows what checks fail by, with the checks of each cause and those that fail
   });
 });
 
-it('says what the errors of a check are caused by, and takes what people say of it', async () => {
+it("shows the root causes of a check's errors, and accepts verdicts", async () => {
   const id = await failingCheck('Shop', ['connect ECONNREFUSED 10.0.0.5:8443']);
   expect((await lines('why Shop')).join('\n')).toContain('It has not been analysed yet.');
   stage.harness.startAnalyses();
@@ -119,7 +119,7 @@ it('says what the errors of a check are caused by, and takes what people say of 
   await expect(lines(`judge ${analysis} perhaps`)).rejects.toThrow('Say right or wrong.');
 });
 
-it('silences, lists what is silent, and ends it', async () => {
+it('silences, lists silences, and ends them', async () => {
   await failingCheck();
   const [said, how] = await lines('silence add', { tag: ['shop'], for: '2h', comment: 'deploying' });
   expect(said).toMatch(/^Silent until .*: tags shop$/);
@@ -132,8 +132,8 @@ it('silences, lists what is silent, and ends it', async () => {
   ]);
 });
 
-it('says how much of a check was measured, and why the rest was not', async () => {
-  // The commands ask for the last days by their own clock.
+it('shows how much of a check was measured, and why the rest was not', async () => {
+  // The commands request the last days by the real clock.
   stage.clock.advance(Date.now() - stage.clock.wallMs() - 12 * 60_000);
   const { id } = await createCheck(stage.harness, { name: 'Shop', privateLocations: ['lab'] });
   stage.clock.advance(10 * 60_000);
@@ -148,9 +148,9 @@ it('says how much of a check was measured, and why the rest was not', async () =
   expect(row).toMatch(/ lab +MISSED +\d+ +service-away$/);
 });
 
-it('lists checks, sums them up and shows runs with what they failed by', async () => {
+it('lists checks, sums them up and shows runs with their failures', async () => {
   expect(await lines('status')).toEqual(['There are no checks.']);
-  // The commands ask for the last days by their own clock.
+  // The commands request the last days by the real clock.
   stage.clock.advance(Date.now() - stage.clock.wallMs());
   const id = await failingCheck();
   await createCheck(stage.harness, { name: 'Quiet', activated: false });
@@ -261,7 +261,7 @@ it('has agents run a file that is not deployed, and says how that went', async (
   }
 });
 
-it('sends a test to a channel and says how that went', async () => {
+it('sends a test to a channel and shows the result', async () => {
   expect(await lines('channel list')).toEqual(['There are no alert channels, so no notifications are sent.']);
   const { body } = await stage.harness.call('POST', '/v1/alert-channels', {
     ...{ type: 'WEBHOOK', config: { name: 'Ops', url: 'http://169.254.169.254/', method: 'POST' } },

@@ -25,14 +25,14 @@ const sizeBytes = () => statSync(path).size;
 async function fill(): Promise<string[]> {
   const rows = Array.from({ length: 12_000 }, (_, index) => ({
     ...resultRow('check', 'account', index, {}),
-    // Nothing that compressing makes smaller by much.
+    // Content that hardly compresses.
     detail: JSON.stringify(randomBytes(2_250).toString('base64')),
   }));
   await store.transaction(({ results }) => results.insert(rows));
   return rows.map(({ id }) => id);
 }
 
-it('gives the space of removed results back, a little at a time', async () => {
+it('releases the space of removed results, a little at a time', async () => {
   await open();
   const ids = await fill();
   await store.close();
@@ -42,13 +42,13 @@ it('gives the space of removed results back, a little at a time', async () => {
   let steps = 0;
   while (await store.retired.giveBackSpace()) steps += 1;
   expect(steps).toBeGreaterThan(3);
-  // Not a page at a time: at 50 steps a second that would be less than what comes in.
+  // Not one page at a time: at 50 steps a second that would be slower than the inserts.
   expect(steps).toBeLessThan(100);
   await store.close();
   expect(sizeBytes()).toBeLessThan(full / 3);
 });
 
-it('makes that possible in a database of an older build', async () => {
+it('enables that in a database of an older build', async () => {
   await open();
   await store.close();
   const database = new DatabaseSync(path);

@@ -111,7 +111,7 @@ const plain: Readonly<Record<string, Declared>> = {
       repeatEndsAt: '2036-08-24T00:00:00.000Z',
       tags: ['auto'],
     },
-    // As its documentation has it.
+    // As in its documentation.
     change: { endsAt: '2035-08-24T00:00:00.000Z' },
   },
   checkly_status_page_service: {
@@ -143,7 +143,7 @@ const plain: Readonly<Record<string, Declared>> = {
   },
 };
 
-/** Resources that were created, read, changed and deleted here. */
+/** Resources that this test created, read, changed and deleted. */
 const converged = new Set<string>();
 
 let harness: ServiceHarness;
@@ -161,7 +161,7 @@ async function converges(declared: Declared, { call } = harness): Promise<void> 
   const read = path.startsWith('checks/') ? `/v1/checks/${id}` : `/v1/${path}/${id}`;
   const one = `/v1/${path}/${id}`;
   expect((await call('GET', read)).body).toMatchObject(shown(body, hidden));
-  // Again as it is: nothing changes but the time.
+  // The same body again: only the time changes.
   const again = await call('PUT', `${one}${query}`, body);
   expect([again.status, again.body]).toEqual([200, expect.objectContaining({ [key]: id })]);
   expect((await call('GET', read)).body).toMatchObject(shown(body, hidden));
@@ -173,15 +173,15 @@ async function converges(declared: Declared, { call } = harness): Promise<void> 
 }
 
 /**
- * A body as answers show it: without the marks of the SDK's own editor, methods in upper case, secrets as "".
- * What is null there is an empty text for Go.
+ * A body as responses show it: without the marks of the SDK's own editor, methods in upper case, secrets as "". Go
+ * reads null as an empty text.
  */
 function shown(body: Body, hidden: readonly string[] = []): Body {
   return JSON.parse(JSON.stringify(body), (name, value) => {
     if (['edit', 'order', 'arrayIndex'].includes(name)) return undefined;
     if (hidden.includes(name)) return '';
     if (name === 'customDomain' && value === '') return null;
-    // Of HTTP; those of gRPC keep their letters.
+    // HTTP methods only; gRPC methods keep their case.
     return name === 'method' && !String(value).includes('/') ? String(value).toUpperCase() : value;
   }) as Body;
 }
@@ -191,7 +191,7 @@ it.each(Object.entries({ ...checks, ...plain }))('%s', async (name, declared) =>
   converged.add(name);
 });
 
-it('checkly_alert_channel (sms, call), where the service has a provider', async () => {
+it('checkly_alert_channel (sms, call), if the service has a provider', async () => {
   const onCall = (type: string) => channel(type, { name: 'on-call', number: '+4915112345678' });
   for (const type of ['SMS', 'CALL']) {
     const { status, body } = await harness.call('POST', '/v1/alert-channels', onCall(type).body);
@@ -221,7 +221,7 @@ it('checkly_check_group_v2', async () => {
   converged.add('checkly_check_group_v2');
 });
 
-it('checkly_heartbeat_monitor, whose address stays when it is sent as empty', async () => {
+it('checkly_heartbeat_monitor, whose address is kept when it is sent as empty', async () => {
   const { call } = harness;
   const { frequency: _, retryStrategy: __, locations: ___, ...common } = check('HEARTBEAT', {});
   const limits = { period: 7, periodUnit: 'days', grace: 1, graceUnit: 'days' };
@@ -245,15 +245,15 @@ it('checkly_trigger_check and checkly_trigger_group', async () => {
     expect(created.status).toBe(201);
     expect(created.body.id).toEqual(expect.any(Number));
     expect((await call('GET', `/v1/triggers/${path}`)).body).toEqual(created.body);
-    // A wrong token at the address that the SDK makes of it.
+    // A wrong token at the address that the SDK builds.
     const wrong = await call('GET', `/${path}/trigger/wrong`, undefined, { key: null });
     expect([wrong.status, wrong.body.message]).toEqual([404, 'This trigger does not exist.']);
     const { token } = created.body;
-    // A token opens nothing but what it is of.
+    // A token is valid only for its own object.
     const other = path.startsWith('checks') ? `check-groups/${group.body.id}` : `checks/${url.body.id}`;
     const foreign = await call('GET', `/${other}/trigger/${token}`, undefined, { key: null });
     expect([foreign.status, foreign.body.message]).toEqual([404, 'This trigger does not exist.']);
-    // The group has no checks, which is found out behind the token.
+    // The group has no checks; the token is checked before that.
     if (path.startsWith('check-groups')) {
       const taken = await call('GET', `/${path}/trigger/${token}`, undefined, { key: null });
       expect(taken.body.message).not.toBe('This trigger does not exist.');
@@ -291,7 +291,7 @@ it('checkly_client_certificate', async () => {
   converged.add('checkly_client_certificate');
 });
 
-it('refuses a location that does not exist, and takes a slash behind a path', async () => {
+it('refuses a location that does not exist, and accepts a slash after a path', async () => {
   const { call } = harness;
   const { id } = (await call('POST', '/v1/checks/url', checks.checkly_url_monitor?.body)).body;
   for (const path of [`check-results/${id}`, `checks/${id}/slots`]) {
@@ -304,7 +304,7 @@ it('refuses a location that does not exist, and takes a slash behind a path', as
   expect([other.status, other.body.message]).toEqual([404, expect.stringContaining('/v1/checks/url/')]);
 });
 
-it('the reference says of each resource what was found here', () => {
+it('the reference lists the findings for each resource', () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/clients.md'), 'utf8');
   const rows = [...page.matchAll(/^\| `(checkly_\w+)`( \([^)]+\))? \| (\w+) \|/gm)];
   const said = (works: string) =>

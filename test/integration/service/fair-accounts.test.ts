@@ -31,13 +31,13 @@ it('has a primary key in every table, without which long transactions on SQLite 
 const rush = 1_500;
 const mostUnaccepted = Number(await readFile('/proc/sys/net/core/somaxconn', 'utf8').catch(() => 0));
 
-it.skipIf(mostUnaccepted < rush)('leaves no connection of a rush to the next try of its caller', async () => {
+it.skipIf(mostUnaccepted < rush)('accepts a rush of connections without retries of the caller', async () => {
   await using service = await startServiceProcess();
   const { port } = new URL(service.url);
   const sockets: Socket[] = [];
   process.kill(service.process.pid, 'SIGSTOP');
   try {
-    // The kernel alone answers: as while the process is busy.
+    // The kernel alone accepts them, as while the process is busy.
     for (let number = 0; number < rush; number += 1) sockets.push(connect(Number(port), '127.0.0.1'));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     expect(sockets.filter((socket) => socket.readyState === 'open')).toHaveLength(rush);

@@ -26,7 +26,7 @@ const makeCheck = async (name: string, key = harness.key, tags: string[] = []): 
   return (await harness.call('POST', '/v1/checks/url', body, { key })).body.id;
 };
 
-/** A request over a connection that its caller can hang up. */
+/** A request over a connection that the caller can close. */
 function requestAndHangUp(method: string, path: string, body: string): { hangUp(): void } {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -36,7 +36,7 @@ function requestAndHangUp(method: string, path: string, body: string): { hangUp(
   return { hangUp: () => socket.destroy() };
 }
 
-it('answers the report and the public page of an account before an overview of another one that came first', async () => {
+it('serves the report and the public page of an account before an earlier overview of another one', async () => {
   const ids = await Promise.all(Array.from({ length: 60 }, (_, number) => makeCheck(`heavy ${number}`)));
   await makeCheck('light', other.key, ['shown']);
   await harness.call(
@@ -62,7 +62,7 @@ it('answers the report and the public page of an account before an overview of a
   expect(ended.slice(2)).toEqual(Array(8).fill('overview 200'));
 });
 
-it('drops what waits for the analytics thread when its caller hangs up', async () => {
+it('drops waiting analytics queries when their caller hangs up', async () => {
   const ids = await Promise.all(Array.from({ length: 100 }, (_, number) => makeCheck(`gone ${number}`)));
   const before = harness.analytics.figures();
   const body = JSON.stringify({ checkIds: ids, quickRange: 'last30Days' });
@@ -76,7 +76,7 @@ it('drops what waits for the analytics thread when its caller hangs up', async (
   expect(after.dropped - before.dropped).toBeGreaterThan(100);
 });
 
-it('refuses the claims of a location beyond its bound, and serves those of others', async () => {
+it('refuses the claims of a location beyond its limit, and serves those of others', async () => {
   const [crowded, quiet] = [await createLocation(harness, 'crowded'), await createLocation(harness, 'quiet')];
   const claim = (location: TestLocation, number: number, waitMs: number) => {
     const agent = new TestAgent(harness, location, `agent-${number}`);

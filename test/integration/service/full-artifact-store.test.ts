@@ -14,7 +14,7 @@ import {
 } from '../../helpers/service/service.ts';
 import { loggedIn } from '../../helpers/service/visitor.ts';
 
-it('a file that the artifact store does not take says why, while it is awaited and when it is lost', async () => {
+it('a file that the artifact store does not accept has a reason, while it is awaited and when it is lost', async () => {
   const place = temporaryFolder();
   const clock = new ManualClock();
   const artifactStore = await DirectoryStore.open(place.path);

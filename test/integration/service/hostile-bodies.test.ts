@@ -33,7 +33,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-describe('bodies that are no documents', () => {
+describe('bodies that are not documents', () => {
   it.each([
     ['broken JSON', '{"name": ', 400],
     ['nothing', '', 400],
@@ -102,7 +102,7 @@ describe('bodies that are no documents', () => {
     }
   });
 
-  it('takes details nested too deeply as one bad report', async () => {
+  it('treats details nested too deeply as one bad report', async () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     const payload = `{"agentId":"a","sessionId":"${randomUUID()}","results":[${deep},{"detail":${deep}}]}`;
     const answer = await agent.call('results', payload);
@@ -114,7 +114,7 @@ describe('bodies that are no documents', () => {
   });
 });
 
-it('never answers 5xx, whatever JSON comes', async () => {
+it('never answers 5xx to any JSON', async () => {
   const routes = allRoutes.filter((route) => route.body);
   const known = fc.constantFrom(
     ...new Set([
@@ -145,7 +145,7 @@ it('never answers 5xx, whatever JSON comes', async () => {
   await expect(harness.call('GET', `/v1/checks/${checkId}`)).resolves.toMatchObject({ status: 200 });
 });
 
-it('never answers 5xx, whatever text a check is given', async () => {
+it('never answers 5xx to any text of a check', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 255 }), async (text) => {
       const answer = await harness.call('POST', '/v1/checks/api', {
@@ -162,7 +162,7 @@ it('never answers 5xx, whatever text a check is given', async () => {
   );
 });
 
-/** An id of the form a parameter asks for that nothing has. */
+/** An unused id in the form that a parameter requires. */
 function unknownId(route: Route, name: string): string {
   const schema = route.params?.shape[name];
   const id = [randomUUID(), '999999', '1999.01', `${'0'.repeat(64)}-1`].find(
@@ -172,7 +172,7 @@ function unknownId(route: Route, name: string): string {
   return id;
 }
 
-/** A project is whatever test sessions call theirs: any text is one, and an unknown one has an empty list. */
+/** Test sessions name their project freely: any text is a project, and an unknown one has an empty list. */
 const takesAnyText = new Set(['listTestSessionErrorGroupsOfProject']);
 
 it('answers malformed ids with 400 and unknown ones with 404', async () => {
@@ -196,7 +196,7 @@ it('answers malformed ids with 400 and unknown ones with 404', async () => {
       minimalBody(route),
       { key },
     );
-    // Who deletes a project that is not there has what they want.
+    // Deleting a project that does not exist succeeds.
     const expected = route.operationId === 'deleteProject' ? 200 : 404;
     expect([route.operationId, unknown.status]).toEqual([route.operationId, expected]);
   }

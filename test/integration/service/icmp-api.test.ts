@@ -13,7 +13,7 @@ const create = (fields: object = {}) =>
   harness.call('POST', '/v1/checks/icmp', { name: 'Gateway', request, ...fields });
 
 describe('PUT of an ICMP monitor', () => {
-  it('needs heartbeat and script, and names both together with what else is wrong', async () => {
+  it('requires heartbeat and script, and names both together with other errors', async () => {
     const { body } = await create();
     const answer = await harness.call('PUT', `/v1/checks/icmp/${body.id}`, { maxPacketLossThreshold: 101 });
     expect(answer.status).toBe(400);
@@ -40,7 +40,7 @@ describe('PUT of an ICMP monitor', () => {
   it.each([
     { heartbeat: {}, script: '' },
     { heartbeat: { period: 1 }, script: 'text' },
-  ])('takes %j and keeps none of it', async (fields) => {
+  ])('accepts %j and keeps none of it', async (fields) => {
     const { body } = await create();
     const changed = await harness.call('PUT', `/v1/checks/icmp/${body.id}`, { ...fields, name: 'Renamed' });
     expect(changed.status).toBe(200);
@@ -52,7 +52,7 @@ describe('PUT of an ICMP monitor', () => {
     }
   });
 
-  it('keeps packet loss limits in their order, whichever of the two is changed', async () => {
+  it('keeps packet loss limits ordered, whichever of the two is changed', async () => {
     const { body } = await create({ degradedPacketLossThreshold: 30, maxPacketLossThreshold: 30 });
     const put = (fields: object) =>
       harness.call('PUT', `/v1/checks/icmp/${body.id}`, { heartbeat: {}, script: '', ...fields });
@@ -64,7 +64,7 @@ describe('PUT of an ICMP monitor', () => {
   });
 });
 
-it('needs neither on any other operation, and keeps neither', async () => {
+it('requires neither on any other operation, and keeps neither', async () => {
   const created = await create({ heartbeat: 7, script: null });
   expect(created.status).toBe(201);
   expect(created.body).not.toHaveProperty('heartbeat');
@@ -72,7 +72,7 @@ it('needs neither on any other operation, and keeps neither', async () => {
   expect([changed.status, changed.body.muted]).toEqual([200, true]);
 });
 
-it('draws the lines of packet loss limits exactly', async () => {
+it('applies packet loss limits exactly', async () => {
   const statusOf = async (degraded: number | null, max: number | null) =>
     (await create({ degradedPacketLossThreshold: degraded, maxPacketLossThreshold: max })).status;
   expect(await statusOf(0, 20)).toBe(400);

@@ -33,7 +33,7 @@ const countOf = async (name: string) => {
   return (body as { name: string }[]).filter((one) => one.name === name).length;
 };
 
-it('answers a request that is sent again as before, and does nothing twice', async () => {
+it('answers a repeated request as before, and does nothing twice', async () => {
   const key = randomUUID();
   const first = await post('/v1/snippets', snippet('once'), key);
   expect([first.status, first.headers['idempotent-replayed']]).toEqual([201, undefined]);
@@ -41,7 +41,7 @@ it('answers a request that is sent again as before, and does nothing twice', asy
   expect([again.status, again.headers['idempotent-replayed'], again.body]).toEqual([201, 'true', first.body]);
   expect(again.headers['content-type']).toBe(first.headers['content-type']);
   expect(await countOf('once')).toBe(1);
-  // Another key, another caller, another operation: another request.
+  // Another key, another caller or another operation makes it another request.
   expect((await post('/v1/snippets', snippet('once'), randomUUID())).status).toBe(201);
   expect((await post('/v1/snippets', snippet('once'), key, await harness.addKey('ADMIN'))).status).toBe(201);
   const variable = await post('/v1/variables', { key: 'ONCE', value: 'x' }, key);
@@ -49,7 +49,7 @@ it('answers a request that is sent again as before, and does nothing twice', asy
   expect(await countOf('once')).toBe(3);
 });
 
-it('refuses a key with another body, and keys of no use', async () => {
+it('refuses a key with another body, and invalid keys', async () => {
   const key = randomUUID();
   await post('/v1/snippets', snippet('one body'), key);
   const other = await post('/v1/snippets', snippet('another body'), key);
@@ -64,7 +64,7 @@ it('refuses a key with another body, and keys of no use', async () => {
   expect((await post('/v1/snippets', snippet('long key'), 'k'.repeat(255))).status).toBe(201);
 });
 
-it('does not keep what was refused', async () => {
+it('does not keep refused requests', async () => {
   const key = randomUUID();
   expect((await post('/v1/snippets', { name: 'refused' }, key)).status).toBe(400);
   expect((await post('/v1/snippets', snippet('refused'), key)).status).toBe(201);
@@ -75,7 +75,7 @@ it('does not keep what was refused', async () => {
   expect((await post('/v1/variables', { key: 'TAKEN', value: 'y' }, taken)).status).toBe(201);
 });
 
-/** Has the database refuse a kind of statement while something is done. */
+/** Makes the database refuse a kind of statement while `work` runs. */
 async function refusing<T>(statement: string, work: () => Promise<T>): Promise<T> {
   const database = new DatabaseSync(join(folder.path, 'picket.sqlite'));
   database.exec(`create trigger refusal before ${statement} begin select raise(abort, 'refused'); end`);
@@ -110,7 +110,7 @@ it('keeps the key of a request that failed after it had committed something', as
   const key = randomUUID();
   const deploy = () =>
     post('/v1/projects/deploy', { project: { logicalId: 'shop', name: 'Shop' }, resources: [] }, key);
-  // The new one is stored; that an old one cannot be removed fails the request.
+  // The new deployment is stored; the request fails because an old one cannot be deleted.
   expect((await refusing('delete on deployments', deploy)).status).toBe(500);
   for (const again of [await deploy(), await deploy()]) {
     expect(again).toMatchObject({
@@ -137,7 +137,7 @@ it('is refused by uploads, which are stored once anyway', async () => {
   }
 });
 
-it('carries out one of many requests at once', async () => {
+it('executes one of many concurrent requests', async () => {
   const key = randomUUID();
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => post('/v1/snippets', snippet('at once'), key)),
@@ -151,7 +151,7 @@ it('carries out one of many requests at once', async () => {
   expect(await countOf('at once')).toBe(1);
 });
 
-it('looks again when the first request is answered between the look and its evaluation', async () => {
+it('looks again if the first request is answered between the look and its evaluation', async () => {
   const { storedAnswers } = harness.store;
   const looked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
@@ -180,7 +180,7 @@ it('looks again when the first request is answered between the look and its eval
   ]);
 });
 
-it('never carries out again what a service was killed in', async () => {
+it('never repeats a request during which a service was killed', async () => {
   const { store } = harness;
   const key = randomUUID();
   const caller = await store.accounts.findKey(hashKey(harness.key));
@@ -206,7 +206,7 @@ it('never carries out again what a service was killed in', async () => {
   expect(await countOf('killed')).toBe(0);
 });
 
-it('shows a key that is shown once again, and stores it nowhere in clear', async () => {
+it('shows a once-only key again, and stores it nowhere in clear', async () => {
   const key = randomUUID();
   const first = await post('/v1/api-keys', { name: 'robot', role: 'READ_ONLY' }, key);
   expect(first.status).toBe(201);
@@ -220,7 +220,7 @@ it('shows a key that is shown once again, and stores it nowhere in clear', async
   }
 });
 
-it('forgets answers after a day', async () => {
+it('forgets responses after a day', async () => {
   const key = randomUUID();
   await post('/v1/snippets', snippet('daily'), key);
   clock.advance(23 * 3_600_000);
@@ -233,7 +233,7 @@ it('forgets answers after a day', async () => {
   expect(await harness.store.storedAnswers.prune(clock.wallMs(), 1000)).toBe(false);
 });
 
-it('is documented at every operation that heeds it', async () => {
+it('is documented at every operation that supports it', async () => {
   const { body } = await harness.call('GET', '/v1/openapi.json');
   const { paths } = body as { paths: Record<string, { post?: { parameters: { name: string }[] } }> };
   const heeding = allRoutes.filter(heedsKeys);
@@ -243,7 +243,7 @@ it('is documented at every operation that heeds it', async () => {
   }
 });
 
-it('lets a command be repeated whose answer was lost', async () => {
+it('lets a command be repeated after a lost response', async () => {
   const address = await harness.app.listen({ port: 0, host: '127.0.0.1' });
   let calls = 0;
   const between = createServer((request, response) => {

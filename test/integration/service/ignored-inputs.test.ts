@@ -25,7 +25,7 @@ function pathOf(route: Route): string {
 const nameOf = ({ method, path }: Route) => `${method} ${path}`;
 const ofAccounts = allRoutes.filter(({ credential }) => credential === 'account');
 
-describe('what would do nothing is refused', () => {
+describe('ineffective input is refused', () => {
   it('a parameter of other operations, by every operation that does not have it', async () => {
     const all = [...new Set(allRoutes.flatMap(({ query }) => Object.keys(query?.shape ?? {})))];
     expect(all.length).toBeGreaterThan(60);
@@ -38,7 +38,7 @@ describe('what would do nothing is refused', () => {
     }
   });
 
-  it('a body, also one of fields that the answer has, by every operation that takes none', async () => {
+  it('a body, even one with fields of the response, by every operation that accepts none', async () => {
     const bodyless = ofAccounts.filter(
       (route) => route.method !== 'GET' && !route.body && !route.isBodyRaw && !route.isBodyIgnored,
     );
@@ -56,14 +56,14 @@ describe('what would do nothing is refused', () => {
         const said = expect.stringContaining('has no body');
         expect([nameOf(route), status, body.message]).toEqual([nameOf(route), 400, said]);
       }
-      // Clients that always send one send these.
+      // Clients that always send a body send these.
       for (const content of [{}, 'null', undefined]) {
         expect((await send(content)).body?.validation?.source).not.toBe('payload');
       }
     }
   });
 
-  it('an encoding of an upload, whose bytes are kept as they are', async () => {
+  it('an encoding of an upload, whose bytes are kept unchanged', async () => {
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/octet-stream' };
     for (const route of ofAccounts.filter(({ isBodyRaw }) => isBodyRaw)) {
       const { status, body } = await harness.call(route.method, pathOf(route), 'bytes', { headers });
@@ -85,8 +85,8 @@ describe('what would do nothing is refused', () => {
   });
 });
 
-describe('a field that a contract wants taken', () => {
-  it('is named in a warning where checks of the type never use it', async () => {
+describe('a field that a contract requires to be accepted', () => {
+  it('is named in a warning if checks of the type never use it', async () => {
     const script = { localSetupScript: 'x', setupScriptPath: 'a.js', runtimeId: '2026.04' };
     const url = await createCheck(harness, { ...script, activated: false });
     expect(url.warnings).toEqual([
@@ -117,10 +117,10 @@ describe('a field that a contract wants taken', () => {
   });
 });
 
-/** Fields that clients of comparable systems send and nothing here could heed: their descriptions say so. */
+/** Fields that clients of comparable systems send and that this service cannot apply; their descriptions say so. */
 const documented = ['browserCheckDefaults', 'refreshCache', 'shouldRecord', 'jsonrpc'];
 
-it('reads every field and parameter that is documented', () => {
+it('reads every documented field and parameter', () => {
   const read = new Set<string>();
   const root = join(import.meta.dirname, '../../..');
   for (const file of globSync('src/**/*.ts', { cwd: root })) {

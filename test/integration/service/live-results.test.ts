@@ -17,7 +17,7 @@ import {
   until,
 } from '../../helpers/service/service.ts';
 
-/** What the end of a run says of where its assets are. */
+/** The location of a run's assets in its final message. */
 const Ended = z.object({
   testResultId: z.string(),
   result: z.object({ assets: z.object({ region: z.string(), logPath: z.string() }) }),
@@ -75,7 +75,7 @@ describe('live results over MQTT', () => {
     return answer;
   };
 
-  it('tell of each run that it began and how it ended, with its log and data', async () => {
+  it('report the begin and the end of each run, with its log and data', async () => {
     const suiteId = randomUUID();
     const listener = await follow(suiteId);
     expect(listener.answers).toMatchObject([
@@ -102,7 +102,7 @@ describe('live results over MQTT', () => {
       result: { name: 'good', checkType: 'URL', sourceFile: 'src/good.check.ts', hasFailures: false },
     });
     expect(endOf('bad')?.payload).toMatchObject({ result: { hasFailures: true, isDegraded: false } });
-    // What could not be run has not passed, and a target is not blamed for it.
+    // A run that could not start has not passed, and does not count against the target.
     expect(endOf('ours')).toMatchObject({ event: 'error', payload: 'no sandbox' });
     expect(listener.heard.filter(({ event }) => event === 'stream-logs')).toHaveLength(3);
 
@@ -124,7 +124,7 @@ describe('live results over MQTT', () => {
     expect(links.body).toMatchObject({ testTraceLinks: [], videoLinks: [], screenshotLinks: [] });
   });
 
-  it('tell whoever comes late, or comes back, what was missed; nothing twice, and only their own', async () => {
+  it('tell late or returning subscribers what they missed; nothing twice, and only their own', async () => {
     const suiteId = randomUUID();
     await run({ checkRunJobs: [job('one', suiteId), job('two', suiteId)] });
     const [first, second] = await agent.claim();
@@ -144,7 +144,7 @@ describe('live results over MQTT', () => {
     expect(stranger.heard).toEqual([]);
   });
 
-  it('tell of runs of checks that a trigger started, and of runs that were cancelled', async () => {
+  it('report runs of checks that a trigger started, and cancelled runs', async () => {
     const check = await createCheck(harness, { privateLocations: ['lab'], locations: [], tags: ['shop'] });
     const suiteId = randomUUID();
     const listener = await follow(suiteId);
@@ -161,16 +161,16 @@ describe('live results over MQTT', () => {
     await harness.call('POST', `/v1/test-sessions/${body.testSessionId}/cancel`);
     await until('it is told', () => listener.heard.length === 1);
     expect(listener.heard[0]?.topic.split('/')[4]).toBe(body.sequenceIds[check.id]);
-    // Clients look the check up by its file where the result names one.
+    // If the result contained a source file, clients would look the check up by it.
     expect(listener.heard[0]).toMatchObject({
       payload: { result: { isCancelled: true, hasFailures: false } },
     });
     expect(listener.heard[0]).not.toHaveProperty('payload.result.sourceFile');
   });
 
-  it('run where the agents of the account are when the client says no location, and say so', async () => {
+  it('run where the agents of the account are if the client sends no location, and say so', async () => {
     const check = await createCheck(harness, { privateLocations: ['lab'], locations: [] });
-    // What command lines send when neither a flag nor a configuration names a location.
+    // Sent by command lines if neither a flag nor a configuration sets a location.
     const unsaid = { type: 'PUBLIC', region: 'eu-central-1' };
     const trigger = () =>
       harness.call('POST', '/next/test-sessions/trigger', { runLocation: unsaid, checkId: check.id });
@@ -263,7 +263,7 @@ describe('live results over MQTT', () => {
     await expect(listen(['chat']).send({ cmd: 'pingreq' })).rejects.toThrow('400');
   });
 
-  it('have room for so many connections of an account, and give it back', async () => {
+  it('allow a limited number of connections per account, and release them', async () => {
     const thousand = Array.from({ length: 1000 }, () => listen());
     for (const one of thousand) await one.connect(harness.accountId, harness.key);
     await until('all are answered', () => thousand.every(({ answers }) => answers.length === 1));
@@ -288,7 +288,7 @@ describe('live results over MQTT', () => {
     expect(next.answers).toMatchObject([{ returnCode: 0 }]);
   });
 
-  it('leave requests alone that ask for another protocol', async () => {
+  it('ignore requests for another protocol', async () => {
     const status = await new Promise((resolve, reject) => {
       const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' };
       request(`${url}/-/liveness`, { headers }, (answer) => resolve(answer.statusCode))
@@ -299,7 +299,7 @@ describe('live results over MQTT', () => {
   });
 });
 
-describe('bodies that were compressed for their way', () => {
+describe('compressed bodies', () => {
   let harness: ServiceHarness;
   beforeEach(async () => {
     harness = await openHarness();
@@ -320,7 +320,7 @@ describe('bodies that were compressed for their way', () => {
     return { status: answer.statusCode, message: answer.json().message as string };
   };
 
-  it('are unpacked, up to the limit of the operation', async () => {
+  it('are decompressed, up to the limit of the operation', async () => {
     const check = JSON.stringify({ name: 'packed', request: { url: 'http://shop.test/' } });
     expect((await post(gzipSync(check), 'gzip')).status).toBe(201);
     expect(await post(Buffer.from(check), 'gzip')).toEqual({

@@ -21,8 +21,8 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-describe('what a location key can do to others', () => {
-  it('is bounded in the sessions that are kept of it', async () => {
+describe('the effect of a location key on others', () => {
+  it('is limited in the number of kept sessions', async () => {
     const now = harness.clock.wallMs();
     for (let index = 0; index < 3_000; index += 1) {
       await harness.store.locations.agentSeen({
@@ -49,7 +49,7 @@ describe('what a location key can do to others', () => {
     expect(metrics.body).toContain(`} ${body.agentCount}`);
   });
 
-  it('counts an agent that restarted once, and two machines with one id twice', async () => {
+  it('counts a restarted agent once, and two machines with one id twice', async () => {
     const seen = (agentId: string, from: number, to: number) =>
       harness.store.locations.agentSeen({
         location_id: location.id,
@@ -71,7 +71,7 @@ describe('what a location key can do to others', () => {
     expect(body.agentCount).toBe(3);
   });
 
-  it('never makes lists fail: instants that cannot be shown are refused', async () => {
+  it('never breaks lists: instants that cannot be shown are refused', async () => {
     const agent = new TestAgent(harness, location);
     await agent.claim();
     const checkId = (await createCheck(harness, { privateLocations: ['lab'] })).id;
@@ -91,7 +91,7 @@ describe('what a location key can do to others', () => {
 });
 
 it.each(['9999-12-31T23:59:59-05:00', '0000-01-01T00:00:00+05:00'])(
-  'refuses an incident of %s, which no answer could show',
+  'refuses an incident of %s, which no response could show',
   async (date) => {
     const page = await harness.call('POST', '/v1/status-pages', { name: 'Shop', url: 'shop' });
     const service = await harness.call('POST', '/v1/services', { name: 'Web' });
@@ -107,7 +107,7 @@ it.each(['9999-12-31T23:59:59-05:00', '0000-01-01T00:00:00+05:00'])(
   },
 );
 
-it('closes the connection of a reader that takes nothing of its answer', async () => {
+it('closes the connection of a reader that does not read its response', async () => {
   const url = new URL(await harness.app.listen({ port: 0, host: '127.0.0.1' }));
   for (let index = 0; index < 60; index += 1) {
     await harness.call('POST', '/v1/snippets', { name: `s ${index}`, script: 'x'.repeat(200_000) });

@@ -20,7 +20,7 @@ afterEach(async () => await harness.close());
 const path = () => `/v1/private-locations/${location.id}`;
 const shown = async () => (await harness.call('GET', path())).body;
 
-it('says when each key was last used, and by which agents', async () => {
+it('shows when each key was last used, and by which agents', async () => {
   clock.advance(1000);
   const second = await harness.call('POST', `${path()}/keys`);
   expect(second.body).toMatchObject({ lastUsedAt: null, agents: [] });
@@ -43,7 +43,7 @@ it('says when each key was last used, and by which agents', async () => {
       ['renewed', newKey],
     ]),
   );
-  // An agent that got the new key counts for that one, and what was used long ago is still said.
+  // An agent with the new key counts for that key only, and the last use of an old key is still shown.
   const usedAt = keys[0].lastUsedAt;
   clock.advance(10 * 86_400_000);
   await renewed.claim();

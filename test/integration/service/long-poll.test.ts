@@ -61,7 +61,7 @@ const isRefused = (address: string) =>
     () => true,
   );
 
-/** Queues a run by hand, as the scheduler would, and tells the polls. */
+/** Queues a run directly, as the scheduler would, and notifies the polls. */
 async function enqueue(locationId: string, count = 1): Promise<string[]> {
   const check = await call('POST', '/v1/checks/url', { name: 'x', request: { url: 'http://x.test' } });
   const account = (await service.store.accounts.first())?.id ?? '';
@@ -122,7 +122,7 @@ function claimBody(fields: object = {}) {
   };
 }
 
-/** Sends a claim over a bare socket, to be broken off. */
+/** Sends a claim over a raw socket, to be broken off. */
 async function claimOverSocket(locationKey: string, fields: object = {}): Promise<Socket> {
   const { port } = new URL(service.address);
   const socket = connect(Number(port), '127.0.0.1');
@@ -138,8 +138,8 @@ const agentsSeen = async (locationId: string) =>
   (await service.store.locations.agents([locationId], 0)).length;
 
 describe('a poll that waits', () => {
-  it('gets a run as soon as there is one', async () => {
-    // A clock that stands still: the time after which a poll looks by itself never comes.
+  it('gets a run as soon as one exists', async () => {
+    // A clock that stands still: the interval after which a poll looks by itself never passes.
     await service.close();
     service = await start(60_000, new ManualClock(Date.now() + 60_000));
     const location = await createLocation();
@@ -149,7 +149,7 @@ describe('a poll that waits', () => {
     expect((await answer).runs).toHaveLength(1);
   });
 
-  it('gets a run with the settings that its location has by then', async () => {
+  it('gets a run with the current settings of its location', async () => {
     const location = await createLocation();
     const answer = call('POST', '/v1/agent/claims', claimBody(), location.key);
     await until('the poll waits', async () => (await agentsSeen(location.id)) === 1);
@@ -159,7 +159,7 @@ describe('a poll that waits', () => {
     expect((await answer).runs[0].location).toEqual({ name: 'lab', proxyUrl });
   });
 
-  it('brings the news of a cancelled run at once, once, and to its session only', async () => {
+  it('delivers a cancellation at once, once, and to its session only', async () => {
     const location = await createLocation();
     const body = claimBody();
     const [checkId] = await enqueue(location.id);
@@ -182,7 +182,7 @@ describe('a poll that waits', () => {
     expect(answer).toMatchObject({ runs: [], cancelledRunIds: [], leaseTtlMs: 60_000 });
   });
 
-  it('takes only what it can: lane, type and number', async () => {
+  it('takes only runs that fit: lane, type and number', async () => {
     const location = await createLocation();
     await enqueue(location.id, 3);
     const claim = (fields: object) =>
@@ -194,7 +194,7 @@ describe('a poll that waits', () => {
     expect((await claim({})).runs).toHaveLength(1);
   });
 
-  it('takes no run of a type that the agent has no room for, and keeps that type on offer', async () => {
+  it('takes no run of a type without free slots, and keeps that type on offer', async () => {
     const location = await createLocation();
     await enqueue(location.id, 2);
     const claim = (fields: object) =>
@@ -230,7 +230,7 @@ describe('a poll that waits', () => {
       await new Promise((resolve) => setTimeout(resolve, round % 8));
       socket.resetAndDestroy();
     }
-    // An answer that had left already is lost like a lost agent; everything else is to be had again.
+    // Runs of a response that had already been sent are lost as with a lost agent; all other runs can be claimed again.
     const rows = await until('no run is stuck', async () => {
       await call(
         'POST',
@@ -255,7 +255,7 @@ describe('a poll that waits', () => {
     const claim = (fields: object) =>
       call('POST', '/v1/agent/claims', { ...session, ...fields }, location.key);
     const held = await claim({ claimNumber: 1 });
-    // This answer is read here, but the agent that speaks next has not seen it: a proxy took it and broke.
+    // The test reads this response, but the next agent has not seen it: a proxy received it and broke.
     const unseen = await claim({ claimNumber: 2 });
     expect(unseen.runs).toHaveLength(2);
     const other = { ...session, sessionId: crypto.randomUUID(), claimNumber: 3, lostClaims: [1, 2] };
@@ -281,7 +281,7 @@ describe('a poll that waits', () => {
     });
   });
 
-  it('ends when its agent let a lease run out; the run goes to another agent', async () => {
+  it('ends if its agent let a lease expire; the run goes to another agent', async () => {
     await service.close();
     service = await start(1_000);
     const location = await createLocation();
@@ -315,14 +315,14 @@ describe('a poll that waits', () => {
     const head = `POST /v1/private-locations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
     socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`);
     await once(socket, 'connect');
-    // An answered request on another connection: the service has read what this one sent.
+    // A response on another connection shows that the service has read this one's request.
     await createLocation();
     isClosed = true;
     const closed = service.close();
     await until('no new connection is accepted', () => isRefused(service.address));
     const ended = once(socket, 'close');
     socket.write(body);
-    // Its own time for an idle connection is 75 s.
+    // Its default timeout for idle connections is 75 s.
     await expect(Promise.race([closed, systemClock.sleep(60_000).then(() => 'still open')])).resolves.toBe(
       undefined,
     );
@@ -347,8 +347,8 @@ describe('a poll that waits', () => {
   });
 });
 
-describe('bytes that are no request', () => {
-  it('get an error in the shape of the others', async () => {
+describe('bytes that are not a request', () => {
+  it('get an error in the common shape', async () => {
     const { port } = new URL(service.address);
     const socket = connect(Number(port), '127.0.0.1');
     socket.write('NONSENSE\r\n\r\n');

@@ -62,7 +62,7 @@ const others = await Promise.all(
 );
 const resources = [...written, ...others].map((one) => ({ logicalId: one.type as string, ...one }));
 
-it('answers name the project of what is managed, and its name there, and nothing for what is not', async () => {
+it('responses name the project of managed resources and their name there, and nothing for others', async () => {
   const { call } = harness;
   const own = await call('POST', '/v1/checks/url', { name: 'Own', request: { url: request.url } });
   const project = { logicalId: 'shop', name: 'Shop' };
@@ -79,7 +79,7 @@ it('answers name the project of what is managed, and its name there, and nothing
     expect(shown, type).toMatchObject({ project, logicalId });
     const one = await call('GET', kind.routes.get.path.replace(/\{\w+\}/, String(idOf(kind, shown))));
     expect(one.body, type).toMatchObject({ project, logicalId });
-    // What was read can be sent back.
+    // A body from a response can be sent back.
     if (type !== 'check') continue;
     const changed = await call('PUT', `/v1/checks/url/${shown.id}`, { ...one.body, name: 'Changed' });
     expect([changed.status, changed.body]).toEqual([200, expect.objectContaining({ project, logicalId })]);
@@ -97,7 +97,7 @@ it('answers name the project of what is managed, and its name there, and nothing
   expect((await visitor.get(`/checks/${own.body.id}`)).body).not.toContain('Managed by');
   const { body } = await call('GET', `/v1/checks/${own.body.id}`);
   expect([body.project, body.logicalId]).toEqual([undefined, undefined]);
-  // Kept, but of no project any more.
+  // Kept, but no longer part of a project.
   await call('DELETE', '/v1/projects/shop?preserveResources=true');
   await expect
     .poll(async () => (await call('GET', '/v1/check-groups')).body, { timeout: 90_000 })

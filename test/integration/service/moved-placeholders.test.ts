@@ -6,7 +6,7 @@ import {
   TestAgent,
 } from '../../helpers/service/service.ts';
 
-/** A hidden value stays with the address it was entered for, also where that address is made of variables. */
+/** A hidden value stays with the address it was entered for, even if the address consists of variables. */
 
 let harness: ServiceHarness;
 const keys: Record<string, string> = {};
@@ -75,7 +75,7 @@ describe('a variable of the check', () => {
     ]);
   });
 
-  it('that leads to another path changes nothing, nor does the same address in other words', async () => {
+  it('that leads to another path changes nothing, nor does the same address in another spelling', async () => {
     const own = [variable('BASE', 'https://api.example.com/v1'), variable('ID', '1')];
     const made = await make('checks/api', check('{{BASE}}/{{ID}}', { environmentVariables: own }));
     for (const body of [
@@ -98,8 +98,8 @@ it('another group is another base address', async () => {
   }
 });
 
-describe('what others share', () => {
-  it('a group moves its checks only by an ADMIN', async () => {
+describe('shared values', () => {
+  it('of a group are moved only by an ADMIN', async () => {
     const defaults = { apiCheckDefaults: { url: 'https://api.example.com/v1' } };
     const own = { environmentVariables: [variable('HOST', 'api.example.com'), variable('OTHER', 'x')] };
     const { id } = await make('check-groups', { name: 'shared', ...defaults, ...own });
@@ -126,7 +126,7 @@ describe('what others share', () => {
     expect((await asked(['PUT', path, moves[0]], 'ADMIN'))[1]).toBe(200);
   });
 
-  it('variables of the account do, too', async () => {
+  it('in variables of the account are, too', async () => {
     const hosts = await make('variables', variable('API_HOST', 'api.example.com'));
     expect(hosts.key).toBe('API_HOST');
     const made = await make('checks/api', check('https://{{API_HOST}}/a'));
@@ -161,7 +161,7 @@ describe('what others share', () => {
     for (const request of moves) expect((await asked(request, 'ADMIN'))[1]).toBeLessThan(300);
   });
 
-  it('variables of a session do, too', async () => {
+  it('in variables of a session are, too', async () => {
     const own = { environmentVariables: [variable('HOST', 'api.example.com')], activated: true };
     const made = await make('checks/api', check('https://{{HOST}}/a', own));
     const location = { type: 'PRIVATE', slugName: 'lab' };
@@ -196,7 +196,7 @@ describe('what others share', () => {
     }
   });
 
-  it('a definition that is run with the hidden values of a check goes where the check goes', async () => {
+  it("in a definition that runs with hidden values of a check stay with the check's address", async () => {
     const { id: groupId } = await make('check-groups', {
       name: 'g',
       apiCheckDefaults: { url: 'https://api.example.com' },
@@ -233,7 +233,7 @@ describe('what others share', () => {
   });
 });
 
-it('a deployment moves nothing either', async () => {
+it('a deployment moves no value either', async () => {
   harness.startDeployments();
   const deploy = async (host: string, payload: object, group: object = {}) => {
     const answer = await call('POST', 'projects/deploy', {
@@ -268,7 +268,7 @@ it('a deployment moves nothing either', async () => {
   expect(await deploy('', hidden, own('evil.example'))).toEqual(['FAILED', adminOnly]);
 });
 
-it('a webhook with locked values names its host', async () => {
+it('a webhook with locked values must name its host', async () => {
   const channel = (config: object) => ({ type: 'WEBHOOK', config: { name: 'hook', ...config } });
   const hook = (url: string) => call('POST', 'alert-channels', channel({ url, headers }));
   for (const url of [

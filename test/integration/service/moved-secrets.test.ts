@@ -19,7 +19,7 @@ const request = { method: 'GET', url: 'https://api.example.com/a', headers };
 const moved = { ...request, url: 'https://evil.example/', headers: [shown] };
 const check = { name: 'API', privateLocations: ['lab'], activated: false, request };
 
-it('a locked header of a check goes to no origin that it was not entered for, by whatever route', async () => {
+it('a locked header of a check is sent to no origin that it was not entered for, by any route', async () => {
   const { body: made } = await call('POST', 'checks/api', check);
   const requests: [string, string, unknown, string][] = [
     ['PUT', `checks/api/${made.id}`, { request: moved }, 'request.headers.0.value'],

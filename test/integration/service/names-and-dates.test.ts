@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-it('a blank name is refused at its field, of whatever is written', async () => {
+it('a blank name is refused at its field, for every resource', async () => {
   const writing = allRoutes.filter(
     ({ method, body, credential, isBodyRaw, bodyContentType }) =>
       ['POST', 'PUT', 'PATCH'].includes(method) &&
@@ -48,7 +48,7 @@ it('a blank name is refused at its field, of whatever is written', async () => {
   }
 });
 
-it('a blank name inside is refused, too, and in forms', async () => {
+it('a blank inner name is refused, too, and in forms', async () => {
   const page = { name: 'Page', url: 'page', cards: [{ name: ' ', services: [] }] };
   const answer = await harness.call('POST', '/v1/status-pages', page);
   expect([answer.status, answer.body.validation?.keys]).toEqual([400, ['cards.0.name']]);
@@ -65,7 +65,7 @@ it('a blank name inside is refused, too, and in forms', async () => {
   expect([form.status, form.body]).toEqual([422, expect.stringMatching(/must not be blank/i)]);
 });
 
-it('a blank name of an older version is shown, and changes of other fields are taken', async () => {
+it('a blank name of an older version is shown, and changes of other fields are accepted', async () => {
   const location = await harness.store.locations.find(harness.accountId, locationId);
   if (!location) throw new Error('no location');
   await harness.store.locations.update({ ...location, name: ' ' });
@@ -74,7 +74,7 @@ it('a blank name of an older version is shown, and changes of other fields are t
   expect((await harness.call('PUT', path, { icon: 'lab' })).body).toMatchObject({ name: ' ', icon: 'lab' });
 });
 
-it('a location is there once, in whatever case its slug is written', async () => {
+it('a location exists once, in any case of its slug', async () => {
   for (const slugName of ['lab', 'LAB']) {
     const answer = await harness.call('POST', '/v1/private-locations', { name: 'Another', slugName });
     expect([answer.status, answer.body.message]).toEqual([409, expect.stringContaining('"lab"')]);
@@ -86,7 +86,7 @@ it('a location is there once, in whatever case its slug is written', async () =>
 });
 
 it.each(['2026-02-30', '2025-02-29', '2026-04-31T10:00:00Z', '2026-13-01', '2026-00-10'])(
-  'the day %s does not exist, wherever one is given',
+  'the day %s does not exist, in any field',
   async (day) => {
     const queries = [
       `/v1/check-results/${checkId}?to=${day}`,

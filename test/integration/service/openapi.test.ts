@@ -24,7 +24,7 @@ describe('the OpenAPI document', () => {
     expect(patch?.description).toContain('alertSettings');
   });
 
-  it('names the fields of every type where checks of any type are written, and the details of results', async () => {
+  it('names the fields of every type if checks of any type are written, and the details of results', async () => {
     // biome-ignore lint/suspicious/noExplicitAny: a document of many shapes
     const document = (await buildOpenApi(allRoutes)) as any;
     const { schemas } = document.components;
@@ -66,7 +66,7 @@ describe('the OpenAPI document', () => {
     expect(names).toEqual(expect.arrayContaining(['createUrlMonitor', 'updateDnsMonitor', 'UrlMonitor']));
   });
 
-  it('says where the service is', async () => {
+  it('contains the URL of the service', async () => {
     const harness = await openHarness();
     try {
       const { body } = await harness.call('GET', '/v1/openapi.json', undefined, { key: null });
@@ -76,7 +76,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('leaves every field of a change out of those that are needed', async () => {
+  it('requires no field of a change', async () => {
     const document = (await buildOpenApi(allRoutes)) as {
       components: { schemas: Record<string, { required?: string[]; properties: object }> };
     };

@@ -47,7 +47,7 @@ interface Received {
   readonly tenant: unknown;
 }
 
-/** A collector over HTTP that reads what its content type says. */
+/** A collector over HTTP that parses bodies by their content type. */
 async function startHttpCollector() {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
@@ -71,7 +71,7 @@ async function startHttpCollector() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
 }
 
-/** A collector over gRPC, whose first calls end with some statuses. */
+/** A collector over gRPC whose first calls end with these statuses. */
 async function startGrpcCollector(endings: { readonly code: status; readonly metadata?: Metadata }[] = []) {
   const received: Received[] = [];
   const server = new Server();
@@ -131,7 +131,7 @@ it('sends the same traces and records as JSON, as protobuf and over gRPC', async
   const [asJson = [], asBinary, overGrpc] = sent;
   expect(asJson.map(({ path }) => path)).toEqual(['/v1/traces', '/v1/logs']);
   expect(overGrpc?.map(({ path }) => path)).toEqual(['traces', 'logs']);
-  // Ids of spans are chosen anew for each, and protobuf has no empty lists.
+  // Span ids are random, and protobuf has no empty lists.
   const comparable = (all: readonly Received[] | undefined): unknown =>
     JSON.parse(
       JSON.stringify(all?.map(({ body, tenant }) => ({ body, tenant })))
@@ -144,7 +144,7 @@ it('sends the same traces and records as JSON, as protobuf and over gRPC', async
   expect(comparable(overGrpc)).toEqual(comparable(asJson));
 });
 
-it('comes again after statuses of gRPC that ask for it, and lets others be', async () => {
+it('retries after gRPC statuses that request it, and not after others', async () => {
   const service = await openHarness();
   ends.push(() => service.close());
   const full = new Metadata();
@@ -178,7 +178,7 @@ it('comes again after statuses of gRPC that ask for it, and lets others be', asy
   expect(JSON.parse(logged[0] ?? '').result).toBe('status 200: gRPC status 14: not now, déjà vu');
 });
 
-it('keeps what a collector over HTTP is sent as gRPC', async () => {
+it('keeps data that an HTTP collector cannot accept over gRPC', async () => {
   const service = await openHarness();
   ends.push(() => service.close());
   const http = await startHttpCollector();

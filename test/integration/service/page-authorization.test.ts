@@ -13,7 +13,7 @@ import { namesPath, withValue, wrongValuesFor } from '../../helpers/service/wron
 
 let harness: ServiceHarness;
 let stranger: { accountId: string; key: string };
-/** Ids of real objects, by the parameter of the path that means them. */
+/** Ids of real objects, by the path parameter that refers to them. */
 let ids: Record<string, string>;
 
 const groups: readonly (readonly [string, Readonly<Record<string, Route>>])[] = [
@@ -34,7 +34,7 @@ const pathOf = (route: Route) =>
     return id;
   });
 
-/** A body the route takes, with real objects in it. */
+/** A valid body of the route that refers to real objects. */
 function bodyOf(route: Route): unknown {
   if (!route.body) return undefined;
   const body = minimalOf(route.body) as Record<string, unknown>;
@@ -154,7 +154,7 @@ it('finds nothing under another parent of the same account', async () => {
   ids = own;
 });
 
-it('left everything where it was', async () => {
+it('left everything unchanged', async () => {
   for (const route of routes.filter(({ method, params }) => method === 'GET' && params)) {
     const answer = await harness.call('GET', pathOf(route));
     expect([route.operationId, answer.status]).toEqual([route.operationId, 200]);
@@ -182,7 +182,7 @@ describe('wrong fields', () => {
     },
   );
 
-  it('are not refused for nothing: what they were made from is taken', async () => {
+  it('are not refused by mistake: their valid originals are accepted', async () => {
     const answers: [string, boolean][] = [];
     for (const route of routes.filter(({ body }) => body)) {
       const answer = await harness.call(route.method, pathOf(route), bodyOf(route));

@@ -49,7 +49,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-/** What a week left of some checks, but for the last day: a result of each slot, sealed as a service does. */
+/** Stores a week of history for some checks, except the last day: one result per slot, sealed as by a service. */
 async function leaveHistory(resultsPerCheck: number): Promise<void> {
   const [begunAt, endedAt] = [now - 6 * 24 * hourMs, now - 25 * hourMs];
   for (let index = 0; index < checksWithHistory; index += 1) {
@@ -71,7 +71,7 @@ async function leaveHistory(resultsPerCheck: number): Promise<void> {
   }
 }
 
-/** The first page of the dashboard, read over this connection alone. */
+/** Reads the first page of the dashboard over this connection only. */
 async function shown(connection: Kysely<Tables>) {
   const repositories = {
     reports: new Reports(connection, dialect),
@@ -107,14 +107,14 @@ it('a public dashboard of 2,000 checks costs the same with ten times as many res
   const [few, many] = costs;
   expect(many?.statementCount).toBe(few?.statementCount);
   expect(many?.rowCount).toBe(few?.rowCount);
-  // A few for each check that is shown, none for those on further pages.
+  // A few statements for each check on the page, none for checks on further pages.
   expect(many?.statementCount).toBeLessThan(4 * 500);
   expect(many?.plans).toMatch(/INDEX results_by_check\b/);
   expect(many?.plans).toMatch(/INDEX runs_of_schedule\b/);
   expect(many?.plans).not.toMatch(/SCAN (results|runs|result_chunks|result_columns|slot_days|slot_seals)$/m);
 });
 
-it('a public dashboard says the same once nothing is left of old results but their aggregates', async () => {
+it('a public dashboard shows the same once only aggregates are left of old results', async () => {
   await leaveHistory(120);
   const before = await shown(db);
   expect(before.checks[0]?.last7Days).toMatchObject({ p95: 146 });

@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const list = (key = harness.key) => harness.call('GET', '/v1/checks', undefined, { key });
 
-it('lets so many requests through at once, and the next when the bucket fills again', async () => {
+it('admits a limited number of requests at once, and the next when the bucket fills again', async () => {
   for (let left = 59; left >= 0; left -= 1) {
     const { status, headers } = await list();
     expect([status, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]).toEqual([
@@ -41,7 +41,7 @@ it('lets so many requests through at once, and the next when the bucket fills ag
     message: expect.stringContaining('60 in 60 seconds'),
     attributes: { limit: 60, windowSeconds: 60, retryAfterSeconds: 1 },
   });
-  // What was refused cost nothing: after the time that was told, the next one passes, and only that one.
+  // Refused requests cost nothing: after the announced delay, the next one passes, and only that one.
   for (let again = 0; again < 5; again += 1) await list();
   clock.advance(1000);
   expect([(await list()).status, (await list()).status]).toEqual([200, 429]);
@@ -49,7 +49,7 @@ it('lets so many requests through at once, and the next when the bucket fills ag
   expect((await list()).headers['x-ratelimit-remaining']).toBe('59');
 });
 
-it('counts each key by itself, and one key over all its spellings', async () => {
+it('counts each key separately, and one key over all its spellings', async () => {
   for (let count = 0; count < 60; count += 1) await list();
   expect((await list()).status).toBe(429);
   const other = await harness.addKey('READ_ONLY');
@@ -64,7 +64,7 @@ it('counts each key by itself, and one key over all its spellings', async () => 
   expect(spelled.status).toBe(429);
 });
 
-it('holds routes with a limit of their own to it, and counts them apart', async () => {
+it('applies the separate limits of some routes, and counts them separately', async () => {
   const { dashboardId } = (await harness.call('POST', '/v1/dashboards', { header: 'x' })).body;
   const read = () => harness.call('GET', `/v1/dashboards/${dashboardId}`);
   for (let count = 0; count < 10; count += 1) expect((await read()).status).toBe(200);
@@ -86,11 +86,11 @@ it('counts callers without a key by their address', async () => {
   for (let count = 0; count < 60; count += 1) expect((await read('192.0.2.1')).statusCode).toBe(404);
   expect((await read('192.0.2.1')).statusCode).toBe(429);
   expect((await read('192.0.2.2')).statusCode).toBe(404);
-  // Nobody gets more by telling another address: no proxy is trusted here.
+  // A forged address does not help: no proxy is trusted here.
   expect((await read('192.0.2.1', '198.51.100.9')).statusCode).toBe(429);
 });
 
-it('counts a network of IPv6 as one caller: each has more addresses than could be counted', async () => {
+it('counts an IPv6 network as one caller: each has more addresses than could be counted', async () => {
   const read = (remoteAddress: string) =>
     harness.app.inject({ method: 'GET', url: '/v1/public/status-pages/none', remoteAddress });
   for (let count = 0; count < 60; count += 1) {
@@ -98,13 +98,13 @@ it('counts a network of IPv6 as one caller: each has more addresses than could b
   }
   expect((await read('2001:db8:1:2:ffff::1')).statusCode).toBe(429);
   expect((await read('2001:db8:1:3::1')).statusCode).toBe(404);
-  // Addresses of IPv4 that the socket spells as IPv6 stay apart.
+  // IPv4 addresses that the socket writes as IPv6 are counted separately.
   for (let count = 0; count < 61; count += 1) await read('::ffff:192.0.2.1');
   expect((await read('192.0.2.1')).statusCode).toBe(429);
   expect((await read('::ffff:192.0.2.2')).statusCode).toBe(404);
 });
 
-it('tells apart who is behind a trusted proxy', async () => {
+it('distinguishes callers behind a trusted proxy', async () => {
   const proxied = await openHarness({ clock, requestsPerMinute: 60, trustedProxies: ['192.0.2.0/24'] });
   const read = (forwarded: string) =>
     proxied.app.inject({
@@ -120,7 +120,7 @@ it('tells apart who is behind a trusted proxy', async () => {
   await proxied.close();
 });
 
-it('counts the pings of each heartbeat by itself, wherever they come from, and unknown ones by their address', async () => {
+it('counts the pings of each heartbeat separately, whatever their source, and unknown ones by their address', async () => {
   const tokens: string[] = [];
   for (const name of ['one', 'two']) {
     const { body } = await harness.call('POST', '/v1/checks/heartbeat', {
@@ -137,14 +137,14 @@ it('counts the pings of each heartbeat by itself, wherever they come from, and u
     statuses.push(await ping(unknown.replace(/^../, String(count + 10))));
   expect(statuses.filter((status) => status === 404)).toHaveLength(60);
   expect(statuses.slice(60)).toEqual([429, 429]);
-  // Jobs behind the same address are heard nevertheless, each as often as the limit allows.
+  // Jobs behind the same address have separate limits.
   for (let count = 0; count < 60; count += 1) expect(await ping(tokens[0])).toBe(200);
   expect(await ping(tokens[0])).toBe(429);
   expect(await ping(tokens[0]?.toUpperCase())).toBe(429);
   expect(await ping(tokens[1])).toBe(200);
 });
 
-it('does not judge wrong keys twice, and leaves agents alone', async () => {
+it('does not judge wrong keys twice, and does not limit agents', async () => {
   const location = await createLocation(harness, 'lab');
   const agent = new TestAgent(harness, location);
   for (let count = 0; count < 100; count += 1) {

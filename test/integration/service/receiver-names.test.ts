@@ -16,7 +16,7 @@ const server = createServer((_request, response) => response.end('ok'));
 let dns: Socket;
 let names: ReceiverNames;
 
-/** Silent for silent.test, an address for good.test, nothing for any other name. */
+/** Silence for silent.test, an address for good.test, NXDOMAIN for any other name. */
 beforeAll(async () => {
   dns = createSocket('udp4');
   dns.on('message', (message, { port, address }) => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
     const answer = encode({
       type: 'response',
       id: id ?? 0,
-      // 3: there is no such name.
+      // 3: NXDOMAIN.
       flags: RECURSION_DESIRED | (question.name === 'good.test' ? 0 : 3),
       questions,
       answers: isGood ? [{ type: 'A', name: 'good.test', ttl: 1, data: '127.0.0.1' }] : [],
@@ -46,7 +46,7 @@ afterAll(() => {
 });
 
 describe('names of receivers', () => {
-  it('are looked up in the hosts file, at the name server, and in the way of the system', async () => {
+  it("are resolved by the hosts file, the name server, and the system's rules", async () => {
     expect(await names.addressesOf('LISTED.test')).toEqual([
       { address: '127.0.0.1', family: 4 },
       { address: '::1', family: 6 },
@@ -56,7 +56,7 @@ describe('names of receivers', () => {
     await expect(names.addressesOf('absent.test')).rejects.toMatchObject({ syscall: 'getaddrinfo' });
   });
 
-  it('that no server answers for do not keep others waiting', async () => {
+  it('that no server resolves do not delay others', async () => {
     const policy = createEgressPolicy({ allow: '127.0.0.1', deny: '', ownPorts: [] });
     const outbound = new OutboundHttp(policy, { names });
     const port = (server.address() as AddressInfo).port;

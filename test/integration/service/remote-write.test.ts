@@ -28,7 +28,7 @@ interface Answer {
   readonly text?: string;
 }
 
-/** A receiver that answers as it is scripted to, and with 204 from then on. */
+/** A receiver that responds as scripted, and with 204 after that. */
 async function startReceiver(...answers: Answer[]) {
   const received: {
     readonly body: Buffer;
@@ -95,7 +95,7 @@ it('writes all samples at each interval, with the headers of the protocol and th
   expect(said()).toEqual([]);
 });
 
-it('sends again what a receiver was too busy for, no sooner than it asks, and drops what it refuses', async () => {
+it('retries when a receiver is too busy, no sooner than requested, and drops what it refuses', async () => {
   const receiver = await startReceiver(
     { status: 503 },
     { status: 429, headers: { 'retry-after': '7' } },
@@ -122,7 +122,7 @@ it('sends again what a receiver was too busy for, no sooner than it asks, and dr
   ]);
 });
 
-it('keeps samples while a receiver is away, the newest where there are too many, and no old ones', async () => {
+it('keeps samples while a receiver is down, the newest if there are too many, and no old ones', async () => {
   const busy = Array.from({ length: 5 }, () => ({ status: 503 }));
   const receiver = await startReceiver(...busy);
   const probe = remoteWriteTo(receiver.url);
@@ -136,11 +136,11 @@ it('keeps samples while a receiver is away, the newest where there are too many,
   expect(await counted()).toEqual([expect.stringContaining('outcome="dropped"')]);
   await clock.advance(2 * 60 * 60_000);
   await remoteWrite.turn();
-  // All but those of now were too old.
+  // All except the current samples were too old.
   expect(receiver.received.filter(({ status }) => status === 204)).toHaveLength(1);
 });
 
-it('says what is wrong with its settings', () => {
+it('reports errors in its settings', () => {
   const problemOf = (settings: Readonly<Record<string, string>>) => () => readServiceConfig(settings);
   expect(problemOf({ REMOTE_WRITE_HEADERS: 'a=b' })).toThrow('needs REMOTE_WRITE_URL');
   expect(problemOf({ REMOTE_WRITE_URL: 'http://user:word@prometheus/api/v1/write' })).toThrow(

@@ -52,7 +52,7 @@ describe('the spans of a run', () => {
     for (const phase of phases) expect(phase.parentSpanId).toBe(request?.spanId);
   });
 
-  it('are the run alone where nothing was timed, whatever the detail is', () => {
+  it('are the run only if nothing was timed, whatever the detail is', () => {
     for (const detail of [
       undefined,
       null,
@@ -64,7 +64,7 @@ describe('the spans of a run', () => {
       expect(spansOf(traced(detail), 'shop').spans).toHaveLength(1);
   });
 
-  it('come with a record of a failure, as a warning where the target is not at fault', () => {
+  it('come with a record of a failure, as a warning if the target is not at fault', () => {
     const failed = spansOf(
       traced(null, { has_failures: 1, code: 'STATUS_UNEXPECTED', message: 'no' }),
       'shop',

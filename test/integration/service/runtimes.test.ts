@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-it('lists every runtime a check can name, and shows one', async () => {
+it('lists every runtime that a check can refer to, and shows one', async () => {
   const list = await harness.call('GET', '/v1/runtimes');
   expect(list.body.map(({ name }: { name: string }) => name)).toEqual(runtimeIds);
   const one = await harness.call('GET', '/v1/runtimes/2026.04');
@@ -22,14 +22,14 @@ it('lists every runtime a check can name, and shows one', async () => {
   expect((await harness.call('GET', '/v1/runtimes/1999.01')).status).toBe(404);
 });
 
-it('lists every location a check can name, with its city', async () => {
+it('lists every location that a check can refer to, with its city', async () => {
   const list = await harness.call('GET', '/v1/locations');
   expect(list.status).toBe(200);
   expect(list.body).toHaveLength(22);
   expect(list.body).toContainEqual({ region: 'eu-central-1', name: 'Frankfurt' });
 });
 
-it('says what the account may use', async () => {
+it('shows the limits of the account', async () => {
   const { body } = await harness.call('GET', '/v1/accounts/me/entitlements');
   const byKey = new Map(body.entitlements.map((one: { key: string }) => [one.key, one]));
   expect(byKey.get('CHECK_TYPE_ICMP')).toEqual({

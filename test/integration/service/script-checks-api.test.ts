@@ -17,7 +17,7 @@ describe.each(types)('a $checkType check', ({ route, checkType }) => {
   const create = (fields: object = {}) =>
     harness.call('POST', `/v1/checks/${route}`, { name: 'Login', script, ...fields });
 
-  it('is made, read, changed and removed', async () => {
+  it('is created, read, changed and deleted', async () => {
     const dependencies = [{ path: 'pages/login.ts', content: 'export const path = "/login";' }];
     const made = await create({ dependencies, scriptPath: 'login.spec.ts', runtimeId: '2025.04' });
     expect(made.status).toBe(201);
@@ -32,7 +32,7 @@ describe.each(types)('a $checkType check', ({ route, checkType }) => {
     expect((await harness.call('DELETE', `/v1/checks/${made.body.id}`)).status).toBe(204);
   });
 
-  it('can be made by the general route too', async () => {
+  it('can be created by the general route too', async () => {
     const made = await harness.call('POST', '/v1/checks', { name: 'Login', checkType, script });
     expect([made.status, made.body.checkType, made.body.dependencies]).toEqual([201, checkType, null]);
   });

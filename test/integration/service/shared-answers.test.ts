@@ -23,7 +23,7 @@ const ask = (path: string, etag?: unknown) =>
     headers: etag === undefined ? {} : { 'if-none-match': `"other", ${etag}` },
   });
 
-it('public pages as JSON, and badges, are sent once to a cache, until something else is to be said', async () => {
+it('public pages as JSON, and badges, are sent to a cache once, until they change', async () => {
   const service = await make('status-pages/services', { name: 'API' });
   await make('status-pages', {
     name: 'Ours',
@@ -45,7 +45,7 @@ it('public pages as JSON, and badges, are sent once to a cache, until something 
     const { etag } = first.headers;
     expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
     etags.set(path, etag);
-    // Made anew, it says the same.
+    // The refreshed response is equal.
     clock.advance(11_000);
     const again = await ask(path, etag);
     expect([again.status, again.body, again.headers.etag]).toEqual([304, '', etag]);
@@ -66,7 +66,7 @@ it('public pages as JSON, and badges, are sent once to a cache, until something 
   }
 });
 
-it('a status page of many services is made once in ten seconds for all readers', async () => {
+it('a status page of many services is rendered once in ten seconds for all readers', async () => {
   const services: { id: string }[] = [];
   for (let index = 0; index < 21; index += 1) {
     services.push({ id: await make('status-pages/services', { name: `service ${index}` }) });
@@ -76,7 +76,7 @@ it('a status page of many services is made once in ten seconds for all readers',
   clock.advance(9_000);
   const same = await ask('/v1/public/status-pages/many');
   expect(same.body.generatedAt).toBe(first.body.generatedAt);
-  // Whoever changes it sees the change.
+  // The account that changes it sees the change at once.
   await harness.call('PUT', `/v1/status-pages/${id}`, { name: 'Very many' });
   expect((await ask('/v1/public/status-pages/many')).body.page.name).toBe('Very many');
   clock.advance(11_000);
@@ -84,7 +84,7 @@ it('a status page of many services is made once in ten seconds for all readers',
   expect(later.body.generatedAt > first.body.generatedAt).toBe(true);
 });
 
-it('private pages, and errors, are nothing for caches', async () => {
+it('private pages, and errors, are not cacheable', async () => {
   const made = await harness.call('POST', '/v1/status-pages', {
     ...{ name: 'Secret', url: 'secret', cards: [], isPrivate: true },
   });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { snappyCompress } from '../../../src/extras/telemetry/remote-write/snappy.ts';
 import { snappyDecompress } from '../../helpers/service/remote-write-samples.ts';
 
-it('gives back what was compressed', () => {
+it('restores compressed data', () => {
   const pieces = fc.array(fc.tuple(fc.uint8Array({ maxLength: 90 }), fc.integer({ min: 1, max: 40 })));
   fc.assert(
     fc.property(pieces, (all) => {
@@ -16,7 +16,7 @@ it('gives back what was compressed', () => {
   );
 });
 
-it('holds for sizes around a block, for noise and for nothing', () => {
+it('works for sizes around a block, for noise and for empty input', () => {
   const line = 'check="0190",name="shop",location="lab" ';
   for (const input of [
     Buffer.alloc(0),

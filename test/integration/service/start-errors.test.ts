@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-it('names a damaged database, and what to do', async () => {
+it('reports a damaged database, and the remedy', async () => {
   const path = join(folder, 'picket.sqlite');
   writeFileSync(path, 'no database at all, but long enough to be read as the head of one. '.repeat(20));
   await expect(openStore({ path, logger: quietLogger })).rejects.toMatchObject({
@@ -24,7 +24,7 @@ it('names a damaged database, and what to do', async () => {
   });
 });
 
-it('names host and cause when a database cannot be reached, not the password', async () => {
+it('reports host and cause if a database is unreachable, but not the password', async () => {
   const port = await closedPort();
   const databaseUrl = `postgres://user:hush@127.0.0.1:${port}/monitors?sslmode=disable`;
   await expect(openStore({ databaseUrl, path: '', logger: quietLogger })).rejects.toMatchObject({
@@ -33,7 +33,7 @@ it('names host and cause when a database cannot be reached, not the password', a
   });
 });
 
-it('waits for a database that is not there yet, says so, and stops waiting when it is told to', async () => {
+it('waits for a database that does not exist yet, reports so, and stops waiting when signalled', async () => {
   const lines: string[] = [];
   const stop = new AbortController();
   const logger = createLogger('test', 'warn', {
@@ -78,7 +78,7 @@ it.each([
     { ARTIFACT_STORE: 'file' },
     /^ARTIFACT_STORE: .*a file is where a directory must be/,
   ],
-])('names the setting when it is %s', async (_, inside, settings, message) => {
+])('names the setting if it is %s', async (_, inside, settings, message) => {
   writeFileSync(join(folder, 'file'), '');
   const data = join(folder, 'data');
   mkdirSync(data);

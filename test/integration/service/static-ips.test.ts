@@ -6,7 +6,7 @@ import { openHarness } from '../../helpers/service/service.ts';
 const v4 = 'lab=203.0.113.0/28,198.51.100.7 office=198.51.100.7';
 const v6 = 'lab=2001:db8:4:100::/56';
 
-it('answers what the operator configured, as lists, by location and as text', async () => {
+it("returns the operator's configuration, as lists, by location and as text", async () => {
   const config = readServiceConfig({ STATIC_IPS: v4, STATIC_IPV6S: v6 });
   const staticIps = {
     v4: readStaticIps(config.STATIC_IPS, '4').byLocation,

@@ -14,7 +14,7 @@ afterAll(async () => {
 const base = '/v1/status-pages';
 const uniqueUrl = () => `page-${randomUUID().slice(0, 8)}`;
 
-it('keeps a page with every field, in the form it was given, colors and addresses normalised', async () => {
+it('keeps a page with every field, as given, with normalised colors and addresses', async () => {
   const service = (await harness.call('POST', `${base}/services`, { name: 'API' })).body;
   const colors = Object.fromEntries(
     [
@@ -66,7 +66,7 @@ it('keeps a page with every field, in the form it was given, colors and addresse
   expect(created.body.cards[0].services).toHaveLength(1);
   expect((await harness.call('GET', `${base}/${created.body.id}`)).body).toEqual(created.body);
 
-  // Cards are replaced as a whole; one that is named by its id stays what it was.
+  // Cards are replaced as a whole; a card with an id keeps its identity.
   const [core] = created.body.cards;
   const changed = await harness.call('PUT', `${base}/${created.body.id}`, {
     cards: [{ name: 'New' }, { id: core.id, name: 'Core 2', services: [{ id: service.id }] }],
@@ -128,7 +128,7 @@ it('refuses addresses that are taken, in any case, by any account', async () => 
   expect((await harness.call('GET', `${base}/${own.body.id}`)).body).toEqual(own.body);
 });
 
-it('answers 404 for services that are not there, or not theirs', async () => {
+it('answers 404 for unknown services, and those of others', async () => {
   const stranger = await harness.addAccount();
   const service = (await harness.call('POST', `${base}/services`, { name: 'API' })).body;
   const card = (id: string) => ({ name: 'x', url: uniqueUrl(), cards: [{ name: 'c', services: [{ id }] }] });
@@ -143,14 +143,14 @@ it('answers 404 for services that are not there, or not theirs', async () => {
   expect((await harness.call('POST', `${base}/incidents`, incident, { key: stranger.key })).status).toBe(404);
 });
 
-it('pages by cursor, past what is deleted meanwhile', async () => {
+it('pages by cursor, despite concurrent deletions', async () => {
   const { key } = await harness.addAccount();
   const call = (method: string, path: string, body?: unknown) => harness.call(method, path, body, { key });
   const names = Array.from({ length: 25 }, (_, index) => `service ${index}`);
   for (const name of names) await call('POST', `${base}/services`, { name });
   const first = (await call('GET', `${base}/services`)).body;
   expect([first.length, first.entries.length]).toEqual([20, 20]);
-  // The entry the cursor stands at is gone when the next page is asked for.
+  // The entry at the cursor is deleted before the next page is requested.
   await call('DELETE', `${base}/services/${first.entries[19].id}`);
   const second = (await call('GET', `${base}/services?nextId=${first.nextId}`)).body;
   expect([second.length, second.nextId]).toEqual([5, null]);
@@ -164,7 +164,7 @@ it('pages by cursor, past what is deleted meanwhile', async () => {
   }
 });
 
-it('subscribes addresses in bulk and lets them go', async () => {
+it('subscribes addresses in bulk and unsubscribes them', async () => {
   const page = (await harness.call('POST', base, { name: 'x', url: uniqueUrl(), cards: [] })).body;
   const at = `${base}/${page.id}/subscriptions`;
   const subscribe = (...addresses: string[]) =>

@@ -103,7 +103,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'the oldest slot on its way of a check, to seal up to it',
     'runs_live_by_check',
     async (recorded) => {
-      // Only of a check that there is it asks.
+      // The statement runs only for an existing check.
       insertWithDefaults(path(), 'accounts', { id: 'x' });
       insertWithDefaults(path(), 'checks', { id: 'c' });
       await new SlotDays(recorded, dialect).nextSeal('c', 3_600_000);
@@ -246,7 +246,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     'the next results to seal',
     'runs_live_by_check',
     async (recorded) => {
-      // Only where there are results it asks whether a run is on its way.
+      // The statement for pending runs is executed only if there are results.
       insertWithDefaults(path(), 'results', { check_id: 'c', result_type: 'FINAL', created: 1 });
       await new ResultColumns(recorded, dialect).nextSeal('c', 3_600_000);
     },

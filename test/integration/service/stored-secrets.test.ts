@@ -59,7 +59,7 @@ async function call(method: string, path: string, body?: unknown, credential = a
   return text === '' ? null : JSON.parse(text);
 }
 
-/** Which of the needles stand in any file of the data folder. */
+/** The needles that occur in any file of the data folder. */
 function found(): string[] {
   const bytes = readdirSync(folder.path)
     .filter((name) => name.startsWith('picket.sqlite'))
@@ -103,7 +103,7 @@ async function writeSecrets(): Promise<{ locationKey: string }> {
       basicAuth: { username: 'u', password: needles.password },
     },
   });
-  // An agent is there: what no agent can run is not begun.
+  // An agent is present: runs that no agent can run are not queued.
   await leased(location.keys[0].rawKey);
   await call('POST', 'test-sessions/trigger', {
     name: 'try',
@@ -114,7 +114,7 @@ async function writeSecrets(): Promise<{ locationKey: string }> {
   return { locationKey: location.keys[0].rawKey };
 }
 
-/** What an agent gets is what it was before: secrets in clear, over the wire only. */
+/** An agent still receives the secrets in clear text, over the wire only. */
 async function leased(locationKey: string): Promise<string> {
   const claim = {
     agentId: 'agent',
@@ -142,7 +142,7 @@ async function leased(locationKey: string): Promise<string> {
   return JSON.stringify(answer);
 }
 
-it('holds no secret in clear with a key, and agents still get them', async () => {
+it('stores no secret in clear with a key, and agents still get them', async () => {
   await start({ SECRETS_KEY: randomBytes(32).toString('base64') });
   const { locationKey } = await writeSecrets();
   const answer = await leased(locationKey);
@@ -153,7 +153,7 @@ it('holds no secret in clear with a key, and agents still get them', async () =>
   expect((await call('GET', 'snippets'))[0].script).toContain(needles.snippet);
 });
 
-it('encrypts what was stored in clear when a key is set, changes the key, and takes it away again', async () => {
+it('encrypts stored clear text when a key is set, changes the key, and removes it again', async () => {
   await start();
   const { locationKey } = await writeSecrets();
   const before = await leased(locationKey);
@@ -162,7 +162,7 @@ it('encrypts what was stored in clear when a key is set, changes the key, and ta
   const sealed = () => readFileSync(join(folder.path, 'picket.sqlite'), 'latin1');
   await start({ SECRETS_KEY: first });
   expect((await leased(locationKey)).length).toBe(before.length);
-  // Nor in pages that were freed, or in the log of writes.
+  // Not in freed pages or in the write-ahead log either.
   expect(found()).toEqual([]);
   await start({ SECRETS_KEY: second, SECRETS_OLD_KEYS: first });
   await start({ SECRETS_KEY: second });
@@ -175,7 +175,7 @@ it('encrypts what was stored in clear when a key is set, changes the key, and ta
   expect((await leased(locationKey)).length).toBe(before.length);
 });
 
-it('refuses to start without the key, or with another one, and says which setting is meant', async () => {
+it('refuses to start without the key, or with another one, and names the setting', async () => {
   await start({ SECRETS_KEY: randomBytes(32).toString('base64') });
   await writeSecrets();
   await running?.close();
@@ -188,7 +188,7 @@ it('refuses to start without the key, or with another one, and says which settin
   expect(() => readServiceConfig({ SECRETS_KEY: 'short' })).toThrow(/SECRETS_KEY: must be 32 bytes/);
 });
 
-it('keeps its files to its owner in a folder that exists and is open, and closes those that were open', async () => {
+it('restricts its files to its owner in an existing open folder, and closes open files', async () => {
   folder.remove();
   mkdirSync(folder.path);
   chmodSync(folder.path, 0o755);

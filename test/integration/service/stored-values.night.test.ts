@@ -7,7 +7,7 @@ import { readEverything } from '../../helpers/service/upgrades/read-everything.t
 
 type Json = Record<string, unknown>;
 
-/** Every stored text that is a JSON object, with the place it is at. */
+/** Every stored text that is a JSON object, with its place. */
 class StoredObjects {
   readonly #database: DatabaseSync;
   readonly #objects: {
@@ -39,7 +39,7 @@ class StoredObjects {
     return Math.max(...this.#objects.map(({ text }) => pathsIn(JSON.parse(text)).length));
   }
 
-  /** @returns how many were changed. */
+  /** @returns the number of changed objects. */
   change(changed: (object: Json) => string | undefined): number {
     let count = 0;
     this.#database.exec('begin immediate');
@@ -57,7 +57,7 @@ class StoredObjects {
   }
 }
 
-/** The places of an object's fields, those of nested objects too. */
+/** The paths of an object's fields, including nested objects. */
 function pathsIn(value: Json, before: readonly string[] = []): string[][] {
   return Object.entries(value).flatMap(([key, child]) => {
     const path = [...before, key];
@@ -73,7 +73,7 @@ function without(value: Json, [key = '', ...rest]: readonly string[]): Json {
   return copy;
 }
 
-/** What today's validation refuses: texts that are empty, numbers and names that nobody may write. */
+/** Values that today's validation refuses: empty texts, invalid numbers and names. */
 function outdated(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(outdated);
   if (typeof value === 'object' && value !== null) {
@@ -83,7 +83,7 @@ function outdated(value: unknown): unknown {
   return value;
 }
 
-it('are shown whatever they lack, whatever is refused today, and whichever of them cannot be read', async () => {
+it('are shown whatever fields they lack, whatever is refused today, and whichever cannot be read', async () => {
   const folder = temporaryFolder();
   const harness = await openHarness({ folder: folder.path });
   await inhabit(harness);

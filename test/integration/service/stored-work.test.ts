@@ -36,7 +36,7 @@ afterAll(async () => {
 const write = (statement: string, ...values: (string | number)[]) =>
   database.prepare(statement).run(...values);
 
-it('a deployment whose request or caller cannot be read fails, and deletes nothing', async () => {
+it('a deployment with an unreadable request or caller fails, and deletes nothing', async () => {
   const { call } = harness;
   const payload = { checkType: 'URL', name: 'kept', request: { url: 'http://a.test/', method: 'GET' } };
   const deploy = async (logicalId: string, resources: readonly object[]) => {
@@ -61,7 +61,7 @@ it('a deployment whose request or caller cannot be read fails, and deletes nothi
     ['request', '{"input":{"resou'],
     ['caller', '"nobody"'],
   ]) {
-    // In one transaction with the row that the job takes, so that it never sees it whole.
+    // In one transaction with the row that the job claims, so that it never sees the valid text.
     database.exec(`create trigger cut after insert on deployments begin
       update deployments set ${column} = '${text}' where id = new.id; end`);
     await deploy('shop', []);
@@ -74,7 +74,7 @@ it('a deployment whose request or caller cannot be read fails, and deletes nothi
   expect((await call('GET', '/v1/checks')).body).toMatchObject([{ name: 'kept' }]);
 });
 
-it('news and causes of other builds, or that cannot be read, hold up no other cause of the account', async () => {
+it('unreadable events and causes, or those of other builds, delay no other cause of the account', async () => {
   const { accountId } = harness;
   const now = Date.now();
   const known = await createCheck(harness, { name: 'known', activated: false });
@@ -123,7 +123,7 @@ it('news and causes of other builds, or that cannot be read, hold up no other ca
   expect(open.map(({ id }) => id)).not.toContain('cut');
 });
 
-it('a session whose retry strategy cannot be read, and results whose measures cannot, are taken and counted', async () => {
+it('a session with an unreadable retry strategy, and results with unreadable measures, are accepted and counted', async () => {
   const { call } = harness;
   const location = await createLocation(harness, 'lab');
   const agent = new TestAgent(harness, location);
@@ -164,7 +164,7 @@ it('a session whose retry strategy cannot be read, and results whose measures ca
   expect(unreadable).toContain('test_sessions.retry_strategy');
 });
 
-it('a check whose definition cannot be read hides the states of no others from a status page', async () => {
+it('a check with an unreadable definition hides no other states from a status page', async () => {
   const { call } = harness;
   const service = (await call('POST', '/v1/status-pages/services', { name: 'API' })).body;
   const page = await call('POST', '/v1/status-pages', {

@@ -12,7 +12,7 @@ import {
 
 const clock = new ManualClock();
 
-it('shows the artifacts of a result of a test session by the session, to its account only', async () => {
+it("shows the artifacts of a test session's result in the session, to its account only", async () => {
   const harness = await openHarness({ clock });
   const url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
   try {
@@ -42,7 +42,7 @@ it('shows the artifacts of a result of a test session by the session, to its acc
       expect(
         await upload({ url, key: location.key, run, bytes: sent.bytes, name: sent.reported.name }),
       ).toMatchObject({ status: 200 });
-    // Named after its test, it is known by its folder.
+    // The trace is named after its test, and recognized by its folder.
     const { assets } = await json(`${path}?type=trace`);
     expect(assets).toEqual([
       {
@@ -77,7 +77,7 @@ it('shows the artifacts of a result of a test session by the session, to its acc
       "default-src 'none'; sandbox",
     ]);
     expect(Buffer.from(await opened.arrayBuffer()).equals(one.bytes)).toBe(true);
-    // It opens what it was made for, for an hour.
+    // It is valid only for its file, for an hour.
     const until = Number(new URL(link).searchParams.get('until'));
     for (const forged of [
       link.replace('traces/log-in.zip', 'out.log'),

@@ -32,7 +32,7 @@ function pathOf(route: Route): string {
   });
 }
 
-/** Where the fields of a change follow from what is there, something is. */
+/** If the fields of a change depend on the existing object, one is created. */
 async function presentPathOf(route: Route): Promise<string> {
   switch (route.operationId) {
     case checkRoutes.updateCheck.operationId:
@@ -63,7 +63,7 @@ describe('an unknown field', () => {
     },
   );
 
-  it('is refused with the name that was meant, at any depth, and everything else that is wrong', async () => {
+  it('is refused with the intended name, at any depth, and all other errors', async () => {
     const { status, body } = await harness.call('POST', '/v1/checks/url', {
       name: 'x',
       frequncy: 5,
@@ -85,14 +85,14 @@ describe('an unknown field', () => {
     );
   });
 
-  it('is refused in a change that is held against the type of the check', async () => {
+  it('is refused in a change that is validated against the type of the check', async () => {
     const { id } = await createCheck(harness);
     const { status, body } = await harness.call('PUT', `/v1/checks/${id}`, { frequncy: 5 });
     expect(status).toBe(400);
     expect(body.message).toContain('did you mean "frequency"?');
   });
 
-  it('is taken where clients of comparable systems send it', async () => {
+  it('is accepted if clients of comparable systems send it', async () => {
     const { status, body } = await harness.call('POST', '/v1/checks/url', {
       name: 'x',
       createdAt: '0001-01-01T00:00:00Z',
@@ -159,7 +159,7 @@ describe('an unknown parameter', () => {
     expect(body.message).toBe('"limt" is not a parameter of this operation: did you mean "limit"?');
   });
 
-  it('is let pass on pages and pings, whose links anybody may decorate', async () => {
+  it('is ignored on pages and pings, whose links anyone may decorate', async () => {
     expect((await harness.call('GET', `/v1/ping/${uuid}?utm_source=x`)).status).toBe(404);
   });
 });

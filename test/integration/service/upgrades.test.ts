@@ -6,7 +6,7 @@ import { readRecordedStore, recordedStores } from '../../helpers/service/upgrade
 import { differences, shapesOfThisBuild } from '../../helpers/service/upgrades/shapes.ts';
 import { upgradeSqlite } from '../../helpers/service/upgrades/upgraded-store.ts';
 
-it('cover what this build stores: a change of it is recorded', () => {
+it('cover the stored shapes of this build: a change is recorded', () => {
   const newest = recordedStores().at(-1) ?? '';
   const { shapes = {} } = readRecordedStore(newest);
   expect(

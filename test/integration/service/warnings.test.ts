@@ -20,7 +20,7 @@ async function start(options: Parameters<typeof openHarness>[0] = {}): Promise<S
 const codes = (body: { warnings: { code: string }[] }) => body.warnings.map(({ code }) => code);
 
 describe('a check that does not run', () => {
-  it('says so in its answers and in the status: no location, or one that no agent serves', async () => {
+  it('reports so in responses and in the status: no location, or one without agents', async () => {
     const harness = await start();
     const location = await createLocation(harness, 'lab');
     const nowhere = await createCheck(harness);
@@ -44,7 +44,7 @@ describe('a check that does not run', () => {
     const byId = new Map(listed.body.map((check: { id: string }) => [check.id, check]));
     expect(codes(byId.get(waiting.id) as never)).toEqual([]);
     expect((await status(waiting.id)).body).toBeNull();
-    // Off, or where its group says, is nothing to warn of.
+    // A deactivated check, or one that runs where its group says, has no warning.
     const off = await harness.call('PUT', `/v1/checks/${nowhere.id}`, { activated: false });
     expect(codes(off.body)).toEqual([]);
     const group = await harness.call('POST', '/v1/check-groups', { name: 'g', privateLocations: ['lab'] });
@@ -55,7 +55,7 @@ describe('a check that does not run', () => {
     expect(codes(moved.body)).toEqual([]);
   });
 
-  it('says so where agents lack its type or its runtime', async () => {
+  it('reports so if agents lack its type or its runtime', async () => {
     const harness = await start();
     const agent = new TestAgent(harness, await createLocation(harness, 'lab'));
     await agent.claim({ checkTypes: ['URL', 'BROWSER'], runtimes: ['2026.04'] });
@@ -84,7 +84,7 @@ describe('a check that does not run', () => {
 describe('a channel', () => {
   const hook = { type: 'WEBHOOK', config: { name: 'h', url: 'http://a.test/' } };
 
-  it('says that nobody is subscribed; one call subscribes everything, or what has a tag', async () => {
+  it('reports that no check is subscribed; one call subscribes everything, or what has a tag', async () => {
     const harness = await start();
     const [tagged, plain] = [await createCheck(harness, { tags: ['prod'] }), await createCheck(harness)];
     const { body: channel } = await harness.call('POST', '/v1/alert-channels', hook);
@@ -105,7 +105,7 @@ describe('a channel', () => {
     }
   });
 
-  it('takes the place of no other: groups are subscribed only where they have channels', async () => {
+  it('replaces no other: groups are subscribed only if they have channels', async () => {
     const harness = await start();
     const { body: first } = await harness.call('POST', '/v1/alert-channels', hook);
     const group = (name: string, alertChannelSubscriptions: object[]) =>
@@ -138,7 +138,7 @@ describe('a channel', () => {
     ).toEqual(expect.arrayContaining([0, 2]));
   });
 
-  it('is made and changed with its subscriptions, each of which exists', async () => {
+  it('is created and changed with its subscriptions, all of which must exist', async () => {
     const harness = await start();
     const check = await createCheck(harness);
     const made = await harness.call('POST', '/v1/alert-channels', {
@@ -156,7 +156,7 @@ describe('a channel', () => {
     ]);
   });
 
-  it('of mail says that it is delivered only where there is a mail server', async () => {
+  it('of mail reports that it is delivered only if there is a mail server', async () => {
     const mail = { type: 'EMAIL', config: { address: 'a@b.test' } };
     const { body: without } = await (await start()).call('POST', '/v1/alert-channels', mail);
     expect([without.isDelivered, codes(without)]).toEqual([false, ['NOT_DELIVERED', 'NO_SUBSCRIBER']]);
@@ -165,7 +165,7 @@ describe('a channel', () => {
     expect([with_.isDelivered, codes(with_)]).toEqual([true, ['NO_SUBSCRIBER']]);
   });
 
-  it('is sent a test, and the answer says how that went', async () => {
+  it('is sent a test, and the response shows the result', async () => {
     const subjects: string[] = [];
     const server = new SMTPServer({
       authOptional: true,

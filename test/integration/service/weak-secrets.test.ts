@@ -26,7 +26,7 @@ const secrets = [
 const strong = 'q7x-29!kLm';
 
 it.each(secrets)(
-  'answers a warning about the variable %s, which agents warn about, too',
+  'returns a warning about the variable %s, which agents warn about, too',
   async (key, value, says) => {
     for (const flag of ['locked', 'secret']) {
       const { status, body } = await harness.call('POST', '/v1/variables', {
@@ -42,7 +42,7 @@ it.each(secrets)(
       expect((await harness.call('GET', `/v1/variables/${key}`)).body).toEqual(body);
       const changed = await harness.call('PUT', `/v1/variables/${key}`, { value: strong });
       expect([changed.status, changed.body.warnings]).toEqual([200, []]);
-      // What an answer shows can be written back.
+      // A body from a response can be written back.
       const { created_at: _, updated_at: __, id: ___, ...again } = body;
       expect((await harness.call('PUT', `/v1/variables/${key}`, again)).status).toBe(200);
       expect((await harness.call('DELETE', `/v1/variables/${key}`)).status).toBe(204);
@@ -63,7 +63,7 @@ const weakFields = {
   ],
 };
 
-it('answers one for each hidden value of a check or a group, and shows it next to its field', async () => {
+it('returns one for each hidden value of a check or a group, and shows it next to its field', async () => {
   const created = await harness.call('POST', '/v1/checks/api', {
     ...weakFields,
     name: 'Shop',

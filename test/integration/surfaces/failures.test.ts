@@ -20,8 +20,8 @@ import {
 import { Visitor } from '../../helpers/service/visitor.ts';
 import { channelTexts } from '../../helpers/surfaces/channel-texts.ts';
 
-// One failed run of each code: every surface that says why a run did not pass says the same sentence, and the same of
-// what failed.
+// One failed run of each code: every surface that explains a failed run shows the same sentence, and names the same
+// part as the cause.
 const target = 'the target';
 const path = 'the target, or the network path to it';
 const location = 'the location, not the target';
@@ -30,7 +30,7 @@ const check = 'the definition of the check, not the target';
 const script = 'the script of the check, not the target';
 const either = 'the target, or the script of the check';
 
-/** What failed, by the code alone. A new code has to be entered. */
+/** The failed part, by the code alone. Each new code needs an entry. */
 const whatFailed: Readonly<Record<FailureCode, string>> = {
   ...{ NAME_NOT_FOUND: path, CONNECTION_REFUSED: target, CONNECTION_RESET: path, CONNECTION_TIMEOUT: path },
   ...{ HOST_UNREACHABLE: path, TLS_CERTIFICATE_INVALID: target, TLS_HANDSHAKE_FAILED: path },
@@ -55,7 +55,7 @@ const whatFailed: Readonly<Record<FailureCode, string>> = {
   ...{ ORIGIN_NOT_ALLOWED: check, EGRESS_DENIED: check },
 };
 
-/** A failure, and what every surface has to say of it. */
+/** A failure, and the expected texts of every surface. */
 interface Expected {
   readonly code: FailureCode;
   readonly message: string;
@@ -63,7 +63,7 @@ interface Expected {
   readonly sentence: string;
 }
 
-/** What scripts fail by is in their message. */
+/** The message of a script contains the cause of its failure. */
 const told: readonly (readonly [code: FailureCode, message: string, whatFailed: string])[] = [
   ['SCRIPT_FAILED', 'ReferenceError: basket is not defined', script],
   ['SCRIPT_FAILED', 'SyntaxError: Unexpected token in JSON at position 0', either],
@@ -148,7 +148,7 @@ function expectedOf(name: string): Expected {
 }
 const idOf = (name: string) => ids.get(name) ?? '';
 const resultPath = (name: string) => `/v1/check-results/${idOf(name)}/${results.get(name)}`;
-/** What people read of a document. */
+/** The visible text of a document. */
 const shown = (document: string) =>
   document
     .replaceAll(/<[^>]*>/g, ' ')
@@ -163,10 +163,10 @@ const partOf = (body: string, begin: string, end: string) => {
   return body.slice(at, next < 0 ? undefined : next);
 };
 
-/** Its first words: rows have room for no more. */
+/** The beginning of a sentence: rows do not show more. */
 const beginning = (sentence: string) => sentence.slice(0, 100);
 
-/** What failed, as every other surface might call it: what says one thing must not say another. */
+/** All names of failed parts: a surface that names one must not name another. */
 const rivals = [target, path, location, agent, check, script, either];
 function expectSaid(name: string, surface: string, text: string) {
   const { whatFailed: what, sentence } = expectedOf(name);
@@ -177,7 +177,7 @@ function expectSaid(name: string, surface: string, text: string) {
 }
 
 describe('a failed run', () => {
-  it('has its sentence in the API, and what failed', async () => {
+  it('has its sentence in the API, and the failed part', async () => {
     for (const name of names) {
       const { body } = await harness.call('GET', resultPath(name));
       const { whatFailed: what, sentence } = expectedOf(name);
@@ -185,7 +185,7 @@ describe('a failed run', () => {
     }
   });
 
-  it('says the same on its page, on that of its check, in the overview and among alerts', async () => {
+  it('is described equally on its page, on that of its check, in the overview and among alerts', async () => {
     const alerts = (await reader.get('/alerts')).body;
     for (const name of names) {
       const run = (await reader.get(`/checks/${idOf(name)}/runs/${results.get(name)}`)).body;
@@ -200,7 +200,7 @@ describe('a failed run', () => {
     }
   }, 120_000);
 
-  it('says the same in commands and to language models', async () => {
+  it('is described equally in commands and to language models', async () => {
     const client = await connectMcp(url, { key: harness.key });
     try {
       for (const name of names) {
@@ -219,7 +219,7 @@ describe('a failed run', () => {
     }
   }, 120_000);
 
-  it('says the same in the analysis of its cause: one cause, and its kind is that of what failed', async () => {
+  it('is described equally in the analysis of its cause: one cause, and its kind is that of the failed part', async () => {
     for (const name of names) {
       const groups = await analysed(name);
       const { analysis } = groups[0].rootCauseAnalyses[0];
@@ -244,7 +244,7 @@ describe('a failed run', () => {
     }
   }, 120_000);
 
-  it('says the same to webhooks, and to channels of every kind', async () => {
+  it('is described equally to webhooks, and to channels of every kind', async () => {
     const alerted = names.filter((name) => {
       const { owner } = failureCatalogue[expectedOf(name).code];
       return owner === 'target' || owner === 'config';
@@ -268,7 +268,7 @@ describe('a failed run', () => {
   }, 120_000);
 });
 
-/** What an analysis may find of what failed. */
+/** Classifications that an analysis may choose for each failed part. */
 const kindsOf: Readonly<Record<string, readonly string[]>> = {
   [target]: [
     'CONFIGURATION_ERROR',
@@ -291,7 +291,7 @@ const kindsOf: Readonly<Record<string, readonly string[]>> = {
   [either]: ['CONFIGURATION_ERROR', 'UNKNOWN'],
 };
 
-/** The error groups of a check once its analysis is made, the first error of the run first. */
+/** The error groups of a check once its analysis is done; the first error of the run is first. */
 async function analysed(name: string) {
   for (;;) {
     const { body } = await harness.call('GET', `/v1/error-groups/checks/${idOf(name)}`);
@@ -305,7 +305,7 @@ async function analysed(name: string) {
   }
 }
 
-/** What each kind of channel sends of its alert. */
+/** The message of each kind of channel for its alert. */
 async function everyChannel(name: string) {
   const { code, message } = expectedOf(name);
   const stored = await harness.store.checks.find(harness.accountId, idOf(name));

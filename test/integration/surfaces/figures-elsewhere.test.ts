@@ -17,7 +17,7 @@ import {
   textOf,
 } from '../../helpers/surfaces/oracle.ts';
 
-// Heartbeats, totals of runs, objectives, days of certificates, and mails of status pages: the figures of the API there, too.
+// Heartbeats, run totals, objectives, certificate expiry, and mails of status pages show the figures of the API, too.
 const dayMs = 86_400_000;
 let stage: FiguresStage;
 let reader: Visitor;
@@ -36,7 +36,7 @@ const cellsOf = (page: string, name: string) => {
     ]),
   );
 };
-/** The values of a list of facts, by their names. */
+/** The values in a list of facts, by name. */
 const factsIn = (page: string) =>
   new Map(
     [...page.matchAll(/<dt[^>]*>([\s\S]*?)<\/dt>\s*<dd[^>]*>([\s\S]*?)<\/dd>/g)].map(
@@ -89,14 +89,14 @@ describe('a heartbeat', () => {
       new RegExp(`^picket_check_state\\{check="${made.id}"[^\\n]*state="passing"`, 'm'),
     );
     const api = new ApiClient({ PICKET_URL: stage.url, PICKET_API_KEY: stage.harness.key });
-    // The clock of the fixture is not that of the command.
+    // The fixture's clock differs from the command's.
     const logs = (await showLogs(api, ['nightly'], { since: '3650d' })).lines(200).join('\n');
     expect([logs.match(/ passed /g)?.length, logs.match(/ failed /g)?.length]).toEqual([5, 2]);
   });
 });
 
 describe('totals of runs', () => {
-  it('are those of the slots since they are counted, by check and verdict', async () => {
+  it('equal those of the slots since they are counted, by check and verdict', async () => {
     const totals = async (id: string) =>
       Object.fromEntries(
         [
@@ -105,7 +105,7 @@ describe('totals of runs', () => {
           ),
         ].map(([, outcome = '', count]) => [outcome, Number(count)]),
       );
-    // They begin with the first request.
+    // Totals begin with the first request.
     await totals('');
     const from = stage.clock.wallMs();
     await stage.runEach();
@@ -130,14 +130,14 @@ describe('totals of runs', () => {
     }
   });
 
-  it('of results stored are by the verdicts of their slots', async () => {
+  it('with stored results are by the verdicts of their slots', async () => {
     const text = String(await stage.call('GET', '/metrics'));
     const verdicts = Object.fromEntries(
       [...text.matchAll(/^picket_results_total\{.*verdict="(\w+)"\} (\d+)/gm)].map(
         ([, verdict = '', count]) => [verdict, Number(count)],
       ),
     );
-    // Those that came by way of an agent: three of each check, and the one on demand.
+    // Runs by the agent: three of each check, and the on-demand run.
     expect(verdicts).toEqual({ passed: 9, degraded: 3, failed: 7, error: 3 });
   });
 });
@@ -153,7 +153,7 @@ describe('objectives', () => {
     ['gaps', 90],
     ['unjudged', 99],
     ['whole', 99.99],
-  ] as const)('of "%s" at %d % have on their page what the API says', async (name, target) => {
+  ] as const)('of "%s" at %d % equal the API on their page', async (name, target) => {
     const slo = { name: `${name} ${target}`, target, windowDays: 7, checkId: stage.id(name) };
     const { id } = await stage.call('POST', '/v1/slos', slo);
     const status = await stage.call('GET', `/v1/slos/${id}/status`);
@@ -191,16 +191,16 @@ describe('objectives', () => {
 describe('days of a certificate', () => {
   const days = [4_000, 366, 13, 1, 0, -1, -2, -1_200];
 
-  it.each(days)('are the same everywhere when there are %i', async (left) => {
+  it.each(days)('are the same everywhere if there are %i', async (left) => {
     const name = `certificate ${left}`;
     const check = await stage.call('POST', '/v1/checks/url', {
       ...{ name, privateLocations: ['lab'], retryStrategy: null, doubleCheck: false, tags: ['tls'] },
       request: { url: 'https://shop.test' },
     });
-    // The agent is seen, so that it can be asked.
+    // The agent is seen, so that on-demand runs are possible.
     await stage.agent.claim();
     await stage.call('POST', '/v1/check-sessions/trigger', { target: { checkId: [check.id] } });
-    // A claim may pass over what the scheduler holds at that moment.
+    // A claim may skip a run that the scheduler has locked at that moment.
     const run = await until('the run is leased', async () => {
       stage.clock.advance(1_000);
       return (await stage.agent.claim()).find((one) => one.check.id === check.id);
@@ -217,7 +217,7 @@ describe('days of a certificate', () => {
         detail: { ...detail, response: { ...detail.response, certificate } } as never,
       }),
     ]);
-    // Answers with metrics are kept for some seconds.
+    // Metrics responses are cached for some seconds.
     stage.clock.advance(4_000);
     const status = await stage.call('GET', `/v1/check-statuses/${check.id}`);
     expect(status.sslDaysRemaining).toBe(left);
@@ -235,7 +235,7 @@ describe('days of a certificate', () => {
     );
   });
 
-  it.each(days)('are in messages of every channel as the API has them when there are %i', async (left) => {
+  it.each(days)('are in messages of every channel as in the API if there are %i', async (left) => {
     const stored = await stage.harness.store.checks.find(stage.harness.accountId, stage.id('whole'));
     if (!stored) throw new Error('there is no such check');
     const expiresAt = stage.clock.wallMs() + (left + 0.5) * dayMs;
@@ -250,7 +250,7 @@ describe('days of a certificate', () => {
 });
 
 describe('mails of a status page to its subscribers', () => {
-  it('say the times, words and parts of the page', async () => {
+  it('contain the times, words and parts of the page', async () => {
     const page = (await stage.call('GET', '/v1/status-pages')).entries.find(
       ({ url }: { url: string }) => url === 'ours',
     );

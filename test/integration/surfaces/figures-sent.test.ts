@@ -4,7 +4,7 @@ import { channelTexts } from '../../helpers/surfaces/channel-texts.ts';
 import { endings, FiguresStage } from '../../helpers/surfaces/figures-stage.ts';
 import { figureProblems, textOf, timeOf } from '../../helpers/surfaces/oracle.ts';
 
-// What leaves the service says the figures and states of the API, too.
+// Messages that leave the service contain the figures and states of the API, too.
 let stage: FiguresStage;
 beforeAll(async () => {
   stage = await FiguresStage.open();
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 describe('metrics of checks', () => {
-  it('have the states and times of the API, and nothing of what is not measured', async () => {
+  it('have the states and times of the API, and nothing about unmeasured checks', async () => {
     const text = String(await stage.call('GET', '/metrics/checks'));
     const sampleOf = (name: string, id: string, more = '') =>
       new RegExp(`^${name}\\{check="${id}"[^\\n]*${more}[^\\n]*\\} ([^ \\n]+)$`, 'm').exec(text)?.[1];
@@ -29,7 +29,7 @@ describe('metrics of checks', () => {
 });
 
 describe('messages', () => {
-  it('of every kind of channel have the times of the alert, and no figure that reads wrong', async () => {
+  it('of every kind of channel contain the times of the alert, and no badly formatted figure', async () => {
     const stored = await stage.harness.store.checks.find(stage.harness.accountId, stage.id('nothing'));
     if (!stored) throw new Error('there is no such check');
     const began = Date.UTC(2026, 2, 28, 10);
@@ -52,7 +52,7 @@ describe('messages', () => {
       { since: began },
     );
     for (const [kind, text] of channelTexts(facts)) {
-      // Instants and ids are for programs, too; variables of webhooks are as the API has them.
+      // Instants and ids are for programs as well; variables of webhooks are as in the API.
       const words = text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z|[\da-f]{8}-[\da-f-]{27}/g, '');
       if (kind === 'WEBHOOK') {
         expect(JSON.parse(text)).toMatchObject({

@@ -18,7 +18,7 @@ import {
   timeOf,
 } from '../../helpers/surfaces/oracle.ts';
 
-// One account with awkward numbers: every surface that shows a number shows those of the API, whatever it is.
+// One account with difficult numbers: every surface that shows a number shows that of the API.
 let stage: FiguresStage;
 let reader: Visitor;
 let reports: Map<string, Aggregate>;
@@ -45,7 +45,7 @@ const of = (name: string): Aggregate => {
   if (!found) throw new Error(`there is no report of ${name}`);
   return found;
 };
-/** The part of a document that begins at a mark, up to the next one. */
+/** The part of a document from a mark up to the next one. */
 const partOf = (body: string, begin: string, end: string) => {
   const at = body.indexOf(begin);
   if (at < 0) throw new Error(`nothing begins with ${begin}`);
@@ -55,7 +55,7 @@ const partOf = (body: string, begin: string, end: string) => {
 const rowOf = (body: string, name: string) =>
   body.split('</tr>').find((row) => row.includes(`>${name}</a>`)) ?? '';
 
-it('has the awkward numbers that it is there for', () => {
+it('has the difficult numbers that it exists for', () => {
   expect(percentOf(of('six and a half').successRatio)).toBe('6.44 %');
   expect(percentOf(of('nearly whole').successRatio)).toBe('99.99 %');
   expect(percentOf(of('third').coverage.percent)).toBe('100 %');
@@ -67,7 +67,7 @@ it('has the awkward numbers that it is there for', () => {
 });
 
 describe('each check', () => {
-  it.each(historyNames)('"%s" has in the report and its table what the API says', async (name) => {
+  it.each(historyNames)('"%s" has the figures of the API in the report and its table', async (name) => {
     const row = rowOf((await reader.get('/report?range=last24Hrs')).body, name);
     const { successRatio, coverage, p95 } = of(name);
     const cells = new Map(
@@ -91,7 +91,7 @@ describe('each check', () => {
     );
   });
 
-  it.each(historyNames)('"%s" has in the overview and on its page what the API says', async (name) => {
+  it.each(historyNames)('"%s" has the figures of the API in the overview and on its page', async (name) => {
     const body = await wholeOverview();
     const row = partOf(body, `id="check-${stage.id(name)}"`, 'id="check-');
     const { successRatio, coverage, p95 } = of(name);
@@ -105,7 +105,7 @@ describe('each check', () => {
     expect(page).toContain(`${measured} ${countOf(coverage.due - coverage.open)} runs measured`);
   });
 
-  it.each(historyNames)('"%s" has on the dashboard and on its badge what the API says', async (name) => {
+  it.each(historyNames)('"%s" has the figures of the API on the dashboard and on its badge', async (name) => {
     const { body } = await new Visitor(stage.harness.app).get('/dashboards/wall');
     const { successRatio, coverage, p95, avg } = of(name);
     const part = textOf(partOf(body, `<h3>${name}</h3>`, '<h3>'));
@@ -121,17 +121,17 @@ describe('each check', () => {
   });
 });
 
-/** The overview with its figures, which may come a moment after the rest. */
+/** The overview with its figures, which may arrive a moment later than the rest. */
 async function wholeOverview(): Promise<string> {
   for (;;) {
     const { body } = await reader.get('/');
     if (!body.includes('data-unfinished')) return body;
-    // What is unfinished is asked for again after half a second.
+    // An unfinished overview is cached for half a second.
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-it('draws a run on demand, marks it, and counts it in no figure', async () => {
+it('draws an on-demand run, marks it, and counts it in no figure', async () => {
   const [id, result] = [stage.id('whole'), stage.made.get('run on demand')];
   expect(of('whole').successRatio).toBe(100);
   const query = `metrics=availability&from=${stage.clock.wallMs() - 86_400_000}&to=${stage.clock.wallMs() + 1}`;
@@ -152,7 +152,7 @@ it('draws a run on demand, marks it, and counts it in no figure', async () => {
   expect(shown.lastRuns.map((run: { isOnDemand: boolean }) => run.isOnDemand)).toContain(true);
 });
 
-it('counts on the public page from the first measured slot, and draws nothing of the days before', async () => {
+it('counts on the public page from the first measured slot, and draws nothing for the days before', async () => {
   const page = await stage.call('GET', '/v1/public/status-pages/ours');
   const [shop, byHand] = page.cards[0].services;
   const body = (await new Visitor(stage.harness.app).get('/status/ours')).body;
@@ -167,7 +167,7 @@ it('counts on the public page from the first measured slot, and draws nothing of
 });
 
 describe('every page', () => {
-  /** Pages that this account has nothing for, and why. A page that is in neither place fails. */
+  /** Pages that this account has no content for, with the reason. A page in neither list fails the test. */
   const without: Readonly<Record<string, string>> = {
     '/tries/:id': 'a run of what is being edited, which is a session of a test',
     '/sessions/tests/:id': 'test sessions have no numbers of their own: they show those of results',
@@ -175,7 +175,7 @@ describe('every page', () => {
     '/accounts/:account/test-sessions/:id': 'leads to the page of the session',
   };
 
-  it('shows percentages that the API has, and no figure that reads wrong', async () => {
+  it('shows percentages of the API, and no badly formatted figure', async () => {
     const allowed = await percentagesOfTheApi();
     const { found, unreached } = await everyDocument();
     // Pages of plain resources show their fields, which are no figures.
@@ -185,7 +185,7 @@ describe('every page', () => {
     const problems = [...found].flatMap(([address, body]) => {
       const text = textOf(body);
       return [
-        // Forms show settings as they are written.
+        // Forms show settings as they were written.
         ...(/\/(edit|new)$/.test(address) ? [] : figureProblems(text)).map(
           (problem) => `${address}: ${problem}`,
         ),
@@ -198,7 +198,7 @@ describe('every page', () => {
     expect(problems).toEqual([]);
   }, 120_000);
 
-  /** Every percentage that answers of the API hold, as people read it. */
+  /** Every percentage in responses of the API, as surfaces show it. */
   async function percentagesOfTheApi(): Promise<Set<string>> {
     const allowed = new Set<string>();
     const collect = (value: unknown, key: string) => {
@@ -240,7 +240,7 @@ describe('every page', () => {
     return allowed;
   }
 
-  /** Goes through the pages of the registry by their links. */
+  /** Visits the pages of the registry by their links. */
   async function everyDocument() {
     const patterns = pages
       .filter(({ method = 'GET', path }) => method === 'GET' && !/\/files\/\*$|\.\w+$|:file$/.test(path))
@@ -278,7 +278,7 @@ describe('every page', () => {
     return { found, unreached: patterns.map(({ pattern }) => pattern).filter((one) => !counts.has(one)) };
   }
 
-  /** Times whose words are of another instant than the machine reads. */
+  /** Times whose text differs from their machine-readable instant. */
   function wrongTimes(body: string): string[] {
     return [...body.matchAll(/<time [^>]*?datetime="([^"]*)" title="([^"]*)"[^>]*>([^<]*)</g)].flatMap(
       ([whole, iso = '', title = '', words = '']) => {
@@ -316,7 +316,7 @@ describe('public surfaces', () => {
 });
 
 describe('commands', () => {
-  /** What each is called with; null: it changes something, or shows no figures. */
+  /** Arguments of each command; null: it changes something, or shows no figures. */
   const calls: Readonly<Record<string, readonly string[] | null>> = {
     ...{ status: [], checks: [], alerts: [], causes: [], 'silence list': [], 'channel list': [] },
     ...{ 'domain list': [], 'domain check <host>': null, locations: [], incidents: [] },
@@ -351,7 +351,7 @@ describe('commands', () => {
 });
 
 describe('tools of language models', () => {
-  /** Figures come as the API has them. A new tool is in one of both lists. */
+  /** Figures are as in the API. A new tool must be in one of the two lists. */
   const figures: Readonly<
     Record<string, () => readonly [arguments_: Record<string, unknown>, path: string]>
   > = {
@@ -371,7 +371,7 @@ describe('tools of language models', () => {
       ' ',
     );
 
-  it('are all known here, and answer with the numbers of the API', async () => {
+  it('are all known here, and return the numbers of the API', async () => {
     expect([...Object.keys(figures), ...others].toSorted()).toEqual(
       readingTools.map(({ name }) => name).toSorted(),
     );

@@ -19,7 +19,7 @@ import {
 import { StateSurfaces } from '../../helpers/service/state-surfaces.ts';
 import type { Said } from '../../helpers/surfaces/said.ts';
 
-// A check that nobody's schedule has run, only people who asked for it, stands alike on every surface.
+// A check that was only run on demand, never by a schedule, has the same state on every surface.
 const hourMs = 3_600_000;
 const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
 const ids = new Map<string, string>();
@@ -78,11 +78,11 @@ afterAll(async () => {
 
 async function runOnDemand(name: string, failed: Failure | null, isDegraded = false): Promise<void> {
   const checkId = ids.get(name);
-  // Its agent was seen lately, so that it can be asked.
+  // Its agent was seen recently, so that on-demand runs are possible.
   await agent.claim();
   const asked = await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: [checkId] } });
   expect([name, asked.status]).toEqual([name, 201]);
-  // A claim may pass over what the scheduler holds at that moment.
+  // A claim may skip a run that the scheduler has locked at that moment.
   const run = await until('the run is leased', async () => {
     clock.advance(1_000);
     return (await agent.claim()).find(({ check }) => check.id === checkId);
@@ -90,16 +90,16 @@ async function runOnDemand(name: string, failed: Failure | null, isDegraded = fa
   expect(await agent.report([reportOf(run, { failure: failed, isDegraded })])).toEqual(['accepted']);
 }
 
-/** They say something of some checks only, of several together, or of incidents, and parts without checks say nothing. */
+/** Surfaces about some checks only, about several together, or about incidents. Parts without checks have no state. */
 const others = new Set([
   ...['first line of the dashboard', 'first line of the status page', 'first line of the overview'],
   ...['badge of the group', 'badge of the status page', 'overview of what passes', 'objective'],
   ...['page of the objective', 'picket status, as printed', 'remote write', 'webhook', 'mail', 'feed'],
   ...['Atom feed', 'RSS feed', 'status page', 'status page in the browser'],
 ]);
-/** They name what fails or is degraded, and nothing else. */
+/** Surfaces that list only failing or degraded checks. */
 const ofAlerts = new Set(['picket alerts', 'picket causes', 'list_open_alerts', 'alerts page']);
-/** They leave out what never ran. */
+/** Surfaces that omit checks that never ran. */
 const ofStatuses = new Set([
   'check-statuses',
   'check-statuses, one',
@@ -107,7 +107,7 @@ const ofStatuses = new Set([
   'get_check_status',
 ]);
 
-/** What surfaces say of a check that is not its state. */
+/** The states of a check on surfaces that differ from the actual one. */
 async function disagreements(name: string, state: Said & string): Promise<string[]> {
   const id = ids.get(name) ?? '';
   const said = await surfaces.read({
@@ -119,7 +119,7 @@ async function disagreements(name: string, state: Said & string): Promise<string
   return [...said].flatMap(([surface, byCheck]) => {
     if (others.has(surface)) return [];
     const one = byCheck.get(id);
-    // Dashboards leave out what is switched off, and badges call it inactive.
+    // Dashboards omit deactivated checks, and badges call them inactive.
     if (state === 'paused' && /^(dashboard|badge)/.test(surface)) return [];
     const isCounted = surface === 'picket_check_up' || surface === 'probe_success';
     const wanted = isCounted ? up : ofAlerts.has(surface) ? (isOpen ? 'failing' : undefined) : state;
@@ -131,19 +131,19 @@ async function disagreements(name: string, state: Said & string): Promise<string
 }
 
 async function stand(states: Readonly<Record<string, Said & string>>): Promise<void> {
-  // Answers are kept for some seconds, and alerts are decided a moment later.
+  // Responses are cached for some seconds, and alerts are decided a moment later.
   clock.advance(16_000);
   for (const [name, state] of Object.entries(states)) {
     await expect.poll(async () => await disagreements(name, state)).toEqual([]);
   }
 }
 
-it('is pending everywhere before it is asked for', async () => {
+it('is pending everywhere before the request', async () => {
   harness.startAlerting();
   await stand(Object.fromEntries([...ids.keys()].map((name) => [name, 'pending'])));
 });
 
-it('stands everywhere as the run said that was asked for', async () => {
+it('has the state of the on-demand run everywhere', async () => {
   await runOnDemand('fails', failure('STATUS_UNEXPECTED', 'Unexpected status 503'));
   await runOnDemand('is slow', null, true);
   await runOnDemand('passes', null);
@@ -161,7 +161,7 @@ it('stands everywhere as the run said that was asked for', async () => {
   });
 });
 
-it('is not measured everywhere when nothing ran for two intervals', async () => {
+it('is not measured everywhere if nothing ran for two intervals', async () => {
   clock.advance(49 * hourMs);
   await stand({
     ...{ 'is slow': 'not-measured', passes: 'not-measured', 'is not judged': 'not-measured' },

@@ -11,8 +11,7 @@ import {
 } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
 
-// What status pages say of services and components follows how their checks stand at that moment, not what was
-// measured earlier that day.
+// Services and components on status pages follow the current states of their checks, not earlier results of that day.
 const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
 let harness: ServiceHarness;
 let agent: TestAgent;
@@ -60,7 +59,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Runs some of the checks once, the others not at all. */
+/** Runs some of the checks once, and the others not at all. */
 async function run(outcomes: Readonly<Record<string, Failure | null>>): Promise<void> {
   const waiting = new Set(Object.keys(outcomes));
   const named = new Map([...ids].map(([name, id]) => [id, name]));
@@ -79,9 +78,9 @@ async function run(outcomes: Readonly<Record<string, Failure | null>>): Promise<
 
 const textOf = (body: string) => body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 
-/** What both pages say: in the API, in their first line, of each part, and on their badge. */
+/** The states on both pages: in the API, in their first line, of each part, and on their badge. */
 async function said(page: 'services' | 'parts') {
-  // Answers are kept for some seconds.
+  // Responses are cached for some seconds.
   clock.advance(11_000);
   const { body } = await harness.call('GET', `/v1/public/status-pages/${page}`, undefined, { key: null });
   const parts = page === 'parts' ? body.components : body.cards[0].services;
@@ -103,7 +102,7 @@ async function switchTo(id: string, activated: boolean): Promise<void> {
 }
 
 describe('a status page', () => {
-  it('calls nothing operational before it was measured', async () => {
+  it('shows nothing as operational before it was measured', async () => {
     expect(await said('services')).toMatchObject({
       now: { Shop: 'NONE' },
       first: expect.stringContaining('No known incidents; not measured now'),
@@ -124,7 +123,7 @@ describe('a status page', () => {
     expect(parts.first).toContain('All components operational');
   });
 
-  it('says what our own fault hides, and never that the target is down', async () => {
+  it('reports what a fault of ours hides, and never that the target is down', async () => {
     await run({ shop: failure('RUNNER_CRASHED', 'the runner ended'), basket: null });
     const parts = await said('parts');
     expect(parts.now).toEqual({ Group: 'PARTIAL', Shop: 'NONE', Basket: 'FULL' });
@@ -137,7 +136,7 @@ describe('a status page', () => {
     expect([body.state, body.incidents]).toEqual(['OPERATIONAL', []]);
   });
 
-  it('is not operational as soon as its agents are gone, though most of the day was measured', async () => {
+  it('is not operational as soon as its agents are gone, although most of the day was measured', async () => {
     await run({ shop: null, basket: null });
     clock.advance(4 * 60_000);
     for (const page of ['services', 'parts'] as const) {
@@ -149,7 +148,7 @@ describe('a status page', () => {
     }
   });
 
-  it('is not operational while its checks are switched off', async () => {
+  it('is not operational while its checks are deactivated', async () => {
     for (const id of ids.values()) await switchTo(id, false);
     expect((await said('services')).now).toEqual({ Shop: 'NONE' });
     expect((await said('parts')).now).toEqual({ Group: 'NONE', Shop: 'NONE', Basket: 'NONE' });

@@ -17,7 +17,7 @@ import {
   TestAgent,
 } from '../../helpers/service/service.ts';
 
-// A receiver of remote write keeps the last sample of a series for minutes: it is told when one has ended.
+// A receiver of remote write keeps the last sample of a series for minutes: it is notified when a series ends.
 const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
 let harness: ServiceHarness;
 let receiver: HttpReceiver;
@@ -56,7 +56,7 @@ async function run(failed: Failure | null): Promise<void> {
   }
 }
 
-/** What is written next of how checks stand: `up` and `state` with their labels, `stale` for a series that ends. */
+/** The next written samples of check states: `up` and `state` with their labels, `stale` for a series that ends. */
 async function written(): Promise<string[]> {
   clock.advance(61_000);
   receiver.received.length = 0;
@@ -71,7 +71,7 @@ async function written(): Promise<string[]> {
 const saying = ({ name, labels, value, isStale }: WrittenSample) =>
   `${name.replace('picket_check_', '')}${labels['state'] === undefined ? '' : ` ${labels['state']}`}: ${isStale ? 'stale' : value}`;
 
-it('ends the series of what is not known any longer, once', async () => {
+it('ends the series of values that are no longer known, once', async () => {
   await run(null);
   expect(await written()).toEqual(['degraded: 0', 'error: 0', 'state passing: 1', 'up: 1']);
   clock.advance(4 * 60_000);

@@ -55,7 +55,7 @@ beforeAll(async () => {
     SPOOL_DIR: spool.path,
     SHUTDOWN_GRACE_SECONDS: '1',
     SERVICE_SECRET_TOKEN: 'correct-horse-battery',
-    // Where nothing contains scripts, these tests run all the same: the scripts are their own.
+    // These tests also run where scripts cannot be isolated: the scripts are their own.
     ALLOW_UNISOLATED_SCRIPTS: 'true',
   });
   await agent.logged('script sandbox ready', 90_000);
@@ -67,11 +67,11 @@ afterAll(async () => {
   spool.remove();
 }, 180_000);
 
-/** These scripts are refused programs by a rule that hostile ones get around; what contains them is the sandbox. */
+/** A pattern rule refuses programs to these scripts; hostile scripts can bypass it, and the sandbox contains those. */
 const around = "Object.values(require.cache)[0].require('child_process')";
 
 describe('API checks with scripts on an agent', () => {
-  it('run from setup over the request to teardown, and what was made secret is masked everywhere', async (context) => {
+  it('run from setup over the request to teardown, with new secrets masked everywhere', async (context) => {
     needsRuntime(context);
     const before = stage.target.requests.length;
     const run = apiRun(
@@ -93,7 +93,7 @@ describe('API checks with scripts on an agent', () => {
     expect(text).not.toContain('correct-horse');
   });
 
-  it('have the time of their request alone as response time, and its limit', async (context) => {
+  it('use the time of the request alone as response time and for its limit', async (context) => {
     needsRuntime(context);
     const { result } = await resultOf(
       apiRun({ setup: 'await new Promise((resolve) => setTimeout(resolve, 3000))' }),
@@ -139,9 +139,9 @@ describe('API checks with scripts on an agent', () => {
       undefined,
     ],
   ])(
-    'outlive a setup that %s',
+    'survive a setup that %s',
     async (_what, setup, code) => {
-      // A context cannot be had beside the values of a row.
+      // `it.each` does not pass a test context along with the values of a row.
       if (missingRuntimes) return;
       const { result, text } = await resultOf(apiRun({ setup }));
       if (code === undefined) expect(result.failure).toBeNull();
@@ -154,7 +154,7 @@ describe('API checks with scripts on an agent', () => {
     30_000,
   );
 
-  it('do not keep others waiting, nor each other', async (context) => {
+  it('do not delay other runs, nor each other', async (context) => {
     needsRuntime(context);
     const slow = Array.from({ length: 4 }, () => apiRun({ setup: 'await new Promise(() => {})' }));
     stage.service.enqueue(...slow);
@@ -166,7 +166,7 @@ describe('API checks with scripts on an agent', () => {
     expect((await resultOf(apiRun({ setup: '' }))).result.failure).toBeNull();
   }, 180_000);
 
-  it('end in an error of the agent when the supervisor dies, and go on after it', async (context) => {
+  it('end in an error of the agent when the supervisor dies, and work again after it', async (context) => {
     needsRuntime(context);
     const setup = "await fetch(process.env.REQUEST_URL + 'begun'); await new Promise(() => {})";
     const run = apiRun({ setup });

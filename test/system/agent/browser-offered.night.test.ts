@@ -8,7 +8,7 @@ import { Stage } from '../../helpers/agent/stage.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
-/** The browser of this machine, or why there is none. */
+/** The browser of this machine, or the reason why it is missing. */
 async function browserHere(): Promise<string | { readonly missing: string }> {
   try {
     const unpackedPath = unpackedChromiumPath(runtimesDirectory);
@@ -19,7 +19,7 @@ async function browserHere(): Promise<string | { readonly missing: string }> {
   }
 }
 
-it('browser checks are offered while the browser starts, and no longer once a run finds that it does not', {
+it('browser checks are offered while the browser starts, and no longer once a run finds that it does not start', {
   timeout: 240_000,
 }, async (context) => {
   const browser = await browserHere();

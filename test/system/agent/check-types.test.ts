@@ -10,10 +10,10 @@ import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 
-/** Threads of this process. */
+/** Number of threads of this process. */
 const threadCount = async () => (await readdir('/proc/self/task')).length;
 
-it('starts nothing for scripts where no check type that has any is offered', async () => {
+it('starts nothing for scripts if no offered check type uses them', async () => {
   const pool = new ScriptPool({
     clock: systemClock,
     log: createLogger('test', 'silent'),
@@ -32,7 +32,7 @@ it('starts nothing for scripts where no check type that has any is offered', asy
   await pool.stop();
 });
 
-it('says what became of a thread for scripts that dies while it opens them', async () => {
+it('reports the reason when a script thread dies while it opens them', async () => {
   const pool = new ScriptPool({
     clock: systemClock,
     log: createLogger('test', 'silent'),
@@ -49,14 +49,14 @@ it('says what became of a thread for scripts that dies while it opens them', asy
   await pool.stop();
 });
 
-it('waits for scripts where nothing else is offered', async (context) => {
+it('waits for scripts if nothing else is offered', async (context) => {
   const { ids } = await readRuntimes(runtimesDirectory);
   if (ids.length === 0) context.skip('no runtime is installed: npm run runtimes:install');
   await using stage = await Stage.open();
   stage.startAgent({
     CHECK_TYPES: 'MULTI_STEP',
     RUNTIMES_DIR: runtimesDirectory,
-    // Where nothing contains scripts, this test runs all the same: the script is its own.
+    // This test also runs where scripts cannot be isolated: the script is its own.
     ALLOW_UNISOLATED_SCRIPTS: 'true',
   });
   const check = { id: 'a', name: 'a', checkType: 'MULTI_STEP', spec: { script: 'console.log(1 + 1);' } };

@@ -16,10 +16,10 @@ const fakeService = fileURLToPath(new URL('../../helpers/agent/fake-service/main
 const memoryGroups = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup'];
 const longMs = 90_000;
 
-/** Faults of the host, each brought about for real; the doctor names that one and nothing else. */
+/** Real faults of the host; the doctor must report exactly the one that was injected. */
 describe('picket doctor', { timeout: 120_000 }, () => {
   const folder = temporaryFolder();
-  // Users of sandboxes have to pass it.
+  // The users of sandboxes must be able to traverse it.
   const scripts = temporaryFolder();
   const spool = join(folder.path, 'spool');
   const authorities = join(folder.path, 'authorities');
@@ -75,7 +75,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     if (missingBrowser) context.skip(missingBrowser);
   }
 
-  it('proves every consumer of CA_CERTS_DIR, and leaves nothing behind', {
+  it('tests every consumer of CA_CERTS_DIR, and leaves nothing behind', {
     timeout: longMs,
   }, async (context) => {
     needsBrowser(context);
@@ -84,7 +84,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
       SERVICE_URL: secure.url,
       CA_CERTS_DIR: authorities,
     });
-    // Whole findings: a failure shows their reasons.
+    // Compares whole findings, so that a failed test shows their reasons.
     expect(findings.filter(({ status }) => status === 'problem')).toEqual([]);
     expect(exitCode).toBe(0);
     expect(finding('authorities', 'CN=Private root')).toMatchObject({ status: 'ok' });
@@ -101,7 +101,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     );
   });
 
-  it('names a disk that is full', async (context) => {
+  it('reports a full disk', async (context) => {
     needsNamespaces(context);
     const { problems, problem } = await diagnose(
       { SERVICE_URL: service.url, SPOOL_DIR: spool },
@@ -114,7 +114,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     });
   });
 
-  it('names a spool that is read-only', async (context) => {
+  it('reports a read-only spool', async (context) => {
     needsNamespaces(context);
     const { problems, problem } = await diagnose(
       { SERVICE_URL: service.url, SPOOL_DIR: spool },
@@ -127,9 +127,10 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     });
   });
 
-  it('names the range of groups that may not ping', async (context) => {
+  it('reports a group range that does not allow pings', async (context) => {
     needsNamespaces(context);
-    // A network of its own, whose range is the kernel's default: nobody. The service has to be in it.
+    // A separate network whose group range is the kernel's default, which includes no group. The service must be inside
+    // it.
     const started = join(folder.path, 'started');
     const inNetwork = `ip link set lo up
       "$NODE" ${fakeService} 8090 > ${started} &
@@ -157,7 +158,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     expect(finding('checks', 'ICMP')).toMatchObject({ status: 'skipped' });
   });
 
-  it('names a browser that does not start', { timeout: longMs }, async (context) => {
+  it('reports a browser that does not start', { timeout: longMs }, async (context) => {
     needsRuntime(context);
     const { problems, finding } = await diagnose({ ...withScripts, CHROMIUM_PATH: '/bin/false' });
     expect(problems).toEqual(['browser']);
@@ -169,7 +170,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     expect(finding('checks', 'MULTI_STEP')).toMatchObject({ status: 'ok' });
   });
 
-  it('names too little memory for the scripts at a time, and a browser that is missing', {
+  it('reports too little memory for the concurrent scripts, and a missing browser', {
     timeout: longMs,
   }, async (context) => {
     needsRuntime(context);
@@ -192,7 +193,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     }
   });
 
-  it('names a tiny /dev/shm where scripts have none of their own', { timeout: longMs }, async (context) => {
+  it('reports a tiny /dev/shm if scripts have no separate one', { timeout: longMs }, async (context) => {
     needsNamespaces(context);
     needsBrowser(context);
     const { problems, problem } = await diagnose(withScripts, {
@@ -204,14 +205,14 @@ describe('picket doctor', { timeout: 120_000 }, () => {
   });
 });
 
-/** A control group with a limit of memory, which its maker removes; undefined where none can be made. */
+/** Creates a control group with a memory limit, which the caller removes; undefined if that is not possible. */
 function limitedGroup(limitBytes: number): string | undefined {
   for (const parent of memoryGroups) {
     const group = join(parent, `picket-doctor-${process.pid}`);
     try {
       mkdirSync(group);
     } catch {
-      continue; // another version of control groups, or no right to
+      continue; // another version of control groups, or no permission
     }
     for (const limit of ['memory.limit_in_bytes', 'memory.max']) {
       if (!existsSync(join(group, limit))) continue;

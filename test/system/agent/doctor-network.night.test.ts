@@ -9,7 +9,7 @@ import { createAuthority, type TestAuthority } from '../../helpers/targets/certi
 import { type ProxyTarget, startProxyTarget } from '../../helpers/targets/proxy-target.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 
-/** Faults on the way to the service, each brought about for real; the doctor names that one and nothing else. */
+/** Real faults between the agent and the service; the doctor must report exactly the one that was injected. */
 describe('picket doctor', { timeout: 120_000 }, () => {
   let authority: TestAuthority;
   const opened: { close(): Promise<unknown> }[] = [];
@@ -43,7 +43,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
   });
   afterAll(() => folder.remove());
 
-  it('names a service that is down', async () => {
+  it('reports a service that is down', async () => {
     const { problems, problem } = await diagnose({ SERVICE_URL: `http://127.0.0.1:${await freePort()}` });
     expect(problems).toEqual(['tcp']);
     expect(problem).toMatchObject({
@@ -53,7 +53,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
   });
 
   it.each(['https', 'http'] as const)(
-    'names a proxy to an %s service that wants credentials',
+    'reports a proxy to an %s service that requires credentials',
     async (scheme) => {
       const target = scheme === 'https' ? await serve(await authority.issue()) : service;
       const proxy = await proxyWith({ username: 'agent', password: 'open sesame' });
@@ -71,7 +71,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     },
   );
 
-  it('names the authority of a proxy that opens TLS', async () => {
+  it('reports the authority of a proxy that intercepts TLS', async () => {
     const secure = await serve(await authority.issue());
     const { problems, problem } = await diagnose({ SERVICE_URL: secure.url });
     expect(problems).toEqual(['tls']);
@@ -84,14 +84,14 @@ describe('picket doctor', { timeout: 120_000 }, () => {
   it.each([
     ['is expired', { fromDays: -9, toDays: -2 }, /Renew the certificate/],
     ['is for another host', { hosts: ['example.com'] }, /a name in SERVICE_URL/],
-  ])('names a certificate that %s', async (_name, options, fix) => {
+  ])('reports a certificate that %s', async (_name, options, fix) => {
     const secure = await serve(await authority.issue(options));
     const { problems, problem } = await diagnose({ SERVICE_URL: secure.url, CA_CERTS_DIR: authorities });
     expect(problems).toEqual(['tls']);
     expect(problem?.fix).toMatch(fix);
   });
 
-  it('names a network without DNS', async (context) => {
+  it('reports a network without DNS', async (context) => {
     const reason = whyNoNamespaces();
     if (reason) context.skip(reason);
     const resolvConf = join(folder.path, 'resolv.conf');

@@ -12,7 +12,7 @@ import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 const fakeService = fileURLToPath(new URL('../../helpers/agent/fake-service/main.ts', import.meta.url));
 const reason = whyNoNamespaces();
 
-/** Ways in which an agent's own process may break. */
+/** Ways in which the agent's own process may crash. */
 const crashes: readonly (readonly [string, string])[] = [
   ['a rejection nobody handles', `Promise.reject(new Error('broken'));`],
   ['an exception in a timer', `setTimeout(() => { throw new Error('broken'); });`],
@@ -21,7 +21,7 @@ const crashes: readonly (readonly [string, string])[] = [
   ['a value that is no error', `setImmediate(() => { throw 'broken'; });`],
 ];
 
-/** Breaks on SIGUSR2, and writes down what the kernel has counted until then. */
+/** Crashes on SIGUSR2 after writing down the kernel's counters. */
 function preload(crash: string, countersPath: string): string {
   const code = `
     import { readFile, readFileSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ function preload(crash: string, countersPath: string): string {
   return `data:text/javascript,${encodeURIComponent(code)}`;
 }
 
-/** Connections that were begun and packets that were sent in a network of its own, over every protocol. */
+/** Connections that were opened and packets that were sent in a separate network, over every protocol. */
 function counters(snmp: string) {
   const of = (protocol: string, name: string) => {
     const [names = '', values = ''] = snmp.split('\n').filter((line) => line.startsWith(`${protocol}: `));
@@ -42,14 +42,14 @@ function counters(snmp: string) {
   return { connections: of('Tcp', 'ActiveOpens'), datagrams: of('Udp', 'OutDatagrams') };
 }
 
-describe.skipIf(reason)(`an agent that breaks, seen from the kernel${reason ? ` (${reason})` : ''}`, () => {
+describe.skipIf(reason)(`an agent that crashes, seen from the kernel${reason ? ` (${reason})` : ''}`, () => {
   const name = `pk${randomBytes(3).toString('hex')}`;
   const folder = temporaryFolder();
   const children: ChildProcess[] = [];
   const serviceLines: string[] = [];
   const inNetwork = (...command: string[]) => ['netns', 'exec', name, ...command];
 
-  /** Starts a program in the network, and waits until it says something. */
+  /** Starts a program in the network, and waits until it prints the words. */
   async function start(
     words: string,
     args: string[],
@@ -82,7 +82,7 @@ describe.skipIf(reason)(`an agent that breaks, seen from the kernel${reason ? ` 
     folder.remove();
   });
 
-  /** What the network saw of an agent from its crash to its end. */
+  /** The traffic of an agent in the network from its crash to its end. */
   async function crash(code: string, setting: 'on' | 'off') {
     const countersPath = join(folder.path, 'counters');
     const agent = await start(
@@ -112,10 +112,10 @@ describe.skipIf(reason)(`an agent that breaks, seen from the kernel${reason ? ` 
     expect(await crash(code, 'off')).toEqual({ connections: 0, datagrams: 0, reports: 0 });
   });
 
-  it('tells the service alone otherwise', async () => {
+  it('otherwise reports to the service only', async () => {
     const { connections, datagrams, reports } = await crash(crashes[0]?.[1] ?? '', 'on');
     expect({ datagrams, reports }).toEqual({ datagrams: 0, reports: 1 });
-    // It may have had one that was free.
+    // It may have reused an idle connection.
     expect(connections).toBeLessThanOrEqual(1);
   });
 });

@@ -14,7 +14,7 @@ import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 const noNamespaces = whyNoNamespaces();
 
 describe.skipIf(noNamespaces)('an agent whose resolver is cut off', () => {
-  it('blames its location, tells of it once, and is well again by itself', async () => {
+  it('blames its location, reports it once, and recovers by itself', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     let isCut = false;
@@ -27,7 +27,7 @@ describe.skipIf(noNamespaces)('an agent whose resolver is cut off', () => {
     const folder = temporaryFolder();
     const resolvConf = join(folder.path, 'resolv.conf');
     writeFileSync(resolvConf, `nameserver ${server.nameserver}\noptions timeout:1 attempts:1\n`);
-    // A view of the file system of its own, in which that file is resolv.conf.
+    // A separate mount namespace with that file as resolv.conf.
     const mounted = [
       'unshare',
       '-m',
@@ -54,7 +54,7 @@ describe.skipIf(noNamespaces)('an agent whose resolver is cut off', () => {
     ]);
     isCut = true;
     const during: ReturnType<typeof runs> = [];
-    // A machine that is too busy makes the agent late itself, and such runs say nothing at all: then others follow.
+    // On a busy machine the agent itself may be late, and such runs are not conclusive: more runs follow then.
     while (!service.results.some(({ failure }) => failure?.code === 'LOCATION_SICK') && during.length < 200) {
       const more = runs(2);
       during.push(...more);
@@ -90,7 +90,7 @@ describe.skipIf(noNamespaces)('an agent whose resolver is cut off', () => {
 });
 
 describe('canaries', () => {
-  /** A listener in a process of its own, which can be stopped: what connects then waits in vain. */
+  /** A listener in a separate process that can be stopped: new connections then hang. */
   async function startCanary() {
     const script = `const server = require('node:net').createServer(() => undefined);
       server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));`;
@@ -116,7 +116,7 @@ describe('canaries', () => {
     };
   }
 
-  it('tell that the network is sick when none of them can be reached any more', async () => {
+  it('report an unhealthy network when all of them become unreachable', async () => {
     await using canary = await startCanary();
     const check = networkCheck([canary.target], () => 1);
     expect(await check.look()).toEqual({ state: 'healthy' });
@@ -125,7 +125,7 @@ describe('canaries', () => {
     expect(found).toMatchObject({ state: 'unhealthy', evidence: expect.stringContaining('ETIMEDOUT') });
   });
 
-  it('that never answered say nothing, nor do those that refuse', async () => {
+  it('that never responded report nothing, and neither do those that refuse', async () => {
     await using canary = await startCanary();
     canary.cutOff();
     expect(await networkCheck([canary.target], () => 1).look()).toEqual({ state: 'unknown' });
@@ -137,7 +137,7 @@ describe('canaries', () => {
     });
   });
 
-  it('are not needed to see that the last interface went down', async () => {
+  it('are not needed to detect that the last interface went down', async () => {
     let up = 1;
     const check = networkCheck([], () => up);
     expect(await check.look()).toEqual({ state: 'unknown' });

@@ -57,10 +57,13 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Service and targets have certificates of a private authority; agents know it by CA_CERTS_DIR alone, or not at all. */
+/**
+ * The service and targets have certificates of a private authority; agents know it through CA_CERTS_DIR only, or not at
+ * all.
+ */
 describe('CA_CERTS_DIR', () => {
   const folder = temporaryFolder();
-  // Users of sandboxes have to pass it.
+  // The users of sandboxes must be able to traverse it.
   const scripts = temporaryFolder();
   const authorities = join(folder.path, 'authorities');
   let service: FakeService;
@@ -129,7 +132,7 @@ describe('CA_CERTS_DIR', () => {
     if (missingRuntimes) context.skip(missingRuntimes);
   }
 
-  it('is named with what is in it, and a file that cannot be used is told', async () => {
+  it('is reported with its certificates, and an unusable file is reported', async () => {
     const { authorities: subjects } = await agent.logged('trusting custom CA certificates');
     expect(subjects).toEqual(['CN=Private root']);
     const told = await agent.logged('unusable file in CA_CERTS_DIR');
@@ -151,7 +154,7 @@ describe('CA_CERTS_DIR', () => {
     expect(await run(checkType, spec())).toMatchObject({ failure: null });
   });
 
-  it('makes requests of scripts trust it: of Playwright, of Node and of processes they start', async (context) => {
+  it('makes requests of scripts trust it: of Playwright, of Node and of their child processes', async (context) => {
     needsRuntime(context);
     const script = `
       import { test, expect } from '@playwright/test';
@@ -178,7 +181,7 @@ describe('CA_CERTS_DIR', () => {
     expect(await run('BROWSER', { script })).toMatchObject({ failure: null });
   });
 
-  it('is what makes the difference: without it the service is refused', async () => {
+  it('makes the difference: without it the service is refused', async () => {
     await service.waitFor('a poll that waits', () => service.callsOf('claim').length > 0);
     await agent.kill();
     const before = service.callsOf('claim').length;

@@ -22,11 +22,11 @@ import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
-/** Packages of others that only a service needs. */
+/** Third-party packages that only a service needs. */
 const ofServices = ['@aws-sdk', '@nats-io', 'fastify', 'hono', 'kysely', 'nodemailer', 'openid-client', 'pg'];
 let folder = '';
 
-/** The packages of `src` that one needs, itself included, from their manifests. */
+/** The packages of `src` that a package needs, itself included, from their manifests. */
 function neededBy(name: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(name)) return found;
   found.add(name);

@@ -36,7 +36,7 @@ function needsRuntime(context: TestContext) {
   if (runtimes.ids.length === 0) context.skip('no runtime is installed: npm run runtimes:install');
 }
 
-/** A link whose other side runs scripts, and that side's end of it. */
+/** A link with a peer that runs scripts, and the peer's port. */
 function connected(link = new LifecycleScriptPort()) {
   const { port1, port2 } = new MessageChannel();
   serveLifecycleScripts(port1, plainLifecycleScripts(runtimes), '');
@@ -51,7 +51,7 @@ async function opened(link: LifecycleScriptPort, signal = never()) {
   return answer.session;
 }
 
-it('runs scripts of several runs at a time, each with a process of its own', async (context) => {
+it('runs scripts of several runs at a time, each in a separate process', async (context) => {
   needsRuntime(context);
   const { link } = connected();
   const [one, other] = await Promise.all([opened(link), opened(link)]);
@@ -80,7 +80,7 @@ it('says what is missing', async () => {
   });
 });
 
-it('ends a script whose other side dies, and goes on with the next', async (context) => {
+it('ends a script whose peer dies, and continues with the next', async (context) => {
   needsRuntime(context);
   const { link, far } = connected();
   const session = await opened(link);

@@ -15,7 +15,7 @@ it('runtimes that are installed after an agent has started are offered without a
     return context.skip('two runtimes have to be installed: npm run runtimes:install all');
   const folder = temporaryFolder();
   const runtimes = join(folder.path, 'runtimes');
-  /** A folder as a checkout has it: what belongs to it is not installed yet. */
+  /** A folder as in a checkout: its packages are not installed yet. */
   const place = ({ id, directory }: { readonly id: string; readonly directory: string }) => {
     mkdirSync(join(runtimes, id), { recursive: true });
     for (const name of ['package.json', 'package-lock.json'])

@@ -7,7 +7,7 @@ import { runUnderKills } from '../../helpers/scripts/script-kills.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
-/** A slow machine gets through fewer in the time. */
+/** A slow machine finishes fewer in that time. */
 const runCount = isNight ? 60 : 6;
 
 /** The long form: `npm run bench -- script-kills`. */
@@ -34,11 +34,11 @@ it('an agent leaves nothing behind when workers, browsers and renderers are kill
   });
   expect(figures).toMatchObject({ strayProcesses: 0, leftFolders: 0, leftAfterStop: 0 });
   expect(figures.otherFailures).toEqual([]);
-  // A browser that is killed while it starts is the agent's fault.
+  // A browser that is killed while it starts counts as a fault of the agent.
   const { passed = 0, SCRIPT_FAILED = 0, BROWSER_MISSING = 0 } = figures.ends;
   expect(passed + SCRIPT_FAILED + BROWSER_MISSING).toBe(figures.runs);
   const killCount = Object.values(figures.kills).reduce((sum, count) => sum + count, 0);
   expect(killCount).toBeGreaterThan(0);
-  // Only runs that were hit.
+  // Only runs that were hit failed.
   expect(SCRIPT_FAILED + BROWSER_MISSING).toBeLessThanOrEqual(killCount);
 });

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../helpers/service/service.ts';
 
 const megabyte = 1024 ** 2;
 
-/** A control group (version 1) with so much memory, or undefined where none can be made. */
+/** Creates a control group (version 1) with that much memory; undefined if that is not possible. */
 function memoryGroup(megabytes: number) {
   const directory = join('/sys/fs/cgroup/memory', `picket-test-${process.pid}`);
   const setLimit = (limit: number) =>
@@ -24,7 +24,7 @@ function memoryGroup(megabytes: number) {
   return { door: join(directory, 'cgroup.procs'), setLimit, remove: () => rmdirSync(directory) };
 }
 
-it('a suite is not leased while the host has too little memory for one', {
+it('a suite is not leased while the host has too little memory for it', {
   timeout: 100_000,
 }, async (context) => {
   const runtimes = await readRuntimes(runtimesDirectory);
@@ -71,7 +71,7 @@ it('a suite is not leased while the host has too little memory for one', {
     await stage.service.waitFor('the small one', () => stage.service.resultOf(small.runId));
     expect(stage.service.leases.has(suite.runId)).toBe(false);
 
-    // Nothing ends here that would have the agent look again.
+    // No run ends here that would make the agent check again.
     group.setLimit(6000);
     const result = await stage.service.waitFor(
       'the suite',

@@ -20,7 +20,7 @@ const look = `
   await page.goto(process.env.TARGET);
   await expect(page.locator('body')).toHaveText('ok');
   console.log('I am ' + process.getuid());`;
-/** Tells of what a script must not be able to read, though it is the same user's. */
+/** Reports data that a script must not be able to read, although the same user owns it. */
 const spy = `
   const fs = require('node:fs');
   const read = (path) => { try { return fs.readFileSync(path, 'latin1'); } catch { return ''; } };
@@ -28,7 +28,7 @@ const spy = `
   for (const name of below(process.env.SPOOL)) if (read(process.env.SPOOL + '/' + name) !== '') console.log('READ ' + name);
   for (const name of fs.readdirSync('/proc')) if (read('/proc/' + name + '/environ').includes('API_KEY=')) console.log('READ /proc/' + name);`;
 
-/** Every kind of script; as root they run in scripts.test.ts and in test/system/e2e/suites.night.test.ts. */
+/** Every kind of script; the same as root: scripts.test.ts and test/system/e2e/suites.night.test.ts. */
 describe('an agent as a plain user', () => {
   let stage: Stage;
   let agent: AgentProcess;
@@ -67,7 +67,7 @@ describe('an agent as a plain user', () => {
     );
     const { checkTypes } = await agent.logged('script sandbox ready', 90_000);
     expect(checkTypes).toEqual(['BROWSER', 'MULTI_STEP', 'PLAYWRIGHT']);
-    // What an older claim is given would be lost with it.
+    // Runs leased to an older claim would be lost with it.
     await stage.service.waitFor('a claim for scripts', () =>
       (stage.service.calls.at(-1)?.body.checkTypes as string[] | undefined)?.includes('PLAYWRIGHT'),
     );
@@ -94,7 +94,7 @@ describe('an agent as a plain user', () => {
     return result;
   }
 
-  it('is contained by namespaces of its own', async (context) => {
+  it('is isolated by its own namespaces', async (context) => {
     needsAll(context);
     const { scripts } = JSON.parse((await agent.get('/health')).body);
     expect(scripts.sandbox).toMatchObject({ mechanism: 'user-namespaces', problems: [] });

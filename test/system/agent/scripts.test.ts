@@ -43,7 +43,7 @@ const processesWith = (text: string) =>
       readFileSync(`/proc/${pid}/environ`, 'latin1').includes(scripts.path),
   );
 const scriptProcesses = () => processesWith('program/run/launch.cjs');
-/** The browser itself: processes that it starts overwrite their environment with their title. */
+/** The browser itself: its child processes overwrite their environment with their title. */
 const browserProcesses = () => processesWith('/.picket/browsers/');
 
 function needsRuntime(context: TestContext) {
@@ -77,7 +77,7 @@ beforeAll(async () => {
     PROBE_CONCURRENCY: '2',
     SHUTDOWN_GRACE_SECONDS: '1',
     SERVICE_SECRET_TOKEN: 'correct-horse-battery',
-    // Where nothing contains scripts, these tests run all the same: the scripts are their own.
+    // These tests also run where scripts cannot be isolated: the scripts are their own.
     ALLOW_UNISOLATED_SCRIPTS: 'true',
     ...(process.env.CHROMIUM_PATH ? { CHROMIUM_PATH: process.env.CHROMIUM_PATH } : {}),
   });
@@ -91,7 +91,7 @@ afterAll(async () => {
 }, 180_000);
 
 describe('an agent with scripts', () => {
-  it('tells which runtimes and types it has, in claims and in its health', async (context) => {
+  it('reports its runtimes and types in claims and in its health', async (context) => {
     needsRuntime(context);
     const claim = await stage.service.waitFor('a claim that names runtimes', () =>
       stage.service.calls
@@ -104,7 +104,7 @@ describe('an agent with scripts', () => {
     expect(health.scripts).toMatchObject({ isSettled: true, sandbox: { mechanism: expect.any(String) } });
   });
 
-  it('keeps a full lane filled beside a claim that waits for scripts', async (context) => {
+  it('keeps a full lane filled while a claim waits for scripts', async (context) => {
     needsRuntime(context);
     const { service, target } = stage;
     const held = [leasedRun(target.url('/hold/1')), leasedRun(target.url('/hold/2'))];
@@ -127,7 +127,7 @@ describe('an agent with scripts', () => {
       () => service.results.filter(({ runId }) => ids.has(runId)).length === 22,
     );
     const claims = service.callsOf('claim').slice(claimsBefore);
-    // Twenty slots came free, one or two at a time; the long claim is given up once, when nothing is left to fill them with.
+    // Twenty slots became free, one or two at a time; the long claim is given up once, when the queue cannot fill them.
     const free = claims.map(({ body }) => JSON.stringify(body.freeSlots));
     expect(free.filter((slots) => /"probe":[12],"script":0/.test(slots)).length).toBeGreaterThan(5);
     await service.waitFor('the claim for scripts to be given up', () => waiting.isAborted);
@@ -135,7 +135,7 @@ describe('an agent with scripts', () => {
     expect(later.filter(({ isAborted }) => isAborted)).toEqual([]);
   });
 
-  it('runs a multi-step script and masks what it made secret', async (context) => {
+  it('runs a multi-step script and masks its new secrets', async (context) => {
     needsRuntime(context);
     const run = scriptRun(
       'MULTI_STEP',
@@ -204,7 +204,7 @@ describe('an agent with scripts', () => {
     for (const text of written) expect(halves.filter((half) => text.includes(half))).toEqual([]);
   });
 
-  it('lets a secret out in none of the ways in which a script may show it', async (context) => {
+  it('reveals a secret in none of the ways in which a script may show it', async (context) => {
     needsRuntime(context);
     const secret = 'tok_9fQ2x+7LmZ pR4sVb8';
     const run = scriptRun(
@@ -273,7 +273,7 @@ describe('an agent with scripts', () => {
     await stage.service.waitFor('no browser', () => browserProcesses().length === 0, runTimeoutMs);
   });
 
-  it('asks for the next run at once when a full lane has capacity again', async (context) => {
+  it('claims the next run at once when a full lane has capacity again', async (context) => {
     needsRuntime(context);
     const stay = () => scriptRun('MULTI_STEP', `${imports}test('stay', async () => new Promise(() => {}));`);
     const [first, second] = [stay(), stay()];
@@ -283,14 +283,14 @@ describe('an agent with scripts', () => {
       const claim = body as { freeSlots?: { script: number }; waitMs?: number } | undefined;
       return claim?.waitMs === 25_000 && claim.freeSlots?.script === count;
     };
-    // That claim waits for much longer than what follows may take.
+    // That claim waits much longer than the following steps may take.
     await stage.service.waitFor('a claim while the lane is full', asksFor(0));
     stage.service.cancel(first.runId);
     await stage.service.waitFor('a claim for one script', asksFor(1));
     stage.service.cancel(second.runId);
   });
 
-  it('starts no script for a runtime that it does not have', async (context) => {
+  it('starts no script for a missing runtime', async (context) => {
     needsRuntime(context);
     const run = scriptRun('MULTI_STEP', `${imports}test('x', () => {});`);
     run.check.spec.runtimeId = '2024.02';
@@ -298,7 +298,7 @@ describe('an agent with scripts', () => {
   });
 
   for (const { name, body, says } of browserTroubles) {
-    it(`comes through ${name}`, async (context) => {
+    it(`survives ${name}`, async (context) => {
       needsBrowser(context);
       const run = scriptRun(
         'BROWSER',
@@ -334,7 +334,7 @@ describe('an agent with scripts', () => {
     expect((await resultOf(next)).failure).toBeNull();
   });
 
-  it('gives a browser run back when it must stop, and leaves no process and no folder', async (context) => {
+  it('releases a browser run when it must stop, and leaves no process and no folder', async (context) => {
     needsBrowser(context);
     const run = scriptRun(
       'BROWSER',
@@ -356,12 +356,12 @@ describe('an agent with scripts', () => {
   }, 180_000);
 });
 
-/** What must not be left of a text: not even this much of it. */
+/** All pieces of a text of this length; none of them may remain. */
 function pieces(text: string, length = 8): string[] {
   return Array.from({ length: text.length - length + 1 }, (_, at) => text.slice(at, at + length));
 }
 
-/** The artifacts of a run as texts, once all have come: archives unpacked, and what a test printed put together. */
+/** The texts of a run's artifacts once all are stored: archives unpacked, and printed pieces joined. */
 async function storedTexts(run: LeasedRun, result: Awaited<ReturnType<typeof resultOf>>): Promise<string[]> {
   const names = (result.artifacts ?? []).filter(({ state }) => state === 'awaited').map(({ name }) => name);
   const { stored } = stage.service.inbox;
@@ -384,7 +384,7 @@ async function storedTexts(run: LeasedRun, result: Awaited<ReturnType<typeof res
   return texts;
 }
 
-/** All texts of a JSON document, or of one in each line, one after the other: what was printed in pieces comes together. */
+/** Concatenates all texts of a JSON document, or of one per line, so that pieces of printed text are joined. */
 function printed(json: string): string {
   const parts = [...json.matchAll(/"(?:text|buffer|base64)": ?"((?:[^"\\]|\\.)*)"/g)];
   return parts.map(([, text = '']) => text).join('');

@@ -27,7 +27,10 @@ import { listen, type Target } from '../../helpers/targets/listening.ts';
 
 const secrets = { TOKEN: 'tok_9fQ2x7LmZpR4sVb8', PASSWORD: `p@ss'w"ö\\rd+& 100%`, NAME: 'Grüße-Ärger-Öl' };
 const isText = ({ form }: WrittenSecret) => !/^UTF-(?:16|32)/.test(form) && form !== 'Latin-1';
-/** Of the forms that every secret has, those of texts that pages and programs write; all of them pass every sink in integration tests. */
+/**
+ * The forms in which pages and programs write texts, out of all forms of a secret; integration tests cover all forms in
+ * every sink.
+ */
 const usual =
   /^(?:raw|JSON|JSON in JSON|URL|HTML|hex|Base64 at [012]|UTF-.*|NFD|Buffer|gzip|Base64 twice at 0|Base64 of gzip)$/;
 const forms = Object.values(secrets)
@@ -40,13 +43,13 @@ const forms = Object.values(secrets)
   .filter(({ leak }) => leak.length >= 8);
 const texts = [...new Set(forms.filter(isText).map(({ bytes }) => bytes.toString()))];
 
-/** A place where something may stand, and what can be read there. */
+/** A place where text may appear, and its readable content. */
 interface Sink {
   readonly name: string;
   readonly readable: Buffer;
 }
 
-describe('the ways out of real runs', () => {
+describe('the outputs of real runs', () => {
   let stage: SuiteStage;
   let target: Target;
   let folder: string;
@@ -89,12 +92,12 @@ describe('the ways out of real runs', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('hold no form of a secret', { timeout: 900_000 }, async (context) => {
+  it('contain no form of a secret', { timeout: 900_000 }, async (context) => {
     if (stage.scripts.missingBrowser && process.env.CI !== 'true') context.skip(stage.scripts.missingBrowser);
     const leaks: string[] = [];
     const { ids } = stage.scripts.runtimes;
     const runs = ids.flatMap((id) => [['BROWSER', id] as const, ['PLAYWRIGHT', id] as const]);
-    // By day one of each kind, with another runtime each.
+    // By day one of each kind, each with another runtime.
     const chosen = isNight
       ? runs
       : [['BROWSER', ids.at(-1) ?? ''] as const, ['PLAYWRIGHT', ids[0] ?? ''] as const];
@@ -103,7 +106,7 @@ describe('the ways out of real runs', () => {
       leaks.push(...[...cells(sinks)].map((cell) => `${runtimeId} ${checkType} ${cell}`));
       expect(sinks.length).toBeGreaterThan(100);
       if (!isNight) continue;
-      // Without a word of what is secret the same run shows which places the forms get to.
+      // The same run without declared secrets shows which places the forms reach.
       const reached = cells(await sinksOfRun(checkType, runtimeId, false));
       console.log(`${runtimeId} ${checkType}: ${reached.size} cells`);
       expect(reached.size).toBeGreaterThan(5000);
@@ -221,7 +224,7 @@ function sink(name: string, bytes: Buffer): Sink {
   return { name, readable: Buffer.from(readablePieces(bytes).join('\n'), 'latin1') };
 }
 
-/** A file, or every file in an archive and in archives within. */
+/** A file, or all files of an archive and of nested archives. */
 async function sinksOfFile(name: string, bytes: Buffer): Promise<Sink[]> {
   if (bytes.subarray(0, 4).toString('latin1') !== 'PK\u0003\u0004') return [sink(name, bytes)];
   const sinks: Sink[] = [];

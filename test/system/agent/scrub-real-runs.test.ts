@@ -15,18 +15,18 @@ import { type ScriptStage, startScriptStage } from '../../helpers/scripts/script
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';
 
 const secret = 'tok_9f8e7d6c5b4a39281706';
-/** Made by the target: the agent knows none of them. */
+/** Created by the target: the agent knows none of them. */
 const live = {
   bearer: 'eyJsaXZlIjoiYmVhcmVyIn0.q9w8e7r6t5y4u3i2',
   key: 'live-key-5f4e3d2c1b0a9988',
   cookie: 'live-session-0a1b2c3d4e5f6a7b',
   gitlab: 'glpat-4d3c2b1a0f9e8d7c6b5a',
   auth: 'live-auth-token-77f1e2d3c4b5',
-  /** Sent in requests that succeed: only the trace shows it. */
+  /** Sent in requests that succeed: only the trace contains it. */
   quiet: 'live-quiet-3f2e1d0c9b8a7766',
 };
 
-/** What a run can do with a secret, and with credentials it was given while it ran. */
+/** Every use of a secret, and of credentials that the run received from the target. */
 const script = (url: string) => `
 import { test, expect } from '@playwright/test';
 import { gzipSync, deflateSync, crc32 } from 'node:zlib';
@@ -104,7 +104,7 @@ test('calls what hangs', async ({ request }) => {
 });
 `;
 
-describe('what real runs leave behind', () => {
+describe('the remains of real runs', () => {
   let stage: ScriptStage;
   let target: HttpTarget;
   let folder: string;
@@ -131,7 +131,7 @@ describe('what real runs leave behind', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('holds no secret, and no credential that a run was given, in any runtime', {
+  it('contain no secret, and no credential that a run received, in any runtime', {
     timeout: 300_000,
   }, async (context) => {
     if (stage.missingBrowser && process.env.CI !== 'true') context.skip(stage.missingBrowser);
@@ -200,7 +200,7 @@ function around(text: string, value: string): string {
   return JSON.stringify(text.slice(Math.max(0, at - 60), at + 10));
 }
 
-/** A file, or every file in an archive and in archives within. */
+/** A file, or all files of an archive and of nested archives. */
 async function membersOf(name: string, bytes: Buffer): Promise<[string, Buffer][]> {
   if (bytes.subarray(0, 4).toString('latin1') !== 'PK\u0003\u0004') return [[name, bytes]];
   const members: [string, Buffer][] = [];

@@ -21,7 +21,7 @@ const token = 'tok_9fQ2x7LmZpR4sVb8';
 const cookieValue = 'session-2b7e151628aed2a6abf7';
 const secrets = [password, token];
 
-/** A page that echoes what it is sent in every way a page can, in bodies with every encoding. */
+/** A page that echoes requests in every possible way, in bodies with every encoding. */
 const page = `<!doctype html><title>Login</title><form><input id="user"><input id="pass" type="password"></form>
 <pre id="echo"></pre><p id="long">${'word '.repeat(16)}${token} ${password}</p><script>
 document.cookie = 'visible=' + encodeURIComponent(${JSON.stringify(token)});
@@ -33,7 +33,7 @@ document.getElementById('echo').textContent = ${JSON.stringify(password)};
 for (const encoding of ['gzip', 'deflate', 'br', 'plain']) fetch('/echo?as=' + encoding + '&pw=' + encodeURIComponent(${JSON.stringify(password)}), { headers: { 'X-Api-Key': 'header-of-its-own-1234', 'x-other': btoa(${JSON.stringify(token)}) } });
 </script>`;
 
-describe('what a real browser run leaves behind', () => {
+describe('the remains of a real browser run', () => {
   let stage: ScriptStage;
   let target: HttpTarget;
   let folder: string;
@@ -77,7 +77,7 @@ describe('what a real browser run leaves behind', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('holds no form of any secret, and its trace still opens', { timeout: 180_000 }, async (context) => {
+  it('contain no form of any secret, and its trace still opens', { timeout: 180_000 }, async (context) => {
     if (stage.missingBrowser && process.env.CI !== 'true') context.skip(stage.missingBrowser);
     const finder = new SecretFinder(secrets, credentialHeaderShapes());
     const artifacts = new RunArtifacts({ folder: join(folder, 'run'), scrubber: new Scrubber(secrets) });
@@ -115,13 +115,13 @@ describe('what a real browser run leaves behind', () => {
             if (leak.length >= 8 && bytes.includes(leak)) leaks.push(`${form} in ${member}`);
           }
         }
-        // What a cut, a broken text or the snapshots of a field that is being typed into leave of it.
+        // Remains after a cut, broken text, or snapshots of a field while it is typed into.
         for (let length = 4; length < token.length; length += 1) {
           const part = token.slice(0, length);
           for (const end of ['…', '\\u2026', '"'])
             if (bytes.includes(part + end)) leaks.push(`${part}${end} in ${member}`);
         }
-        // Values of credential headers are nobody's business, whatever they are.
+        // Values of credential headers are always masked, whatever they are.
         for (const value of [cookieValue, 'header-of-its-own-1234']) {
           if (bytes.includes(value)) leaks.push(`${value} in ${member}`);
         }
@@ -129,7 +129,7 @@ describe('what a real browser run leaves behind', () => {
     }
     expect(leaks).toEqual([]);
     expect(memberCount).toBeGreaterThan(10);
-    // The detail goes through the scrubber of results.
+    // The detail passes through the scrubber of results.
     const detail = new Scrubber(secrets).json(outcome.detail);
     for (const secret of secrets) {
       for (const { leak } of writtenForms(secret))
@@ -140,11 +140,11 @@ describe('what a real browser run leaves behind', () => {
     expect(await shownActions(trace?.path ?? '')).toContain('Fill');
   });
 
-  /** What Playwright's trace viewer shows of a trace: its server in a process, its page in a browser. */
+  /** The actions that Playwright's trace viewer shows for a trace: its server in a process, its page in a browser. */
   async function shownActions(path: string): Promise<string> {
     const cli = join(runtimesDirectory, stage.runtimes.ids[0] ?? '', 'node_modules/playwright/cli.js');
     const viewer = spawn(process.execPath, [cli, 'show-trace', '--host', '127.0.0.1', '--port', '0', path], {
-      // Nothing to open a window with; the address is told all the same.
+      // No browser can be opened; the address is printed anyway.
       env: { PATH: '', BROWSER: 'none' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -175,7 +175,7 @@ describe('what a real browser run leaves behind', () => {
   }
 });
 
-/** A file, or every file in an archive and in archives within; each also unpacked where it is compressed. */
+/** A file, or all files of an archive and of nested archives, each also decompressed. */
 async function membersOf(name: string, bytes: Buffer): Promise<[string, Buffer][]> {
   if (bytes.subarray(0, 4).toString('latin1') !== 'PK\u0003\u0004') return [[name, bytes]];
   const members: [string, Buffer][] = [];

@@ -22,7 +22,7 @@ describe('journeys', () => {
   });
 
   it.for(journeys.map((one) => [one.name, one] as const))(
-    'are found, replayed without the model, healed, and fail when the site is broken: %s',
+    'are found, replayed without the model, healed, and fail on a broken site: %s',
     { timeout },
     async ([, journey], context) => {
       if (stage.missingBrowser && process.env.CI !== 'true') return context.skip(stage.missingBrowser);

@@ -11,7 +11,7 @@ const reason =
 
 const plenty = { tokens: 1_000_000, seconds: 600 };
 
-/** A model that nobody wrote answers for; what it says is its own, so only what a person sees at the end is asked. */
+/** A real model whose output is not predictable: the test checks only the final result for the user. */
 describe.skipIf(reason)(`a real model${reason ? ` (${reason})` : ''}`, () => {
   let stage: AgenticStage;
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe.skipIf(reason)(`a real model${reason ? ` (${reason})` : ''}`, () => {
   });
   afterAll(() => stage.close());
 
-  it('finds a journey that is repeated without it, and sees that it fails on a broken site', async (context) => {
+  it('finds a journey that is repeated without it, and detects that it fails on a broken site', async (context) => {
     if (stage.missingBrowser) return context.skip(stage.missingBrowser);
     let price = '4.20';
     await using site = await startHttpTarget({

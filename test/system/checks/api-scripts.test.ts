@@ -42,7 +42,7 @@ describe('a setup script', () => {
     expect(requests[0]?.headers).not.toHaveProperty('gone');
   });
 
-  itRuns('leaves a request alone that it does not touch', async () => {
+  itRuns('leaves a request unchanged that it does not modify', async () => {
     const request = {
       body: 'ignored',
       headers: [
@@ -55,7 +55,7 @@ describe('a setup script', () => {
     expect(requests[0]?.headers).toMatchObject({ 'x-many': '1, 2' });
   });
 
-  itRuns('gives variables to the templates, and awaits at its top', async () => {
+  itRuns('provides variables to the templates, and may use top-level await', async () => {
     const { requests } = await run({
       setup: `
         const answer = await fetch(process.env.REQUEST_URL, { method: 'POST', body: 'token-4711' });
@@ -87,7 +87,7 @@ describe('a setup script', () => {
     expect(requests[0]?.headers).toMatchObject({ sign: expect.stringMatching(/^[0-9a-f]{8}$/), id: 'valid' });
   });
 
-  itRuns('has the same modules in its snippets, and packages have what they need', async () => {
+  itRuns('has the same modules in its snippets, and packages have their dependencies', async () => {
     const snippets = [{ name: 'files', script: "require('fs')" }];
     const refused = await run({ setup: "require('./snippets/files.js')", context: { snippets } });
     expect(refused.outcome.failure?.message).toContain('cannot use "fs": they have no files of their own');
@@ -104,7 +104,7 @@ describe('a setup script', () => {
     expect(requests[0]?.headers.digest).toBe('2d71');
   });
 
-  itRuns('hands on to the next, in one process', async () => {
+  itRuns('passes data on to the next, in one process', async () => {
     const { requests } = await run({
       setup: [
         'globalThis.left = 1; process.env.A = "a"; request.headers.first = "1";',
@@ -114,7 +114,7 @@ describe('a setup script', () => {
     expect(requests[0]?.headers).toMatchObject({ first: '1', second: '1a1' });
   });
 
-  itRuns('writes to a log of its own, with levels, and does not crowd out the others', async () => {
+  itRuns('writes to a separate log with levels, without displacing the others', async () => {
     const { log } = await run({
       setup: `console.log('plain %d', 1); console.warn('careful'); console.error(new Error('bad'));
         console.debug('deep'); process.stdout.write('ra'); process.stdout.write('w\\nend'); for (let i = 0; i < 5000; i++) console.log('x'.repeat(2000));`,
@@ -135,7 +135,7 @@ describe('a setup script', () => {
     );
   });
 
-  itRuns('makes values secret by their names', async () => {
+  itRuns('declares values secret by their names', async () => {
     const { outcome } = await run({
       setup: `process.env.SERVICE_SECRET_NEW = 'made-up-1'; process.env.SERVICE_SECRET_NEW = 'made-up-2';
         process.env.LOCKED = 'rotated'; process.env.OPEN = 'open';`,
@@ -146,7 +146,7 @@ describe('a setup script', () => {
 });
 
 describe('a teardown script', () => {
-  itRuns('sees what was sent and what came back', async () => {
+  itRuns('sees the request and the response', async () => {
     const { log } = await run({
       teardown: `console.log(JSON.stringify([request.method, request.url, response.statusCode, response.statusText,
         JSON.parse(response.body).method, response.headers['content-type'], Object.keys(response.timingPhases).slice(0, 3),
@@ -169,7 +169,7 @@ describe('a teardown script', () => {
     );
   });
 
-  itRuns('may put another body in its place, which is judged and stored', async () => {
+  itRuns('may replace the body, which is then judged and stored', async () => {
     const { outcome } = await run({
       teardown: [
         "response.body = JSON.stringify({ decoded: true }); response.statusCode = 500; request.url = 'x';",
@@ -201,7 +201,7 @@ describe('a teardown script', () => {
     expect(outcome.timeExcessMs).toBeUndefined();
   });
 
-  itRuns('does not hide what failed before it', async () => {
+  itRuns('does not hide an earlier failure', async () => {
     const { outcome } = await run({
       teardown: "throw new Error('left over')",
       request: { assertions: [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: '201' }] },
@@ -210,7 +210,7 @@ describe('a teardown script', () => {
     expect(outcome.errorMessages).toHaveLength(2);
   });
 
-  itRuns('runs after a request that failed too, and after one that was never made', async () => {
+  itRuns('also runs after a failed request, and after one that was never sent', async () => {
     const teardown = "console.log('cleaned', response.statusCode, response.body === '', response.timings)";
     const refused = await run({
       teardown,
@@ -226,7 +226,7 @@ describe('a teardown script', () => {
     expect(messages(unsent.log?.teardown)).toContain('cleaned 0 true null');
   });
 
-  itRuns('gets a process of its own when the one before it ended', async () => {
+  itRuns('gets a new process if the previous one ended', async () => {
     const { outcome, log } = await run({
       setup: "process.env.LEFT = 'here'",
       teardown: ['process.exit(3)', "console.log('last one', process.env.LEFT)"],
@@ -247,21 +247,21 @@ describe('a teardown script', () => {
     expect(messages(log?.teardown)).toContain('got 3000000');
   });
 
-  itRuns('fails when the body it leaves is too large', async () => {
+  itRuns('fails if its resulting body is too large', async () => {
     const { outcome } = await run({ teardown: "response.body = 'x'.repeat(300 * 1024)" });
     expect(outcome.failure?.message).toContain('response.body has 300 KB; scripts can pass on 256 KB');
     expect(outcome.detail.response.body).toContain('"method":"GET"');
   });
 });
 
-describe('scripts where none can be run', () => {
+describe('scripts on a host that cannot run them', () => {
   it('end in an error of the agent', async () => {
     const { outcome, requests } = await run({ setup: 'x', context: { phases: undefined } });
     expect(outcome.failure).toMatchObject({ owner: 'agent', code: 'SANDBOX_UNAVAILABLE' });
     expect(requests).toEqual([]);
   });
 
-  it('say which runtime is missing', async () => {
+  it('report the missing runtime', async () => {
     const { outcome } = await run({ setup: 'x', context: { runtimeId: '2022.10' } });
     expect(outcome.failure).toMatchObject({
       owner: 'agent',

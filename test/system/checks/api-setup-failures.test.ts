@@ -172,12 +172,12 @@ describe('a setup script that fails', () => {
     });
   }
 
-  itRuns('keeps the scripts after it from running', async () => {
+  itRuns('prevents later scripts from running', async () => {
     const { log } = await run({ setup: ["throw new Error('first')", "console.log('second')"] });
     expect(messages(log?.setup)).not.toContain('second');
   });
 
-  itRuns('ends the run at its limit, though it never lets go of the processor', async () => {
+  itRuns('ends the run at its limit, even if it never yields the processor', async () => {
     const { outcome, requests, log } = await run({ setup: "console.log('here'); for (;;);" });
     expect(outcome.failure).toMatchObject({
       code: 'SCRIPT_TIMED_OUT',
@@ -188,14 +188,14 @@ describe('a setup script that fails', () => {
     expect(messages(log?.setup)).toContain('here');
   });
 
-  itRuns('is the end of its memory, not of ours', async () => {
+  itRuns('exceeds its own memory limit without affecting the agent', async () => {
     const setup = 'const all = []; for (;;) all.push(new Array(1e5).fill(Math.random()));';
     const { outcome, requests } = await run({ setup });
     expect(outcome.failure).toMatchObject({ code: 'SCRIPT_OUT_OF_MEMORY' });
     expect(requests).toEqual([]);
   });
 
-  itRuns('cannot make too many values secret for all of them to be hidden', async () => {
+  itRuns('cannot declare more secrets than can be masked', async () => {
     const setup =
       "for (let i = 0; i < 3000; i++) process.env.SERVICE_SECRET_X = 'secret-' + i; console.log('secret-2999');";
     const { outcome, log } = await run({ setup });
@@ -203,7 +203,7 @@ describe('a setup script that fails', () => {
     expect(messages(log?.setup)).not.toContain('secret-');
   });
 
-  itRuns('leaves headers that cannot be sent to the request, which refuses them', async () => {
+  itRuns('passes invalid headers on to the request, which refuses them', async () => {
     const setup = "request.headers['X-A'] = 'a\\r\\nX-Smuggled: 1'";
     const { outcome, requests } = await run({ setup });
     expect(outcome.failure).toMatchObject({ code: 'REQUEST_INVALID', owner: 'config' });
@@ -213,7 +213,7 @@ describe('a setup script that fails', () => {
     expect(named.requests).toEqual([]);
   });
 
-  itRuns('is no concern of a run that was stopped', async () => {
+  itRuns('has no effect on a run that was stopped', async () => {
     const stop = new AbortController();
     const running = run({ setup: 'await new Promise(() => {})', context: { signal: stop.signal } });
     setTimeout(() => stop.abort(new DOMException('stopped', 'AbortError')), 300);

@@ -32,9 +32,7 @@ describe('browser checks', () => {
     await stage.close();
   });
 
-  /**
-   * A test that needs a browser: left out, with the reason, where there is none; never on a build machine.
-   */
+  /** A test that needs a browser: skipped, with the reason, without a browser; never skipped on a build machine. */
   function itBrowses(name: string, test: () => Promise<void>): void {
     it(name, { timeout: 120_000 }, async (context) => {
       const { missingBrowser } = stage;
@@ -47,7 +45,7 @@ describe('browser checks', () => {
     `import { test, expect } from '@playwright/test';
      test('visits', async ({ page }) => { await page.goto('${target.url}${path}'); ${body} });`;
 
-  itBrowses('pass, and tell of the page, the steps, the log and the evidence', async () => {
+  itBrowses('pass, and report the page, the steps, the log and the evidence', async () => {
     const { outcome, artifacts } = await stage.runBrowser(
       visit(
         '/shop',
@@ -83,7 +81,7 @@ describe('browser checks', () => {
     );
   });
 
-  itBrowses('fail by the script with a message, the place and a screenshot', async () => {
+  itBrowses('fail by the script with a message, the position and a screenshot', async () => {
     const { outcome } = await stage.runBrowser(
       visit('/shop', "await expect(page.locator('h1')).toHaveText('Closed', { timeout: 300 });"),
     );
@@ -96,11 +94,11 @@ describe('browser checks', () => {
     expect(outcome.detail.traceSummary.userScriptErrors).toBe(1);
   });
 
-  itBrowses('count what goes wrong in pages, and pass all the same', async () => {
+  itBrowses('count problems in pages, and pass anyway', async () => {
     const { outcome } = await stage.runBrowser(visit('/noisy', 'await page.waitForTimeout(100);'));
     expect(outcome.failure).toBeUndefined();
     const { traceSummary, pageErrors } = outcome.detail;
-    // The browser itself writes to the console that the script was not found.
+    // The browser itself logs to the console that the script was not found.
     expect(traceSummary).toEqual({
       consoleErrors: 2,
       networkErrors: 1,
@@ -124,7 +122,7 @@ describe('browser checks', () => {
     expect(outcome.detail.pages.map(({ url }) => new URL(url).pathname)).toEqual(['/shop', '/cart']);
   });
 
-  itBrowses('run as plain scripts too, with types and await at the top', async () => {
+  itBrowses('also run as plain scripts, with types and top-level await', async () => {
     const { outcome, artifacts } = await stage.runBrowser(`
       import { chromium, type Page } from 'playwright';
       const title: string = await Promise.resolve('Shop');
@@ -144,7 +142,7 @@ describe('browser checks', () => {
     expect(artifacts).toHaveLength(1);
   });
 
-  itBrowses('keep a picture of a plain script that fails with its browser open', async () => {
+  itBrowses('keep a screenshot of a plain script that fails while its browser is open', async () => {
     const { outcome } = await stage.runBrowser(`
       const { chromium } = require('playwright');
       (async () => {
@@ -167,7 +165,7 @@ describe('browser checks', () => {
     }
   });
 
-  itBrowses('are not held up by dialogs', async () => {
+  itBrowses('are not blocked by dialogs', async () => {
     const { outcome } = await stage.runBrowser(
       visit(
         '/shop',
@@ -178,7 +176,7 @@ describe('browser checks', () => {
     expect(outcome.failure).toBeUndefined();
   });
 
-  itBrowses('open a browser in every runtime that is installed', async () => {
+  itBrowses('open a browser in every installed runtime', async () => {
     for (const runtimeId of stage.runtimes.ids) {
       const { outcome } = await stage.runBrowser(visit('/shop'), { spec: { runtimeId } });
       expect(outcome.failure, runtimeId).toBeUndefined();
@@ -187,7 +185,7 @@ describe('browser checks', () => {
     }
   });
 
-  it('say what to do where there is no browser', async (context) => {
+  it('explain what to do if there is no browser', async (context) => {
     if (stage.missingRuntimes) context.skip(stage.missingRuntimes);
     const { outcome } = await stage.runBrowser(visit('/shop'), {
       context: { scripts: { ...stage.host, browser: { missing: 'No browser was found: install one' } } },

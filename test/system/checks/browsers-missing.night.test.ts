@@ -9,14 +9,14 @@ import { linkRuntime, type SuiteStage, startSuiteStage } from '../../helpers/scr
 
 const head = "import { test, expect } from '@playwright/test';\n";
 
-/** Real browsers that are missing or do not start, as Playwright meets them: never the target's failure. */
+/** Real browsers that are missing or do not start, as Playwright finds them: never a failure of the target. */
 describe('a browser that is missing or does not start', () => {
   let stage: SuiteStage;
   let folder: string;
   beforeAll(async () => {
     stage = await startSuiteStage();
     folder = await mkdtemp(join(tmpdir(), 'picket-no-browser-'));
-    // Traversable by the users of sandboxes.
+    // The users of sandboxes must be able to traverse it.
     await chmod(folder, 0o755);
   });
   afterAll(async () => {
@@ -33,7 +33,7 @@ describe('a browser that is missing or does not start', () => {
     });
   }
 
-  /** The agent's browsers where its Chromium is this program. */
+  /** The agent's browsers with this program as Chromium. */
   async function browserAt(chromiumPath: string) {
     const directory = await mkdtemp(join(folder, 'links-'));
     const browser = await openBrowsers({ directory, runtimes: stage.scripts.runtimes, chromiumPath });
@@ -49,7 +49,7 @@ describe('a browser that is missing or does not start', () => {
 
   const opens = `${head}test('opens', async ({ page }) => { await page.goto('about:blank'); });`;
 
-  itOpens('in the project that npm init playwright writes', async () => {
+  itOpens('in the project that npm init playwright creates', async () => {
     const { outcome } = await stage.run(
       {
         'playwright.config.ts': `import { defineConfig, devices } from '@playwright/test';
@@ -67,7 +67,7 @@ describe('a browser that is missing or does not start', () => {
     expectAgent(outcome.failure, /no webkit: /);
   });
 
-  itOpens('in a script that opens Firefox or Chrome by itself, as a test and as a plain script', async () => {
+  itOpens('in a script that opens Firefox or Chrome itself, as a test and as a plain script', async () => {
     const { runBrowser } = stage.scripts;
     const firefox = await runBrowser(
       `import { firefox, test } from '@playwright/test'; test('opens', async () => { await firefox.launch(); });`,
@@ -83,7 +83,7 @@ describe('a browser that is missing or does not start', () => {
     expectAgent(persistent.outcome.failure, /no webkit/);
   });
 
-  itOpens('where CHROMIUM_PATH names another program', async () => {
+  itOpens('if CHROMIUM_PATH names another program', async () => {
     const scripts = await browserAt('/bin/false');
     const { outcome } = await stage.scripts.runBrowser(opens, { context: { scripts } });
     expectAgent(outcome.failure, /does not start/);
@@ -94,13 +94,13 @@ describe('a browser that is missing or does not start', () => {
     expectAgent(suite.outcome.failure, /does not start/);
   });
 
-  itOpens('where it hangs', async () => {
+  itOpens('if it hangs', async () => {
     const hanging = join(folder, 'hanging');
     await writeFile(hanging, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
     const scripts = await browserAt(hanging);
     const fixture = await stage.scripts.runBrowser(opens, { context: { scripts, timeoutMs: 30_000 } });
     expectAgent(fixture.outcome.failure, /does not start/);
-    // Playwright's worker waits half a minute for such a browser to end.
+    // Playwright's worker waits half a minute for such a browser to exit.
     const own =
       isNight &&
       (await stage.scripts.runBrowser(
@@ -123,7 +123,7 @@ describe('a browser that is missing or does not start', () => {
     expectAgent(suite.outcome.failure, /does not start/);
   });
 
-  itOpens('where ffmpeg is missing and a script records by itself', async () => {
+  itOpens('if ffmpeg is missing and a script records by itself', async () => {
     const { browser } = stage.host;
     const scripts = { ...stage.host, browser: { ...browser, ffmpegPath: undefined } };
     const records = `import { chromium, test } from '@playwright/test';
@@ -136,7 +136,7 @@ describe('a browser that is missing or does not start', () => {
     expectAgent(outcome.failure, /no ffmpeg/);
   });
 
-  itOpens("and a target that is down beside it stays the target's", async () => {
+  itOpens('and a target that is also down remains a failure of the target', async () => {
     const { outcome } = await stage.scripts.runBrowser(
       `import { firefox, test, expect } from '@playwright/test';
        test('opens', async () => { await firefox.launch(); });

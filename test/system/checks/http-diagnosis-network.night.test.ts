@@ -16,7 +16,7 @@ import { NetworkLab, whyNoNamespaces } from '../../helpers/wire/network-namespac
 
 const reason = whyNoNamespaces();
 
-/** Accepts connections, and resets each when it says something. */
+/** Accepts connections, and resets each one once it receives data. */
 const resetter = `
   const server = require('node:net').createServer((socket) => {
     socket.on('error', () => socket.destroy());
@@ -62,7 +62,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     ['http://10.80.2.1:8080/', '10.80.1.2', '10.80.2.1', 'reset'],
     ['http://[fd80:2::1]:8080/', 'fd80:1::2', 'fd80:2::1', 'reset'],
     ['http://10.80.2.1:81/', '10.80.1.2', '10.80.2.1', 'refused'],
-  ])('shows the way to %s', async (url, router, address, kind) => {
+  ])('shows the route to %s', async (url, router, address, kind) => {
     const run = await runOne(url);
     expect(run.failure?.code).toBe(kind === 'reset' ? 'CONNECTION_RESET' : 'CONNECTION_REFUSED');
     const times = '( +\\d+\\.\\d{3} ms){3}$';
@@ -75,7 +75,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     );
   });
 
-  it('has the errors of routers about that connection, and says who sent them', async () => {
+  it('captures the errors of routers about that connection, and names their senders', async () => {
     const run = await runOne('http://10.80.4.1:8080/');
     expect(run.failure?.code).toBe('HOST_UNREACHABLE');
     const { segments, errors } = captureOf(run);
@@ -87,7 +87,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     expect(routeOf(run)).toContain('the last hop reports that there is no route');
   });
 
-  it('has them over IPv6 too', async () => {
+  it('captures them over IPv6 too', async () => {
     lab.exec('router', 'ip6tables -A FORWARD -d fd80:3::/64 -j REJECT --reject-with icmp6-addr-unreachable');
     const run = await runOne('http://[fd80:3::1]:8080/');
     expect(run.failure?.code).toBe('HOST_UNREACHABLE');
@@ -114,7 +114,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     }
   }, 180_000);
 
-  it('ends the traceroute with the time of the run', async () => {
+  it('ends the traceroute with the time limit of the run', async () => {
     lab.exec('target', 'iptables -A INPUT -p icmp -j DROP');
     try {
       const run = await runOne('http://10.80.2.1:81/', { timeoutMs: 1700 });
@@ -126,7 +126,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     }
   });
 
-  it('has the route without any privilege, and says in a line why there is no capture', async () => {
+  it('finds the route without privileges, and explains in a line why there is no capture', async () => {
     allowPing(true);
     const run = await runOne('http://10.80.2.1:8080/', { rights: 'without-capabilities' });
     expect(run.failure?.code).toBe('CONNECTION_RESET');
@@ -138,7 +138,7 @@ describe.skipIf(reason)(`diagnosis across routers${reason ? ` (${reason})` : ''}
     expect(routeOf(run)).toContain('ICMP datagram sockets');
   });
 
-  it('says in a line each what is missing where nothing is allowed', async () => {
+  it('explains in one line each what is missing if nothing is allowed', async () => {
     allowPing(false);
     const run = await runOne('http://10.80.2.1:8080/', { rights: 'without-capabilities' });
     expect(run.detail).toMatchObject({ pcapDataUrl: null, jobAssets: null });

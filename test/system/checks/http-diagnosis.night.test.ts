@@ -20,7 +20,7 @@ import {
 } from '../../helpers/wire/diagnosed-runs.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 
-// Captures need NET_RAW, as the namespaces of other tests do.
+// Captures need NET_RAW, like the namespaces of other tests.
 const reason = whyNoNamespaces();
 const secret = 'hunter2-very-secret';
 
@@ -38,7 +38,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     return run;
   };
 
-  it('keeps the handshake that was refused, and the way there', async () => {
+  it('keeps the refused handshake, and the route', async () => {
     const port = await closedPort();
     const run = await runOne({ url: `http://127.0.0.1:${port}/` });
     expect(run.failure?.code).toBe('CONNECTION_REFUSED');
@@ -65,7 +65,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     expect(routeOf(run)).toContain(' 1  ::1 ');
   });
 
-  it('has no byte of what is sent in plain text, but its length', async () => {
+  it('keeps no byte of plain text data, only its length', async () => {
     await using target = await startHostileTarget('reset-inside-body');
     const run = await runOne({
       url: `${target.url}/path-${secret}?token=${secret}`,
@@ -87,7 +87,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     expect(segments.at(-1)?.flags).toContain('R');
   });
 
-  it('has the start of each TLS record, and no more', async () => {
+  it('keeps the start of each TLS record, and no more', async () => {
     const authority = await createAuthority();
     await using target = await startHttpsTarget({ identity: await authority.issue() });
     const run = await runOne({ url: `${target.url}/${secret}` });
@@ -95,7 +95,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     const { segments } = captureOf(run);
     expect(Math.max(...segments.map(({ keptBytes }) => keptBytes))).toBe(96);
     expect(Math.max(...segments.map(({ payloadBytes }) => payloadBytes))).toBeGreaterThan(300);
-    // The request never left, and is not sent by the diagnosis either.
+    // The request was never sent, and the diagnosis does not send it either.
     expect(target.requests).toEqual([]);
   });
 
@@ -112,7 +112,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     expect(lines[0]).toMatch(new RegExp(`> 127\\.0\\.0\\.1\\.${target.port}: Flags \\[S\\]`));
   });
 
-  it('has that connection alone, while others of the same target go on', async () => {
+  it('contains that connection only, while others to the same target continue', async () => {
     await using target = await startHttpTarget({
       routes: { broken: (_request, reply) => (reply as unknown as { destroy(): void }).destroy() },
     });
@@ -157,7 +157,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     expect(ports).not.toContain(target.port);
   });
 
-  it('looks at a request that hangs before its time is over', async () => {
+  it('starts before the time of a hanging request is over', async () => {
     await using silent = await startSilentTarget();
     const run = await runOne({ url: silent.url, method: 'POST' }, { timeoutMs: 5000 });
     expect(run.failure?.code).toBe('RESPONSE_TIMEOUT');
@@ -167,7 +167,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     expect(routeOf(run)).toContain('the target responded in hop 1');
   });
 
-  it('shows the silence of a port that drops what comes', async () => {
+  it('shows the silence of a port that drops packets', async () => {
     await using filtered = await startFilteredTarget();
     const run = await runOne({ url: `http://127.0.0.1:${filtered.port}/` }, { timeoutMs: 5000 });
     expect(run.failure?.code).toBe('CONNECTION_TIMEOUT');
@@ -177,7 +177,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     );
   });
 
-  it('forgets what it found when a slow target answers after all', async () => {
+  it('discards its findings if a slow target responds after all', async () => {
     await using target = await startHttpTarget();
     const run = await runOne({ url: `${target.url}/delay/2500` }, { timeoutMs: 4000 });
     expect(run.failure).toBeUndefined();
@@ -210,7 +210,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     25_000,
   );
 
-  it('is rationed when everything fails', async () => {
+  it('is limited if everything fails', async () => {
     const ports = await Promise.all(Array.from({ length: 9 }, () => closedPort()));
     const [first = 0] = ports;
     const urls = [first, first, ...ports].map((port) => ({ url: `http://127.0.0.1:${port}/` }));
@@ -233,7 +233,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     expect(outcomes).toEqual(outcomes.map(() => ['CONNECTION_REFUSED', true]));
   });
 
-  it('says in a line why there is nothing to see', async () => {
+  it('explains in a line why it has no findings', async () => {
     const run = await runOne({ url: 'http://nothing.invalid/' });
     expect(run.failure?.code).toBe('NAME_NOT_FOUND');
     expect(remarksOf(run)).toEqual([
@@ -252,7 +252,7 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     expect(proxied.detail.pcapDataUrl).toBeNull();
   });
 
-  it('leaves alone what is no failure of the network, or forbidden', async () => {
+  it('ignores failures that are not of the network, and forbidden targets', async () => {
     await using target = await startHttpTarget();
     const runs = await runAll({
       requests: [
@@ -271,14 +271,14 @@ describe.skipIf(reason)(`diagnosis of a failed HTTP check${reason ? ` (${reason}
     expect(target.requests).toHaveLength(1);
   });
 
-  it('does nothing where nobody keeps the evidence', async () => {
+  it('does nothing if the evidence is not kept', async () => {
     await using broken = await startHostileTarget('reset-after-request');
     const run = await runOne({ url: broken.url }, { hasSink: false });
     expect(run.detail).toMatchObject({ pcapDataUrl: null, jobAssets: null, jobLog: null });
     expect(broken.connectionCount()).toBe(1);
   });
 
-  it('skips what there is no time for', async () => {
+  it('skips steps without enough time', async () => {
     const run = await runOne({ url: `http://127.0.0.1:${await closedPort()}/` }, { timeoutMs: 900 });
     expect(remarksOf(run)).toEqual([
       'Diagnosis: no packet capture and no traceroute: too little time of the run is left',

@@ -27,7 +27,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
 
   const target = { hostname: '10.80.2.1' };
 
-  it('shows each request and what they add up to', async () => {
+  it('shows each request and the totals', async () => {
     const { detail, responseTimeMs, failure } = await icmp.check({ request: { ...target, pingCount: 4 } });
     expect(failure).toBeUndefined();
     expect(IcmpDetail.parse(detail)).toEqual(detail);
@@ -51,7 +51,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     expect(responseTimeMs).toBe(response.latency?.avg);
   });
 
-  it('sends ten requests when nothing is said, and where null is', async () => {
+  it('sends ten requests by default, and for null', async () => {
     const { detail } = await icmp.check({ request: { ...target, pingCount: null, ipFamily: null } });
     expect(detail.response).toMatchObject({ packetsSent: 10, ipFamily: 'IPv4' });
   });
@@ -74,7 +74,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     },
   );
 
-  it('fails without any reply even when no loss is too much', async () => {
+  it('fails without any reply even if any loss is allowed', async () => {
     lab.drop([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     const limits = { degradedPacketLossThreshold: null, maxPacketLossThreshold: null };
     const outcome = await icmp.check({ request: { ...target, pingCount: 2 }, ...limits });
@@ -90,14 +90,14 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     ['10.80.3.1', 'destination host unreachable (type 3, code 1) from 10.80.1.2'],
     ['10.80.4.1', 'packet filtered (type 3, code 13) from 10.80.1.2'],
     ['fd80:4::1', 'destination unreachable: administratively prohibited (type 1, code 1) from fd80:1::2'],
-  ])('names the router that answered for %s', async (hostname, words) => {
+  ])('names the router that replied for %s', async (hostname, words) => {
     const { failure, detail } = await icmp.check({ request: { hostname, pingCount: 3 } });
     expect(failure).toMatchObject({ code: 'HOST_UNREACHABLE', owner: 'target' });
     expect(failure?.message).toContain(`3 × ${words}`);
     expect(detail.response.pingResults[0]).toMatchObject({ success: false, ttl: null });
   });
 
-  it.each(['10.99.0.1', 'fd99::1'])('blames the location when it has no way to %s', async (hostname) => {
+  it.each(['10.99.0.1', 'fd99::1'])('blames the location if it has no route to %s', async (hostname) => {
     const { failure, detail } = await icmp.check({ request: { hostname, pingCount: 2 } });
     expect(failure).toMatchObject({ code: 'NETWORK_UNAVAILABLE', owner: 'location' });
     expect(failure?.message).toContain('ENETUNREACH');
@@ -106,7 +106,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     expect(inverted.failure?.owner).toBe('location');
   });
 
-  it('counts what its own firewall drops as lost, as ping does, and blames it for no target', async () => {
+  it('counts packets dropped by its own firewall as lost, like ping, and blames no target for it', async () => {
     const drop = (rule: string) =>
       lab.exec('agent', `iptables ${rule} OUTPUT -p icmp -d 10.80.2.1 ${half} -j DROP`);
     const half = '-m statistic --mode nth --every 2 --packet 0';
@@ -128,7 +128,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     expect(dead.failure?.message).toContain('5 × not sent: EPERM');
   });
 
-  it('compares latency and the document in assertions, with shouldFail too', async () => {
+  it('compares latency and the document in assertions, also with shouldFail', async () => {
     const assertions = [
       { source: 'LATENCY', property: 'max', comparison: 'LESS_THAN', target: '1000' },
       { source: 'LATENCY', property: 'stdDev', comparison: 'GREATER_THAN', target: '1000' },
@@ -149,8 +149,8 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
   it.each([
     ['10.80.2.1', 'frag needed and df set (type 3, code 4), MTU 1400', '10.80.1.2'],
     ['fd80:2::1', 'packet too big (type 2, code 0), MTU 1400', 'fd80:1::2'],
-  ])('finds out whether packets of a size reach %s unfragmented', async (hostname, error, from) => {
-    // The link to the target takes 1400 bytes, IP header and all.
+  ])('detects whether packets of a size reach %s unfragmented', async (hostname, error, from) => {
+    // The MTU of the link to the target is 1400 bytes, including the IP header.
     const headerBytes = hostname.includes(':') ? 40 : 20;
     const ping = (packetSize: number, dontFragment: boolean) =>
       icmp.check({ request: { hostname, pingCount: 2, packetSize, dontFragment } });
@@ -159,7 +159,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     expect(fits.detail.response).toMatchObject({ packetSize: 1400 - headerBytes, packetsReceived: 2 });
     const tooLarge = await ping(1401 - headerBytes, true);
     expect(tooLarge.failure).toMatchObject({ code: 'HOST_UNREACHABLE', owner: 'target' });
-    // Each of them asks the path: the second is not refused by what the first has taught the kernel.
+    // Each one probes the path: the kernel does not refuse the second because of the first.
     for (const result of tooLarge.detail.response.pingResults) expect(result).toMatchObject({ error, from });
     const inPieces = await ping(1401 - headerBytes, false);
     expect(inPieces.failure).toBeUndefined();
@@ -169,19 +169,19 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     expect(tooLargeForUs.failure?.message).toContain('exceed the MTU of this location without fragmentation');
   });
 
-  it('loses no request to a narrow path when it may fragment', async () => {
+  it('loses no request to a path with a small MTU if it may fragment', async () => {
     lab.exec('agent', 'ip route flush cache');
     const request = { hostname: '10.80.2.1', pingCount: 1, packetSize: 1400 };
     expect((await icmp.check({ request })).detail.response).toMatchObject({ packetsReceived: 1 });
   });
 
-  it('stops at its limit and says how far it came', async () => {
+  it('stops at its limit and reports its progress', async () => {
     const outcome = await icmp.check({ request: { ...target, pingCount: 50 } }, 150);
     expect(outcome.failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
     expect(outcome.failure?.message).toMatch(/with \d+ of 50 requests done/);
   });
 
-  it('is the location’s matter when nothing may ping there, and no packet loss', () => {
+  it('fails by the location if pings are not allowed there, without packet loss', () => {
     const folder = mkdtempSync(join(tmpdir(), 'picket-icmp-'));
     const file = join(folder, 'ping.yaml');
     writeFileSync(file, 'checkType: ICMP\nrequest:\n  hostname: 10.80.2.1\n  pingCount: 1\n');
@@ -197,7 +197,7 @@ describe.skipIf(reason)(`ICMP monitors${reason ? ` (${reason})` : ''}`, () => {
     expect(closed.status).not.toBe(0);
   });
 
-  it('uses IPv4 for names where IPv6 is switched off, and says so', async () => {
+  it('uses IPv4 for names if IPv6 is disabled, and says so', async () => {
     lab.exec('agent', 'sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.lo.disable_ipv6=1');
     const named = await icmp.check({ request: { hostname: 'localhost', pingCount: 1, ipFamily: 'IPv6' } });
     expect(named.failure).toBeUndefined();

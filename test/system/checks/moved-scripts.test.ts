@@ -6,7 +6,7 @@ import {
   startScriptStage,
 } from '../../helpers/scripts/script-stage.ts';
 
-describe('scripts of projects that come from elsewhere', () => {
+describe('scripts of projects from other systems', () => {
   let stage: ScriptStage;
   beforeAll(async () => {
     stage = await startScriptStage();
@@ -16,7 +16,7 @@ describe('scripts of projects that come from elsewhere', () => {
   const run = async (script: string, options?: StageOptions) =>
     (await stage.runMultiStep(script, options)).outcome;
 
-  itRuns('use the helpers by the name they know', async () => {
+  itRuns('use the helpers by their original name', async () => {
     const marks = "markCheckAsDegraded('slow today');";
     const scripts = [
       `import { test } from '@playwright/test'; import { markCheckAsDegraded } from '@checkly/playwright-helpers'; test('a', () => { ${marks} });`,
@@ -46,7 +46,7 @@ describe('a script that cannot reach a server', () => {
   const messageOf = async (script: string) => (await stage.runMultiStep(script)).outcome.failure?.message;
   const head = "import { test } from '@playwright/test';\n";
 
-  itRuns('names its line, or its test where no line is known', async () => {
+  itRuns('names its line, or its test if no line is known', async () => {
     const url = 'http://127.0.0.1:65000/';
     expect(await messageOf(`${head}test('a', async () => {\n  await fetch('${url}');\n});`)).toMatch(
       /fetch failed: connect ECONNREFUSED 127\.0\.0\.1:65000 \(script\.ts:3:\d+\)$/,

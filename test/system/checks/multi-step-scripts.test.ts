@@ -31,7 +31,7 @@ describe('multi-step checks', () => {
   const run = async (script: string, options?: StageOptions) =>
     (await stage.runMultiStep(script, options)).outcome;
 
-  itRuns('pass, and tell of each request in order', async () => {
+  itRuns('pass, and report each request in order', async () => {
     const outcome = await run(
       `${head}
       import { getAPIResponseTime } from '@service/playwright-helpers';
@@ -87,7 +87,7 @@ describe('multi-step checks', () => {
     }
   });
 
-  describe.concurrent('understand scripts in all their forms', () => {
+  describe.concurrent('support all forms of scripts', () => {
     const forms: Readonly<Record<string, string>> = {
       'TypeScript with require': `const { test, expect } = require('@playwright/test'); const n: number = 1; test('t', () => { expect(n).toBe(1); });`,
       'JavaScript with import and require': `import { test } from '@playwright/test'; const { v4 } = require('uuid'); test('t', () => { v4(); });`,
@@ -106,7 +106,7 @@ describe('multi-step checks', () => {
     }
   });
 
-  describe.concurrent('may have ES modules of their own', () => {
+  describe.concurrent('may contain ES modules', () => {
     const modules: Readonly<Record<string, readonly [string, string]>> = {
       'of TypeScript': ['lib.mts', 'export const answer: number = 42;'],
       'of JavaScript': ['lib.mjs', 'export const answer = 42;'],
@@ -165,7 +165,7 @@ describe('multi-step checks', () => {
     expect(outcome.failure).toBeUndefined();
   });
 
-  itRuns('are degraded when they say so and do not fail', async () => {
+  itRuns('are degraded if they say so and do not fail', async () => {
     const helpers = "import { markCheckAsDegraded } from '@service/playwright-helpers';\n";
     const degraded = await run(helpers + testing("markCheckAsDegraded('slow today');"));
     expect([degraded.failure, degraded.isDegraded]).toEqual([undefined, true]);
@@ -288,7 +288,7 @@ describe('multi-step checks', () => {
       });
     }
 
-    itRuns('by the time limit of a test, which is the script’s own', async () => {
+    itRuns("by the test's own time limit", async () => {
       const outcome = await run(
         testing('test.setTimeout(300); await new Promise((r) => setTimeout(r, 60_000));'),
       );
@@ -321,7 +321,7 @@ describe('multi-step checks', () => {
     expect(outcome.detail.playwrightTestTraces).toContain('traces/first.zip');
   });
 
-  itRuns('are cut off when they write without end', async () => {
+  itRuns('are cut off if they write endlessly', async () => {
     const outcome = await run(
       "const line = 'x'.repeat(100_000); for (;;) try { require('node:fs').writeSync(1, line); } catch {}",
     );
@@ -329,7 +329,7 @@ describe('multi-step checks', () => {
     expect(outcome.detail.jobLog.length).toBeLessThanOrEqual(500);
   });
 
-  itRuns('tell which values they made secret themselves, and only those', async () => {
+  itRuns('report the values that they declared secret themselves, and only those', async () => {
     const outcome = await run(
       testing(
         "process.env.SERVICE_SECRET_TOKEN = 'made-up-now'; Object.assign(process.env, { SERVICE_SECRET_B: 'b-value', OTHER: 'x' });",
@@ -340,13 +340,13 @@ describe('multi-step checks', () => {
     expect([...(outcome.secrets ?? [])].sort()).toEqual(['b-value', 'made-up-now']);
   });
 
-  it('say which runtimes there are when theirs is missing', async () => {
+  it('list the runtimes if theirs is missing', async () => {
     const outcome = await run(testing(''), { spec: { runtimeId: '2022.10' } });
     expect(outcome.failure).toMatchObject({ code: 'RUNTIME_MISSING', owner: 'agent' });
     expect(outcome.failure?.message).toContain('Runtime 2022.10 is not installed on this agent');
   });
 
-  it('are not run where nothing contains them', async () => {
+  it('are not run without isolation', async () => {
     const outcome = await run(testing(''), { context: { scripts: undefined } });
     expect(outcome.failure).toMatchObject({ code: 'SANDBOX_UNAVAILABLE', owner: 'agent' });
   });

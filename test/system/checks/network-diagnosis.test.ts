@@ -13,7 +13,7 @@ import {
 } from '../../helpers/wire/diagnosed-runs.ts';
 import { NetworkLab, whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 
-// Captures need NET_RAW, as the namespaces of other tests do.
+// Captures need NET_RAW, like the namespaces of other tests.
 const reason = whyNoNamespaces();
 const secret = 'hunter2-very-secret';
 
@@ -39,7 +39,7 @@ describe.skipIf(reason)(`diagnosis of failed TCP, DNS and ICMP checks${reason ? 
   };
   const nothing = { pcapDataUrl: null, jobAssets: null, jobLog: null };
 
-  it('keeps the handshake that a port refused, and the way there', async () => {
+  it('keeps the handshake that a port refused, and the route', async () => {
     const port = await closedPort();
     const run = await runOne('TCP', { hostname: '127.0.0.1', port });
     expect(run.failure?.code).toBe('CONNECTION_REFUSED');
@@ -47,11 +47,11 @@ describe.skipIf(reason)(`diagnosis of failed TCP, DNS and ICMP checks${reason ? 
     expect(captureOf(run).segments.map(({ flags }) => flags)).toEqual(['S', 'R.']);
     expect(routeOf(run)).toContain('the target responded in hop 1');
     expect(remarksOf(run)[0]).toContain('network.pcap has 2 packets; the connection was repeated and failed');
-    // What the diagnosis took is no lateness of the agent.
+    // The duration of the diagnosis does not count as lateness of the agent.
     expect(run.measurement?.waitedMs).toBeGreaterThan(run.responseTimeMs);
   });
 
-  it('sends the data of a TCP monitor once, and has no byte of it', async () => {
+  it('sends the data of a TCP monitor once, and keeps no byte of it', async () => {
     await using target = await startTcpTarget('banner-then-reset');
     const run = await runOne('TCP', { hostname: '127.0.0.1', port: target.port, data: secret });
     expect(run.failure?.code).toBe('CONNECTION_RESET');
@@ -62,7 +62,7 @@ describe.skipIf(reason)(`diagnosis of failed TCP, DNS and ICMP checks${reason ? 
     expect(readFileSync(join(run.folder, 'network.pcap')).toString('latin1')).not.toContain(secret);
   });
 
-  it('asks a name server again, and keeps the head of each message alone', async () => {
+  it('queries a name server again, and keeps only the head of each message', async () => {
     await using server = await startDnsServer((query) => [answerTo(query, []).subarray(0, 20)]);
     const request = { query: `${secret}.test`, recordType: 'A', nameServer: '127.0.0.1', port: server.port };
     const run = await runOne('DNS', request);
@@ -83,7 +83,7 @@ describe.skipIf(reason)(`diagnosis of failed TCP, DNS and ICMP checks${reason ? 
     );
   });
 
-  it('has the error that a closed port of UDP answers with', async () => {
+  it('captures the error of a closed UDP port', async () => {
     const request = { query: 'www.test', recordType: 'A', nameServer: '127.0.0.1', port: await closedPort() };
     const run = await runOne('DNS', request);
     expect(run.failure?.code).toBe('CONNECTION_REFUSED');
@@ -100,7 +100,7 @@ describe.skipIf(reason)(`diagnosis of failed TCP, DNS and ICMP checks${reason ? 
     expect(captureOf(run).segments.map(({ flags }) => flags)).toEqual(['S', 'R.']);
   });
 
-  it('leaves alone what the check wants, and what is no failure of the network', async () => {
+  it('ignores failures that the check expects, and those that are not of the network', async () => {
     const port = await closedPort();
     const rest = { shouldFail: true };
     const refused = await runOne('TCP', { hostname: '127.0.0.1', port }, { rest });
@@ -117,7 +117,7 @@ describe.skipIf(reason)(`diagnosis of failed TCP, DNS and ICMP checks${reason ? 
     ['10.80.4.1', '10.80.1.2', [8]],
     ['fd80:3::1', 'fd800001000000000000000000000002', [128]],
   ])(
-    'has a few more pings to %s, and the errors of routers about them',
+    'sends a few more pings to %s, and captures the errors of routers about them',
     async (hostname, router, types) => {
       using lab = new NetworkLab();
       lab.exec(
@@ -132,7 +132,7 @@ describe.skipIf(reason)(`diagnosis of failed TCP, DNS and ICMP checks${reason ? 
       expect(run.failure?.code).toBe('HOST_UNREACHABLE');
       expect(run.detail).toMatchObject(kept);
       const { echoes, errors } = captureOf(run);
-      // The pings of the traceroute are there, too.
+      // The pings of the traceroute are captured, too.
       const own = echoes.filter(({ payloadBytes }) => payloadBytes === 392);
       expect(own.map(({ type }) => type)).toEqual(types);
       expect(echoes.every(({ keptBytes }) => keptBytes === 0)).toBe(true);

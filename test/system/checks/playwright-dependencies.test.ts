@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SuiteFiles } from '../../helpers/scripts/suite-stage.ts';
 import { type SuiteRunOptions, type SuiteStage, startSuiteStage } from '../../helpers/scripts/suite-stage.ts';
 
-/** Says what it got of its dependency; a suite of Playwright is not needed for that. */
+/** Prints the value of its dependency; no Playwright suite is needed for that. */
 const reader = "console.log('GOT', require('dep'));";
 /** Installs without a registry: npm runs the script of the manifest. */
 const manifest = JSON.stringify({
@@ -43,7 +43,7 @@ describe('dependencies that a run links to', () => {
     });
   }
 
-  /** What a suite got, and whether it installed that itself. */
+  /** The value that a suite got, and whether it installed the dependency itself. */
   async function got(files: SuiteFiles, { spec, context }: SuiteRunOptions = {}) {
     const options = { spec: { testCommand: 'node read.js', ...spec }, context };
     const { detail } = (await stage.run(files, options)).outcome;
@@ -70,8 +70,8 @@ describe('dependencies that a run links to', () => {
     },
   };
   for (const [name, { files, options }] of Object.entries(poisons)) {
-    itInstalls(`are not another check's that has ${name}`, async () => {
-      // Its own, so that no case can profit from what another one installed.
+    itInstalls(`are not shared with another check that has ${name}`, async () => {
+      // Its own file, so that no case can reuse an installation of another one.
       const own = { ...victim, 'case.txt': name };
       await got({ ...own, ...files }, options);
       const first = await got(own);
@@ -80,12 +80,12 @@ describe('dependencies that a run links to', () => {
     });
   }
 
-  itInstalls('are those of the files that the suite has now', async () => {
+  itInstalls('match the current files of the suite', async () => {
     expect(await got({ ...victim, 'place.js': place("'old'") })).toMatchObject({ value: 'old' });
     expect(await got({ ...victim, 'place.js': place("'new'") })).toMatchObject({ value: 'new' });
   });
 
-  itInstalls('see the variables that settings and commands name, and are kept by their values', async () => {
+  itInstalls('see the variables in settings and commands, and are cached by their values', async () => {
     const named = { ...victim, '.npmrc': 'init-author-name=${DEP}\n', 'place.js': place('process.env.DEP') };
     const withDep = (value: string) =>
       got(named, { context: { variables: { DEP: value, CHECK_RUN_ID: String(Math.random()) } } });

@@ -12,7 +12,8 @@ import {
 } from '../../helpers/scripts/suite-stage.ts';
 
 /**
- * Fits the oldest package managers, and is what the newest runtime has, so that nothing more is fetched here.
+ * Compatible with the oldest package managers, and installed in the newest runtime, so that nothing more is downloaded
+ * here.
  */
 const playwrightVersion = '1.58.2';
 
@@ -40,8 +41,7 @@ const lockfiles: Readonly<Record<ManagerName, string>> = {
 };
 
 /**
- * A whole install takes a minute or more of two cores, so `npm test` makes one; see CONTRIBUTING.md for the
- * others.
+ * A full installation takes a minute or more of two cores, so `npm test` runs one; see CONTRIBUTING.md for the others.
  */
 const managers: readonly ManagerName[] =
   process.env.EVERY_PACKAGE_MANAGER === 'true' ? (Object.keys(lockfiles) as ManagerName[]) : ['npm'];
@@ -49,7 +49,7 @@ const managers: readonly ManagerName[] =
 describe('installing the dependencies of suites', () => {
   let stage: SuiteStage;
   let context: Partial<RunContext>;
-  /** By manager: an installation takes seconds, and no test changes it. */
+  /** By manager: an installation takes seconds, and no test modifies it. */
   const projects = new Map<ManagerName, Promise<Project>>();
   beforeAll(async () => {
     stage = await startSuiteStage();
@@ -60,7 +60,7 @@ describe('installing the dependencies of suites', () => {
     await stage.close();
   });
 
-  /** Package managers are optional: what is not installed is left out, with the reason. */
+  /** Package managers are optional: tests of a missing one are skipped, with the reason. */
   function itInstalls(manager: ManagerName, name: string, run: (project: Project) => Promise<void>): void {
     it(name, { timeout: 180_000 }, async ({ skip }) => {
       const missing = stage.missingManager(manager);

@@ -28,8 +28,7 @@ describe('Playwright suites', () => {
   });
 
   /**
-   * A test that runs suites: left out, with the reason, where no runtime is installed; never on a build
-   * machine.
+   * A test that runs suites: skipped, with the reason, if no runtime is installed; never skipped on a build machine.
    */
   function itRuns(name: string, run: () => Promise<void>): void {
     it(name, { timeout: 120_000 }, async (context) => {
@@ -43,7 +42,7 @@ describe('Playwright suites', () => {
   const outcomeOf = async (files: SuiteFiles | Buffer, options?: SuiteRunOptions) =>
     (await run(files, options)).outcome;
 
-  itRuns('count what Playwright counts, and tell of every try', async () => {
+  itRuns('report the same counts as Playwright, and every attempt', async () => {
     const { outcome, artifacts } = await run({
       'playwright.config.ts': config(
         "retries: 1, testDir: './e2e', projects: [{ name: 'one' }, { name: 'two' }]",
@@ -80,7 +79,7 @@ describe('Playwright suites', () => {
         .map(({ retry }) => retry)
         .sort(),
     ).toEqual([0, 0, 1, 1]);
-    // A trace of each try that ran, though the suite asks for none.
+    // A trace of each attempt that ran, although the suite does not enable traces.
     const tries = ['right', 'wrong', 'wrong-retry-1', 'later', 'later-retry-1'];
     for (const name of tries.flatMap((one) => [`one-${one}`, `two-${one}`])) {
       expect(detail.playwrightTestTraces).toContain(`traces/${name}.zip`);
@@ -138,14 +137,14 @@ describe('Playwright suites', () => {
     });
   }
 
-  itRuns('hold no secret back: values given to SERVICE_SECRET_ variables are told', async () => {
+  itRuns('report all secrets: values of SERVICE_SECRET_ variables are declared', async () => {
     const outcome = await outcomeOf({
       'a.spec.ts': `${head}test('a', () => { process.env.SERVICE_SECRET_TOKEN = 'hunter2hunter2'; });`,
     });
     expect(outcome.secrets).toEqual(['hunter2hunter2']);
   });
 
-  itRuns('open the browser of this host with the Playwright they bring', async () => {
+  itRuns('open the browser of this host with their own Playwright', async () => {
     const { missingBrowser } = stage.scripts;
     if (missingBrowser && process.env.CI !== 'true') return;
     const outcome = await outcomeOf(
@@ -253,7 +252,7 @@ describe('Playwright suites', () => {
     }
   });
 
-  itRuns('are killed whole when they do not end by themselves', async () => {
+  itRuns('are killed completely if they do not end by themselves', async () => {
     const outcome = await outcomeOf(
       { 'playwright.config.ts': 'for (;;);', 'a.spec.ts': passing },
       { context: { timeoutMs: 4000 } },
@@ -280,7 +279,7 @@ describe('Playwright suites', () => {
     expect(outcome.failure).toMatchObject({ code: 'RUN_ABORTED', owner: 'agent' });
   });
 
-  itRuns('name browsers that are not there before anything runs', async () => {
+  itRuns('report missing browsers before anything runs', async () => {
     const outcome = await outcomeOf({ 'a.spec.ts': passing }, { spec: { browsers: ['chromium', 'webkit'] } });
     expect(outcome.failure).toMatchObject({ code: 'BROWSER_MISSING', owner: 'agent' });
   });
@@ -340,7 +339,7 @@ describe('Playwright suites', () => {
       expect(outcome.failure?.message).toMatch(/unpacks to more than/);
     });
 
-    itRuns('that are none, or cut off', async () => {
+    itRuns('that are invalid, or cut off', async () => {
       const whole = await packEntries([{ name: 'a', content: 'x'.repeat(5000) }]);
       for (const bytes of [
         Buffer.from('not an archive'),
@@ -351,7 +350,7 @@ describe('Playwright suites', () => {
       }
     });
 
-    itRuns('of which the service knows nothing', async () => {
+    itRuns('unknown to the service', async () => {
       const outcome = await outcomeOf({}, { spec: { codeBundlePath: `${'0'.repeat(64)}-1` } });
       expect(outcome.failure).toMatchObject({ code: 'BUNDLE_INVALID', owner: 'config' });
     });
@@ -365,14 +364,14 @@ describe('Playwright suites', () => {
     ],
     ['the command', { 'playwright.config.ts': config('retries: 0') }, 'npx playwright test --reporter=html'],
   ] as const) {
-    itRuns(`end when they are red and ${name} asks for an HTML report`, async () => {
+    itRuns(`end if they fail and ${name} requests an HTML report`, async () => {
       const older = stage.scripts.runtimes.find('2025.04');
       const outcome = await outcomeOf(
         { ...files, 'a.spec.ts': `${head}test('a', () => { expect(1).toBe(2); });` },
         {
           spec: {
             ...(testCommand === undefined ? {} : { testCommand }),
-            // Up to Playwright 1.55 it would be served, terminal or not.
+            // Playwright up to 1.55 would serve the report even without a terminal.
             ...(older ? { installCommand: `ln -s '${older.modulesDirectory}' node_modules` } : {}),
           },
           context: { timeoutMs: 60_000, variables: { PLAYWRIGHT_HTML_OPEN: 'always' } },
@@ -382,7 +381,7 @@ describe('Playwright suites', () => {
     });
   }
 
-  itRuns('take links within, execute bits and no others, and the last of two files of one name', async () => {
+  itRuns('accept inner links, execute bits only, and the last of two files with the same name', async () => {
     const outcome = await outcomeOf(
       await packEntries([
         { name: './bin/say', content: '#!/bin/sh\necho old', mode: 0o644 },

@@ -19,7 +19,7 @@ async function run(url: string, proxyUrl: string) {
   return failure;
 }
 
-/** Starts targets that are dead, each in another way, and gives where they are. */
+/** Starts targets that are dead in different ways. Returns their addresses. */
 async function deadTargets(cleanup: AsyncDisposableStack): Promise<readonly (readonly [string, string])[]> {
   const filtered = cleanup.use(await startFilteredTarget());
   const hangingUp = cleanup.use(
@@ -40,7 +40,7 @@ async function deadTargets(cleanup: AsyncDisposableStack): Promise<readonly (rea
 
 describe.skipIf(why !== null)(`behind real proxies${why ? ` (${why})` : ''}`, () => {
   it.concurrent.each(realProxies)(
-    '%s: a dead target is blamed, a healthy one passes, and a proxy that stands still is no target’s fault',
+    '%s: a dead target is blamed, a healthy one passes, and a hanging proxy is no target’s fault',
     async (name) => {
       await using cleanup = new AsyncDisposableStack();
       const proxy = cleanup.use(await startRealProxy(name));
@@ -50,7 +50,7 @@ describe.skipIf(why !== null)(`behind real proxies${why ? ` (${why})` : ''}`, ()
       expect(await run(`${secure.url}/echo`, proxy.url)).toBeUndefined();
       expect(await run(`${plain.url}/echo`, proxy.url)).toBeUndefined();
 
-      // Most of them are dead by their silence: their runs wait side by side.
+      // Most of them are silent: their runs wait in parallel.
       const targets = await deadTargets(cleanup);
       const dead = ['https', 'http'].flatMap((scheme) =>
         targets.map(async ([what, host]) => {
@@ -61,7 +61,7 @@ describe.skipIf(why !== null)(`behind real proxies${why ? ` (${why})` : ''}`, ()
       );
       await Promise.all(dead);
 
-      // Apache is many processes: one that it is just replacing would answer still.
+      // Apache has many processes: one that is just being replaced could still respond.
       if (name === 'apache2') return;
       proxy.freeze();
       const frozen = await Promise.all([secure.url, plain.url].map((url) => run(url, proxy.url)));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type ScriptStage, scriptTests, startScriptStage } from '../../helpers/scripts/script-stage.ts';
 
 const head = "import { test, expect } from '@playwright/test';\n";
-/** What a script can say of itself, as it stands in its file of notes and on descriptor 3. */
+/** Statements that a script can make about itself, as in its file of notes and on descriptor 3. */
 const say = `const say = (event) => require('node:fs').writeSync(3, JSON.stringify({ at: Date.now(), ...event }) + '\\n');`;
 
 describe('what scripts claim', () => {
@@ -60,7 +60,7 @@ describe('what scripts claim', () => {
         require('node:fs').closeSync(3); }`,
   };
   for (const [who, script] of Object.entries(forgeries)) {
-    itRuns(`are no success of ${who}`, async () => {
+    itRuns(`are not a success of ${who}`, async () => {
       const { outcome } = await stage.runMultiStep(script);
       expect(outcome.failure).toMatchObject({ code: 'SCRIPT_FAILED', owner: 'target' });
       expect(outcome.isDegraded).toBe(false);
@@ -68,7 +68,7 @@ describe('what scripts claim', () => {
   }
 
   itRuns(
-    'do not hide what is said after half a line, or after a hundred megabytes without an end',
+    'do not hide statements after half a line, or after a hundred megabytes without a line end',
     async () => {
       const { outcome } = await stage.runMultiStep(
         `${head}if (!process.send) require('node:fs').writeSync(3, '{"event":"test-end",');
@@ -88,14 +88,14 @@ describe('what scripts claim', () => {
     },
   );
 
-  itRuns('name no agent as the cause of their failure', async () => {
+  itRuns('do not name the agent as the cause of their failure', async () => {
     const { outcome } = await stage.runMultiStep(
       `${say} say({ event: 'broken', error: { name: 'Error', message: 'the agent', stack: null } }); process.exit(70);`,
     );
     expect(outcome.failure).toMatchObject({ code: 'SCRIPT_FAILED', owner: 'target' });
   });
 
-  itRuns('eight megabytes of secrets end the run alone, and nothing of it is told', async () => {
+  itRuns('eight megabytes of secrets end the run only, and none of them is revealed', async () => {
     const { outcome, artifacts } = await stage.runMultiStep(
       `${head}test('one', () => {
         console.log('first-' + 'canary');
@@ -121,7 +121,7 @@ describe('what scripts claim', () => {
     expect(outcome.secrets).toEqual(['told-at-the-end']);
   });
 
-  itRuns('a run is over when all of its tests are: serial ones with retries, too', async () => {
+  itRuns('a run is over when all of its tests are, including serial ones with retries', async () => {
     const { outcome } = await stage.runMultiStep(
       `${head}test.describe.configure({ mode: 'serial', retries: 1 });
       test('first', () => {});

@@ -22,7 +22,7 @@ describe('scripts behind a SOCKS5 proxy of the location', () => {
       await page.goto('http://shop.example:${web.port}/echo');
     });`;
 
-  it('send what the page and what the request asks for through it', async (context) => {
+  it('send the requests of the page and of the request through it', async (context) => {
     if (stage.missingBrowser && process.env.CI !== 'true') return context.skip(stage.missingBrowser);
     await using proxy = await startSocksTarget({ names: { 'shop.example': '127.0.0.1' } });
     const { outcome } = await stage.runBrowser(script(), { context: { proxyUrl: proxy.url } });
@@ -31,7 +31,7 @@ describe('scripts behind a SOCKS5 proxy of the location', () => {
     expect(proxy.requests.length).toBeGreaterThan(1);
   });
 
-  it('say that a browser cannot log in there', async (context) => {
+  it('report that a browser cannot log in there', async (context) => {
     if (stage.missingBrowser && process.env.CI !== 'true') return context.skip(stage.missingBrowser);
     await using proxy = await startSocksTarget({ login: { user: 'anna', password: 'right' } });
     const { outcome } = await stage.runBrowser(script(), { context: { proxyUrl: proxy.url } });

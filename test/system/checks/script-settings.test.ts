@@ -5,7 +5,7 @@ import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-tar
 
 const head = "import { test, expect } from '@playwright/test';\n";
 
-describe('settings of Playwright Test that a check has', () => {
+describe('Playwright Test settings of a check', () => {
   let stage: ScriptStage;
   let target: HttpTarget;
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe('settings of Playwright Test that a check has', () => {
     (await stage.runMultiStep(`${head}test('one', async ({ request }, info) => { ${body} });`, { spec }))
       .outcome;
 
-  itRuns('hold for its tests: addresses, headers, time limits', async () => {
+  itRuns('apply to its tests: addresses, headers, time limits', async () => {
     const use = { baseURL: target.url, extraHTTPHeaders: { 'x-shop': 'yes' } };
     const outcome = await run(
       "expect((await (await request.get('/echo')).json()).headers['x-shop']).toBe('yes');",
@@ -34,7 +34,7 @@ describe('settings of Playwright Test that a check has', () => {
     expect(late.errorMessages[0]).toContain('Test timeout of 400ms exceeded');
   });
 
-  itRuns('run every test for each project, and cannot turn evidence off', async () => {
+  itRuns('run every test for each project, and cannot disable evidence', async () => {
     const projects = [
       { name: 'shop', use: { baseURL: target.url } },
       { name: 'spare', timeout: 10_000 },
@@ -48,7 +48,7 @@ describe('settings of Playwright Test that a check has', () => {
     expect(outcome.detail.playwrightTestTraces).toHaveLength(2);
   });
 
-  itRuns('judge by limits of time where the check has some', async () => {
+  itRuns('judge by time limits if the check has any', async () => {
     const waits = 'await new Promise((resolve) => setTimeout(resolve, 50));';
     expect(await run(waits, { degradedResponseTime: 1 })).toMatchObject({
       isDegraded: true,
@@ -69,7 +69,7 @@ describe('files of setup and teardown scripts', () => {
   afterAll(() => stage.close());
 
   itRunsOn(
-    'are loaded from where they lie, in TypeScript too',
+    'are loaded from their own path, also as TypeScript',
     () => stage,
     async () => {
       const setup = {

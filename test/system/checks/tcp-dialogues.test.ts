@@ -19,13 +19,13 @@ import { closedPort } from '../../helpers/targets/tcp-target.ts';
 const program = 'prometheus-blackbox-exporter';
 const isThere = spawnSync(program, ['--version']).error === undefined;
 
-/** A step of `query_response`; ours come from it by `picket import`. */
+/** A step of `query_response`; `picket import` derives ours from it. */
 type Line =
   | { readonly expect?: string; readonly send: string }
   | { readonly expect: string }
   | { readonly starttls: true };
 interface Case {
-  /** null: nobody listens. */
+  /** null: the port is closed. */
   readonly script: LineScript | null;
   readonly lines: readonly Line[];
   readonly serverName?: string;
@@ -107,8 +107,8 @@ const cases: Readonly<Record<string, Case>> = {
 };
 const timeoutMs = 2500;
 
-describe.skipIf(!isThere && process.env.CI !== 'true')('dialogues, as blackbox_exporter holds them', () => {
-  it('pass and fail at the same targets', async () => {
+describe.skipIf(!isThere && process.env.CI !== 'true')('dialogues, as in blackbox_exporter', () => {
+  it('pass and fail for the same targets', async () => {
     setDefaultCACertificates([authority.cert]);
     const folder = temporaryFolder();
     const ca = join(folder.path, 'ca.pem');

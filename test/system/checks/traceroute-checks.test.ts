@@ -60,7 +60,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     rmSync(folder, { recursive: true });
   });
 
-  /** Runs checks at once, in a process without any privilege. */
+  /** Runs checks at once, in an unprivileged process. */
   async function runAll(requests: readonly Readonly<Record<string, unknown>>[], rest = {}) {
     const order = { checkType: 'TRACEROUTE', requests, rest, isConcurrent: true, timeoutMs: 20_000 } as const;
     const runs = await diagnosedRuns(order, { folder, lab, rights: 'without-capabilities' });
@@ -71,7 +71,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     });
   }
 
-  /** The root cause of a run that failed. */
+  /** The root cause of a failed run. */
   function causeOf(run: Awaited<ReturnType<typeof runAll>>[number] | undefined): string {
     const failed = storedRun(
       'TRACEROUTE',
@@ -84,11 +84,11 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     return analyse(evidenceOf(failed)).rootCause;
   }
 
-  it(`finds what the program of the distribution finds, ${cases.length} times`, async () => {
+  it(`finds the same as the distribution's program, ${cases.length} times`, async () => {
     const ours: Awaited<ReturnType<typeof runAll>> = [];
     const theirs: Awaited<ReturnType<RouteLab['traceroute']>>[] = [];
-    // One protocol after the other, and the other program first: the host drops packets of larger bursts
-    // (net.core.netdev_max_backlog), and the target drops every third packet that it gets for one address.
+    // One protocol at a time, and the other program first: the host drops packets of larger bursts
+    // (net.core.netdev_max_backlog), and the target drops every third packet to one address.
     for (const protocol of protocols) {
       const some = cases.filter((one) => one.protocol === protocol);
       const options = [...waits, ...optionsOf[protocol]];
@@ -110,7 +110,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     expect(summaries.map(({ ours: mine }) => mine)).toEqual(summaries.map(({ theirs: other }) => other));
   });
 
-  it('gives each shape its failure, which names the last hop that answered', async () => {
+  it('gives each shape its failure, which names the last hop that replied', async () => {
     const of = (protocol: Protocol) => ({ ...limits, protocol });
     const runs = await runAll([
       { ...of('TCP'), url: addressOf(shapes.plain) },
@@ -139,7 +139,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     expect(prohibited).toMatch(/^HOST_UNREACHABLE: .*administratively prohibited/);
   });
 
-  it('counts the hops to the address of the target, where a router has it and forwards the probes', async () => {
+  it('counts the hops to the address of the target, even if a router has it and forwards the probes', async () => {
     const answering = protocols.flatMap((protocol) =>
       [addressOf, addressOf6].map((of) => ({ ...limits, protocol, url: of(forwarded.answers) })),
     );
@@ -154,7 +154,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     for (const [index, { url }] of answering.entries()) {
       const { failure, response } = runs[index] ?? {};
       expect(failure).toBeUndefined();
-      // The host behind the router answers, and its time and loss count.
+      // The host behind the router replies, and its latency and loss count.
       expect(response).toMatchObject({
         ...{ destinationReached: true, packetLoss: 0, finalHopLatency: response?.hops[3]?.rtt },
         ...{ totalHops: 3, lastHop: { hopNumber: 3, ip: url } },
@@ -176,7 +176,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     );
   });
 
-  it('takes no probe for lost that a router on a longer way to the target answered', async () => {
+  it('does not count probes as lost that a router on a longer path to the target replied to', async () => {
     const runs = await runAll(
       protocols.flatMap((protocol) => Array(4).fill({ ...limits, protocol, url: twoWays })),
     );
@@ -190,7 +190,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     expect(ends, 'both ways were taken').toContain(2);
   });
 
-  it('counts what the target loses, and not what routers leave out', async () => {
+  it('counts losses of the target, but not of routers', async () => {
     const [lossy, silent] = await runAll(
       [addressOf(shapes.lossy), addressOf(shapes.silentHop)].map((url) => ({
         ...limits,
@@ -211,7 +211,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     });
   });
 
-  it('knows an open port, leaves no connection there, and judges the way', async () => {
+  it('detects an open port, leaves no connection there, and judges the route', async () => {
     const program = `require('net').createServer((s) => s.on('error', (e) => console.log(e.code)).resume()).listen(443, () => console.log('up'))`;
     const [command = '', ...args] = lab.commandOn('target', [process.execPath, '-e', program]);
     const server = spawn(command, args);
@@ -231,7 +231,7 @@ describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, ()
     server.kill();
   });
 
-  it('fails in the name of the location where that cannot send', async () => {
+  it('fails by the location if that cannot send', async () => {
     lab.script('agent', 'ip route add unreachable 10.98.0.1/32');
     const [run] = await runAll([{ ...limits, url: '10.98.0.1' }]);
     expect(run?.failure).toMatchObject({ code: 'NETWORK_UNAVAILABLE', owner: 'location' });

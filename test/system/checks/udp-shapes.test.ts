@@ -13,7 +13,7 @@ import { addressOf, addressOf6, RouteLab, shapes, shapes6 } from '../../helpers/
 const reason = whyNoNamespaces();
 const programOf = (name: string) => new URL(`../../helpers/wire/${name}`, import.meta.url).pathname;
 
-/** The ports of the servers, and one on which nobody listens. */
+/** The ports of the servers, and a closed one. */
 const ports = {
   echo: 7001,
   silent: 7002,
@@ -37,7 +37,7 @@ const cases = [
 ];
 const addresses = [...new Set(cases.map(({ address }) => address))];
 
-/** An answer, silence, or what the kernel calls the error. */
+/** A reply, silence, or the kernel's name for the error. */
 function verdictOf({ failure, detail }: DiagnosedRun): string {
   if (!failure) return `answer ${UdpDetail.parse(detail).response?.data?.slice(0, 10)}`;
   if (failure.code === 'RESPONSE_TIMEOUT') return 'silence';
@@ -56,7 +56,7 @@ describe.skipIf(reason)(`UDP monitors${reason ? ` (${reason})` : ''}`, () => {
     rmSync(folder, { recursive: true });
   });
 
-  it(`finds what another program finds, ${cases.length} times`, async () => {
+  it(`finds the same as another program, ${cases.length} times`, async () => {
     const [command = '', ...args] = lab.commandOn('target', [
       'python3',
       programOf('udp-servers.py'),

@@ -21,7 +21,7 @@ describe('runs that prove nothing', () => {
     (await stage.scripts.runMultiStep(script, { spec: { dependencies } })).outcome;
   const suite = async (files: SuiteFiles) => (await stage.run(files, { spec: linkRuntime(stage) })).outcome;
 
-  itRuns('of scripts that do nothing are refused', async () => {
+  itRuns('by scripts that do nothing are refused', async () => {
     const idle = [
       '// TODO: write this check\n',
       "import { chromium } from 'playwright';\nconst { expect } = require('@playwright/test');",
@@ -36,7 +36,7 @@ describe('runs that prove nothing', () => {
     }
   });
 
-  itRuns('and scripts that do something are not', async () => {
+  itRuns('but scripts that do something are not', async () => {
     const main = { path: 'main.js', content: "console.log('it ran');" };
     for (const script of [
       'void (async () => {})();',
@@ -48,7 +48,7 @@ describe('runs that prove nothing', () => {
     }
   });
 
-  itRuns('by their own exit code are failures', async () => {
+  itRuns('that set their own exit code are failures', async () => {
     for (const script of [
       'process.exitCode = 3;',
       `${head}test('a', async () => { process.exitCode = 3; });`,
@@ -57,13 +57,13 @@ describe('runs that prove nothing', () => {
       expect(failure, script).toMatchObject({ owner: 'target', code: 'SCRIPT_FAILED' });
       expect(failure?.message, script).toContain('process.exitCode to 3');
     }
-    // Programs that a script starts have exit codes of their own.
+    // Programs that a script starts have their own exit codes.
     const program = { path: 'program.js', content: 'process.exitCode = 3;' };
     const spawning = "require('node:child_process').spawnSync(process.execPath, ['program.js'])";
     expect((await run(`${head}test('a', () => { ${spawning}; });`, [program])).failure).toBeUndefined();
   });
 
-  itRuns('as every test was skipped are degraded', async () => {
+  itRuns('that skip every test are degraded', async () => {
     const { failure, isDegraded, detail } = await run(
       `${head}test('a', () => { test.skip(true, 'not today'); });`,
     );
@@ -76,7 +76,7 @@ describe('runs that prove nothing', () => {
     expect(some).toMatchObject({ failure: undefined, isDegraded: false, detail: { degradedReason: null } });
   });
 
-  itRuns('of some tests name those that did not run', async () => {
+  itRuns('with skipped tests name those that did not run', async () => {
     const config = (fields: string) =>
       `import { defineConfig } from '@playwright/test';\nexport default defineConfig({ ${fields} });`;
     const serial = `test.describe.serial('order', () => { test('pays', () => { expect(1).toBe(2); }); test('ships', () => {}); });`;

@@ -89,9 +89,9 @@ describe('scripts in warm and fresh processes', () => {
     expect(outcome.errorMessages.join()).toContain('teardown broke');
   });
 
-  itRuns('handlers of the end of the process run', async () => {
+  itRuns('exit handlers of the process run', async () => {
     const { outcome, artifacts } = await stage.runMultiStep(
-      // Spelled so that no search for words would find it.
+      // Obfuscated, so that a text search would not find it.
       `${head} import { writeFileSync } from 'node:fs';
       globalThis['pro' + 'cess']['o' + 'n']('exit', () => { if (process.env.TEST_WORKER_INDEX) writeFileSync('late.png', 'x'); });
       test('one', async () => {});`,
@@ -100,7 +100,7 @@ describe('scripts in warm and fresh processes', () => {
     expect(artifacts.map(({ name }) => name)).toContain('screenshots/late.png');
   });
 
-  itRuns('hooks and fixtures of the last test end, and their output is reported', async () => {
+  itRuns('hooks and fixtures of the last test finish, and their output is reported', async () => {
     for (const kind of ['warm', 'fresh'] as const) {
       const report = await runIn(
         kind,

@@ -35,7 +35,7 @@ it('the commands of the guide work in a project', { timeout: 300_000 }, async ()
   expect(output).toContain('Home page');
 });
 
-it('the reference has a row for each command of the table, and says the same of it', () => {
+it('the reference has an equal row for each command of the table', () => {
   const section = page.slice(page.indexOf('## The command line'), page.indexOf('## Its constructs'));
   const rows = [...section.matchAll(/^\| `([^`]+)` \| (\w+) \|(.*)\|$/gm)];
   expect(rows.map(([, command, works, note = '']) => ({ command, works, note: note.trim() }))).toEqual(
@@ -43,10 +43,10 @@ it('the reference has a row for each command of the table, and says the same of 
   );
 });
 
-it('the table has every command of the package, hidden ones too', async () => {
+it('the table has every command of the package, including hidden ones', async () => {
   const manifest = join(await installedClients(), 'checkly/oclif.manifest.json');
   const { commands } = JSON.parse(readFileSync(manifest, 'utf8')) as { commands: Record<string, object> };
-  // Two entries are what commands inherit from; they do nothing.
+  // Two entries are base classes of commands; they do nothing.
   const listed = Object.keys(commands).filter((id) => !['authCommand', 'baseCommand'].includes(id));
   expect(commandTable.map(({ command }) => command).sort()).toEqual(
     listed.map((id) => id.replaceAll(':', ' ')).sort(),

@@ -10,9 +10,9 @@ import { createCheck, reportOf, TestAgent } from '../../helpers/service/service.
 import { commandOf, commandsRunIn } from './command-table.ts';
 
 let stage: ClientStage;
-/** Commands that have ended as they should. */
+/** Commands that ended as expected. */
 const ran = new Set<string>();
-/** What there is to read: ids by name. */
+/** Known ids by name. */
 const known: Record<
   'check' | 'result' | 'errorGroup' | 'testErrorGroup' | 'channel' | 'session' | 'sessionResult',
   string
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => stage[Symbol.asyncDispose]());
 
-/** A check that has failed, with a file, a group of errors, and a channel that was notified; and a test session. */
+/** Creates a failed check with a file, an error group and a notified channel, and a test session. */
 async function measure(): Promise<void> {
   const { harness, office, url } = stage;
   const { call } = harness;
@@ -94,7 +94,7 @@ async function outputWith(settings: Partial<CommandSettings>, ...args: string[])
   return end.stdout;
 }
 
-/** Runs what cannot work, which has to end with a message and not in a crash. */
+/** Runs a command that cannot work, and must end with a message instead of a crash. */
 async function refusal(...args: string[]): Promise<CommandEnd> {
   const end = await stage.run(args);
   expect(end.output).not.toMatch(/^\s+at .+:\d+:\d+/m);
@@ -102,7 +102,7 @@ async function refusal(...args: string[]): Promise<CommandEnd> {
   return end;
 }
 
-it('knows who it is, and says so when account or key are not those of the service', async () => {
+it('shows the account, and reports an account or key that the service does not know', async () => {
   const { accountId } = stage.harness;
   expect(await output('whoami')).toContain(`You are currently on account "Test" (${accountId}) as test.`);
   expect(await output('switch', '--account-id', accountId)).toContain(`Account switched to ${accountId}`);
@@ -163,7 +163,7 @@ it('adds, shows, pulls, changes and removes variables', async () => {
   expect((await stage.harness.call('GET', '/v1/variables/SHOP_URL')).status).toBe(404);
 });
 
-it('shows channels and what they were sent', async () => {
+it('shows channels and their notifications', async () => {
   expect(await output('alert-channels', 'list')).toContain('on-call@shop.example.com');
   expect(await output('alert-channels', 'get', known.channel)).toContain('on-call@shop.example.com');
   expect(await output('alert-channels', 'logs', known.channel)).toContain('Home page');
@@ -214,17 +214,17 @@ it('shows, changes and removes members', async () => {
   expect(await output('members')).not.toContain('bob@shop.example.com');
 });
 
-it('shows the account and what it may use', async () => {
+it('shows the account and its limits', async () => {
   expect(await output('account', 'plan')).toContain('Self-hosted');
   expect(await output('account', 'plan', 'CHECK_TYPE_ICMP')).toContain('ICMP monitor');
   expect(await output('runtimes')).toContain('2026.04');
 });
 
-it('asks for anything by its path', async () => {
+it('requests anything by its path', async () => {
   expect(JSON.parse(await output('api', '/v1/checks'))).toMatchObject([{ id: known.check }]);
 });
 
-it('needs no service for what is local', async () => {
+it('needs no service for local commands', async () => {
   const file = (path: string) => join(stage.projectFolder, path);
   await output('help');
   await output('skills');
@@ -241,7 +241,7 @@ it('needs no service for what is local', async () => {
   expect(readFileSync(file('checkly.config.ts'), 'utf8')).toMatch(/playwrightConfig[\s\S]*de-DE/);
 });
 
-it('looks for root causes, and shows them', async () => {
+it('finds root causes, and shows them', async () => {
   const { check, errorGroup, testErrorGroup } = known;
   const context = ['--user-context', 'after the move'];
   const started = await output('rca', 'run', '--error-group', errorGroup, ...context, '--output', 'json');
@@ -259,7 +259,7 @@ it('looks for root causes, and shows them', async () => {
   expect(unknown).toMatchObject({ exitCode: 1, output: expect.stringContaining('not found') });
 });
 
-it('says what a service of your own does not have', async () => {
+it('reports what a self-hosted service does not have', async () => {
   for (const what of ['terms', 'summary', 'series']) {
     const end = await refusal('account', 'usage', what);
     expect(end).toMatchObject({ exitCode: 1, output: expect.stringContaining('No usage terms cover') });

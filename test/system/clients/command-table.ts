@@ -1,17 +1,20 @@
-/** The files of tests next to this one that run commands. */
+/** The test files next to this one that run commands. */
 type TestFile = 'command-line.test.ts' | 'deploy.test.ts' | 'test-sessions.test.ts';
 
 /** A command of the command line, as docs/reference/clients.md lists it. */
 interface ClientCommand {
   readonly command: string;
   readonly works: 'yes' | 'no';
-  /** What a user should know of it. */
+  /** A note for users. */
   readonly note: string;
-  /** Who runs it: to a good end if it works, to a clear message if not. Each file proves that it ran its own. */
+  /**
+   * The test file that runs it: successfully if it works, up to a clear message if not. Each file proves that it ran
+   * all of its commands.
+   */
   readonly runIn: TestFile;
 }
 
-/** Commands that work, with what to know of them. */
+/** Commands that work, with notes. */
 const works = (runIn: TestFile, notes: Readonly<Record<string, string>>): ClientCommand[] =>
   Object.entries(notes).map(([command, note]) => ({ command, works: 'yes', note, runIn }));
 
@@ -24,7 +27,7 @@ const refuses = (notes: Readonly<Record<string, string>>): ClientCommand[] =>
 const isLocal = 'needs no service';
 const hasNoContracts = 'there are no contracts: it says so';
 
-/** Every command of the command line, hidden ones too. */
+/** Every command of the command line, including hidden ones. */
 export const commandTable: readonly ClientCommand[] = [
   ...works('deploy.test.ts', {
     deploy:
@@ -96,7 +99,7 @@ export const commandTable: readonly ClientCommand[] = [
 
 const names = commandTable.map(({ command }) => command);
 
-/** The command of a list of arguments: the longest name that they begin with. */
+/** The command in a list of arguments: the longest name that matches their beginning. */
 export function commandOf(args: readonly string[]): string {
   const [longest] = [args.slice(0, 3), args.slice(0, 2), args.slice(0, 1)]
     .map((words) => words.join(' '))
@@ -105,7 +108,7 @@ export function commandOf(args: readonly string[]): string {
   return longest;
 }
 
-/** The commands that a file of tests has to run. */
+/** The commands that a test file must run. */
 export function commandsRunIn(file: TestFile): string[] {
   return commandTable
     .filter(({ runIn }) => runIn === file)

@@ -14,7 +14,7 @@ interface Declared {
   readonly payload: Body | null;
 }
 
-/** Where a resource of the type is shown. */
+/** API paths that show a resource of the type. */
 const pathOf: Readonly<Record<string, string>> = {
   check: '/v1/checks',
   'check-group': '/v1/check-groups',
@@ -28,10 +28,10 @@ const pathOf: Readonly<Record<string, string>> = {
   'status-page-automation-rule': '/v1/status-pages/automation-rules',
 };
 const isPaged = /checks|alert-channels/;
-/** Base classes, and names of one that has another name too. */
+/** Base classes, and aliases. */
 const isNoConstruct = /^(AlertChannel|Check|Monitor|Project|RuntimeCheck|RepairableRuntimeCheck)$|Ref$/;
 
-/** Fields that are shown in another way than they were written. */
+/** Fields that are shown differently from how they were written. */
 const shownDifferently = [
   // Credentials are never shown.
   'alert-channel opsgenie config.apiKey',
@@ -45,12 +45,12 @@ const shownDifferently = [
   'check-group group apiCheckDefaults.basicAuth.password',
   'check-group group environmentVariables.1.value',
   'check-group group environmentVariables.2.value',
-  // A condition is shown as a list of one, an index of a shared file as that file.
+  // A condition is shown as a list of one, and an index of a shared file as that file.
   'check api retryStrategy.onlyOn',
   'check url retryStrategy.onlyOn',
   'check browser dependencies.0',
   'check multi-step dependencies.0',
-  // Which of the command line's two kinds of groups it is: there is one kind here.
+  // The version of the command line's group construct: there is only one kind of group here.
   'check-group group v',
   // Colors are shown in upper case.
   'status-page shop-status themeColors.light.linkFontColor',
@@ -77,7 +77,7 @@ async function output(...args: string[]): Promise<string> {
   return end.output;
 }
 
-/** What the command line makes of the project's files, as it sends it. */
+/** The resources that the command line sends for the project's files. */
 async function declared(): Promise<readonly Declared[]> {
   const office = `${stage.office.id}:office`;
   const text = await output('debug', 'parse-project', '--inject-private-location', office);
@@ -106,7 +106,9 @@ async function entriesAt(path: string): Promise<readonly Body[]> {
   return Array.isArray(body) ? body : body.entries;
 }
 
-/** Paths of fields that are written and shown in another way, or not at all. References are shown as ids. */
+/**
+ * Paths of fields that are shown differently from how they were written, or not at all. References are shown as ids.
+ */
 function differences(written: unknown, shown: unknown, path: readonly string[] = []): string[] {
   if (typeof written !== 'object' || written === null) {
     return written === shown ? [] : [path.join('.')];
@@ -121,7 +123,7 @@ const ofSuite = ['codeBundlePath', 'cacheHash'];
 function allDifferences(read: ReadonlyMap<Declared, Body>): string[] {
   const found = [...read].flatMap(([{ type, logicalId, payload }, shown]) =>
     differences(payload, shown)
-      // Where the bundle is: a local path before it is uploaded.
+      // Location of the bundle: a local path before the upload.
       .filter((path) => !ofSuite.includes(path))
       .map((path) => `${type} ${logicalId} ${path}`),
   );
@@ -157,7 +159,7 @@ it('deploys every construct with every field, finds no drift, changes and destro
   }
 }, 600_000);
 
-it('has a row of the page for each construct of the package, and the project has each that works', async () => {
+it('has a row of the page for each construct of the package, and the project contains each that works', async () => {
   const modules = await installedClients();
   const index = pathToFileURL(join(modules, 'checkly/dist/constructs/index.js')).href;
   const exported = (await import(index)) as Readonly<Record<string, unknown>>;
@@ -189,7 +191,7 @@ it('has a row of the page for each construct of the package, and the project has
   }
 });
 
-/** Made by the command line of what other constructs say; `CheckGroup` is one of the two by its options. */
+/** Constructs that the command line derives from others; `CheckGroup` is one of two, by its options. */
 const impliedConstructs = new Set([
   'AlertChannelSubscription',
   'PrivateLocationCheckAssignment',

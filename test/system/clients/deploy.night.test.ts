@@ -5,7 +5,7 @@ import { type ClientStage, openClientStage } from '../../helpers/clients/client-
 import { commandOf, commandsRunIn } from './command-table.ts';
 
 let stage: ClientStage;
-/** Commands that have ended well. */
+/** Commands that succeeded. */
 const ran = new Set<string>();
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ async function output(...args: string[]): Promise<string> {
 const names = async (path: string) =>
   (await stage.harness.call('GET', path)).body.map((one: { name?: string }) => one.name).sort();
 
-it('previews, deploys, finds nothing to change, deploys a change, and destroys the project', async () => {
+it('previews, deploys, finds no changes, deploys a change, and destroys the project', async () => {
   const preview = await output('deploy', '--preview');
   expect(preview).toContain('Create:');
   expect(await names('/v1/checks')).toEqual([]);
@@ -68,14 +68,14 @@ it('previews, deploys, finds nothing to change, deploys a change, and destroys t
   expect((await stage.harness.call('GET', '/next/projects')).body).toEqual([]);
 }, 300_000);
 
-it('plans, applies and commits an import of what the account has', async () => {
+it("plans, applies and commits an import of the account's resources", async () => {
   const config = join(stage.projectFolder, 'checkly.config.ts');
   const logicalId = /logicalId: '([^']+)'/.exec(readFileSync(config, 'utf8'))?.[1] ?? '';
   await stage.harness.call('POST', '/next/projects', { logicalId, name: 'Imported' });
   for (const name of ['src/scripts.check.ts', 'src/shop-group.check.ts', 'src/alerting.ts']) {
     writeFileSync(join(stage.projectFolder, name), 'export {};\n');
   }
-  // The project makes a check of each such file by itself, which would be another one than the imported.
+  // The project automatically creates a check for each such file, in addition to the imported one.
   for (const name of ['home.spec.ts', 'status-page.check.ts']) rmSync(join(stage.projectFolder, 'src', name));
   const left = await names('/v1/checks?limit=100');
   expect(left).not.toEqual([]);

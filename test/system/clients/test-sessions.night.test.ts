@@ -25,7 +25,7 @@ import {
 } from '../../helpers/service/service.ts';
 import { commandOf, commandsRunIn } from './command-table.ts';
 
-/** Commands that have ended well. */
+/** Commands that succeeded. */
 const ran = new Set<string>();
 
 const project: Readonly<Record<string, string>> = {
@@ -139,7 +139,7 @@ describe('the command line from the registry, a real service, a real agent', () 
     return end;
   };
   const sessionOf = (stdout: string) => /Test session ID: (\S+)/.exec(stdout)?.[1];
-  /** How a session ends that the command line went away from. */
+  /** Waits for the end of a session that the command line no longer watches. */
   const endOf = async (stdout: string) => {
     const path = `/v1/test-sessions/${sessionOf(stdout)}/completion?maxWaitSeconds=30`;
     for (;;) {
@@ -148,7 +148,7 @@ describe('the command line from the registry, a real service, a real agent', () 
     }
   };
 
-  it('tests what is not deployed, with its group, variables and files of its scripts', {
+  it('tests undeployed checks, with their group, variables and script files', {
     timeout: 120_000,
   }, async () => {
     const good = await checkly('test', 'api.check', '--grep', 'Orders|Home', '--env', 'FROM=here');
@@ -164,13 +164,13 @@ describe('the command line from the registry, a real service, a real agent', () 
     expect(asked.filter((path) => path === '/gone')).toHaveLength(2);
   });
 
-  it('starts and goes on when it is detached', { timeout: 120_000 }, async () => {
+  it('starts and continues when detached', { timeout: 120_000 }, async () => {
     const end = await checkly('test', 'api.check', '--grep', 'Home', '--detach');
     expect(end.exitCode, end.output).toBe(0);
     expect(await endOf(end.stdout)).toMatchObject({ status: 'PASSED', name: 'Shop' });
   });
 
-  it('triggers what is deployed, and says when nothing fits', { timeout: 120_000 }, async () => {
+  it('triggers deployed checks, and reports if none matches', { timeout: 120_000 }, async () => {
     const create = (name: string, path: string) =>
       harness.call('POST', '/v1/checks/url', {
         ...{ name, tags: ['deployed'], request: { url: `${targetUrl}${path}` } },
@@ -204,7 +204,7 @@ describe('the command line from the registry, a real service, a real agent', () 
     expect(end.stdout).toContain('1 passed, 1 total');
   });
 
-  it('keeps pictures to compare with, and compares with them', { timeout: 180_000 }, async (context) => {
+  it('keeps reference screenshots, and compares with them', { timeout: 180_000 }, async (context) => {
     needsBrowser(context);
     const look = (...args: string[]) =>
       checkly('test', 'looks.spec', '--env', `TARGET_URL=${targetUrl}/`, ...args);
@@ -231,7 +231,7 @@ describe('the command line from the registry, a real service, a real agent', () 
     for (const name of ['package.json', 'package-lock.json']) {
       copyFileSync(join(import.meta.dirname, '../e2e/fixtures/suite', name), join(suiteFolder, name));
     }
-    // Where its author has installed it: the command line reads the suite's configuration.
+    // The author's installed package: the command line reads the suite's configuration.
     mkdirSync(join(suiteFolder, 'node_modules'));
     symlinkSync(join(await installedClients(), 'checkly'), join(suiteFolder, 'node_modules/checkly'));
     for (const name of ['@playwright', 'playwright', 'playwright-core']) {
@@ -251,7 +251,7 @@ describe('the command line from the registry, a real service, a real agent', () 
     expect(await endOf(left.stdout)).toMatchObject({ status: 'PASSED' });
   });
 
-  it('says what is wrong with key and account before anything runs', { timeout: 240_000 }, async () => {
+  it('reports wrong keys and accounts before anything runs', { timeout: 240_000 }, async () => {
     const { accountId } = await harness.addAccount();
     const end = await runCommandLine(['test'], {
       ...{ service: url, key: harness.key, account: accountId, cwd: folder },

@@ -7,11 +7,11 @@ import { ConsoleStage } from '../../helpers/console/console-stage.ts';
 import { artifactOf, type TestArtifact, upload } from '../../helpers/service/artifact-upload.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
-// What scripts and targets left, opened in a real browser: it works, and reaches nothing of the pages.
+// Files of scripts and targets, opened in a real browser: they work, and cannot access anything of the pages.
 let stage: ConsoleStage;
 let runPath: string;
 
-/** Tries everything that a file could be after, and writes what it got into its page. */
+/** Tries everything that a hostile file might, and writes the results into its page. */
 const hostileReport = `<!doctype html><title>Report</title><img id="part" src="data/dot.png"><pre id="got"></pre>
 <script>
 const got = {};
@@ -79,7 +79,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** Follows a link of the run's page into the tab that it opens. */
+/** Follows a link of the run's page. Returns the tab that it opens. */
 async function opened(page: Page, name: string): Promise<Page> {
   const [tab] = await Promise.all([
     page.context().waitForEvent('page'),
@@ -88,7 +88,7 @@ async function opened(page: Page, name: string): Promise<Page> {
   return tab;
 }
 
-it('a trace opens in Playwright’s own viewer, at an origin that has no cookie', async () => {
+it('a trace opens in Playwright’s own viewer, at an origin without cookies', async () => {
   await using window = await stage.visit();
   await window.go(runPath);
   const viewer = await opened(window.page, 'Open in the trace viewer');
@@ -118,7 +118,7 @@ it('a report runs its scripts and loads its parts, and reaches nothing else', as
 });
 
 describe('the address of an opened file', () => {
-  /** The status without a browser and its cookies; names below localhost are known to browsers only. */
+  /** The status without a browser and cookies; only browsers resolve names below localhost. */
   const get = async (address: string, headers = {}) => {
     const { host, pathname } = new URL(address);
     const answer = await stage.harness.app.inject({ url: pathname, headers: { host, ...headers } });
@@ -129,7 +129,7 @@ describe('the address of an opened file', () => {
     return (await page.getByRole('link', { name: 'Open the report' }).getAttribute('href')) ?? '';
   };
 
-  it('needs no cookie, opens that run only, and ends with the session', async () => {
+  it('needs no cookie, opens only that run, and ends with the session', async () => {
     await using window = await stage.visit();
     const href = await addressOf(window.page);
     expect(await get(href)).toBe(200);
@@ -158,7 +158,7 @@ describe('the address of an opened file', () => {
     expect(await get(`${stage.url}/trace-viewer/index.html`)).toBe(404);
   });
 
-  it('shows a drawing with a script in it as a stranger, too', async () => {
+  it('shows a drawing with a script as foreign content, too', async () => {
     await using window = await stage.visit();
     const href = (await addressOf(window.page)).replace('playwright-report/index.html', 'drawing.svg');
     await window.page.goto(href);

@@ -19,7 +19,7 @@ import {
 } from '../../helpers/service/service.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 
-/** What `npm start` shows, name by name: the cause in words, and whose fault it is. */
+/** The failures that `npm start` shows, by name: the cause in words, and the owner. */
 const explained: readonly (readonly [name: string, words: RegExp, owner: string])[] = [
   ['Partner: its name does not exist', /name does not exist/i, 'the target'],
   ['Warehouse: nobody listens', /refused the connection/, 'the target'],
@@ -50,7 +50,7 @@ describe.skipIf(noNamespaces)('ten broken targets, watched by real agents', () =
 
     const broken = await startBrokenTargets();
     resources.defer(() => broken.close());
-    // The pages of the shop that fail: what answers is HTTP.
+    // The failing pages of the shop, served over HTTP.
     const shop = createServer(({ url: path }, response) => {
       if (path === '/report') response.writeHead(503).end('The report server is down');
       else if (path === '/api/stock') setTimeout(() => response.end('{"items":12}'), 2_500);
@@ -61,7 +61,7 @@ describe.skipIf(noNamespaces)('ten broken targets, watched by real agents', () =
     mkdirSync(join(folder.path, 'ca'));
     writeFileSync(join(folder.path, 'ca/samples.crt'), broken.authority);
 
-    // Every name there is does not exist; a view of the file system in which that server is the resolver.
+    // A name server without any names, and a mount namespace with that server as the resolver.
     const names = await startDnsServer((query) => [answerTo(query, [], { rcode: 3 })]);
     resources.use(names);
     const agentAt = async (place: string, resolver: string): Promise<AgentProcess> => {
@@ -110,7 +110,7 @@ describe.skipIf(noNamespaces)('ten broken targets, watched by real agents', () =
   }, 240_000);
   afterAll(() => resources.disposeAsync());
 
-  it('each says from the overview what failed and, one click further, whose fault it is', async () => {
+  it('each shows from the overview what failed and, one click further, who is at fault', async () => {
     const { body } = await harness.call('POST', '/login/links');
     const page = await browser.newPage();
     await page.goto(`${url}${body.path}`);

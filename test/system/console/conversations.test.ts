@@ -88,7 +88,7 @@ it('shows the dialogue of a TCP monitor, and its steps', async () => {
   }
 });
 
-/** Has an agent run the check once, with that outcome. @returns the id of its result. */
+/** Makes an agent run the check once with that outcome. @returns the id of its result. */
 async function reported(
   stage: ConsoleStage,
   checkId: string,

@@ -24,14 +24,14 @@ beforeAll(async () => {
 afterAll(() => stage?.close());
 
 describe.each(['light', 'dark'] as const)('forms in %s', (colorScheme) => {
-  it('have nothing for axe, and fit 320 pixels', { timeout: 240_000 }, async () => {
+  it('have no axe violations, and fit 320 pixels', { timeout: 240_000 }, async () => {
     await using window = await stage.visit({ colorScheme });
     const paths = [
       ...names.map((name) => `/checks/new?type=${name}`),
       `/checks/${stage.checks.get('shop')}/edit`,
       '/groups/new',
     ];
-    // In the dark a sample has to do: all forms have the same colours.
+    // In dark mode a sample is enough: all forms have the same colours.
     for (const path of colorScheme === 'dark' ? sampleOf(paths, 5) : paths) {
       await window.go(path);
       await window.page.evaluate(
@@ -45,7 +45,7 @@ describe.each(['light', 'dark'] as const)('forms in %s', (colorScheme) => {
 });
 
 describe('a check', () => {
-  it('is tried before it is saved, with rows added, and no page is loaded anew', async () => {
+  it('is run before it is saved, with added rows, without a page load', async () => {
     await using window = await stage.visit();
     const { page } = window;
     await page.getByRole('link', { name: 'New check' }).click();
@@ -80,7 +80,7 @@ describe('a check', () => {
     expect(window.complaints).toEqual([]);
   });
 
-  it('saved untouched is not written, in a real browser', async () => {
+  it('is not written if it is saved unchanged, in a real browser', async () => {
     await using window = await stage.visit();
     const { page } = window;
     const id = stage.checks.get('shop') ?? '';
@@ -90,7 +90,7 @@ describe('a check', () => {
     expect((await definitionOf(id)).updated_at).toBeNull();
   });
 
-  it('is saved by the key Enter, which never presses another button', async () => {
+  it('is saved by the Enter key, which never presses another button', async () => {
     await using window = await stage.visit();
     const { page } = window;
     const id = await stage.addCheck('by keyboard');
@@ -104,7 +104,7 @@ describe('a check', () => {
     expect(await definitionOf(id)).toMatchObject({ name: 'typed', request: { url: 'http://target.test/' } });
   });
 
-  it('is made and changed without JavaScript', async () => {
+  it('is created and changed without JavaScript', async () => {
     await using window = await stage.visit({ javaScriptEnabled: false });
     const { page } = window;
     await window.go('/checks/new');
@@ -126,7 +126,7 @@ describe('a check', () => {
     expect(await page.locator('h1').innerText()).toBe('port');
   });
 
-  it('says who changed it last, and what, on its page and in its form', async () => {
+  it('shows who changed it last, and what, on its page and in its form', async () => {
     const id = await stage.addCheck('to be renamed');
     stage.clock.advance(1_000);
     await stage.harness.call('PUT', `/v1/checks/${id}`, { name: 'renamed <b>' });
@@ -170,7 +170,7 @@ describe('a script', () => {
     expect(window.complaints).toEqual([]);
   });
 
-  it('and a variable say where they are used', async () => {
+  it('and a variable show where they are used', async () => {
     await using window = await stage.visit();
     const { page } = window;
     const { harness } = stage;

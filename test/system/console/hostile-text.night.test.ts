@@ -14,17 +14,17 @@ import { filled } from '../../helpers/service/api-requests/known-objects.ts';
 import { minimalBody } from '../../helpers/service/minimal-value.ts';
 import { reportOf, TestAgent } from '../../helpers/service/service.ts';
 
-// Every text that a person, a target, a script or an agent can write, as the schemas say which there are, shown on every
-// page: in one service and one browser, with many fields and many payloads on each page.
+// Every text that a person, a target, a script or an agent can write, according to the schemas, shown on every page: in
+// one service and one browser, with many fields and many payloads on each page.
 let stage: ConsoleStage;
 let account: InhabitedAccount;
-/** Fields that took one of our texts, by the operation that wrote it. */
+/** Fields that accepted one of our texts, by operation. */
 const written = new Map<string, number>();
 
-/** Pages of the runs whose results are hostile: no list leads to all of them. */
+/** Pages of runs with hostile results: not all of them are linked from a list. */
 const runs: string[] = [];
 
-/** Start runs, wait for them, send something, end the session, or read the whole account each time. */
+/** Routes that start runs, wait for them, send messages, end the session, or read the whole account each time. */
 const others = /^(await|call|test|trigger|delete|claim|renew|release|ping|import|createProjectImport)/;
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ beforeAll(async () => {
 }, 900_000);
 afterAll(() => stage?.close(), 240_000);
 
-/** Sends what a route takes with a text of ours in every field; what is refused gets what the field needs. */
+/** Sends the body of a route with our text in every field; refused fields get a valid value. */
 async function writeByPeople(route: Route): Promise<void> {
   const { harness } = stage;
   const key = `${route.method} ${route.path}`;
@@ -54,7 +54,7 @@ async function writeByPeople(route: Route): Promise<void> {
   const target = route.path.includes('{') ? account.known.of(route.path)[0] : [];
   if (!target || !route.body) return;
   const path = filled(route.path, target);
-  // Fields are short: each turn puts other texts into them, and at night all were there in the end.
+  // Fields are short: each turn uses other texts, and at night every text has been used in the end.
   const isCheck = route.path.startsWith('/v1/checks');
   const turns = sampleOf(
     [...payloads.keys()].filter((turn) => !isCheck || turn % 10 === 0),
@@ -93,7 +93,7 @@ function countTexts(value: unknown): number {
   return Object.values(value).reduce((sum: number, one) => sum + countTexts(one), 0);
 }
 
-/** What agents say of themselves, of their location and of their errors. */
+/** Texts that agents report about themselves, their location and their errors. */
 async function writeByAgents(): Promise<void> {
   const { harness } = stage;
   for (const route of allRoutes.filter(
@@ -114,7 +114,7 @@ async function writeByAgents(): Promise<void> {
   }
 }
 
-/** A run of a check of each type, in which everything that it found is hostile. */
+/** Runs a check of each type with a hostile text in every finding. */
 async function writeResults(): Promise<void> {
   const { harness } = stage;
   const agent = new TestAgent(harness, account.location, 'agent-of-results');
@@ -151,17 +151,17 @@ async function writeResults(): Promise<void> {
   }
 }
 
-it('hostile texts went through every field that the schemas tell of', () => {
+it('hostile texts went through every field of the schemas', () => {
   expect(payloads.length).toBeGreaterThanOrEqual(60);
   const texts = [...written.values()].reduce((sum, one) => sum + one, 0);
   expect(written.size).toBeGreaterThan(40);
   expect(texts).toBeGreaterThan(300);
 });
 
-it('no page runs any of it, and each shows what it has to', { timeout: 900_000 }, async () => {
+it('no page runs any of them, and each shows its content', { timeout: 900_000 }, async () => {
   await using window = await stage.visit();
   const { page } = window;
-  /** Whatever of it became an element, or an attribute that runs or loads something. */
+  /** Elements that were created by a text, or attributes that run or load something. */
   const look = async (address: string): Promise<void> => {
     const found = await page.evaluate<string[]>(`[...document.querySelectorAll('*')].flatMap((element) => {
       const wrong = element.getAttributeNames().filter((name) => /^on|^hx-on|^style$|^srcdoc$/.test(name));
@@ -177,7 +177,7 @@ it('no page runs any of it, and each shows what it has to', { timeout: 900_000 }
     expect(await page.locator('main, body').count(), address).toBeGreaterThan(0);
     expect(window.complaints, address).toEqual([]);
   };
-  // Lists begin with what came last, such as pings that did not come, which nobody can run again.
+  // Lists begin with the newest entries, such as missed pings, which cannot be run again.
   const { found } = await everyPage(window, 4, look, runs.slice(0, 1));
   for (const pattern of [
     '/',

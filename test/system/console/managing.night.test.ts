@@ -7,7 +7,7 @@ import { reportOf, type ServiceHarness } from '../../helpers/service/service.ts'
 
 let stage: ConsoleStage;
 let paths: string[];
-/** They answer with the first of their tabs. */
+/** They redirect to the first of their tabs. */
 const leadOn = ['/pages', '/settings'];
 
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
   const channel = { type: 'EMAIL', config: { address: 'ops@example.com' } };
   const { body: made } = await harness.call('POST', '/v1/alert-channels', channel);
   await stage.addCheck('shop', { tags: ['shop'] });
-  // Those without parameters come from the registry: a new page is looked at without a line here.
+  // Paths without parameters are from the registry: a new page is included automatically.
   const plain = pages.filter(
     ({ path, method = 'GET' }) => method === 'GET' && !/[:*]/.test(path) && !leadOn.includes(path),
   );
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Pages of what customers see, with something on each. */
+/** Creates public pages with content. Returns their paths. */
 async function publishedPaths({ call }: ServiceHarness): Promise<string[]> {
   const { body: service } = await call('POST', '/v1/status-pages/services', { name: 'Shop' });
   const services = [{ id: service.id }];
@@ -66,7 +66,7 @@ async function publishedPaths({ call }: ServiceHarness): Promise<string[]> {
   ];
 }
 
-/** A page of components, and the forms of what is on it. */
+/** Creates a page of components. Returns the paths of the forms for its parts. */
 async function componentPaths({ call }: ServiceHarness): Promise<string[]> {
   const make = async (path: string, body: object): Promise<string> =>
     (await call('POST', `/v1/status-pages${path}`, body)).body.id;
@@ -92,20 +92,20 @@ describe('every page of the registry', () => {
   );
 
   it.each(looks)(
-    'has nothing for axe, and fits 320 pixels: %s/…, %s',
+    'has no axe violations, and fits 320 pixels: %s/…, %s',
     { timeout: 240_000 },
     async (...look) => {
       const [area, colorScheme] = look;
       await using window = await stage.visit({ colorScheme });
       const ofArea = paths.filter((one) => areas.find((start) => one.startsWith(start)) === area);
-      // In the dark a sample has to do: all pages have the same colours.
+      // In dark mode a sample is enough: all pages have the same colours.
       const looked = colorScheme === 'dark' ? sampleOf(ofArea, 8) : ofArea;
       for (const path of looked) {
         await window.go(path);
         await expectNothingForAxe(window.page, path, { isOnlyColours: colorScheme === 'dark' });
         if (colorScheme === 'light') await expectNarrowEnough(window.page, path);
       }
-      // Axe tries to run in the frames of previews, which may run nothing.
+      // Axe tries to run in the frames of previews, which may not run scripts.
       const axeInFrames = /^console: Blocked script execution in .* frame is sandboxed/;
       expect(window.complaints.filter((complaint) => !axeInFrames.test(complaint))).toEqual([]);
     },
@@ -113,7 +113,7 @@ describe('every page of the registry', () => {
 });
 
 describe('without JavaScript', () => {
-  it('a location is made, a channel is made and subscribed, and checks are run', async () => {
+  it('a location is created, a channel is created and subscribed, and checks are run', async () => {
     await using window = await stage.visit({ javaScriptEnabled: false });
     const { page } = window;
     await window.go('/locations/new');

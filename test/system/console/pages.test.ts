@@ -7,7 +7,7 @@ import { ConsoleStage, seededFailures } from '../../helpers/console/console-stag
 import { httpDetail } from '../../helpers/console/http-detail.ts';
 import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
 
-// One service and one browser for all pages: what is looked at is what the first hook made.
+// One service and one browser for all pages: the tests view the data of the first hook.
 let stage: ConsoleStage;
 const hostileNames = [
   '"><script>alert(1)</script>',
@@ -43,14 +43,14 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** The first run of a check. */
+/** The path of a check's first run. */
 async function runHref(name: string): Promise<string> {
   const id = stage.checks.get(name);
   const { body } = await stage.harness.call('GET', `/v1/check-results/${id}?limit=100`);
   return `/checks/${id}/runs/${body.at(-1).id}`;
 }
 
-it('logging in by a link or by a key leads on, and wrong keys say so', async () => {
+it('logging in by a link or by a key leads on, and wrong keys are reported', async () => {
   const { body } = await stage.harness.call('POST', '/login/links');
   const context = await stage.browser.newContext();
   const page = await context.newPage();
@@ -77,7 +77,7 @@ describe('from the overview', () => {
       await window.go('/');
       const row = page.locator('li.check', { has: page.getByRole('heading', { name, exact: true }) });
       expect(await row.locator('.cause').innerText(), name).toMatch(words);
-      // The second way: the last bar, which is the run that failed.
+      // The second path to the run: the last bar, which is the failed run.
       await row.locator('.bars a').last().click();
       expect(await page.locator('.verdict').innerText(), name).toMatch(words);
       expect(await page.locator('.verdict').innerText(), name).toContain(owner);
@@ -85,7 +85,7 @@ describe('from the overview', () => {
     expect(window.complaints).toEqual([]);
   });
 
-  it('a run that nobody measured is a grey gap, with its reason behind it', async () => {
+  it('an unmeasured run is a grey gap, with its reason behind it', async () => {
     await using window = await stage.visit();
     const { page } = window;
     const row = page.locator('li.check', { has: page.getByRole('heading', { name: 'nobody there' }) });
@@ -95,7 +95,7 @@ describe('from the overview', () => {
     expect(await page.locator('.verdict').innerText()).toMatch(/not measured[\s\S]*No agent of the location/);
   });
 
-  it('search, filters and paging stand in the address, and work without scripts', async () => {
+  it('search, filters and paging are in the URL, and work without scripts', async () => {
     await using window = await stage.visit({ javaScriptEnabled: false });
     const { page } = window;
     await page.fill('#search', 'HEALTHY');
@@ -128,7 +128,7 @@ describe('from the overview', () => {
     expect(await page.locator('.verdict h1').count()).toBe(1);
   });
 
-  it('shows what comes in, without a reload', async () => {
+  it('shows new results without a reload', async () => {
     await using window = await stage.visit();
     const { page } = window;
     await window.go('/');
@@ -146,7 +146,7 @@ describe('from the overview', () => {
   });
 });
 
-it('groups stand folded when all is well in them', async () => {
+it('groups are folded when all their checks pass', async () => {
   const { body: group } = await stage.harness.call('POST', '/v1/check-groups', { name: 'Shop <i>' });
   await stage.harness.call('PUT', `/v1/checks/${stage.checks.get('healthy')}`, { groupId: group.id });
   await using window = await stage.visit();
@@ -183,13 +183,13 @@ it('on a narrow screen the pages are in a menu, which needs no script', async ()
 
 describe('the chart of a check', () => {
   const path = () => `/checks/${stage.checks.get('healthy')}`;
-  /** The range that is shown, in milliseconds. */
+  /** The displayed range, in milliseconds. */
   const rangeOf = (address: string) => {
     const { searchParams } = new URL(address);
     return ['from', 'to'].map((name) => Date.parse(searchParams.get(name) ?? '')) as [number, number];
   };
 
-  it('shows a stretch that is chosen by pointer or by keys', async () => {
+  it('shows a range that is selected by pointer or by keys', async () => {
     await using window = await stage.visit();
     const { page } = window;
     await window.go(path());
@@ -221,7 +221,7 @@ describe('the chart of a check', () => {
     expect(window.complaints).toEqual([]);
   });
 
-  it('takes a range from a form without scripts', async () => {
+  it('accepts a range from a form without scripts', async () => {
     await using window = await stage.visit({ javaScriptEnabled: false });
     const { page } = window;
     await window.go(path());
@@ -234,7 +234,7 @@ describe('the chart of a check', () => {
 });
 
 describe('every page', () => {
-  it('has nothing for axe in light and dark, fits 320 pixels, and asks nobody else for anything', {
+  it('has no axe violations in light and dark, fits 320 pixels, and sends no requests elsewhere', {
     timeout: 240_000,
   }, async () => {
     const paths = [

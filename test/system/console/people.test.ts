@@ -15,7 +15,7 @@ async function expectAccessible(page: Page, name: string): Promise<void> {
   await expectNarrowEnough(page, name);
 }
 
-it('somebody is invited, joins, logs in with the keyboard, and is removed: without scripts', async () => {
+it('a person is invited, joins, logs in with the keyboard, and is removed: without scripts', async () => {
   await using admin = await stage.visit({ javaScriptEnabled: false });
   await admin.go('/account');
   await admin.page.getByLabel('Mail address').fill('ada@example.com');
@@ -66,7 +66,7 @@ it('somebody is invited, joins, logs in with the keyboard, and is removed: witho
   expect(admin.complaints).toEqual([]);
 });
 
-it('a key is made, used and revoked, and the audit log says who did', async () => {
+it('a key is created, used and revoked, and the audit log shows by whom', async () => {
   await using window = await stage.visit();
   const { page } = window;
   await window.go('/account/keys');

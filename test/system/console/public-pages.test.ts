@@ -78,7 +78,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-it('public pages have nothing for axe, fit 320 pixels, run no script of anybody and ask nobody else', async () => {
+it('public pages have no axe violations, fit 320 pixels, run no foreign scripts and send no requests elsewhere', async () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     await using window = await stage.visit({ colorScheme });
     const { page } = window;

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-it('a status page is seen before it is saved, and changes with the form', async () => {
+it('a status page is previewed before it is saved, and changes with the form', async () => {
   await using window = await stage.visit();
   const { page } = window;
   await window.go('/pages/status/new');
@@ -23,7 +23,7 @@ it('a status page is seen before it is saved, and changes with the form', async 
   await preview.locator('.public-name', { hasText: 'Acme' }).waitFor();
   await page.getByLabel('Services, service 1', { exact: true }).selectOption({ label: 'Shop' });
   await preview.getByRole('heading', { name: 'Shop', exact: true }).waitFor();
-  // Moved and added to without leaving the page: what was written stays.
+  // Edited without leaving the page: the input is kept.
   await page.getByRole('button', { name: 'Add a card' }).click();
   await page.locator('[name="cards.1.name"]').fill('Second');
   await page.getByRole('button', { name: 'Move card 2 up' }).click();
@@ -47,7 +47,7 @@ it('a status page is seen before it is saved, and changes with the form', async 
   expect(window.complaints).toEqual([]);
 });
 
-it('a window says while it is written when it is next and what it does', async () => {
+it('a window shows its next occurrence and its effects while it is edited', async () => {
   await using window = await stage.visit();
   const { page } = window;
   await window.go('/pages/maintenance/new');

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-it('draws the way, and says which hops are others than in the run before', async () => {
+it('draws the route, and shows which hops differ from the previous run', async () => {
   await using window = await stage.visit();
   const { page } = window;
   const way = page.locator('#path');
@@ -59,7 +59,7 @@ it('draws the way, and says which hops are others than in the run before', async
   expect(window.complaints).toEqual([]);
 });
 
-it('can be read with any means, on any screen', async () => {
+it('is readable in every way, on any screen', async () => {
   await using window = await stage.visit();
   for (const run of runs.slice(2)) {
     await window.go(run);

@@ -10,7 +10,7 @@ const blocks = blocksOf('docs/how-to/api-clients.md');
 const commands = blocks.find(({ language }) => language === 'sh')?.text ?? '';
 const program = blocks.find(({ language }) => language === 'ts')?.text ?? '';
 
-it('the client of the docs is generated, is sound by its types, and works', {
+it('the client of the docs is generated, type-checks, and works', {
   timeout: 180_000,
 }, async () => {
   const key = 'test-key-of-the-first-account';
@@ -22,7 +22,7 @@ it('the client of the docs is generated, is sound by its types, and works', {
     const run = (script: string) =>
       runInShell(script.replaceAll('https://picket.example.com', service.url), {
         cwd: folder,
-        // Registries may be reached through settings in the environment.
+        // The environment may contain settings for registries.
         environment: { ...process.env, PATH, KEY: key, NO_COLOR: '1' } as Record<string, string>,
       });
     const { code, output } = await run(commands);
@@ -30,7 +30,7 @@ it('the client of the docs is generated, is sound by its types, and works', {
     expect(output).toMatch(/^Home page has not run yet$/m);
     const checks = await service.api<{ name: string; request: object }[]>('GET', '/v1/checks');
     expect(checks).toMatchObject([{ name: 'Home page', request: { url: 'https://example.com/' } }]);
-    // What the API does not know is an error before anything is sent.
+    // An unknown field is an error before any request is sent.
     const [, check = ''] = /^(npx tsc .*)$/m.exec(commands) ?? [];
     writeFileSync(join(folder, 'monitors.mts'), program.replace('name: ', 'nam: '));
     expect((await run(check)).output).toContain("'nam' does not exist");

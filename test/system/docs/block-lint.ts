@@ -7,8 +7,8 @@ import { expectAccepted } from '../../integration/deploy/agreement.ts';
 import { root } from './command-blocks.ts';
 
 /**
- * Checks commands that need containers or a cluster, without running them: their syntax, that the files of this checkout that they name
- * exist, that images have this version, and that the agent knows the settings they give it.
+ * Checks commands that need containers or a cluster, without running them: their syntax, that the files of this
+ * checkout that they mention exist, that images have this version, and that the agent knows the settings in them.
  */
 export function expectLinted(text: string): void {
   const { status, stderr } = spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' });

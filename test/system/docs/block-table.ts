@@ -13,24 +13,24 @@ import { runInShell, runUntil } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
 import { tutorialTests } from './tutorial.ts';
 
-/** What is done with a command, or with a whole block. @throws when it does not do what the document says. */
+/** The test of a command, or of a whole block. @throws if it does not do what the document says. */
 export type Trial = (stage: DocumentStage, text: string) => Promise<void>;
 
-/** A command that is not run here: why not, and what is proven of it anyway. */
+/** A command that is not run here: the reason, and a substitute proof. */
 interface NotRun {
   readonly reason: string;
   readonly proof: (stage: DocumentStage) => Promise<void> | void;
 }
 
-/** A block that is run as a whole, or whose commands stand each for themselves. */
+/** A block that is run as a whole, or its commands separately. */
 export type BlockTest = Trial | Readonly<Record<string, Trial | NotRun>>;
 
 const run = promisify(execFile);
 
-/** Commands that need containers or a cluster, which are no part of this machine: they are checked, not run. */
+/** Commands that need containers or a cluster, which this machine lacks: they are checked, not run. */
 const isLinted: Trial = async (_stage, text) => expectLinted(text);
 
-/** A command that runs until somebody ends it: it has to be ready, and Ctrl-C has to end it. */
+/** A command that runs until it is interrupted: it must become ready, and Ctrl-C must end it. */
 const runsUntilReady =
   (
     port: 'servicePort' | 'healthPort',
@@ -47,13 +47,13 @@ const runsUntilReady =
     expect(await answersOk(`${url}/-/liveness`)).toBe(false);
   };
 
-/** Commands of a package from the registry, which is a matter of the third tier. */
+/** Commands of a package from the registry, which belong to the third tier. */
 const isRunByTheCommandLine = async () => {
   const test = readFileSync(join(root, 'test/system/clients/bring-your-project.night.test.ts'), 'utf8');
   expect(test).toContain("blocksOf('docs/how-to/bring-your-project.md')");
 };
 
-/** `doctor`, which has nothing to find fault with at the service of the stage. */
+/** `doctor` for the service of the stage, without any problems. */
 const examines: Trial = async (stage, text) => {
   const environment = stage.environment(stage.agentVariables());
   const { code, output } = await runInShell(text, { cwd: root, environment });
@@ -73,7 +73,7 @@ function scriptOf(command: string): NotRun['proof'] {
   };
 }
 
-/** What the operator of a new service types. */
+/** The commands of a new service's operator. */
 const invitesFirstMember: Trial = async (stage, text) => {
   const environment = stage.environment({ DATA_DIR: join(stage.copyOf(), 'people') });
   const ready = () => answersOk(`http://127.0.0.1:${stage.servicePort}/-/readiness`);
@@ -88,7 +88,10 @@ const invitesFirstMember: Trial = async (stage, text) => {
   }
 };
 
-/** Blocks by place. What is in no document has to leave this table, and what is in one has to be here. */
+/**
+ * Blocks by place. A block that is no longer in a document must be removed from this table, and every block in a
+ * document must be listed.
+ */
 export const blockTests: Readonly<Record<string, BlockTest>> = {
   'README.md#two-commands': {
     'npm start': async (stage, text) => {
@@ -96,7 +99,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
         /^PASSED /m.test(soFar),
       );
       expect(output).toContain('Stopping');
-      // The three lines that it prints to try.
+      // The three example commands that it prints.
       expect(output.match(/^ {2}curl -s -H "Authorization/gm)).toHaveLength(3);
     },
     'npm test': { reason: 'it runs this test', proof: scriptOf('npm test') },
@@ -167,7 +170,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     },
   },
   'docs/how-to/api-clients.md#api-clients-with-types': async () => {
-    // It installs packages from the registry, which is a matter of the third tier.
+    // It installs packages from the registry, which belongs to the third tier.
     const test = readFileSync(join(root, 'test/system/docs/api-clients.night.test.ts'), 'utf8');
     expect(test).toContain("blocksOf('docs/how-to/api-clients.md')");
   },
@@ -202,13 +205,13 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   'docs/how-to/install.md#helm': isLinted,
   'docs/how-to/install.md#without-internet': async (_stage, text) => {
     expectLinted(text);
-    // What compose.yaml pulls has to be carried over too.
+    // The images of compose.yaml must be transferred, too.
     const compose = readFileSync(join(root, 'deploy/compose.yaml'), 'utf8');
     for (const [, image] of compose.matchAll(/^ {4}image: (\S+)$/gm)) expect(text).toContain(image);
   },
   'docs/how-to/run-the-service.md#start-it': runsUntilReady('servicePort'),
   'docs/how-to/proxy-and-tls.md#set-it-up': runsUntilReady('servicePort'),
-  // Run against a real server by test/system/service/clickhouse.night.test.ts.
+  // test/system/service/clickhouse.night.test.ts runs it against a real server.
   'docs/how-to/analytics-from-clickhouse.md#set-it-up': isLinted,
   'docs/how-to/back-up-and-restore.md#back-up-and-restore': async (stage, text) => {
     const folder = stage.copyOf();
@@ -219,7 +222,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
       expect(code, output).toBe(0);
       return output;
     };
-    // A service makes its database when it starts.
+    // A service creates its database when it starts.
     await runUntil(
       'picket service',
       {
@@ -291,7 +294,7 @@ function inCi(name: string): NotRun['proof'] {
   };
 }
 
-/** Where a block of commands is tried: its test by its place. */
+/** The test of a block, by its place. */
 export function testOf(block: Block): BlockTest | undefined {
   return blockTests[block.place];
 }

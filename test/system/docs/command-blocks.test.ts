@@ -1,6 +1,7 @@
 /**
- * Every block of commands in the documents is in block-table.ts: run for real, or, where that would take minutes or the tests themselves,
- * listed with the reason and what is proven instead. Commands that need containers or a cluster are linted. A block that is not in the table fails.
+ * Every block of commands in the documents is in block-table.ts: run for real, or, where that would take minutes or run
+ * the tests themselves, listed with the reason and a substitute proof. Commands that need containers or a cluster are
+ * linted. A block that is not in the table fails.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -28,7 +29,7 @@ describe('blocks of commands', () => {
     expect(commandBlocks.map(({ place }) => place).sort()).toEqual(Object.keys(blockTests).sort());
   });
 
-  it('say that they are commands', () => {
+  it('are marked as commands', () => {
     const program = /^\s*(\$ |(\w+=\S+ )*(npm|npx|node|picket|docker|kubectl|helm|curl|apt-get|git|sudo)\s)/m;
     for (const { place, line, language, text } of blocks) {
       if (commandLanguages.includes(language)) continue;
@@ -37,14 +38,14 @@ describe('blocks of commands', () => {
     }
   });
 
-  // By day those that a newcomer runs first.
+  // By day only the blocks that a newcomer runs first.
   for (const block of isNight ? commandBlocks : commandBlocks.filter(({ place }) => first.test(place))) {
     const test: BlockTest = blockTests[block.place] ?? {};
     if (typeof test === 'function') {
       it(`${block.place} does what it says`, async () => await test(stage, block.text));
       continue;
     }
-    it(`${block.place} has no other commands than those tried`, () => {
+    it(`${block.place} has no other commands than the tested ones`, () => {
       expect(commandsOf(block).sort()).toEqual(Object.keys(test).sort());
     });
     for (const [command, trial] of Object.entries(test)) {
@@ -58,11 +59,11 @@ describe('blocks of commands', () => {
 });
 
 describe('examples of the API', () => {
-  // What is made by other things than people, or shown where it belongs.
+  // Routes that people do not call themselves, or that are documented elsewhere.
   const elsewhere =
     /^\/(?!v1\/)|^\/v1\/(agent|code-bundles|public|root-cause-analyses|analytics|checks$|checks\/(playwright|agentic))/;
 
-  it('show every collection that something can be added to', () => {
+  it('show every collection that accepts new objects', () => {
     const text = readFileSync(join(root, 'docs/how-to/api-by-example.md'), 'utf8');
     const collections = allRoutes
       .filter(({ method, path }) => method === 'POST' && !path.includes('{') && !elsewhere.test(path))
@@ -93,7 +94,7 @@ describe('commands within sentences', () => {
     scripts: Record<string, string>;
   };
 
-  it('call scripts and benchmarks that exist', () => {
+  it('call existing scripts and benchmarks', () => {
     const calls = inline.flatMap(({ file, code }) =>
       [...code.matchAll(/npm run ([\w:]+)(?: -- (\w[\w-]*))?/g)].map(([, name = '', word]) => ({
         file,
@@ -111,10 +112,10 @@ describe('commands within sentences', () => {
 });
 
 describe('paths within sentences', () => {
-  // What a reader of these pages makes, and what earlier versions had.
+  // Files that readers of these pages create, and files of earlier versions.
   const notHere = /^docs\/how-to\/adding-|^docs\/adr\/|^CHANGELOG\.md$/;
 
-  it('lead to files and folders that exist', () => {
+  it('point to existing files and folders', () => {
     const paths = documents()
       .filter((file) => !notHere.test(file))
       .flatMap((file) =>
@@ -130,7 +131,7 @@ describe('paths within sentences', () => {
 });
 
 describe('links between documents', () => {
-  it('lead to files and headings that exist', () => {
+  it('point to existing files and headings', () => {
     for (const file of documents()) {
       const text = readFileSync(join(root, file), 'utf8');
       for (const [link, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {

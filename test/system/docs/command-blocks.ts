@@ -1,27 +1,27 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The checkout. */
+/** The root of the checkout. */
 export const root = join(import.meta.dirname, '../../..');
 
 /** A fenced block of a document. */
 export interface Block {
-  /** Document and heading, as a link to it is written; `#2` and so on for further ones below one heading. */
+  /** Document and heading, in the form of a link; `#2` and so on for further blocks below one heading. */
   readonly place: string;
   readonly line: number;
   readonly language: string;
   readonly text: string;
 }
 
-/** Names after three backticks under which commands stand. */
+/** Languages of fenced blocks that contain commands. */
 export const commandLanguages: readonly string[] = ['sh', 'bash', 'shell', 'console', 'zsh', 'powershell'];
 
-/** All documents that people read. */
+/** All documents for readers. */
 export function documents(): string[] {
   return [...globSync('*.md', { cwd: root }), ...globSync('docs/**/*.md', { cwd: root })].sort();
 }
 
-/** Every fenced block of a document, indented ones in lists too. @throws Error for one that is not closed. */
+/** Every fenced block of a document, including indented ones in lists. @throws Error for an unclosed block. */
 export function blocksOf(file: string, markdown = readFileSync(join(root, file), 'utf8')): Block[] {
   const blocks: Block[] = [];
   const counts = new Map<string, number>();
@@ -49,7 +49,7 @@ export function blocksOf(file: string, markdown = readFileSync(join(root, file),
   return blocks;
 }
 
-/** Its commands: lines that end in a backslash put together, comments left out. */
+/** Its commands: continued lines joined, comments removed. */
 export function commandsOf({ text }: Block): string[] {
   return text
     .replaceAll(/\\\n\s*/g, '')

@@ -5,7 +5,7 @@ import type { Trial } from './block-table.ts';
 import { runInShell } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
 
-/** Runs lines one by one in a folder, with the login of the page. @returns what each printed. */
+/** Runs lines one by one in a folder, with the page's login. @returns the output of each. */
 async function lines(
   stage: DocumentStage,
   text: string,
@@ -29,7 +29,9 @@ const logsIn: Trial = async (stage, text) => {
   expect(output).toContain(`Logged in to ${stage.service.url}`);
 };
 
-/** An account as files is deployed elsewhere; in its own account it would be there twice, which the plan refuses. */
+/**
+ * An exported account is deployed elsewhere: in its own account everything would exist twice, which the plan refuses.
+ */
 const exportsAndDeploys: Trial = async (stage, text) => {
   const cwd = stage.copyOf();
   const [exported = '', plan = ''] = text.trim().split('\n');
@@ -42,7 +44,7 @@ const exportsAndDeploys: Trial = async (stage, text) => {
   );
   const [shown = ''] = await lines(stage, plan, cwd, { 'picket plan': 1 });
   expect(shown).toContain('already');
-  // The account of the other pages stays as it is: what is deployed is a folder of its own.
+  // The account of the other pages stays unchanged: a separate folder is deployed.
   const own = stage.copyOf();
   const fields = 'checkType: URL\nname: From git\nrequest: { url: https://example.com/ }\n';
   const write = `mkdir -p monitoring/checks && echo 'project: documents' > monitoring/picket.yaml && printf '${fields.replaceAll('\n', '\\n')}' > monitoring/checks/home.yaml`;
@@ -61,7 +63,7 @@ const sources: Readonly<Record<string, string>> = {
   'blackbox.yml': 'modules:\n  http_2xx: { prober: http }\n',
   'prometheus.yml':
     'scrape_configs:\n  - { job_name: web, params: { module: [http_2xx] }, static_configs: [{ targets: [example.com] }] }\n',
-  // The JSON of a backup does as well as a database.
+  // The JSON of a backup works as well as a database.
   'kuma.db': JSON.stringify({
     monitorList: [{ id: 1, name: 'a', type: 'http', url: 'https://example.com/', interval: 60 }],
   }),
@@ -78,7 +80,7 @@ const imports: Trial = async (stage, text) => {
   expect(plan).toContain('2 to create');
 };
 
-/** The blocks of the pages about configuration as files, in their order. */
+/** The blocks of the pages about configuration as files, in order. */
 export const configurationTests: Readonly<Record<string, Trial>> = {
   'docs/how-to/configuration-in-git.md#configuration-in-git': logsIn,
   'docs/how-to/configuration-in-git.md#configuration-in-git#2': exportsAndDeploys,

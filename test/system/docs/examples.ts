@@ -9,7 +9,7 @@ import type { DocumentStage } from './stage.ts';
 
 const page = 'docs/how-to/api-by-example.md';
 
-/** Runs a block in the reader's terminal, where later blocks use what earlier ones have defined. */
+/** Runs a block in the reader's terminal, where later blocks use definitions of earlier ones. */
 const typed: Trial = async (stage, text) => {
   if (text.includes('sessions/')) await standsBy(stage);
   const defined = join(stage.folder, 'state', 'examples.sh');
@@ -24,12 +24,12 @@ const typed: Trial = async (stage, text) => {
   expect(code, output).toBe(0);
 };
 
-/** An agent is at the location of the page, as readers have one: what no agent can run is not begun. */
+/** Makes an agent claim at the page's location, like a reader's agent: runs that no agent can run are not queued. */
 async function standsBy({ service }: DocumentStage): Promise<void> {
   const locations = await service.api<{ id: string; slugName: string }[]>('GET', '/v1/private-locations');
   const { id } = locations.find(({ slugName }) => slugName === 'branch') ?? {};
   const path = `/v1/private-locations/${id}/keys`;
-  // There are two at most.
+  // A location has at most two keys.
   const { keys } = await service.api<{ keys: { id: string }[] }>('GET', `/v1/private-locations/${id}`);
   if (keys.length > 1) await service.api('DELETE', `${path}/${keys.at(-1)?.id}`);
   const { rawKey } = await service.api<{ rawKey: string }>('POST', path, {});
@@ -53,7 +53,7 @@ function readableNames(): Set<string> {
   return new Set([...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name = '']) => name));
 }
 
-/** The blocks of the page on the API, in its order. */
+/** The blocks of the page on the API, in order. */
 export const exampleTests: Readonly<Record<string, Trial>> = Object.fromEntries(
   blocksOf(page).map(({ place }) => [place, typed]),
 );

@@ -3,7 +3,7 @@ import type { BlockTest, Trial } from './block-table.ts';
 import { runInShell } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
 
-/** What somebody types who looks at the tools without a model: an answer in JSON for each line. */
+/** Commands of a user who tries the tools without a model: one JSON response per line. */
 const asksByHand: Trial = async (stage, text) => {
   const { code, output } = await runInShell(stage.rewritten(text), {
     cwd: stage.copyOf(),
@@ -15,7 +15,7 @@ const asksByHand: Trial = async (stage, text) => {
   expect(output.match(/"jsonrpc":"2.0"/g)).toHaveLength(3);
 };
 
-/** The inspector is hundreds of packages: what it asks is asked by hand. */
+/** The inspector has hundreds of packages: its requests are sent by hand instead. */
 const asked = {
   reason: 'it downloads the inspector',
   proof: async (stage: DocumentStage) => {

@@ -9,20 +9,20 @@ export interface ShellEnding {
 
 export interface ShellOptions {
   readonly cwd: string;
-  /** All variables there are. */
+  /** The complete environment. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Runs commands as one who copies them into a terminal, but stops at the first that fails. */
+/** Runs commands as if copied into a terminal, but stops at the first that fails. */
 export async function runInShell(script: string, options: ShellOptions): Promise<ShellEnding> {
   const shell = start(script, options);
   return await shell.ended;
 }
 
 /**
- * Runs a command that does not end by itself until a condition holds, and then ends it as Ctrl-C does.
+ * Runs a command that does not end by itself until a condition holds, and then interrupts it with Ctrl-C.
  *
- * @throws Error with its output when it ends before that, or leaves processes behind.
+ * @throws Error with its output if it ends before that, or leaves processes behind.
  */
 export async function runUntil(
   script: string,
@@ -38,7 +38,7 @@ export async function runUntil(
   }
 }
 
-/** A command that runs in a terminal of its own while others are tried. */
+/** A command that runs in its own terminal while others are tested. */
 export type RunningCommand = ReturnType<typeof startInShell>;
 
 /** Starts a command that does not end by itself. */
@@ -50,7 +50,10 @@ export function startInShell(script: string, options: ShellOptions) {
   });
   return {
     ...shell,
-    /** Waits until a condition holds. @throws Error with the output when the command ends before that, or takes too long. */
+    /**
+     * Waits until a condition holds. @throws Error with the output if the command ends before that, or the wait takes
+     * too long.
+     */
     async until(condition: (output: string) => Promise<boolean> | boolean): Promise<void> {
       const endsAtMs = performance.now() + 45_000;
       while (!(await condition(shell.output()))) {
@@ -59,7 +62,7 @@ export function startInShell(script: string, options: ShellOptions) {
         await delay(50);
       }
     },
-    /** Ends it as Ctrl-C does. */
+    /** Interrupts it like Ctrl-C. */
     async interrupt(): Promise<ShellEnding> {
       shell.signal('SIGINT');
       return await ending;
@@ -71,7 +74,7 @@ function start(script: string, { cwd, environment }: ShellOptions) {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
     cwd,
     env: environment,
-    // A group of its own, as in a terminal: Ctrl-C goes to all of it.
+    // A separate process group, as in a terminal: Ctrl-C signals all of it.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

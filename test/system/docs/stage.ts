@@ -12,11 +12,11 @@ import { type RunningCommand, startInShell } from './shell.ts';
 
 const accountKey = 'test-key-of-the-first-account';
 
-/** Where blocks of the documents are run: a service, a target, and a folder that goes. */
+/** The environment for blocks of the documents: a service, a target, and a temporary folder. */
 export class DocumentStage implements AsyncDisposable {
   readonly folder: string;
   readonly service: RunningService;
-  /** For parts that a block starts by itself. */
+  /** For parts that a block starts itself. */
   readonly servicePort: number;
   readonly healthPort: number;
   readonly #target: HttpTarget;
@@ -40,7 +40,7 @@ export class DocumentStage implements AsyncDisposable {
     expectInstalled();
     const folder = await mkdtemp(join(tmpdir(), 'picket-documents-'));
     for (const name of ['bin', 'home', 'state']) mkdirSync(join(folder, name));
-    // What the images and an installed package have.
+    // The programs that the images and an installed package have.
     writeProgram(join(folder, 'bin', 'picket'), [program]);
     const service = await startServiceProcess();
     const location = await service.api<{ keys: { rawKey: string }[] }>('POST', '/v1/private-locations', {
@@ -55,10 +55,9 @@ export class DocumentStage implements AsyncDisposable {
   }
 
   /**
-   * A text as it would be for somebody whose service, target, keys and folders are those of this stage: the one place where
-   * examples are replaced.
+   * Adapts a text to the service, target, keys and folders of this stage: the only place where examples are replaced.
    *
-   * @param options.serviceUrl the service that the text speaks of; the stage's own when absent.
+   * @param options.serviceUrl the service in the text; the stage's own when absent.
    */
   rewritten(text: string, { serviceUrl = this.service.url }: { readonly serviceUrl?: string } = {}): string {
     return text
@@ -70,7 +69,7 @@ export class DocumentStage implements AsyncDisposable {
       .replaceAll('PORT=8080', `PORT=${this.servicePort}`);
   }
 
-  /** What commands of the documents are run with, beside what they set themselves. */
+  /** The environment of the documents' commands, in addition to their own variables. */
   environment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {
     return {
       ...programEnvironment,
@@ -78,18 +77,18 @@ export class DocumentStage implements AsyncDisposable {
       HOME: join(this.folder, 'home'),
       NO_COLOR: '1',
       npm_config_update_notifier: 'false',
-      // Blocks that use these say so in the text around them.
+      // Blocks that use these say so in the surrounding text.
       KEY: accountKey,
-      // Ports and places of parts that a block starts.
+      // Ports and folders of parts that a block starts.
       AGENT_HEALTH_PORT: String(this.healthPort),
       PICKET_START_DIR: join(this.folder, 'state', 'start'),
-      // Script checks are tried elsewhere, and would take their time here.
+      // Script checks have other tests, and would take too long here.
       CHECK_TYPES: 'URL,DNS,TCP',
       ...variables,
     };
   }
 
-  /** The key of the agent's location and the address of the service. */
+  /** The key of the agent's location and the URL of the service. */
   agentVariables(): Record<string, string> {
     return { API_KEY: this.#locationKey, SERVICE_URL: this.service.url };
   }
@@ -99,14 +98,14 @@ export class DocumentStage implements AsyncDisposable {
     return { API_KEY: accountKey, SERVICE_URL: this.service.url };
   }
 
-  /** A fresh folder, with copies of parts of the checkout, for blocks that write beside them. */
+  /** Creates a folder with copies of parts of the checkout, for blocks that write next to them. */
   copyOf(...parts: readonly string[]): string {
     const copy = mkdtempSync(join(this.folder, 'copy-'));
     for (const part of parts) cpSync(join(root, part), join(copy, part), { recursive: true });
     return copy;
   }
 
-  /** Starts a command that runs until the stage is taken down. */
+  /** Starts a command that runs until the stage is closed. */
   keepRunning(script: string, variables: Readonly<Record<string, string>>): RunningCommand {
     const command = startInShell(script, { cwd: root, environment: this.environment(variables) });
     this.#leftRunning.push(command);
@@ -126,7 +125,7 @@ function writeProgram(file: string, args: readonly string[]): void {
   writeFileSync(file, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
 }
 
-/** `npm run` installs what is missing before anything else, which is not for a test to do. */
+/** `npm run` first installs missing packages, which a test must not do. */
 function expectInstalled(): void {
   const stamp = createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))

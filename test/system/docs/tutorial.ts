@@ -9,7 +9,7 @@ import type { DocumentStage } from './stage.ts';
 
 const page = 'docs/tutorial/first-check.md';
 
-/** The terminals of the tutorial in which something runs; the third one is its reader's. */
+/** The terminals of the tutorial with running programs; the third one is the reader's. */
 interface Terminals {
   readonly start: RunningCommand;
   readonly startDir: string;
@@ -25,7 +25,7 @@ function terminalsOf(stage: DocumentStage): Terminals {
   return terminals;
 }
 
-/** Runs a block in the reader's terminal, where later blocks can use what earlier ones have defined. */
+/** Runs a block in the reader's terminal, where later blocks can use definitions of earlier ones. */
 async function typed(stage: DocumentStage, text: string): Promise<string> {
   const { startDir, shopPort } = terminalsOf(stage);
   const state = JSON.parse(readFileSync(join(startDir, 'start.json'), 'utf8')) as { servicePort: number };
@@ -59,14 +59,14 @@ const makesSeen =
     await shop?.until((output) => inShop.test(output));
   };
 
-/** The blocks of the tutorial in its order: each goes on where the one before it stopped. */
+/** The blocks of the tutorial in order: each continues where the previous one stopped. */
 export const tutorialTests: Readonly<Record<string, Trial>> = {
   [`${page}#1-start-picket`]: async (stage, text) => {
     const startDir = join(stage.folder, 'state', 'tutorial');
     const start = stage.keepRunning(text, { PICKET_START_DIR: startDir });
     opened.set(stage, { start, startDir, shopPort: await freePort() });
     await start.until((output) => /^PASSED /m.test(output));
-    // "Everything Picket stored is in .picket/": what waits to be sent, too.
+    // "Everything Picket stored is in .picket/": queued results, too.
     expect(readdirSync(join(startDir, 'spool'))).toEqual([expect.stringMatching(/^picket-spool\./)]);
   },
   [`${page}#2-start-something-to-monitor`]: async (stage, text) => {

@@ -54,7 +54,7 @@ describe('agentic checks: a real service, a real agent, a real page, a scripted 
     folder.remove();
   });
 
-  it('keep what the model found, repeat it, and keep what healed it as a version', {
+  it("keep and repeat the model's steps, and keep healed steps as a version", {
     timeout: 240_000,
   }, async (context) => {
     if (stage.missingBrowser && process.env.CI !== 'true') context.skip(stage.missingBrowser);
@@ -78,7 +78,7 @@ describe('agentic checks: a real service, a real agent, a real page, a scripted 
         target: { checkId: id },
       });
     const run = async () => {
-      // Until its browser has been tried, the agent offers no such checks.
+      // The agent offers no such checks until it has tested its browser.
       const { sessions } = await until('the agent can run it', () =>
         trigger().catch((thrown: unknown) => {
           if (!String(thrown).includes('CANNOT_RUN_NOW')) throw thrown;
@@ -151,14 +151,14 @@ describe('agentic checks: a real service, a real agent, a real page, a scripted 
   });
 
   const reason = whyNoNamespaces();
-  it.skipIf(reason)('make no connection where no model is named', { timeout: 240_000 }, async (context) => {
+  it.skipIf(reason)('make no connection without a named model', { timeout: 240_000 }, async (context) => {
     if (stage.missingBrowser && process.env.CI !== 'true') context.skip(stage.missingBrowser);
     const name = `pk${randomBytes(3).toString('hex')}`;
     const inNetwork = (...command: string[]) => ['netns', 'exec', name, ...command];
     const file = join(folder.path, 'check.json');
     const prompt = 'Open http://10.9.9.9/ and see "Tea".';
     writeFileSync(file, JSON.stringify({ checkType: 'AGENTIC', name: 'tea', prompt }));
-    /** Packets that left the host while the check ran; questions for an address on the way count, too. */
+    /** Packets that left the host while the check ran, including those of address lookups. */
     const counted = (environment: Record<string, string>) => {
       const count = 'cat /sys/class/net/d0/statistics/tx_packets';
       const script = `${count}; ${JSON.stringify(process.execPath)} ${JSON.stringify(program)} run ${JSON.stringify(file)} >&2; ${count}`;
@@ -172,7 +172,7 @@ describe('agentic checks: a real service, a real agent, a real page, a scripted 
     };
     execFileSync('ip', ['netns', 'add', name]);
     try {
-      // Without IPv6 an interface says nothing by itself.
+      // Without IPv6 an interface sends no packets by itself.
       execFileSync('ip', inNetwork('sysctl', '-qw', 'net.ipv6.conf.all.disable_ipv6=1'));
       for (const command of [
         'link set lo up',
@@ -185,7 +185,7 @@ describe('agentic checks: a real service, a real agent, a real page, a scripted 
         execFileSync('ip', inNetwork('ip', ...command.split(' ')));
       }
       expect(counted({})).toBe(0);
-      // The same with a model: what is counted is what would be there.
+      // The same with a model shows that traffic would be counted.
       expect(counted({ MODEL_URL: 'http://10.9.9.2:9/v1', MODEL_NAME: 'nobody' })).toBeGreaterThan(0);
     } finally {
       execFileSync('ip', ['netns', 'delete', name]);

@@ -12,7 +12,7 @@ const key = 'bootstrap-key-of-the-tests';
 const noPostgres = whyNoPostgres();
 
 it.each(noPostgres === null ? ['sqlite', 'postgres'] : ['sqlite'])(
-  'a service that is killed while it tells of an alert leaves it to the next one (%s)',
+  'a service that is killed while it sends an alert leaves it to the next one (%s)',
   { timeout: 240_000 },
   async (engine) => {
     const folder = temporaryFolder();
@@ -32,12 +32,12 @@ it.each(noPostgres === null ? ['sqlite', 'postgres'] : ['sqlite'])(
         () => /"address":"([^"]+)"/.exec(killed.output()),
         20_000,
       );
-      // It is in the middle of telling: the receiver has the request, and the service no answer.
+      // It is in the middle of sending: the receiver has the request, but the service has no response.
       receiver.answerNext(0);
       await failOnce(url, receiver);
       await until('it is being told', () => receiver.received.length === 1, 20_000);
       await killed.kill('SIGKILL');
-      // Nobody else may tell for a minute; the next service begins after it.
+      // No other service may send for a minute; the next one starts after that.
       const clock = new ManualClock(systemClock.wallMs() + 61_000);
       const next = await openHarness({
         ...(databaseUrl === undefined ? { folder: folder.path } : { databaseUrl }),
@@ -63,7 +63,7 @@ it.each(noPostgres === null ? ['sqlite', 'postgres'] : ['sqlite'])(
   },
 );
 
-/** Has a check fail once, as an agent of its location reports it. */
+/** Makes a check fail once, reported by an agent of its location. */
 async function failOnce(url: string, receiver: HttpReceiver): Promise<void> {
   // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
   const call = async (path: string, body: unknown, credential = key): Promise<any> => {

@@ -18,7 +18,7 @@ const target = createServer((_request, response) => response.end('fine'));
 beforeAll(() => new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve)));
 afterAll(() => target.close());
 
-it('brings the artifacts of a run from a real agent to a client of a real service, up to 150 MB', {
+it('transfers the artifacts of a run from a real agent to a client of a real service, up to 150 MB', {
   timeout: 120_000,
 }, async () => {
   const spool = temporaryFolder();

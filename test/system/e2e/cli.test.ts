@@ -43,12 +43,12 @@ describe('picket', () => {
     expect((await picket(['run', 'x', '--jsn'])).code).toBe(2);
   });
 
-  it('says what a command that asks a service needs', async () => {
+  it('explains what a command that needs a service requires', async () => {
     const unset = await picket(['alerts']);
     expect([unset.code, unset.output]).toEqual([2, expect.stringContaining('PICKET_API_KEY: is required')]);
   });
 
-  it('has accounts only where a database is, and lists them', async () => {
+  it('has accounts only with a database, and lists them', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'picket-accounts-'));
     try {
       const environment = { DATA_DIR: join(folder, 'data') };
@@ -120,7 +120,7 @@ describe('picket run', () => {
     expect(code).toBe(0);
   });
 
-  it('ends with 1 and says why when it fails', async () => {
+  it('ends with 1 and the reason when it fails', async () => {
     const { code, output } = await run(`checkType: URL\nname: Home\nrequest: { url: "${origin}/broken" }`);
     expect(output).toMatch(/FAILED {2}Home/);
     expect(output).toContain('STATUS_UNEXPECTED (the target)');
@@ -141,7 +141,7 @@ describe('picket run', () => {
     });
   });
 
-  it('fills in variables from --env and masks secrets in what it prints', async () => {
+  it('fills in variables from --env and masks secrets in its output', async () => {
     const { output } = await run(
       `checkType: API
 name: Home
@@ -156,7 +156,7 @@ request:
     expect(output).not.toContain('correct-horse-battery');
   });
 
-  it('takes options before the file, and secrets from files as an agent does', async () => {
+  it('accepts options before the file, and secrets from files like an agent', async () => {
     const secretFile = join(folder, 'token');
     await writeFile(secretFile, 'correct-horse-battery\n');
     const file = join(folder, 'before.yaml');
@@ -177,7 +177,7 @@ request:
     expect(code).toBe(0);
   });
 
-  it('keeps what the run leaves behind in the folder of --artifacts', async () => {
+  it("keeps the run's artifacts in the folder of --artifacts", async () => {
     const wanted = [
       { name: 'shots/one.png', contentType: 'image/png', text: 'pixels' },
       { name: '../escape.png', contentType: 'image/png', text: 'x' },
@@ -195,7 +195,7 @@ request:
     expect(await readFile(join(folder, 'evidence', 'shots', 'one.png'), 'utf8')).toBe('pixels');
   });
 
-  it('ends with 2 when the proxy is no address', async () => {
+  it('ends with 2 if the proxy is not a valid address', async () => {
     const { code, output } = await run(`checkType: URL\nrequest: { url: "${origin}/" }`, [
       '--proxy',
       'localhost:3128',
@@ -204,13 +204,13 @@ request:
     expect(output).toContain('--proxy localhost:3128: must be an http://, https:// or socks5:// address');
   });
 
-  it('goes through a SOCKS proxy, as checks of a location do', async () => {
+  it('uses a SOCKS proxy, like checks of a location', async () => {
     await using proxy = await startSocksTarget({ login: { user: 'anna', password: 'p@ss' } });
     const { code } = await run(`checkType: URL\nrequest: { url: "${origin}/" }`, ['--proxy', proxy.url]);
     expect([code, proxy.requests]).toEqual([0, [`ipv4 ${new URL(origin).host}`]]);
   });
 
-  it('ends with 2 when the file is wrong or missing, or a variable is malformed', async () => {
+  it('ends with 2 if the file is wrong or missing, or a variable is malformed', async () => {
     const wrong = await run('checkType: URL\nrequest: { ulr: x }');
     expect(wrong.code).toBe(2);
     expect(wrong.output).toContain('request.url');

@@ -35,7 +35,7 @@ describe('picket doctor and a real service', { timeout: 120_000 }, () => {
       call.end(body);
     });
 
-  it('agree, and no agent is known afterwards', async () => {
+  it('agree, and no agent is registered afterwards', async () => {
     const { problems, finding } = await diagnose({ SERVICE_URL: service.url, API_KEY: location.key });
     expect(problems).toEqual([]);
     expect(finding('key')?.detail).toContain('data-centre');
@@ -61,7 +61,7 @@ describe('picket doctor and a real service', { timeout: 120_000 }, () => {
     const script = "const { test } = require('@playwright/test'); test('x', () => {});";
     await create('multistep', 'Basket', { ...here, script, runtimeId: '2025.04' });
     await create('multistep', 'Switched off', { ...here, script, runtimeId: '2025.04', activated: false });
-    // Its group says where.
+    // Its group defines the locations.
     const { id: groupId } = await service.api<{ id: number }>('POST', '/v1/check-groups', {
       name: 'G',
       ...here,
@@ -76,19 +76,19 @@ describe('picket doctor and a real service', { timeout: 120_000 }, () => {
     expect(finding('location-checks', 'URL')).toBeUndefined();
   });
 
-  it('agree on a key that is not known', async () => {
+  it('agree on an unknown key', async () => {
     const { problems } = await diagnose({ SERVICE_URL: service.url, API_KEY: 'pl_unknown' });
     expect(problems).toEqual(['key']);
   });
 
-  it('the call tells what arrived, and who is too old', async () => {
+  it('the call reports what arrived, and outdated agents', async () => {
     expect(await examine(location.key, randomBytes(300_000))).toMatchObject({
       status: 200,
       body: { receivedBytes: 300_000, isOutdated: true, location: { slugName: 'data-centre' } },
     });
   });
 
-  it('the call takes bodies up to its limit, and none without a key', async () => {
+  it('the call accepts bodies up to its limit, and none without a key', async () => {
     expect((await examine(location.key, Buffer.alloc(maxExaminationBytes))).status).toBe(200);
     expect((await examine(location.key, Buffer.alloc(maxExaminationBytes + 1))).status).toBe(413);
     expect((await examine('pl_unknown', Buffer.alloc(10))).status).toBe(401);

@@ -9,7 +9,7 @@ import { readLedger } from '../../helpers/service/ledger-view.ts';
 import { startHoldingTarget } from '../../helpers/targets/holding-target.ts';
 
 describe('SIGTERM to an agent with work in hand', () => {
-  it('turns unready at once, stays live, reports what runs, gives back what waits, exits 0', {
+  it('turns unready at once, stays live, reports running runs, releases waiting ones, exits with 0', {
     timeout: 120_000,
   }, async () => {
     await using target = await startHoldingTarget();
@@ -19,7 +19,7 @@ describe('SIGTERM to an agent with work in hand', () => {
     for (let index = 0; index < 6; index += 1) {
       const { id } = await service.api<{ id: string }>('POST', '/v1/checks/url', {
         name: `check ${index}`,
-        // With seconds between slots, runs that were given back are missed a moment later.
+        // With seconds between slots, released runs would be missed a moment later.
         frequency: 1440,
         privateLocations: [location.slugName],
         request: { url: `${target.url}/${index}` },
@@ -44,7 +44,7 @@ describe('SIGTERM to an agent with work in hand', () => {
     agent.process.child.kill('SIGTERM');
     await until('readiness is 503', async () => (await status(`${agent.healthUrl}/-/readiness`)) === 503);
     expect(await status(`${agent.healthUrl}/-/liveness`)).toBe(200);
-    // Draining, it takes no new work: the queue of the service grows and nobody leases from it.
+    // A draining agent claims no new work: the queue grows and its runs are not leased.
     target.release();
     expect(await agent.process.ended).toEqual({ code: 0, signal: null });
 

@@ -7,7 +7,7 @@ import { closedPort } from '../../helpers/targets/tcp-target.ts';
 import { readPcap } from '../../helpers/wire/captured-packets.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 
-// Captures need NET_RAW, as the namespaces of other tests do.
+// Captures need NET_RAW, like the namespaces of other tests.
 const reason = whyNoNamespaces();
 
 interface Result {
@@ -16,7 +16,7 @@ interface Result {
 }
 
 it.skipIf(reason)(
-  `brings the packets of a refused request to a client${reason ? ` (${reason})` : ''}`,
+  `transfers the packets of a refused request to a client${reason ? ` (${reason})` : ''}`,
   {
     timeout: 240_000,
   },

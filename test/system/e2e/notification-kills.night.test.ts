@@ -10,14 +10,14 @@ const kills = isNight ? 80 : 5;
 
 // `npm run bench -- notification-kills` does the same with a thousand.
 it.skipIf(noPostgres !== null)(
-  `no notification is lost in ${kills} kills, and none sent twice in one try${noPostgres ? `: ${noPostgres}` : ''}`,
+  `no notification is lost in ${kills} kills, and none sent twice in one attempt${noPostgres ? `: ${noPostgres}` : ''}`,
   { timeout: isNight ? 1_800_000 : 600_000 },
   async () => {
     const databaseUrl = await migratedDatabase();
     const outcome = await killNotifyingServices({ databaseUrl, kills, lifeMs: 1_500, processes: 2 });
     expect(outcome).toMatchObject({ kills, lost: 0, unexplained: 0 });
     expect(outcome.notifications).toBeGreaterThan(kills * 12);
-    // Only what a killed process had in hand may have arrived twice.
+    // Only notifications that a killed process was sending may have arrived twice.
     expect(outcome.repeated).toBeLessThanOrEqual(outcome.takenOver);
   },
 );

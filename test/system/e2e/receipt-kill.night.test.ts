@@ -16,13 +16,13 @@ import { ReceiptTaker } from '../../helpers/service/receipt-taker.ts';
 const heldSpool = fileURLToPath(new URL('../../helpers/agent/fixtures/held-spool.mjs', import.meta.url));
 const checkCount = 8;
 
-/** Whether anything of a run is in a file of an agent. */
+/** Whether any file of an agent contains data of a run. */
 function isOnDisk(folder: string, runId: string): boolean {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
   return files.some(({ parentPath, name }) => readFileSync(join(parentPath, name)).includes(runId));
 }
 
-it('an agent that is killed when the service has a result and it does not know it loses no run and counts none twice', {
+it('an agent that is killed before it learns that the service has its result loses no run and counts none twice', {
   timeout: 240_000,
 }, async () => {
   await using service = await startServiceProcess();
@@ -41,7 +41,7 @@ it('an agent that is killed when the service has a result and it does not know i
     });
     checkIds.push(id);
   }
-  // What may be on the agent's disk when it dies: nothing, as while that hangs; or all, whose receipt it never had.
+  // The agent's disk at its death: empty, as with a disk that hangs; or with all results, whose receipts never arrived.
   const disks: Record<string, string>[] = [{ NODE_OPTIONS: `--import=${heldSpool}` }, {}, {}];
   for (const environment of disks) {
     const known = new Set(readLedger(service.dataDir).map(({ id }) => id));
@@ -71,7 +71,7 @@ it('an agent that is killed when the service has a result and it does not know i
     const ended = asked();
     expect(ended.length).toBeGreaterThanOrEqual(checkCount);
     expect(ended.filter(({ finals }) => finals !== 1)).toEqual([]);
-    // What the service had is what stays: no later result took its place.
+    // The results that the service had stay unchanged: no later result replaced them.
     expect(ended).toEqual(expect.arrayContaining(stored));
   }
   await rm(spool, { recursive: true, force: true });

@@ -49,7 +49,7 @@ describe('the ring: a real service, a real agent, a real target', () => {
   const results = (service: RunningService, checkId: string, query = '') =>
     service.api<Result[]>('GET', `/v1/check-results/${checkId}${query}`);
 
-  it('schedules, runs and reports checks, retries failures, and keeps all of it over a restart', {
+  it('schedules, runs and reports checks, retries failures, and keeps everything over a restart', {
     timeout: 120_000,
   }, async () => {
     const ids = { passing: '', failing: '' };
@@ -127,7 +127,7 @@ describe('the ring: a real service, a real agent, a real target', () => {
       expect(seen).toMatchObject({ agentCount: 1, runningAgents: [{ count: 1, isOutdated: false }] });
 
       expect(await agent.process.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-      // A terminal and a wrapper ask at the same time.
+      // As if a terminal and a wrapper signal at the same time.
       service.process.child.kill('SIGINT');
       expect(await service.process.kill('SIGTERM')).toEqual({ code: 0, signal: null });
       finalsBefore = readLedger(dataDir).reduce((sum, { finals }) => sum + finals, 0);

@@ -40,7 +40,7 @@ describe('picket run of a suite', () => {
     return { code, output: picket.output() };
   }
 
-  it('packs the folder that the file names, and runs it', { timeout: 240_000 }, async (context) => {
+  it('packs the folder in the file, and runs it', { timeout: 240_000 }, async (context) => {
     if (missing) return context.skip(missing);
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith('picket-suite-'));
     await mkdir(join(folder.path, 'project/tests'), { recursive: true });
@@ -58,7 +58,7 @@ describe('picket run of a suite', () => {
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith('picket-suite-'))).toEqual(before);
   });
 
-  it('takes an archive as it is', { timeout: 240_000 }, async (context) => {
+  it('accepts an archive unchanged', { timeout: 240_000 }, async (context) => {
     if (missing) return context.skip(missing);
     const bytes = await packFiles({ 'a.spec.ts': `${imports}test('adds', () => expect(1 + 1).toBe(2));` });
     await writeFile(join(folder.path, 'suite.tar.gz'), bytes);
@@ -66,7 +66,7 @@ describe('picket run of a suite', () => {
     expect(code, output).toBe(0);
   });
 
-  it('says what to do about the key of an uploaded archive, and about a folder that is not there', async () => {
+  it('explains what to do about the key of an uploaded archive, and about a missing folder', async () => {
     expect(await run(`${'0'.repeat(64)}-12`)).toMatchObject({
       code: 2,
       output: expect.stringContaining('name the folder of the suite or its tar.gz'),

@@ -21,17 +21,17 @@ const forms = [
   ]),
   ...[token, password].flatMap(otherForms),
 ];
-/** What must not be anywhere: each form as a target writes it, and the names that hold the token. */
+/** Texts that must not appear anywhere: each form as a target writes it, and names that contain the token. */
 const leaks = [
   ...forms.filter(isText).map(({ form, leak }) => ({ form, leak: leak.toString() })),
   { form: 'lower case', leak: token.toLowerCase() },
   { form: 'number', leak: pin },
 ];
 
-it('lets no form of a secret out of results, alerts, mails, pages, metrics and logs', {
+it('reveals no form of a secret in results, alerts, mails, pages, metrics and logs', {
   timeout: 120_000,
 }, async () => {
-  // Messages quote the first characters of a body: each check has another form there.
+  // Messages quote the beginning of a body: each check has another form there.
   const texts = forms.filter(isText).map(({ bytes }) => bytes.toString());
   const bodies = texts.flatMap((_, index) =>
     index % 12 === 0 ? [texts.slice(index, index + 12).join(' ')] : [],
@@ -176,7 +176,7 @@ it('lets no form of a secret out of results, alerts, mails, pages, metrics and l
   }
 });
 
-/** The texts of a JSON document: escapes are no hiding place. */
+/** The texts of a JSON document: escapes must not hide a secret. */
 function unescaped(text: string): string {
   const texts: string[] = [];
   try {
@@ -190,7 +190,7 @@ function unescaped(text: string): string {
   return texts.join('\n');
 }
 
-/** A mail without the encodings that mails travel in. */
+/** Decodes the transfer encodings of a mail. */
 function decodedMail(source: string): string {
   const lines = source.replaceAll(/=\r?\n/g, '');
   const bytes = lines.replaceAll(/=([0-9A-F]{2})/g, (_, pair: string) =>

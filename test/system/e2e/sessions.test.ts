@@ -19,7 +19,7 @@ interface Session {
   }[];
 }
 
-describe('runs that somebody asks for: a real service, a real agent, a real target', () => {
+describe('on-demand runs: a real service, a real agent, a real target', () => {
   const asked: string[] = [];
   const target = createServer((request, response) => {
     asked.push(request.url ?? '');
@@ -40,7 +40,7 @@ describe('runs that somebody asks for: a real service, a real agent, a real targ
     target.close();
   });
 
-  it('runs a check at once, tries one out with CI=true, and says what an agentic check lacks', {
+  it('runs a check at once, runs a definition with CI=true, and reports what an agentic check lacks', {
     timeout: 240_000,
   }, async () => {
     await using _agent = await startAgentProcess({ serviceUrl: service.url, key: location.key });
@@ -80,12 +80,12 @@ describe('runs that somebody asks for: a real service, a real agent, a real targ
     const done = await service.api<Session>('GET', `/v1/test-sessions/${test.testSessionId}/completion`);
     expect(done.status).toBe('PASSED');
     expect(asked.slice(1).sort()).toEqual(['/ci=true', '/run?service=1&host=preview']);
-    // Outside a test session there is no CI.
+    // Outside a test session CI is not set.
     expect(await run(onlyInTests)).toMatchObject({ status: 'PASSED' });
     expect(asked.slice(3)).toEqual(['/ci=']);
   });
 
-  it('takes pings with any body, or none, from anybody who knows the URL', async () => {
+  it('accepts pings with any body, or none, from every caller that knows the URL', async () => {
     const { id, heartbeat } = await service.api<{ id: string; heartbeat: { pingUrl: string } }>(
       'POST',
       '/v1/checks/heartbeat',

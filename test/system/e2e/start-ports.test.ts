@@ -18,7 +18,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Listens there, as another program would. */
+/** Listens on a port, as another program would. */
 async function take(port: number): Promise<Server> {
   const server = createServer();
   server.listen(port, '127.0.0.1');
@@ -36,7 +36,7 @@ async function load(wanted: { service: number; health: number }) {
 }
 
 describe('the ports of npm start', () => {
-  it('are others while they are taken, which is said, and the wanted ones again later', async () => {
+  it('are replaced while they are taken, which is reported, and restored later', async () => {
     const wanted = { service: await freePort(), health: await freePort() };
     const takers = [await take(wanted.service), await take(wanted.health)];
     const { state, said } = await load(wanted);
@@ -55,7 +55,7 @@ describe('the ports of npm start', () => {
     expect(later.said).toEqual([]);
   });
 
-  it('leave another closed port to the sample that expects one, once a program listens there', async () => {
+  it('give another closed port to the sample that expects one, once a program listens there', async () => {
     const wanted = { service: await freePort(), health: await freePort() };
     const first = await load(wanted);
     first.state.targetPorts.closed = await freePort();

@@ -9,7 +9,7 @@ import { fitted } from '../../../scripts/start/result-display.ts';
 const run = promisify(execFile);
 
 describe('setup', () => {
-  it('installs once where two commands start at once, and after one that died', async () => {
+  it('installs once if two commands start at once, and after one that died', async () => {
     const root = await mkdtemp(join(tmpdir(), 'picket-setup-'));
     try {
       await mkdir(join(root, 'scripts'));
@@ -18,7 +18,7 @@ describe('setup', () => {
       await copyFile(join(import.meta.dirname, '../../../scripts/setup.mjs'), setup);
       await writeFile(join(root, 'package-lock.json'), '{}');
       await writeFile(join(root, 'hello.mjs'), 'console.log("hello");');
-      // Two at once would find the folder of the other: mkdir fails then.
+      // Two at once would find each other's folder: mkdir fails then.
       const npm = `#!/bin/sh
 if [ "$1" = ci ]; then echo >> installs; mkdir installing || exit 1; sleep 0.5; rmdir installing; mkdir -p node_modules/.bin; ln -s "${process.execPath}" node_modules/.bin/node; fi
 `;
@@ -35,7 +35,7 @@ if [ "$1" = ci ]; then echo >> installs; mkdir installing || exit 1; sleep 0.5; 
     }
   });
 
-  it('takes the locked Node where npm 10 left out its link', async () => {
+  it('uses the locked Node if npm 10 omitted its link', async () => {
     const root = await mkdtemp(join(tmpdir(), 'picket-setup-'));
     try {
       await mkdir(join(root, 'scripts'));
@@ -47,7 +47,7 @@ if [ "$1" = ci ]; then echo >> installs; mkdir installing || exit 1; sleep 0.5; 
       await writeFile(join(root, 'package-lock.json'), '{}');
       await writeFile(join(root, 'hello.mjs'), 'console.log(`hello from ${process.argv0}`);');
       const name = `node-${process.platform}-${process.arch}`;
-      // As npm 10 does: the package is there, .bin has no node.
+      // Like npm 10: the package is installed, but .bin has no node.
       const npm = `#!/bin/sh\nif [ "$1" = ci ]; then mkdir -p node_modules/${name}/bin node_modules/.bin; ln -s "${process.execPath}" node_modules/${name}/bin/node; fi\n`;
       await writeFile(join(root, 'bin/npm'), npm, { mode: 0o755 });
       const environment = { PATH: `${join(root, 'bin')}:${process.env.PATH}`, HOME: root };
@@ -63,7 +63,7 @@ if [ "$1" = ci ]; then echo >> installs; mkdir installing || exit 1; sleep 0.5; 
   });
 });
 
-it.each(['faults', 'build-images'])('scripts/%s.ts tells how it is used', async (script) => {
+it.each(['faults', 'build-images'])('scripts/%s.ts explains its usage', async (script) => {
   const path = join(import.meta.dirname, `../../../scripts/${script}.ts`);
   expect((await run(process.execPath, [path, '--help'])).stdout).toMatch(/^usage: npm run /);
   const refused = await run(process.execPath, [path, '--nothing']).catch((error) => error);
@@ -72,7 +72,7 @@ it.each(['faults', 'build-images'])('scripts/%s.ts tells how it is used', async 
   expect(refused.stderr).not.toContain('    at ');
 });
 
-it('npm start names the one that runs in the same folder', async () => {
+it('npm start names the instance that runs in the same folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'picket-start-'));
   // A process that looks like one of npm start.
   const running = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', 'start/main.ts']);

@@ -18,7 +18,7 @@ import {
 } from '../../helpers/service/service.ts';
 import { processesWhere } from '../sandbox/processes.ts';
 
-/** Much shorter than a run: it lives by being renewed. */
+/** Much shorter than a run, so that the lease must be renewed. */
 const leaseTtlMs = 2000;
 const largeBytes = 40 * 2 ** 20;
 const fixture = (name: string) => readFileSync(join(import.meta.dirname, 'fixtures/suite', name), 'utf8');
@@ -160,12 +160,12 @@ describe('Playwright suites: a real service, a real agent', () => {
   const download = (path: string | null | undefined) =>
     fetch(new URL(path ?? '', url), { headers: { authorization: `Bearer ${harness.key}` } });
 
-  it('go from an upload to a result with counts, report and traces, and the next run finds all at hand', {
+  it('go from an upload to a result with counts, report and traces, and the next run finds everything cached', {
     timeout: 200_000,
   }, async (context) => {
     needsAll(context);
     const checkId = await createSuite({
-      // More than any other body may have: uploaded, fetched and unpacked as it comes.
+      // Larger than any other body: uploaded, fetched and unpacked as a stream.
       codeBundlePath: await upload({ ...files, 'large.bin': randomBytes(largeBytes) }),
       testCommand: "npx playwright test --config 'e2e/playwright.config.ts' --project 'two' --grep '@smoke'",
     });
@@ -207,7 +207,7 @@ describe('Playwright suites: a real service, a real agent', () => {
     }
   });
 
-  it('end with everything they started when they are cancelled', { timeout: 240_000 }, async (context) => {
+  it('end with all their processes when they are cancelled', { timeout: 240_000 }, async (context) => {
     needsAll(context);
     const suite = {
       ...files,
@@ -216,7 +216,7 @@ describe('Playwright suites: a real service, a real agent', () => {
     };
     const checkId = await createSuite({ codeBundlePath: await upload(suite), workingDir: 'e2e' });
     const session = await trigger(checkId);
-    // Browsers that wait for browser checks have no suite in their sandbox.
+    // Idle browsers for browser checks have no suite in their sandbox.
     const browsers = () =>
       processesWhere((_status, pid) => {
         const line = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
@@ -235,7 +235,7 @@ describe('Playwright suites: a real service, a real agent', () => {
     await until('nothing of it is on disk', () => slots().length === 0);
   });
 
-  it('that name a bundle which nobody uploaded say so', { timeout: 240_000 }, async (context) => {
+  it('that refer to a bundle that was not uploaded say so', { timeout: 240_000 }, async (context) => {
     needsAll(context);
     const checkId = await createSuite({ codeBundlePath: `${'0'.repeat(64)}-1000` });
     const result = await run(checkId);

@@ -18,7 +18,7 @@ describe('an agent that dies', () => {
 });
 
 describe('an agent that was frozen', () => {
-  it('notices that it comes too late: what it found does not count', { timeout: 120_000 }, async () => {
+  it('notices that it is too late: its results do not count', { timeout: 120_000 }, async () => {
     await using target = await startHoldingTarget();
     await using service = await startServiceProcess();
     const location = await createLocation(service, 'frozen');
@@ -36,7 +36,7 @@ describe('an agent that was frozen', () => {
       process: frozen.process,
     });
     frozen.process.child.kill('SIGSTOP');
-    target.release(); // the answer waits in the socket of the frozen process
+    target.release(); // the response waits in the socket of the frozen process
 
     await using healthy = await startAgentProcess(connection, { AGENT_ID: 'healthy' });
     const firstRun = () => readLedger(service.dataDir).sort((a, b) => a.slotAt - b.slotAt)[0];
@@ -45,7 +45,7 @@ describe('an agent that was frozen', () => {
       process: healthy.process,
     });
     frozen.process.child.kill('SIGCONT');
-    // What it had found before it noticed goes as evidence, which the service fences; mostly it notices first.
+    // Evidence found before it noticed is sent, and the service fences it; usually it notices first.
     const isNoticed = () =>
       frozen.process.output().includes('lease ended before its result') || countStale(service.dataDir) > 0;
     await until('it noticed', isNoticed, { process: frozen.process });

@@ -29,7 +29,7 @@ interface LogRecord extends Pick<Span, 'traceId' | 'spanId'> {
   readonly body: { readonly stringValue: string };
 }
 
-/** A server of the documented protocol: OTLP/HTTP with JSON bodies. Its first answers may be refusals. */
+/** A server of the documented protocol: OTLP/HTTP with JSON bodies. It refuses the first `refusals` requests. */
 async function startCollector(refusals: number) {
   const spans: Span[] = [];
   const logs: LogRecord[] = [];
@@ -63,7 +63,7 @@ async function startCollector(refusals: number) {
   return { url: `http://127.0.0.1:${port}/otlp/`, spans, logs, headers };
 }
 
-it('sends a trace of each run, which its target goes on with, and a record of each failure', async () => {
+it('sends a trace of each run, which its target continues, and a record of each failure', async () => {
   const collector = await startCollector(1);
   const processes: PicketProcess[] = [];
   ends.push(() => Promise.all(processes.map((each) => each.kill('SIGKILL'))));
@@ -124,7 +124,7 @@ it('sends a trace of each run, which its target goes on with, and a record of ea
   );
   const phases = trace.filter(({ parentSpanId }) => parentSpanId === request.spanId);
   expect(phases.map(({ name }) => name)).toEqual(expect.arrayContaining(['tcp', 'firstByte']));
-  // One after the other, within the request.
+  // Sequential, within the request.
   let at = BigInt(request.startTimeUnixNano);
   for (const phase of phases) {
     expect(BigInt(phase.startTimeUnixNano)).toBe(at);
@@ -139,7 +139,7 @@ it('sends a trace of each run, which its target goes on with, and a record of ea
   });
   expect(rootsOf(collector.spans).map(({ traceId }) => traceId)).toContain(collector.logs[0]?.traceId);
   expect(collector.headers.at(-1)).toMatchObject({ 'x-tenant': 'a b', authorization: 'Bearer secret' });
-  // The refusal was logged once, and what it held was sent again.
+  // The refusal was logged once, and its content was sent again.
   expect(service.process.output().match(/collector rejects/g)).toHaveLength(1);
   expect(service.process.output()).not.toContain('Bearer');
   const metrics = await fetch(`${service.url}/metrics`, {

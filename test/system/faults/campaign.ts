@@ -19,31 +19,31 @@ import { Wire } from './wire.ts';
 const apiKey = 'key-of-the-fault-campaigns';
 const statusPage = 'campaign';
 const usualAgents = { 'agent-1': 'north', 'agent-2': 'north', 'agent-3': 'south' };
-/** Many processes start at once, on machines that are busy. */
+/** Many processes start at once, on busy machines. */
 const readyTimeoutMs = 180_000;
-/** How long leases, retries and queues may need to run dry once all faults are over. */
+/** Maximum time for leases, retries and queues to drain once all faults are over. */
 const settleTimeoutMs = 120_000;
 
 export interface CampaignOptions {
   readonly seed: number;
-  /** How many seeds from that one on have their turn, one after the other on the same stage; 1 when absent. */
+  /** Number of consecutive seeds from that one on, run on the same stage; 1 when absent. */
   readonly rounds?: number;
   readonly engine: 'sqlite' | 'postgres';
-  /** How long the nemesis works, in milliseconds; with each of the seeds. */
+  /** Duration of the nemesis in milliseconds, for each seed. */
   readonly durationMs: number;
   readonly checkCount: number;
-  /** Where the histories go; a new folder when absent. */
+  /** Folder of the histories; a new one when absent. */
   readonly folder?: string;
-  /** What happens, and when; what the seed says when absent. */
+  /** The planned faults; derived from the seed when absent. */
   readonly plan?: readonly PlannedFault[];
-  /** A nemesis of one's own, instead of a plan: resolves when everything is mended. */
+  /** A custom nemesis instead of a plan: resolves when everything is repaired. */
   readonly nemesis?: (victims: ReadonlyMap<string, Victim>) => Promise<void>;
-  /** Where each agent works; two at one location and one at another when absent. */
+  /** The location of each agent; two at one location and one at another when absent. */
   readonly agents?: Readonly<Record<string, string>>;
-  /** Programs of other versions, instead of this build. */
+  /** Programs of other versions to use instead of this build. */
   readonly programs?: { readonly agent?: string | undefined; readonly service?: string | undefined };
   readonly progress?: (text: string) => void;
-  /** Ends the campaign early; it rejects then, with everything it started ended. */
+  /** Aborts the campaign; it then rejects, after it has ended everything it started. */
   readonly signal?: AbortSignal;
 }
 
@@ -54,9 +54,9 @@ export interface CampaignReport {
 }
 
 /**
- * One campaign: real service processes (one on SQLite, two on PostgreSQL), three real agents at two locations, checks
- * every ten seconds, and a nemesis with a seed. When it is over everything is mended, the checks are switched off, the
- * runs come to their ends, and the histories are judged. The folder stays.
+ * Runs one campaign: real service processes (one on SQLite, two on PostgreSQL), three real agents at two locations,
+ * checks every ten seconds, and a seeded nemesis. At the end everything is repaired, the checks are deactivated, the
+ * runs end, and the histories are judged. The folder is kept.
  */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
   const { seed, engine, durationMs, rounds = 1, progress = () => undefined } = options;
@@ -89,7 +89,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
   return { folder, violations: judge(histories), figures: figuresOf(histories) };
 }
 
-/** A disk so small that it can be filled; a plain folder where none can be mounted. */
+/** A small disk that can be filled; a plain folder if no disk can be mounted. */
 function smallDisk(
   path: string,
   sizeMb: number,
@@ -206,7 +206,7 @@ class Stage implements AsyncDisposable {
         AGENT_ID: name,
         SPOOL_DIR: spool.path,
         SHUTDOWN_GRACE_SECONDS: '5',
-        // No check here has a script: sandboxes that wait for some would only take the time of others.
+        // No check here has a script: warm sandboxes would only slow down other processes.
         RUNTIMES_DIR: '/nonexistent',
         PICKET_TEST_CLOCK_FILE: clockFile,
         NODE_OPTIONS: `--import=${join(import.meta.dirname, 'shifted-clock.mjs')}`,
@@ -232,7 +232,7 @@ class Stage implements AsyncDisposable {
     return key;
   }
 
-  /** One after the other of those that run, as a load balancer does that sees no more than that. */
+  /** Round-robin among running services, like a load balancer that only knows whether they run. */
   #pickService(): string | undefined {
     const running = this.#services.filter(({ process }) => process.isRunning);
     this.#turn += 1;
@@ -247,7 +247,7 @@ class Stage implements AsyncDisposable {
     };
   }
 
-  /** Healthy and sick, quick and slow targets; at one location, at both in turn, at both at once. */
+  /** Healthy and unhealthy, quick and slow targets; at one location, at both in turn, at both at once. */
   async createChecks(count: number): Promise<CampaignCheck[]> {
     const checks: CampaignCheck[] = [];
     const services: { readonly id: string }[] = [];
@@ -268,7 +268,7 @@ class Stage implements AsyncDisposable {
         frequencyOffset: 10,
         privateLocations: locations,
         runParallel: isParallel,
-        // Targets share the machine with everybody else: how long they take is not what is judged.
+        // Targets share the machine with all other processes: their speed is not judged.
         maxResponseTime: 30_000,
         request: { url: `${this.#target.url}${path}?${query}` },
         retryStrategy: isHealthy
@@ -282,7 +282,7 @@ class Stage implements AsyncDisposable {
             },
       });
       if (service.id !== undefined) {
-        // The page is read by the ids of checks.
+        // The page is matched by check ids.
         await this.#api('PUT', `/v1/status-pages/services/${service.id}`, { name: id });
         services.push({ id: service.id });
       }
@@ -315,14 +315,14 @@ class Stage implements AsyncDisposable {
   async settle(): Promise<void> {
     const endsAtMs = nowMs() + settleTimeoutMs;
     while ((await this.ledger.countUnfinished()) > 0) {
-      if (nowMs() > endsAtMs) break; // The judge tells what is not terminal.
+      if (nowMs() > endsAtMs) break; // The judge reports runs that are not terminal.
       await delay(250);
     }
-    // The ledger may know of an end before the agent has its answer.
+    // The ledger may record an end before the agent has the response.
     await Promise.all([...this.victims.values()].map(({ wire }) => wire?.quiet()));
   }
 
-  /** What the service shows of the slots; nothing where it is of another version. */
+  /** The slots as the service shows them; nothing for other versions. */
   async readSurfaces(checks: readonly CampaignCheck[]): Promise<{ shown?: ShownCounts[] }> {
     if (this.#programs.service !== undefined) return {};
     const read = (path: string) => this.#api('GET', path, undefined);
@@ -330,7 +330,7 @@ class Stage implements AsyncDisposable {
     return { shown: await readSurfaces(read, post, checks, statusPage) };
   }
 
-  /** A service of status pages, and what a check says to open its incidents; none of other versions. */
+  /** A status page service, and the settings with which a check opens its incidents; empty for other versions. */
   async #service(name: string): Promise<{ id?: string; fields: object }> {
     if (this.#programs.service !== undefined) return { fields: {} };
     const { id } = await this.#api<{ id: string }>('POST', '/v1/status-pages/services', { name });
@@ -338,7 +338,7 @@ class Stage implements AsyncDisposable {
     return { id, fields: { triggerIncident } };
   }
 
-  /** A status page with these services. */
+  /** Creates a status page with these services. */
   async #showOnPage(services: readonly { readonly id: string }[]): Promise<void> {
     const cards = Array.from({ length: Math.ceil(services.length / 100) }, (_, index) => ({
       name: `card ${index}`,

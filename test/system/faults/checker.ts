@@ -10,7 +10,7 @@ import type {
   ResultsEvent,
 } from './history.ts';
 
-/** What a campaign must not have done. `code` is stable, `text` says where to look. */
+/** An error that a campaign revealed. `code` is stable, `text` says where to look. */
 export interface Violation {
   readonly code:
     | 'slot-missing'
@@ -33,14 +33,14 @@ export interface Violation {
 type Run = LedgerRows['runs'][number];
 type Result = LedgerRows['results'][number];
 
-/** Targets share the machine with everything else in a campaign: how long they take is not judged. */
+/** Targets share the machine with everything else in a campaign: their speed is not judged. */
 const tooSlow = 'MAX_RESPONSE_TIME_EXCEEDED';
 const terminal = new Set(['final', 'missed', 'cancelled']);
 
-/** Agents correct their clocks to within this; an order of instants that two agents told is only certain beyond it. */
+/** Agents correct their clocks to within this; instants of two agents can only be ordered beyond it. */
 const clockErrorMs = 1_000;
 
-/** Judges the histories of a campaign by the invariants of the ledger. An empty list: all of them hold. */
+/** Judges the histories of a campaign by the invariants of the ledger. Returns an empty list if all of them hold. */
 export function judge(histories: Histories): Violation[] {
   const { checks, ledger, events, shown = [] } = histories;
   const runs = new Map(ledger.runs.map((run) => [run.id, run]));
@@ -77,8 +77,8 @@ function sortedCalls(events: readonly HistoryEvent[]): Calls {
 }
 
 /**
- * Every slot is in exactly one record: those of a check at a location follow each other without a gap, from the first
- * slot after it was created to the last one before it was switched off. Nothing of the product says where the slots lie.
+ * Every slot is in exactly one record: the records of a check at a location are contiguous, from the first slot after
+ * its creation to the last one before its deactivation. Computed without the product's schedule.
  */
 function judgeSlots(check: CampaignCheck, allRuns: readonly Run[]): Violation[] {
   const violations: Violation[] = [];
@@ -115,7 +115,7 @@ function judgeSlots(check: CampaignCheck, allRuns: readonly Run[]): Violation[] 
   return violations;
 }
 
-/** Runs are terminal, with the results that belong to that; attempts are in order and FINAL is the last. */
+/** Runs are terminal and have the matching results; attempts are in order and FINAL is the last. */
 function judgeEnds(ledger: LedgerRows): Violation[] {
   const violations: Violation[] = [];
   const byRun = Map.groupBy(ledger.results, ({ runId }) => runId);
@@ -148,7 +148,7 @@ function judgeEnds(ledger: LedgerRows): Violation[] {
   return violations;
 }
 
-/** What was acknowledged is stored, what was fenced is not, and what is stored was reported. */
+/** Acknowledged results are stored, fenced ones are not, and stored ones were reported. */
 function judgeAcknowledgements(
   ledger: LedgerRows,
   events: readonly HistoryEvent[],
@@ -187,8 +187,8 @@ function judgeAcknowledgements(
 }
 
 /**
- * Lease numbers of a run grow, and who holds an old one is nobody: no renewal and no result of it is taken when it was
- * asked for after a newer lease had been answered.
+ * Fencing tokens of a run increase, and an old one is invalid: no renewal and no result under it is accepted if it was
+ * sent after a newer lease had been granted.
  */
 function judgeLeases({ claims, renewals, releases, reports }: Calls): Violation[] {
   const violations: Violation[] = [];
@@ -226,7 +226,7 @@ function judgeLeases({ claims, renewals, releases, reports }: Calls): Violation[
       violations.push({ code: 'holders-overlap', text });
     }
   }
-  // A lease that was given back, or reported under, is over.
+  // A lease that was released, or reported under, is over.
   for (const release of releases) {
     for (const { runId, leaseNumber } of release.leases) {
       const later = reports.find(
@@ -246,7 +246,7 @@ function judgeLeases({ claims, renewals, releases, reports }: Calls): Violation[
   return violations;
 }
 
-/** What passed was asked of the target, by whoever held the lease; a healthy target never gets the blame. */
+/** The target received a request for each pass, from the holder of the lease; a healthy target is never blamed. */
 function judgeEvidence(
   checks: readonly CampaignCheck[],
   runs: ReadonlyMap<string, Run>,
@@ -291,7 +291,7 @@ function judgeEvidence(
   return violations;
 }
 
-/** No process that was up ends by itself, whatever happens around it. */
+/** No ready process exits by itself, whatever happens around it. */
 function judgeProcesses(events: readonly HistoryEvent[]): Violation[] {
   return events.flatMap((event): Violation[] =>
     event.kind === 'ended' && !event.isByUs && event.wasReady

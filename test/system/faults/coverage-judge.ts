@@ -2,8 +2,8 @@ import type { Violation } from './checker.ts';
 import type { CampaignCheck, LedgerRows, ShownCounts } from './history.ts';
 
 /**
- * Every surface accounts for every slot: what it says was due in a window is what the ledger has there, and it says of
- * each of them what the ledger says. Computed from the records alone, slot by slot.
+ * Every surface accounts for every slot: the slots that it shows as due in a window, and their outcomes, match the
+ * ledger. Computed from the records alone, slot by slot.
  */
 export function judgeCoverage(
   checks: readonly CampaignCheck[],

@@ -1,6 +1,6 @@
 import { SeededRandom } from './seeded-random.ts';
 
-/** What the nemesis can do, by what it does it to. */
+/** The faults of the nemesis, by their kind of subject. */
 export const faultKinds = {
   agent: [
     'agent-kill',
@@ -22,12 +22,12 @@ export type FaultKind = (typeof faultKinds)[keyof typeof faultKinds][number];
 
 export interface PlannedFault {
   readonly kind: FaultKind;
-  /** The process it happens to. */
+  /** The affected process. */
   readonly subject: string;
   /** Milliseconds after the nemesis began. */
   readonly fromMs: number;
   readonly durationMs: number;
-  /** At least 0 and below 1: how bad it is, where there are degrees. */
+  /** From 0 to below 1: the severity, for faults that have degrees. */
   readonly strength: number;
 }
 
@@ -52,15 +52,15 @@ const durations: Readonly<Record<FaultKind, readonly [number, number]>> = {
   'database-kill': [200, 3_000],
 };
 
-/** Every so often a fault begins, and a process is left alone for this long after one. */
+/** The mean gap between faults, and the minimum gap between two faults of one process. */
 const meanGapMs = 2_500;
 const restMs = 4_000;
-/** The share of faults that happen to agents: a service that is always in trouble lets nobody see what agents do. */
+/** The share of faults in agents: a service with constant faults would hide the behaviour of agents. */
 const agentShare = 0.8;
 
 /**
- * The faults of a campaign: the same for the same seed and actors. One actor has one fault at a time; different ones may
- * be in trouble together.
+ * The faults of a campaign, determined by the seed and the actors. An actor has one fault at a time; faults of
+ * different actors may overlap.
  */
 export function planFaults(
   seed: number,

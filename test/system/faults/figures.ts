@@ -1,21 +1,21 @@
 import type { Histories } from './history.ts';
 
-/** What happened in a campaign, in numbers. */
+/** Statistics of a campaign. */
 export interface Figures {
   readonly slots: number;
-  /** Slots by how they ended: the state, with the reason of those that were missed or cancelled. */
+  /** Slots by outcome: the state, with the reason for missed or cancelled ones. */
   readonly ends: Readonly<Record<string, number>>;
   readonly results: number;
   readonly attempts: number;
-  /** Results that were reported again, and those that were fenced. */
+  /** Results that were reported again, and results that were fenced. */
   readonly duplicates: number;
   readonly stale: number;
-  /** Answered claims with leases that were neither reported under, nor given back, nor taken back. */
+  /** Claims whose leases were neither reported under, nor released, nor taken back. */
   readonly expiredClaims: number;
   readonly faults: Readonly<Record<string, number>>;
   /**
-   * From the death of a holder to the next lease of its run, in milliseconds, sorted: those with no fault of service or
-   * database in between, and the others.
+   * From the death of a holder to the next lease of its run, in milliseconds, sorted: those without a fault of the
+   * service or database in between, and the others.
    */
   readonly takeoversMs: readonly number[];
   readonly disturbedTakeoversMs: readonly number[];
@@ -69,7 +69,7 @@ function expiredClaims(events: Histories['events']): number {
   ).length;
 }
 
-/** How long the runs that killed agents held waited for their next holder. */
+/** How long runs of killed agents waited for their next holder. */
 function takeovers(events: Histories['events']): Pick<Figures, 'takeoversMs' | 'disturbedTakeoversMs'> {
   const claims = events.filter((event) => event.kind === 'claim');
   const storms = events
@@ -87,7 +87,7 @@ function takeovers(events: Histories['events']): Pick<Figures, 'takeoversMs' | '
     const own = claims.filter((claim) => claim.agent === kill.process && claim.answeredAtMs < kill.atMs);
     for (const { runId, leaseNumber } of own.flatMap((claim) => claim.granted)) {
       const next = granted.get(`${runId} ${leaseNumber + 1}`);
-      // Reported, given back, lost before the kill, or nobody's any more.
+      // Reported, released, lost before the kill, or never leased again.
       if (over.has(`${runId} ${leaseNumber}`) || !next || next.answeredAtMs < kill.atMs) continue;
       const isCalm = !storms.some(({ fromMs, toMs }) => fromMs < next.answeredAtMs && toMs > kill.atMs);
       (isCalm ? calm : disturbed).push(next.answeredAtMs - kill.atMs);
@@ -97,7 +97,7 @@ function takeovers(events: Histories['events']): Pick<Figures, 'takeoversMs' | '
   return { takeoversMs: calm.sort(byLength), disturbedTakeoversMs: disturbed.sort(byLength) };
 }
 
-/** The value below which a share of sorted values lies, by nearest rank; null without values. */
+/** The value at a share of sorted values, by nearest rank; null without values. */
 export function percentile(sorted: readonly number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }

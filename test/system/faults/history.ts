@@ -2,9 +2,9 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, write
 import { join } from 'node:path';
 
 /**
- * What each actor did and saw, as it told at the time: one file of JSON lines for each actor, in one folder for each
- * campaign. `atMs` and the like are milliseconds of one monotonic clock, that of the process that runs the campaign;
- * everything is seen from there. The judge (checker.ts) reads nothing but such a folder.
+ * What each actor did and saw, recorded at the time: one file of JSON lines per actor, in one folder per campaign.
+ * `atMs` and similar fields are milliseconds of one monotonic clock, that of the campaign process, which observes
+ * everything. The judge (checker.ts) reads only such a folder.
  */
 export type HistoryEvent = ClaimEvent | RenewEvent | ReleaseEvent | ResultsEvent | OtherEvent;
 
@@ -13,7 +13,10 @@ export interface LeaseName {
   readonly leaseNumber: number;
 }
 
-/** A call of an agent: when it reached the service's side of the wire, and when the service's answer was whole there. */
+/**
+ * A call of an agent: when it reached the service's side of the wire, and when the service's response was complete
+ * there.
+ */
 interface Call {
   readonly agent: string;
   readonly sessionId: string;
@@ -24,7 +27,7 @@ interface Call {
 export interface ClaimEvent extends Call {
   readonly kind: 'claim';
   readonly claimNumber: number;
-  /** Earlier claims of the session whose answers it never heard: the service takes back what it leased for them. */
+  /** Earlier claims of the session without a response: the service takes back their leases. */
   readonly lostClaims: readonly number[];
   readonly granted: readonly (LeaseName & { readonly checkId: string; readonly resultId: string })[];
 }
@@ -46,7 +49,7 @@ export interface ResultsEvent extends Call {
 }
 
 export type OtherEvent =
-  /** A call that got no answer, or another than success. What it asked for may have been done. */
+  /** A call without a response, or without success. The service may have processed it. */
   | {
       readonly kind: 'unanswered';
       readonly agent: string;
@@ -77,23 +80,23 @@ export type OtherEvent =
       readonly kind: 'ended';
       readonly process: string;
       readonly atMs: number;
-      /** Whether the campaign ended it, or it did so by itself. */
+      /** Whether the campaign ended it; otherwise it ended by itself. */
       readonly isByUs: boolean;
       readonly wasReady: boolean;
       readonly code: number | null;
       readonly signal: string | null;
     };
 
-/** A check of the campaign. Wall times are those of the machine, which is the service's too. */
+/** A check of the campaign. Wall times are those of the machine, which the service shares. */
 export interface CampaignCheck {
   readonly id: string;
   readonly path: string;
   readonly intervalMs: number;
   readonly locations: readonly string[];
   readonly isParallel: boolean;
-  /** Whether its target always answers as the check expects. */
+  /** Whether its target always responds as the check expects. */
   readonly isHealthy: boolean;
-  /** Between which instants it was created, and switched off. */
+  /** The spans within which it was created and deactivated. */
   readonly createdWithin: readonly [number, number];
   readonly endedWithin: readonly [number, number];
 }
@@ -128,11 +131,11 @@ export interface LedgerRows {
   readonly stale: readonly { readonly id: string; readonly runId: string; readonly leaseNumber: number }[];
 }
 
-/** What a surface of the service said became of the slots of a check, when all of it was over. */
+/** Outcomes of a check's slots on a surface of the service, at the end of the campaign. */
 export interface ShownCounts {
   readonly checkId: string;
   readonly surface: string;
-  /** By when slots were due, in epoch milliseconds; null: all of them. */
+  /** The due times that are counted, in epoch milliseconds; null: all. */
   readonly window: { readonly from: number; readonly to: number } | null;
   readonly due: number;
   readonly final: number;
@@ -141,11 +144,11 @@ export interface ShownCounts {
   readonly onTheirWay: number;
 }
 
-/** Everything that the judge needs to know. */
+/** The input of the judge. */
 export interface Histories {
   readonly checks: readonly CampaignCheck[];
   readonly ledger: LedgerRows;
-  /** Absent where the service is of a version that shows none. */
+  /** Absent if the version of the service does not show any. */
   readonly shown?: readonly ShownCounts[];
   readonly events: readonly HistoryEvent[];
 }
@@ -159,7 +162,7 @@ export class HistoryBook {
     mkdirSync(folder, { recursive: true });
   }
 
-  /** Adds an event to what an actor has told. It is on its way to the disk before this returns. */
+  /** Adds an event to the history of an actor. The data is handed to the operating system before this returns. */
   write(actor: string, event: HistoryEvent): void {
     appendFileSync(join(this.folder, `${actor}.jsonl`), `${JSON.stringify(event)}\n`);
   }
@@ -169,12 +172,12 @@ export class HistoryBook {
   }
 }
 
-/** Milliseconds of the one clock of all histories. */
+/** Milliseconds of the clock that all histories share. */
 export function nowMs(): number {
   return performance.now();
 }
 
-/** Reads what a campaign left in its folder. */
+/** Reads the histories in a campaign's folder. */
 export function readHistories(folder: string): Histories {
   const file = join(folder, 'ledger.json');
   if (!existsSync(file)) throw new Error(`${folder} has no ledger: the campaign did not come to its end`);

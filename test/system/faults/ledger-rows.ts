@@ -13,9 +13,9 @@ const queries = {
 
 const unfinished = "select count(*) as n from runs where state in ('queued', 'leased')";
 
-/** The ledger as an auditor reads it: from the database itself, not from the service. */
+/** The ledger as an auditor reads it: from the database itself, not through the service. */
 export interface LedgerReader {
-  /** Runs that are not terminal yet. */
+  /** Number of runs that are not terminal yet. */
   countUnfinished(): Promise<number>;
   readAll(): Promise<LedgerRows>;
 }

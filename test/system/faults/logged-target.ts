@@ -2,17 +2,17 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type HistoryBook, nowMs } from './history.ts';
 
-/** A request that waits for its answer. */
+/** A request without a response yet. */
 export interface RequestUnderWay {
   readonly path: string;
-  /** Where it came from. */
+  /** Source address. */
   readonly address: string;
   readonly atMs: number;
 }
 
 /**
- * A target that logs every request. `?hold=MS` makes it slow; with `?sick` it answers two of three requests of a path
- * with 500, so that runs are repeated.
+ * A target that logs every request. `?hold=MS` makes it slow; with `?sick` it responds to two of three requests of a
+ * path with 500, so that runs are retried.
  */
 export class LoggedTarget implements AsyncDisposable {
   readonly #server: Server;

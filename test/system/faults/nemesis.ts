@@ -8,13 +8,13 @@ import { type HistoryBook, nowMs } from './history.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 import type { Wire } from './wire.ts';
 
-/** A process with what can be done to it. */
+/** A process and the means to disturb it. */
 export interface Victim {
   readonly process: SupervisedProcess;
   readonly wire?: Wire;
-  /** A small disk of its own. */
+  /** A small disk for this process only. */
   readonly disk?: string;
-  /** The file that says how wrong its clock is. */
+  /** The file with the offset of its clock. */
   readonly clockFile?: string;
 }
 
@@ -27,12 +27,15 @@ export interface NemesisOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Longest wait for a process that was ended by SIGTERM, before it is killed: in trouble, others are needed to end well. */
+/**
+ * Longest wait for a process to exit on SIGTERM before it is killed: during faults, a clean exit may depend on other
+ * processes.
+ */
 const termPatienceMs = 8_000;
 
 const clockErrorsMs = [3_600_000, -3_600_000, -600_000, 45_000];
 
-/** Carries out a plan. Resolves when the last fault is over and everything it can mend is mended. */
+/** Executes a plan. Resolves when the last fault is over and everything repairable is repaired. */
 export async function unleash(options: NemesisOptions): Promise<void> {
   const startedAtMs = nowMs();
   const before = new Map<string, Promise<unknown>>();
@@ -43,7 +46,7 @@ export async function unleash(options: NemesisOptions): Promise<void> {
   });
   await Promise.all(all);
 
-  /** A process that took longer to recover than was planned has its next trouble later. */
+  /** Delays the next fault of a process that took longer to recover than planned. */
   async function inTurn(fault: PlannedFault, previous: Promise<unknown> | undefined): Promise<void> {
     await previous;
     await delay(Math.max(0, startedAtMs + fault.fromMs - nowMs()), undefined, {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runCampaign } from './campaign.ts';
 import type { FaultKind } from './fault-plan.ts';
 
-/** A plan of one's own instead of a seed's. */
+/** A fixed plan instead of a seeded one. */
 const planned = (
   faults: readonly (readonly [FaultKind, subject: string, fromMs: number, durationMs: number])[],
 ) =>
@@ -14,7 +14,7 @@ const together = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`agent-${index + 1}`, 'north']));
 
 describe.concurrent('agents of one location', () => {
-  it('that are restarted one after the other lose and double nothing', { timeout: 400_000 }, async () => {
+  it('that are restarted one after the other lose and duplicate nothing', { timeout: 400_000 }, async () => {
     const { folder, figures, violations } = await runCampaign({
       seed: 0,
       engine: 'sqlite',
@@ -31,15 +31,15 @@ describe.concurrent('agents of one location', () => {
       },
     });
     expect(violations, `histories in ${folder}`).toEqual([]);
-    // No run lost its agent, and nothing came too late or twice. An answer that was on its way to an agent when that one
-    // stopped is given back; where that call fails its leases run out, for one claim at most of each restart.
+    // No run lost its agent, and nothing was late or duplicated. The leases of a response in flight to an agent that
+    // stops are given back; if that call fails they expire, for one claim at most per restart.
     expect(figures.ends).not.toHaveProperty(['missed: agent-lost']);
     expect(figures.stale).toBe(0);
     expect(figures.expiredClaims).toBeLessThanOrEqual(3);
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('that are cut off or stopped for longer than a lease are replaced, and fenced when they are back', {
+  it('that are cut off or stopped for longer than a lease are replaced, and fenced when they return', {
     timeout: 400_000,
   }, async () => {
     const { folder, figures, violations } = await runCampaign({
@@ -55,7 +55,7 @@ describe.concurrent('agents of one location', () => {
       ]),
     });
     expect(violations, `histories in ${folder}`).toEqual([]);
-    // They did hold runs when it began, and others had to finish those.
+    // They held runs when it began, and other agents finished those.
     expect(figures.expiredClaims + figures.stale).toBeGreaterThan(0);
     rmSync(folder, { recursive: true, force: true });
   });

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** Reproducible pseudo-random numbers for a seed (mulberry32). */
 export class SeededRandom {
   #state: number;
 
@@ -6,7 +6,7 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** At least 0 and below 1. */
+  /** From 0 to below 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;

@@ -1,7 +1,6 @@
 /**
- * Loaded into an agent with `--import`: its wall clock is off by the milliseconds that stand in the file
- * PICKET_TEST_CLOCK_FILE, which is read again and again. There is no libfaketime on the machines we know, and a time namespace
- * does not move the wall clock.
+ * Loaded into an agent with `--import`: offsets its wall clock by the milliseconds in the file PICKET_TEST_CLOCK_FILE,
+ * which is polled. Supported machines have no libfaketime, and a time namespace does not move the wall clock.
  */
 import { readFileSync } from 'node:fs';
 
@@ -13,7 +12,7 @@ function look() {
   try {
     offsetMs = Number(readFileSync(file, 'utf8')) || 0;
   } catch {
-    // Without the file, or without descriptors to read it, the clock stays as it is.
+    // Without the file, or without descriptors to read it, the clock is unchanged.
   }
 }
 

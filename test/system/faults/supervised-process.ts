@@ -8,8 +8,8 @@ import { type HistoryBook, nowMs } from './history.ts';
 const restartPauseMs = 500;
 
 /**
- * A `picket` process that is started again whenever it ends, as an orchestrator would; its output goes to a file beside
- * the histories. Who kills it says so beforehand: an end that nobody asked for is told as such.
+ * A `picket` process that is restarted whenever it ends, as by an orchestrator; its output goes to a file next to the
+ * histories. The caller announces kills: any other end is recorded as unexpected.
  */
 export class SupervisedProcess {
   readonly name: string;
@@ -28,7 +28,7 @@ export class SupervisedProcess {
   constructor(options: {
     readonly name: string;
     readonly command: 'agent' | 'service';
-    /** What is run instead of this build. */
+    /** Runs instead of this build. */
     readonly program?: string | undefined;
     readonly environment: Readonly<Record<string, string>>;
     readonly book: HistoryBook;
@@ -107,7 +107,7 @@ export class SupervisedProcess {
     this.#isStopped = false;
   }
 
-  /** Leaves the process a few descriptors more than it has open now; `null` gives it all back. */
+  /** Limits the process to a few more descriptors than it has open; `null` removes the limit. */
   limitDescriptors(spare: number | null): void {
     const { pid } = this;
     if (pid === undefined) return;

@@ -21,8 +21,8 @@ interface Page {
 }
 
 /**
- * What every surface says became of the slots of each check: of all of them, and of those in the middle third of the
- * campaign. On the status page a service has the name of the check that opens its incidents.
+ * The outcomes of each check's slots on every surface: of all slots, and of those in the middle third of the campaign.
+ * On the status page a service has the name of the check that opens its incidents.
  */
 export async function readSurfaces(
   read: Read,

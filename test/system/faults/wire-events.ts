@@ -22,7 +22,7 @@ interface RequestBody {
 
 const pathStart = '/v1/agent/';
 
-/** What a call of an agent and its answer tell; undefined for calls that no invariant is about. */
+/** The event of a call and its response; undefined for calls that no invariant covers. */
 export function answeredEvent(
   wireCall: WireCall,
   status: number,
@@ -70,7 +70,7 @@ export function answeredEvent(
   }
 }
 
-/** A call without a good answer. Results that it carried may have been stored all the same. */
+/** The event of a call without a successful response. Results that it carried may have been stored anyway. */
 export function unansweredEvent(
   { agent, path, body, askedAtMs }: WireCall,
   status: number | null,

@@ -12,7 +12,7 @@ import { answeredEvent, unansweredEvent } from './wire-events.ts';
 
 type Direction = 'requests' | 'replies';
 
-/** A passage that can be closed: what comes meanwhile waits in it until it is opened again. */
+/** A passage that can be closed: data waits in it until it is opened again. */
 class Passage {
   #opened: PromiseWithResolvers<void> | undefined;
 
@@ -35,11 +35,11 @@ class Passage {
 }
 
 /**
- * The line between one agent and the service, which can be cut, and which tells what went over it.
+ * The connection between one agent and the service, which can be cut, and which records all traffic.
  *
- * As with packets that a firewall drops, nobody learns of a cut: what was said meanwhile arrives late, when the line is
- * whole again, even if the one who said it has hung up long since. `reset` is the other kind: all connections break at
- * once, in the middle of whatever they carry.
+ * A cut is silent, like packets that a firewall drops: data sent meanwhile arrives late, once the connection is
+ * restored, even if the sender has hung up long since. `reset` is the other kind: all connections break at once,
+ * whatever they are transferring.
  */
 export class Wire implements AsyncDisposable {
   readonly #agent: string;
@@ -55,7 +55,7 @@ export class Wire implements AsyncDisposable {
   constructor(options: {
     readonly agent: string;
     readonly book: HistoryBook;
-    /** The service process that gets the next request; undefined when there is none. */
+    /** The service process for the next request; undefined if none is running. */
     readonly pickService: () => string | undefined;
   }) {
     this.#agent = options.agent;
@@ -63,7 +63,7 @@ export class Wire implements AsyncDisposable {
     this.#pickService = options.pickService;
     this.#server = createServer((request, response) => {
       const work = this.#serve(request, response).catch(() => void response.destroy());
-      // A long poll may wait for as long as it likes.
+      // A long poll may wait indefinitely.
       if (request.url?.endsWith('/claims')) return;
       this.#underWay.add(work);
       work.finally(() => this.#underWay.delete(work));
@@ -91,7 +91,7 @@ export class Wire implements AsyncDisposable {
     for (const direction of directions) this.#passages[direction].close();
   }
 
-  /** From now on connections break in the middle of answers. */
+  /** From now on connections break in the middle of responses. */
   breakReplies(): void {
     this.#breaksReplies = true;
   }
@@ -106,7 +106,7 @@ export class Wire implements AsyncDisposable {
     this.#passages.replies.open();
   }
 
-  /** Resolves when what was under way has been answered and told. */
+  /** Resolves when pending requests have been answered and recorded. */
   async quiet(): Promise<void> {
     await Promise.all(this.#underWay);
   }
@@ -145,7 +145,7 @@ export class Wire implements AsyncDisposable {
     if (event) this.#book.write(this.#agent, event);
   }
 
-  /** Passes a request on and waits for the whole answer. When the agent hangs up, so does the line. */
+  /** Passes a request on and waits for the whole response. If the agent hangs up, so does the wire. */
   forward(service: string, request: IncomingMessage, response: ServerResponse, body: Buffer) {
     return new Promise<{ status: number; headers: IncomingMessage['headers']; body: Buffer }>(
       (resolve, reject) => {
@@ -174,7 +174,7 @@ export class Wire implements AsyncDisposable {
         onward.on('error', reject);
         onward.end(body);
         const hangUp = () => {
-          // What the service gets to know of a caller that is gone travels with the requests.
+          // The news that a caller hung up travels with the requests.
           this.#passages.requests.through().then(
             () => onward.destroy(),
             () => undefined,

@@ -70,7 +70,7 @@ describe.skipIf(reason)(`packet sockets${reason ? ` (${reason})` : ''}`, () => {
       }
     });
 
-    it('get nothing but the ports of a filter', async () => {
+    it('receive only the ports of a filter', async () => {
       const [wanted, other] = [await opened(), await opened()];
       const localPorts = [wanted.localPort ?? 0, 9];
       const packets = PacketSocket.open(libc, captureFilter({ ...scope, localPorts }));
@@ -85,7 +85,7 @@ describe.skipIf(reason)(`packet sockets${reason ? ` (${reason})` : ''}`, () => {
       }
     });
 
-    it('give a capture both ways of the connections it watches, from before it knew them', async () => {
+    it('give a capture both directions of its connections, from before it knew them', async () => {
       const startedSeconds = Date.now() / 1000;
       const capture = ConnectionCapture.start(libc, scope, limits);
       const [wanted, other] = [await opened(), await opened()];
@@ -105,12 +105,12 @@ describe.skipIf(reason)(`packet sockets${reason ? ` (${reason})` : ''}`, () => {
       expect(sent.map(({ sourcePort }) => sourcePort)).toEqual([localPort, echo.port]);
       const times = segments.map(({ atSeconds }) => atSeconds);
       expect(times).toEqual(times.toSorted((left, right) => left - right));
-      // Date.now() is cut off to the millisecond.
+      // Date.now() is truncated to the millisecond.
       expect(times[0]).toBeGreaterThanOrEqual(startedSeconds);
       expect(times.at(-1)).toBeLessThanOrEqual(Date.now() / 1000 + 0.001);
     });
 
-    it('tell how many packets the kernel dropped because nobody took them', async () => {
+    it('report the number of packets that the kernel dropped because they were not read', async () => {
       const capture = ConnectionCapture.start(libc, scope, limits);
       const connection = await opened();
       for (let count = 0; count < 3000; count += 1) await echoed(connection);
@@ -163,11 +163,11 @@ describe('the headers of a packet', () => {
     return packet;
   };
 
-  it('say whose it is and what may be kept, whatever the kernel passed', () => {
+  it('identify the connection and the bytes that may be kept, for any packet from the kernel', () => {
     const expected = { localPort: 5000, keptBytes: 52 };
     expect(connectionPacket(segment('10.0.0.1', '10.0.0.2', [5000, 443]), scope)).toEqual(expected);
     expect(connectionPacket(segment('10.0.0.2', '10.0.0.1', [443, 5000]), scope)).toEqual(expected);
-    // The first ports of the same host, the other way round.
+    // The ports of the first segment on the same host, swapped.
     expect(connectionPacket(segment('10.0.0.2', '10.0.0.2', [443, 5000]), scope)).toEqual(expected);
   });
 
@@ -177,7 +177,7 @@ describe('the headers of a packet', () => {
     ['the wrong direction', segment('10.0.0.2', '10.0.0.1', [5000, 443])],
     ['half a packet', segment('10.0.0.1', '10.0.0.2', [5000, 443]).subarray(0, 30)],
     ['nothing', Buffer.alloc(0)],
-  ])('are not taken from %s', (_name, packet) => {
+  ])('are not accepted from %s', (_name, packet) => {
     expect(connectionPacket(packet, scope)).toBeUndefined();
   });
 });

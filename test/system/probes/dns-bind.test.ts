@@ -33,7 +33,7 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     return queryDns({ name, type }, server, { protocol }, queryControls());
   }
 
-  /** TXT is the one type that dig shows in another way: quoted strings, bytes as \DDD. */
+  /** dig shows only TXT differently: quoted strings, bytes as \DDD. */
   function withoutQuotes(text: string): string {
     const strings = [...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, inner = '']) =>
       inner.replaceAll(/\\(\d{3})|\\(.)/g, (_, code: string | undefined, character: string) =>
@@ -50,7 +50,7 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     ['AAAA', 'mapped.example.test'],
     ['AAAA', 'zeros.example.test'],
     ['AAAA', 'compatible.example.test'],
-    // Bytes that mean something in zone files.
+    // Bytes with a special meaning in zone files.
     ['CNAME', 'odd.example.test'],
     ['MX', 'odd-mail.example.test'],
     ['SRV', 'odd-service.example.test'],
@@ -72,14 +72,14 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     ['TLSA', '_443._tcp.example.test'],
     ['HTTPS', 'example.test'],
     ['SVCB', 'svc.example.test'],
-    // Aliases, wildcards, letters in any case.
+    // Aliases, wildcards, upper and lower case.
     ['A', 'alias3.example.test'],
     ['A', 'elsewhere.example.test'],
     ['A', 'dead.example.test'],
     ['A', 'loop1.example.test'],
     ['A', 'anything.at.wild.example.test'],
     ['A', 'WwW.eXample.TEST'],
-    // No records: of that type, of that name, of a zone that is broken, and of a zone of somebody else.
+    // No records: missing type, missing name, broken zone, and a zone on another server.
     ['MX', 'www.example.test'],
     ['A', 'nothing.example.test'],
     ['A', 'www.broken.test'],
@@ -90,7 +90,7 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     expect(new Set(names.map(([type]) => type))).toEqual(new Set(recordTypes));
   });
 
-  it.each(names)('see of %s %s what dig sees', async (type, name) => {
+  it.each(names)('yield for %s %s what dig shows', async (type, name) => {
     const { message } = await ask(name, type);
     const seen = await dig(named.port, name, type);
     expect(message.responseCode).toBe(seen.status);
@@ -104,12 +104,12 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     const wanted = seen.answers.map((record) =>
       record.type === 'TXT' ? { ...record, text: withoutQuotes(record.text) } : record,
     );
-    // The order of a set of records is no property of it.
+    // Record sets are unordered.
     expect(new Set(answers)).toEqual(new Set(wanted));
     expect(answers).toHaveLength(wanted.length);
   });
 
-  it.each(['UDP', 'TCP', 'DOT', 'DOH'] as const)('get the same answer over %s', async (protocol) => {
+  it.each(['UDP', 'TCP', 'DOT', 'DOH'] as const)('get the same reply over %s', async (protocol) => {
     const { message, isRetriedOverTcp, elapsedMs } = await ask('www.example.test', 'A', protocol);
     expect(message.responseCode).toBe('NOERROR');
     expect(message.answers.map(({ text }) => text).sort()).toEqual(['192.0.2.1', '192.0.2.2']);
@@ -118,7 +118,7 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     expect(elapsedMs).toBeGreaterThan(0);
   });
 
-  it('ask again over TCP when the answer is truncated', async () => {
+  it('retry over TCP when the reply is truncated', async () => {
     const { message, isRetriedOverTcp } = await ask('big.example.test', 'TXT');
     expect(isRetriedOverTcp).toBe(true);
     expect(message.flags.TC).toBe(false);
@@ -135,7 +135,7 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     expect(message.answers.map(({ text }) => text)).toEqual(['2001:db8::1']);
   });
 
-  it('ask for no recursion where none is wanted, as dig does', async () => {
+  it('request no recursion if disabled, like dig', async () => {
     const server = { hostname: '127.0.0.1', address: '127.0.0.1', family: 4 as const, port: named.port };
     const question = { name: 'www.example.test', type: 'A', recursionDesired: false } as const;
     const { message } = await queryDns(question, server, { protocol: 'UDP' }, queryControls());
@@ -144,7 +144,7 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     expect((await ask('www.example.test', 'A')).message.flags.RD).toBe(true);
   });
 
-  it('ask what the server says of itself, in the class CH', async () => {
+  it("query the server's own information, in the class CH", async () => {
     const server = { hostname: '127.0.0.1', address: '127.0.0.1', family: 4 as const, port: named.port };
     for (const type of ['TXT', 'NS'] as const) {
       const question = { name: 'version.bind', type, class: 'CH' } as const;
@@ -156,7 +156,7 @@ describe.skipIf(reason !== null)(`queries to BIND${reason === null ? '' : ` (${r
     }
   });
 
-  it('ask for names of other scripts and for addresses', async () => {
+  it('query names of other scripts and addresses', async () => {
     const idn = queryName('Bücher.example.test') ?? '';
     expect((await ask(idn, 'A')).message.answers[0]?.text).toBe('192.0.2.88');
     const reversed = reverseName('192.0.2.1') ?? '';

@@ -25,7 +25,7 @@ const reason = await (async () => {
   }
 })();
 
-/** A server in a thread of its own that answers after 20 ms. Timers alone may end before their time is over. */
+/** A server in its own thread that replies after 20 ms. A plain timer might fire early. */
 async function startSlowServer(): Promise<{ port: number; worker: Worker }> {
   const worker = new Worker(
     `const { parentPort } = require('node:worker_threads');
@@ -61,7 +61,7 @@ describe.skipIf(reason)(`times of DNS queries${reason ? ` (${reason})` : ''}`, (
     await slow.worker.terminate();
   });
 
-  it('do not contain what a busy thread made of them', async () => {
+  it('do not contain delays of a busy thread', async () => {
     using _busy = keepBusy(blockMs);
     const controls = { ...queryControls(), timekeeper };
     const { elapsedMs, measurement, wallMs } = await measuredByKernel(() =>
@@ -82,7 +82,7 @@ describe.skipIf(reason)(`times of DNS queries${reason ? ` (${reason})` : ''}`, (
 });
 
 describe('a lookup of our resolver', () => {
-  it('says how long its servers took', async () => {
+  it('reports how long its servers took', async () => {
     const slow = await startSlowServer();
     using files = createHostFiles(`nameserver [127.0.0.1]:${slow.port}`);
     const measured: LookupTimes[] = [];
@@ -91,15 +91,15 @@ describe('a lookup of our resolver', () => {
     await expect(resolver.resolve('kept.example', 4, { onMeasured })).rejects.toThrow('kept.example');
     await expect(resolver.resolve('127.0.0.1', 4, { onMeasured })).resolves.toHaveLength(1);
     await slow.worker.terminate();
-    // A question is stamped once it has been sent, which may be late on a busy host.
+    // The timestamp of a query is taken after it was sent, which may be late on a busy host.
     expect(measured[0]?.elapsedMs).toBeGreaterThan(5);
     expect(measured[1]?.elapsedMs).toBe(0);
   });
 
-  it('asks nobody any more once it is stopped', async () => {
+  it('sends no further queries once it is stopped', async () => {
     const silent = await startDnsServer(() => []);
     using files = createHostFiles(`nameserver ${silent.nameserver}\noptions timeout:5 attempts:3`);
-    // The server's own is left.
+    // Only the server's own socket is left.
     const openSockets = () => process.getActiveResourcesInfo().filter((name) => name === 'UDPWrap').length;
     const stop = new AbortController();
     const lookup = new HostResolver(files).resolve('silent.example', 'any', { signal: stop.signal });

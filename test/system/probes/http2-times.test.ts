@@ -8,12 +8,12 @@ import { probe } from '../../helpers/targets/http-request.ts';
 import { measuredByKernel } from '../../helpers/targets/measured-by-kernel.ts';
 import { keepBusy, startWireTarget } from '../../helpers/targets/wire-target.ts';
 
-/** The target holds its head for 20 ms, and what follows for 600 ms more. */
+/** The target delays its head by 20 ms, and the rest by 600 ms more. */
 const stallMs = 600;
-/** Long enough for the thread to hear of head and end at once. */
+/** Long enough that the thread sees head and end at once. */
 const blockMs = 1000;
 
-describe('an answer that stalls behind its head, over HTTP/2, heard by a thread that is busy', () => {
+describe('a response that stalls after its head, over HTTP/2, for a busy thread', () => {
   let timekeeper: KernelTimekeeper;
   let identity: { key: string; cert: string };
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe('an answer that stalls behind its head, over HTTP/2, heard by a thread 
     ['gRPC', 'grpc'],
     ['gRPC in TLS', 'grpcs'],
     ['HTTP', 'h2'],
-  ] as const)('has it in its download, or is marked: %s', async (_name, kind) => {
+  ] as const)('has the stall in its download, or is marked: %s', async (_name, kind) => {
     await using target = await startWireTarget({ kind, identity });
     const measure = async () => {
       if (kind !== 'h2') return await call(target.port, kind === 'grpcs');

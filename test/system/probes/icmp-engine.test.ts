@@ -48,7 +48,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     expect({ descriptors: openDescriptors(), threads: threads() }).toEqual(before);
   });
 
-  it('is closed while requests are open: they reject', async () => {
+  it('can be closed while requests are open: they reject', async () => {
     backend = await KernelBackend.open();
     const pinging = backend.ping({ ...here, count: 1, address: '127.0.0.1' }, never);
     const long = backend.ping({ ...here, count: 50, intervalMs: 500 }, never);
@@ -58,11 +58,11 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     await outcome;
   });
 
-  it('serves two backends of a thread: neither opening nor closing one costs the other an answer', async () => {
+  it('serves two backends of a thread: opening or closing one costs the other no reply', async () => {
     backend = await KernelBackend.open();
     const long = backend.ping({ ...here, count: 6, intervalMs: 50 }, never);
     const other = await KernelBackend.open();
-    // Each in its own length: an answer that went to the wrong one shows.
+    // Different lengths reveal a reply that was delivered to the wrong one.
     const both = Promise.all([
       other.ping({ ...here, count: 2 }, never),
       backend.ping({ ...here, count: 3 }, never),
@@ -76,7 +76,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     expect(await backend.ping(here, never)).toHaveLength(here.count);
   });
 
-  it('goes with its thread when that is ended in the middle of a train', async () => {
+  it('ends with its thread in the middle of a train', async () => {
     const before = { descriptors: openDescriptors(), threads: threads() };
     const worker = new Worker(
       `const { parentPort, workerData } = require('node:worker_threads');
@@ -111,14 +111,14 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     expect(await backend.ping(here, AbortSignal.abort())).toEqual([]);
   });
 
-  it('rejects the runs it breaks under, and serves the next one', async () => {
+  it('rejects the runs that it breaks under, and serves the next one', async () => {
     backend = await KernelBackend.open();
     const impossible = { ...here, count: 1, dataBytes: -100 };
     await expect(backend.ping(impossible, never)).rejects.toThrow('the ICMP engine ended unexpectedly');
     expect(await backend.ping(here, never)).toHaveLength(5);
   });
 
-  it('measures what the kernel saw, however busy the thread is that asks', async () => {
+  it('measures kernel times, however busy the calling thread is', async () => {
     backend = await KernelBackend.open();
     let isDone = false;
     let shortestPauseMs = Number.POSITIVE_INFINITY;
@@ -134,7 +134,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     isDone = true;
     await busy;
     const times = answers.flatMap((answer) => (answer.kind === 'reply' ? [answer.rttMs] : []));
-    // Times taken in this thread would be those of its pauses; loopback answers within the call that sends.
+    // Times taken in this thread would include its pauses; loopback replies within the send call.
     expect(Math.min(...times)).toBeLessThan(shortestPauseMs);
   });
 
@@ -147,7 +147,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     ]);
   });
 
-  it('calls no reply missing that came in time, however late its own thread is', async () => {
+  it('counts every reply that arrived in time, however late its own thread is', async () => {
     const said: FromEngine[] = [];
     const engine = new EchoEngine(
       await loadLibc(),
@@ -167,7 +167,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
     engine.handle({ type: 'train', spec });
     engine.advance();
     const startMs = performance.now();
-    // Asleep, not busy: the kernel's own thread, which answers, may have this core.
+    // Sleeping instead of busy: the kernel's own thread, which replies, may need this core.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100);
     const pauseMs = performance.now() - startMs;
     engine.advance();
@@ -180,7 +180,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
       expect(answer.kind === 'reply' && answer.rttMs).toBeLessThan(pauseMs);
   });
 
-  it('begins a round trip when the request leaves, not when this thread asks for it', async () => {
+  it('begins a round trip when the request leaves, not when this thread requests it', async () => {
     const libc = await loadLibc();
     let shortestPauseMs = Number.POSITIVE_INFINITY;
     const slow: typeof libc = {
@@ -204,7 +204,7 @@ describe.skipIf(reason)(`the ICMP engine${reason ? ` (${reason})` : ''}`, () => 
       spec: { id: 1, ...here, scopeId: 0, count: 3, intervalMs: 0, ttl: undefined },
     });
     engine.advance();
-    // Loopback answers within the call that sends, so that all are there.
+    // Loopback replies within the send call, so that all replies have arrived.
     engine.receive(4, { errors: false });
     engine.advance();
     engine.close();

@@ -28,7 +28,7 @@ async function whyNoNetPing(): Promise<string | undefined> {
   }
 }
 
-/** Ids of the processes of this backend that are ours. */
+/** Ids of this process's net-ping children. */
 function netPingChildren(): number[] {
   const pids = readdirSync('/proc/self/task').flatMap((thread) =>
     readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
@@ -61,7 +61,7 @@ describe.skipIf(reason)(`the net-ping backend${reason ? ` (${reason})` : ''}`, (
     expect(netPingChildren()).toEqual([]);
   });
 
-  it('gives its process nothing of our environment', async () => {
+  it('gives its process none of our environment', async () => {
     backend = await NetPingBackend.open();
     const [pid] = netPingChildren();
     const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
@@ -78,7 +78,7 @@ describe.skipIf(reason)(`the net-ping backend${reason ? ` (${reason})` : ''}`, (
     expect(times.every((rttMs) => rttMs > 0 && !Number.isInteger(rttMs))).toBe(true);
   });
 
-  it('keeps the trains of two backends and many runs apart', async () => {
+  it('separates the trains of two backends and many runs', async () => {
     backend = await NetPingBackend.open();
     const other = await NetPingBackend.open();
     const silent = { ...here, address: '127.0.0.1', replyTimeoutMs: 300 };
@@ -107,7 +107,7 @@ describe.skipIf(reason)(`the net-ping backend${reason ? ` (${reason})` : ''}`, (
     expect(await backend.ping(here, AbortSignal.abort())).toEqual([]);
   });
 
-  it('rejects the runs its process dies under, and serves the next one', async () => {
+  it('rejects the runs that its process dies under, and serves the next one', async () => {
     backend = await NetPingBackend.open();
     const pinging = backend.ping({ ...here, count: 50, intervalMs: 500 }, never);
     await backend.ping({ ...here, count: 1 }, never);
@@ -117,7 +117,7 @@ describe.skipIf(reason)(`the net-ping backend${reason ? ` (${reason})` : ''}`, (
     expect(await backend.ping(here, never)).toHaveLength(5);
   });
 
-  it('works for a worker thread, and goes with it', async () => {
+  it('works for a worker thread, and ends with it', async () => {
     const worker = new Worker(
       `const { parentPort, workerData } = require('node:worker_threads');
        import(workerData.module).then(async ({ NetPingBackend }) => {
@@ -158,7 +158,7 @@ describe.skipIf(reason)(`the net-ping backend${reason ? ` (${reason})` : ''}`, (
   });
 });
 
-describe('what a raw socket receives', () => {
+describe('messages of a raw socket', () => {
   const echo = Buffer.from('8000000012340007aabbccddeeff0011', 'hex');
   const ipv6 = (next: number, rest: Buffer) =>
     Buffer.concat([
@@ -169,7 +169,7 @@ describe('what a raw socket receives', () => {
     ]);
   const unreachable = (quoted: Buffer) => Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, 0]), quoted]);
 
-  it('finds the request an IPv6 error is about, behind extension headers too', () => {
+  it('finds the request of an IPv6 error, even after extension headers', () => {
     const expected = { kind: 'error', identifier: 0x1234, sequence: 7, target: 'fd80:2::1', type: 1 };
     expect(readRawMessage(6, unreachable(ipv6(58, echo)))).toMatchObject(expected);
     const fragment = Buffer.concat([Buffer.from([58, 0, 0, 1, 0, 0, 0, 9]), echo]);
@@ -178,7 +178,7 @@ describe('what a raw socket receives', () => {
     expect(readRawMessage(6, unreachable(ipv6(60, options)))).toMatchObject(expected);
   });
 
-  it.each([4, 6] as const)('takes nothing cut short for a message of IPv%i', (family) => {
+  it.each([4, 6] as const)('accepts no truncated data as a message of IPv%i', (family) => {
     const whole = unreachable(ipv6(44, Buffer.concat([Buffer.from([58, 0, 0, 1, 0, 0, 0, 9]), echo])));
     for (let bytes = 0; bytes < whole.length - 8; bytes += 1) {
       expect(readRawMessage(family, whole.subarray(0, bytes)), `${bytes} bytes`).toBeUndefined();

@@ -9,7 +9,7 @@ const kinds = (answers: readonly EchoAnswer[]) => answers.map(({ kind }) => kind
 const lossOf = (answers: readonly EchoAnswer[]) =>
   (100 * answers.filter(({ kind }) => kind !== 'reply').length) / answers.length;
 
-describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})` : ''}`, () => {
+describe.skipIf(reason)(`ICMP over a separate network${reason ? ` (${reason})` : ''}`, () => {
   let lab: NetworkLab;
 
   beforeAll(() => {
@@ -27,7 +27,7 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
     beforeAll(async () => {
       lab.exec('agent', `sysctl -qw net.ipv4.ping_group_range=${groupRange.replace(' ', '\t')}`);
       icmp = await IcmpProcess.start(lab, rights, backend);
-      // Each host has to find its neighbours first.
+      // Each host must resolve its neighbours first.
       for (const address of ['10.80.2.1', 'fd80:2::1'])
         await icmp.ping({ address, count: 2, intervalMs: 200 });
     });
@@ -36,7 +36,7 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
       expect(await icmp.end()).toBe(0);
     });
 
-    it('are what was chosen', () => {
+    it('are the chosen ones', () => {
       expect(icmp.announcement.description).toMatch(description);
     });
 
@@ -47,7 +47,7 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
       const answers = await icmp.ping({ address });
       expect(answers.map(({ sequence }) => sequence)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       for (const answer of answers) {
-        // Nothing tells net-ping the hop limit of IPv6 replies.
+        // net-ping cannot read the hop limit of IPv6 replies.
         const toldTtl = backend === 'net-ping' && address.includes(':') ? null : ttl;
         expect(answer).toMatchObject({ kind: 'reply', ttl: toldTtl, type, code: 0 });
         expect(answer.kind === 'reply' && answer.rttMs).toBeGreaterThan(0);
@@ -55,7 +55,7 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
     });
 
     it.each([[[]], [[3]], [[0, 9]], [[0, 2, 4, 6, 8]], [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]]])(
-      'count exactly what was lost: %j of ten',
+      'count losses exactly: %j of ten',
       async (places) => {
         for (const address of ['10.80.2.1', 'fd80:2::1']) {
           lab.drop(places);
@@ -75,13 +75,13 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
       ['prohibited over IPv6', { address: 'fd80:4::1' }, { type: 1, code: 1, from: 'fd80:1::2' }],
       ['time exceeded', { address: '10.80.2.1', ttl: 1 }, { type: 11, code: 0, from: '10.80.1.2' }],
       ['time exceeded over IPv6', { address: 'fd80:2::1', ttl: 1 }, { type: 3, code: 0, from: 'fd80:1::2' }],
-    ])('tell who said "%s"', async (_words, train, error) => {
+    ])('report who said "%s"', async (_words, train, error) => {
       const answers = await icmp.ping({ ...train, count: 3 });
       expect(answers).toHaveLength(3);
       for (const answer of answers) expect(answer).toMatchObject({ kind: 'error', ...error });
     });
 
-    it('tell the largest packet when one is too large', async () => {
+    it('report the largest packet if one is too large', async () => {
       for (const family of ['-4', '-6']) lab.exec('agent', `ip ${family} route flush cache`);
       const [tooLarge] = await icmp.ping({ address: '10.80.2.1', count: 1, dataBytes: 1440 });
       expect(tooLarge).toMatchObject({ kind: 'error', type: 3, code: 4, from: '10.80.1.2', mtuBytes: 1400 });
@@ -89,7 +89,7 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
       expect(tooLargeV6).toMatchObject({ kind: 'error', type: 2, from: 'fd80:1::2', mtuBytes: 1400 });
     });
 
-    it('ask the path each time whether a packet fits unfragmented, and send it in pieces when they may', async () => {
+    it('probe the path each time whether a packet fits unfragmented, and send fragments if allowed', async () => {
       for (const [address, type] of [
         ['10.80.2.1', 3],
         ['fd80:2::1', 2],
@@ -108,7 +108,7 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
       }
     });
 
-    it('do not count as lost what has no way out', async () => {
+    it('do not count unroutable packets as lost', async () => {
       for (const address of ['10.99.0.1', 'fd99::1']) {
         const answers = await icmp.ping({ address, count: 3 });
         expect(answers).toHaveLength(3);
@@ -116,7 +116,7 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
       }
     });
 
-    it('do not count as lost what a firewall of this host stops', async () => {
+    it('do not count packets as lost that a firewall of this host drops', async () => {
       lab.exec('agent', 'iptables -A OUTPUT -d 10.80.2.77 -j DROP');
       const answers = await icmp.ping({ address: '10.80.2.77', count: 2 });
       for (const answer of answers) expect(answer).toMatchObject({ kind: 'unsent', errno: 'EPERM' });
@@ -125,12 +125,12 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
     it('stop when their time is over, and leave nothing running', async () => {
       const { failure } = await icmp.check({ request: { hostname: '10.80.2.1', pingCount: 50 } }, 150);
       expect(failure).toMatchObject({ code: 'RESPONSE_TIMEOUT' });
-      // net-ping's own process stays.
+      // net-ping's own process remains.
       await expect.poll(() => lab.processIds('agent')).toHaveLength(backend === 'net-ping' ? 2 : 1);
       expect(kinds(await icmp.ping({ address: '10.80.2.1', count: 2 }))).toEqual(['reply', 'reply']);
     });
 
-    it('keep apart what is under way at the same time', async () => {
+    it('separate concurrent runs', async () => {
       const other = await IcmpProcess.start(lab, rights, backend);
       const [good, late, bad, otherGood] = await Promise.all([
         icmp.ping({ address: '10.80.2.1', count: 20, intervalMs: 5 }),
@@ -146,7 +146,7 @@ describe.skipIf(reason)(`ICMP over a network of its own${reason ? ` (${reason})`
     });
   });
 
-  it('says which setting to change where nothing may ping', async () => {
+  it('names the setting to change if pings are not allowed', async () => {
     lab.exec('agent', 'sysctl -qw net.ipv4.ping_group_range=1\t0');
     await using icmp = await IcmpProcess.start(lab, 'without-capabilities');
     const { unavailable } = icmp.announcement;

@@ -45,7 +45,7 @@ describe.skipIf(reason)(`ICMP replies of a strange host${reason ? ` (${reason})`
       return answers;
     }
 
-    it('counts a request once that is answered twice', async () => {
+    it('counts a request once if it has two replies', async () => {
       expect(kinds(await pingWith('twice', 'twice', 'silent', 'once'))).toEqual([
         'reply',
         'reply',
@@ -54,32 +54,32 @@ describe.skipIf(reason)(`ICMP replies of a strange host${reason ? ` (${reason})`
       ]);
     });
 
-    it('gives replies in another order to the requests they answer', async () => {
+    it('assigns replies in another order to their requests', async () => {
       const answers = await pingWith('after-next', 'once', 'once');
       expect(kinds(answers)).toEqual(['reply', 'reply', 'reply']);
       expect(rttOf(answers[1])).toBeLessThan(rttOf(answers[0]));
     });
 
-    it('counts a late reply as none, and gives it to no other request', async () => {
+    it('does not count a late reply, and assigns it to no other request', async () => {
       expect(kinds(await pingWith('late:450', 'late:150', 'once'))).toEqual(['silence', 'reply', 'reply']);
       expect(kinds(await pingWith('once', 'once'))).toEqual(['reply', 'reply']);
     });
 
     it.each(['other-token', 'other-sequence', 'other-identifier', 'short', 'other-source'])(
-      'takes no reply for its own that has the wrong content: %s',
+      'accepts no reply as its own with the wrong content: %s',
       async (manner) => {
         expect(kinds(await pingWith('once', manner, 'once'))).toEqual(['reply', 'silence', 'reply']);
       },
     );
 
-    // The library says nothing of what it throws away.
+    // The library does not report replies that it discards.
     if (backend === 'net-ping') return;
     it.each([
       ['other-token', 'ignored a reply with different data'],
       ['short', 'ignored a reply with different data'],
       ['other-source', 'a reply came from 10.80.2.9, which is not the target'],
       ['other-sequence', undefined],
-    ])('says of a reply that does not count why: %s', async (manner, remark) => {
+    ])('explains why a reply does not count: %s', async (manner, remark) => {
       const [answer] = await pingWith(manner);
       expect(answer).toEqual({ kind: 'silence', sequence: 0, ...(remark && { remark }) });
     });

@@ -33,13 +33,13 @@ function ticksOf(thread: string): number {
   return Number(fields[11]) + Number(fields[12]);
 }
 
-/** How often a thread has waited of its own will: each round of a loop does. */
+/** Voluntary context switches of a thread: each iteration of a loop makes one. */
 function roundsOf(thread: string): number {
   const status = readFileSync(`/proc/self/task/${thread}/status`, 'utf8');
   return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1]);
 }
 
-describe.skipIf(reason)(`the kernel's thread${reason ? ` (${reason})` : ''}`, () => {
+describe.skipIf(reason)(`the kernel thread${reason ? ` (${reason})` : ''}`, () => {
   let target: HttpTarget;
   beforeEach(async () => {
     target = await startHttpTarget();
@@ -47,7 +47,7 @@ describe.skipIf(reason)(`the kernel's thread${reason ? ` (${reason})` : ''}`, ()
   });
   afterEach(() => target.close());
 
-  it('is one for pings and sockets, and goes with the last of its users', async () => {
+  it('is shared by pings and sockets, and ends with the last of its users', async () => {
     const before = { descriptors: openDescriptors(), threads: threads().length };
     const timekeeper = await KernelTimekeeper.open();
     const oneThread = threads().length;
@@ -61,7 +61,7 @@ describe.skipIf(reason)(`the kernel's thread${reason ? ` (${reason})` : ''}`, ()
     await expect.poll(openDescriptors).toBeLessThanOrEqual(before.descriptors);
   });
 
-  it('is replaced when it breaks; probes under way go on by the events', async () => {
+  it('is replaced when it breaks; running probes continue with event times', async () => {
     const timekeeper = await KernelTimekeeper.open();
     const backend = await KernelBackend.open();
     const waiting = probe(`${target.url}/delay/300`, { timekeeper });
@@ -70,9 +70,9 @@ describe.skipIf(reason)(`the kernel's thread${reason ? ` (${reason})` : ''}`, ()
     const broken = await waiting;
     expect(broken.error).toBeUndefined();
     expect(broken.measurement.clock).toBe('event');
-    // An event may come late, and the wait seem shorter by that.
+    // An event may be late, which shortens the measured wait.
     expect(broken.phases?.firstByte).toBeGreaterThanOrEqual(200);
-    // The first one starts another thread, which may not be up in time for it.
+    // The first probe starts another thread, which may not be ready in time.
     await probe(target.url, { timekeeper });
     await backend.ping({ ...train, count: 1, dataBytes: 56 }, never);
     await expect
@@ -82,12 +82,12 @@ describe.skipIf(reason)(`the kernel's thread${reason ? ` (${reason})` : ''}`, ()
     await timekeeper.close();
   });
 
-  it('sleeps when there is nothing to wait for, and wakes for the next socket', async () => {
+  it('sleeps while idle, and wakes for the next socket', async () => {
     const known = new Set(threads());
     const timekeeper = await KernelTimekeeper.open();
     await probe(target.url, { timekeeper });
     const added = threads().filter((thread) => !known.has(thread));
-    // It lingers for a second, with ten rounds in each.
+    // It lingers for a second, with ten iterations per second.
     await delay(1500);
     const before = added.map((thread) => ({ ticks: ticksOf(thread), rounds: roundsOf(thread) }));
     await delay(1000);

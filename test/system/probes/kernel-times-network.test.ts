@@ -11,14 +11,14 @@ const serverScript =
 
 type Answer = Pick<HttpProbeResult, 'phases' | 'elapsedMs' | 'measurement'> & { readonly error?: string };
 
-/** The next line of a program that talks. */
+/** The next line of a program's output. */
 async function nextLine(lines: AsyncIterator<string>): Promise<string> {
   const { value, done } = await lines.next();
   if (done) throw new Error('the process has ended');
   return value;
 }
 
-describe.skipIf(reason)(`connecting over a network of its own${reason ? ` (${reason})` : ''}`, () => {
+describe.skipIf(reason)(`connecting over a separate network${reason ? ` (${reason})` : ''}`, () => {
   let lab: NetworkLab;
   const children: ChildProcess[] = [];
   let input: NodeJS.WritableStream;
@@ -43,7 +43,7 @@ describe.skipIf(reason)(`connecting over a network of its own${reason ? ` (${rea
     const prober = start('agent', [program]);
     input = prober.input;
     answers = prober.lines;
-    // Finds the neighbours, and loads the parser.
+    // Resolves the neighbours, and loads the parser.
     await probed('http://10.80.2.1:8080/');
   });
   afterAll(async () => {
@@ -57,17 +57,17 @@ describe.skipIf(reason)(`connecting over a network of its own${reason ? ` (${rea
     expect(phases?.tcp).toBeGreaterThan(0);
   });
 
-  it('shows a SYN that was lost, which the round trip alone would hide', async () => {
+  it('shows a lost SYN, which the round trip alone would hide', async () => {
     const match = 'INPUT -p tcp --syn --dport 8080';
     lab.exec('target', `iptables -A ${match} -m statistic --mode nth --every 2 --packet 0 -j DROP`);
     const { phases, error } = await probed('http://10.80.2.1:8080/');
     lab.restore();
     expect(error).toBeUndefined();
-    // The kernel sends a SYN again after a second.
+    // The kernel retransmits a SYN after a second.
     expect(phases?.tcp).toBeGreaterThanOrEqual(990);
   });
 
-  it('tells how long a refusal took', async () => {
+  it('reports how long a refusal took', async () => {
     const { error, elapsedMs, measurement } = await probed('http://10.80.2.1:8081/');
     expect(error).toBe('connection-refused');
     expect(measurement.clock).toBe('kernel');
@@ -78,13 +78,13 @@ describe.skipIf(reason)(`connecting over a network of its own${reason ? ` (${rea
     ['IPv4', 'http://10.80.4.1:8080/'],
     ['IPv6', 'http://[fd80:4::1]:8080/'],
   ])(
-    'takes the word of a firewall on the way, and not for a fault of this host: %s',
+    'attributes the reply of a firewall on the path to the path, not to this host: %s',
     async (_family, url) => {
       expect((await probed(url)).error).toBe('host-unreachable');
     },
   );
 
-  it('takes what this host itself does not let out for a fault of this host', async () => {
+  it('attributes packets that this host itself blocks to this host', async () => {
     lab.exec('agent', 'ip -6 route add prohibit fd80:5::/64');
     lab.exec('agent', 'ip route add prohibit 10.80.5.0/24');
     for (const url of ['http://[fd80:5::1]:8080/', 'http://10.80.5.1:8080/']) {

@@ -16,7 +16,7 @@ import { keepBusy, startWireTarget } from '../../helpers/targets/wire-target.ts'
 import type { WireTargetOptions } from '../../helpers/targets/wire-target-main.ts';
 
 const reason = await whyNoKernel();
-/** How long the thread that probes is deaf, again and again. */
+/** How long the probing thread is repeatedly blocked. */
 const blockMs = 300;
 
 async function whyNoKernel(): Promise<string | undefined> {
@@ -29,14 +29,14 @@ async function whyNoKernel(): Promise<string | undefined> {
   }
 }
 
-describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, () => {
+describe.skipIf(reason)(`kernel times${reason ? ` (${reason})` : ''}`, () => {
   let timekeeper: KernelTimekeeper;
   let identity: { key: string; cert: string };
 
   beforeAll(async () => {
     timekeeper = await KernelTimekeeper.open();
     identity = await (await createAuthority()).issue();
-    // The first request of a process pays for loading the parser.
+    // The first request of a process includes loading the parser.
     await using target = await startWireTarget({ kind: 'http' });
     await probe(target.url, { timekeeper });
   });
@@ -50,7 +50,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     ['HTTP/2', { kind: 'h2' }],
   ];
 
-  it.each(servers)('do not contain what a busy thread made of them: %s', async (_name, options) => {
+  it.each(servers)('do not contain delays of a busy thread: %s', async (_name, options) => {
     await using target = await startWireTarget({ ...options, identity });
     using _busy = keepBusy(blockMs);
     const { phases, measurement, error, elapsedMs, wallMs } = await measuredByKernel(() =>
@@ -60,11 +60,11 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect((phases?.firstByte ?? 0) - (phases?.tls ?? 0)).toBeGreaterThanOrEqual(19);
     expect(measurement.lagMs).toBeGreaterThan(blockMs / 2);
     expect(measurement.overheadMs).toBeGreaterThan(blockMs);
-    // What this thread slept through is told apart, and is in none of the phases.
+    // The time that this thread was blocked is reported separately, and is not part of any phase.
     expect(elapsedMs + measurement.overheadMs).toBeLessThanOrEqual(wallMs);
   });
 
-  it.each(servers)('would do so by the events: %s', async (_name, options) => {
+  it.each(servers)('would do so with event times: %s', async (_name, options) => {
     await using target = await startWireTarget({ ...options, identity });
     using _busy = keepBusy(blockMs);
     const { phases, measurement } = await probe(`${target.url}/hold/20`, {
@@ -75,7 +75,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(phases?.firstByte).toBeGreaterThan(blockMs);
   });
 
-  it('know that a handshake takes time, though the target may answer before this thread goes on', async () => {
+  it('include the time of a handshake, even if the target responds before this thread continues', async () => {
     await using target = await startWireTarget({ kind: 'https', identity });
     const tookMs: number[] = [];
     for (let round = 0; round < 100; round += 1) {
@@ -83,12 +83,12 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
       tookMs.push(phases?.tls ?? 0);
     }
     expect(Math.min(...tookMs)).toBeGreaterThan(0);
-    // No target signs faster. The instant at which the question left is known to some hundredths of a millisecond only;
-    // an answer that came before its question made one in four of them shorter.
+    // No target signs faster. The send time of the request is only known to some hundredths of a millisecond; a
+    // response that seemed to precede its request would shorten one in four of them.
     expect(tookMs.filter((ms) => ms < 0.05).length).toBeLessThan(5);
   });
 
-  it('tell the first byte from tickets that come before it', async () => {
+  it('distinguish the first byte from earlier tickets', async () => {
     await using target = await startWireTarget({ kind: 'https', identity });
     const { phases } = await probe(`${target.url}/hold/100`, { timekeeper, isCertificateChecked: false });
     const waitMs = (phases?.firstByte ?? 0) - (phases?.tls ?? 0);
@@ -108,7 +108,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(phases?.download).toBeGreaterThan((pieces.count - 1) * pieces.pauseMs - 45);
   });
 
-  it('have the answer of a proxy apart', async () => {
+  it('separate the response of a proxy', async () => {
     await using target = await startWireTarget({ kind: 'https', identity });
     await using proxy = await startWireTarget({ kind: 'late-proxy' });
     using _busy = keepBusy(blockMs);
@@ -133,7 +133,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(elapsedMs + measurement.lagMs).toBeLessThanOrEqual(wallMs);
   });
 
-  it('begin at the connection where the server speaks first, though this thread hears of it later', async () => {
+  it('begin at the connection if the server speaks first, even if this thread notices it later', async () => {
     await using target = await startWireTarget({ kind: 'greeting' });
     const { hostname, port } = { hostname: '127.0.0.1', port: target.port };
     const means = { resolver: systemResolver, egress: createEgressPolicy(), timekeeper };
@@ -144,7 +144,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     const tcp = await measuredByKernel(() =>
       converse({ host: hostname, port }, { timekeeper, idleGapMs: 60_000 }),
     );
-    // On a busy machine the kernel's thread hears of it late, too, and then says so.
+    // On a busy machine the kernel thread is notified late, too, and reports so.
     const openMs = ({ doubtMs, lagMs }: { doubtMs?: number | undefined; lagMs: number }) =>
       (doubtMs ?? 0) + lagMs;
     expect((tcp.phases?.data ?? 0) + openMs(tcp.measurement)).toBeGreaterThanOrEqual(58);
@@ -178,7 +178,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(opened.times.startTlsMs + openMs(opened)).toBeGreaterThanOrEqual(58);
   });
 
-  it('know when a connection was refused', async () => {
+  it('include the time at which a connection was refused', async () => {
     const port = await freePort();
     using _busy = keepBusy(blockMs);
     const { error, measurement, elapsedMs, wallMs } = await measuredByKernel(() =>
@@ -189,7 +189,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     expect(elapsedMs + measurement.lagMs).toBeLessThanOrEqual(wallMs);
   });
 
-  it('stay right when rows are used again and again', async () => {
+  it('stay correct when rows are reused', async () => {
     await using target = await startWireTarget({ kind: 'http' });
     for (let round = 0; round < 30; round += 1) {
       const results = await Promise.all(
@@ -202,7 +202,7 @@ describe.skipIf(reason)(`times of the kernel${reason ? ` (${reason})` : ''}`, ()
     }
   });
 
-  it("become those of events while the thread is gone, and the kernel's again", async () => {
+  it('become event times while the thread is gone, and kernel times again later', async () => {
     const own = await KernelTimekeeper.open();
     await using target = await startWireTarget({ kind: 'http' });
     expect((await probe(target.url, { timekeeper: own })).measurement.clock).toBe('kernel');

@@ -12,7 +12,7 @@ const why = whyNoOpenssl();
 const folder = mkdtempSync(join(tmpdir(), 'picket-alerts-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Node's own servers close the connection without an alert; those of others say why. */
+/** Node's own servers close the connection without an alert; other servers send one with the reason. */
 function whyNoOpenssl(): string | null {
   if (!spawnSync('openssl', ['version']).error) return null;
   const reason = 'the program openssl is missing (Debian package openssl)';
@@ -20,13 +20,13 @@ function whyNoOpenssl(): string | null {
   return reason;
 }
 
-describe.skipIf(why !== null)(`a server that wants a client certificate${why ? ` (${why})` : ''}`, () => {
+describe.skipIf(why !== null)(`a server that requires a client certificate${why ? ` (${why})` : ''}`, () => {
   it.each([
     ['TLS 1.3 and HTTP/1.1', ['-tls1_3', '-alpn', 'http/1.1']],
     ['TLS 1.3 and no protocol', ['-tls1_3']],
     ['TLS 1.3 and HTTP/2', ['-tls1_3', '-alpn', 'h2']],
     ['TLS 1.2', ['-tls1_2']],
-  ])('says by its alert what it wants, over %s', async (_name, options) => {
+  ])('says in its alert what it requires, over %s', async (_name, options) => {
     const authority = await createAuthority();
     const { key, cert } = await authority.issue();
     const stranger = await (await createAuthority('Somebody else')).issue({ hosts: ['client'] });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A record of a capture: time, Ethernet header, IPv4 header, and what it holds. */
+/** A record of a capture: time, Ethernet header, IPv4 header, and content. */
 function record(atMs: number, isOurs: boolean, protocol: number, content: Buffer, claimedBytes = 0): Buffer {
   const header = Buffer.alloc(16);
   const captured = Buffer.concat([
@@ -33,10 +33,10 @@ function record(atMs: number, isOurs: boolean, protocol: number, content: Buffer
   return Buffer.concat([header, captured]);
 }
 
-/** The bytes that either side of a port has sent so far: sequence numbers go on from there. */
+/** The bytes that each side of a port has sent so far, which determine the next sequence numbers. */
 const sentBytes = new Map<string, number>();
 
-/** A segment as the snap length leaves it: its data is claimed by the IP header and not there. */
+/** A segment as truncated by the snap length: the IP header declares its data, but the data is missing. */
 function segment(atMs: number, from: 'us' | 'them', flags: number, dataBytes: number, port = 5000): Buffer {
   const tcp = Buffer.alloc(20);
   tcp.writeUInt16BE(from === 'us' ? port : 443, 0);
@@ -89,8 +89,8 @@ const https = (port = 5000) => [
   segment(108.5, 'them', ACK, 500, port),
 ];
 
-describe('what the wire says of an exchange', () => {
-  it('tells the phases of TLS and of the request apart from session tickets and the close', async () => {
+describe('an exchange on the wire', () => {
+  it('has phases of TLS and the request without session tickets and the close', async () => {
     const path = await capture(
       ...https(),
       segment(180, 'us', ACK, 24), // a client that noticed late closes
@@ -104,16 +104,16 @@ describe('what the wire says of an exchange', () => {
     expect(phases?.total).toBeCloseTo(105, 4);
   });
 
-  it('does not take for the response what answers the end of the connection', async () => {
+  it('does not include the reply to its end in the response', async () => {
     const path = await capture(
       ...https(),
-      segment(180, 'us', FIN | ACK, 0), // a client that ends without a word
+      segment(180, 'us', FIN | ACK, 0), // a client that closes without an alert
       segment(180.2, 'them', ACK, 24),
     );
     expect((await readExchanges(path, options)).get(5000)?.download).toBeCloseTo(1, 4);
   });
 
-  it('leaves out what a server that waits for an ACK sends again', async () => {
+  it('ignores retransmissions of a server that waits for an ACK', async () => {
     const answer = segment(101, 'them', ACK, 600);
     const exchange = [
       segment(0, 'us', SYN, 0),
@@ -132,7 +132,7 @@ describe('what the wire says of an exchange', () => {
     expect((await readExchanges(withoutEnd, { ...options, before: 'nothing' })).get(5000)?.download).toBe(0);
   });
 
-  it('tells the phases of a plain exchange', async () => {
+  it('has the phases of a plain exchange', async () => {
     const path = await capture(
       segment(0, 'us', SYN, 0),
       segment(0.25, 'them', SYN | ACK, 0),
@@ -145,7 +145,7 @@ describe('what the wire says of an exchange', () => {
     expect(phases?.wait).toBeCloseTo(100, 4);
   });
 
-  it('tells the settings of HTTP/2 apart from the request', async () => {
+  it('has the settings of HTTP/2 separate from the request', async () => {
     const path = await capture(
       segment(0, 'us', SYN, 0),
       segment(0.25, 'them', SYN | ACK, 0),
@@ -161,7 +161,7 @@ describe('what the wire says of an exchange', () => {
     expect(phases?.wait).toBeCloseTo(100, 4);
   });
 
-  it('judges no SYN that was sent twice, no port that was used twice and no half of an exchange', async () => {
+  it('is not judged with a retransmitted SYN, a reused port or an incomplete exchange', async () => {
     const path = await capture(
       segment(0, 'us', SYN, 0, 1),
       ...https(1),
@@ -175,7 +175,7 @@ describe('what the wire says of an exchange', () => {
     expect(exchanges.get(4)).not.toBeNull();
   });
 
-  it('gives round trips in the order of the requests', async () => {
+  it('has round trips in the order of the requests', async () => {
     const path = await capture(
       echo(0, true, 8, 1),
       echo(10, true, 8, 2),
@@ -190,7 +190,7 @@ describe('what the wire says of an exchange', () => {
     expect(third).toBeCloseTo(0.25, 4);
   });
 
-  it('refuses a capture without nanoseconds', async () => {
+  it('is refused in a capture without nanoseconds', async () => {
     const path = join(folder, 'micro.pcap');
     await writeFile(path, Buffer.concat([Buffer.from('d4c3b2a1', 'hex'), Buffer.alloc(20)]));
     await expect(readExchanges(path, options)).rejects.toThrow('nanosecond');

@@ -28,12 +28,12 @@ async function start(stage: Stage, environment: Record<string, string> = {}): Pr
 const leaving = (stage: Stage, ...artifacts: object[]) =>
   leasedRun(stage.target.url(`/?artifacts=${encodeURIComponent(JSON.stringify(artifacts))}`));
 
-/** What the agent has on disk, run by run. */
+/** The artifact folders on the agent's disk, one per run. */
 const onDisk = () =>
   readdirSync(spool.path).flatMap((name) => readdirSync(join(spool.path, name, 'artifacts')));
 
 describe('artifacts of a run', () => {
-  it('are sent after its result, which names them', async () => {
+  it('are sent after its result, which lists them', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     const agent = await start(stage, { SERVICE_SECRET_TOKEN: 'correct-horse' });
@@ -69,7 +69,7 @@ describe('artifacts of a run', () => {
     expect(readdirSync(spool.path)).toEqual([]);
   });
 
-  it('are sent again when the connection breaks, wherever that is', async () => {
+  it('are sent again when the connection breaks at any point', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     const points = [1, 70_000, 1_500_000, 2_999_999];
@@ -87,7 +87,7 @@ describe('artifacts of a run', () => {
     expect((await agent.get('/metrics')).body).toContain('picket_agent_artifacts_total{end="stored"} 1');
   });
 
-  it.each([409, 404, 413])('are given up when the service answers %i', async (statusCode) => {
+  it.each([409, 404, 413])('are given up when the service responds with %i', async (statusCode) => {
     await using stage = await Stage.open();
     const { service } = stage;
     service.inbox.script = () => ({ statusCode });
@@ -123,13 +123,13 @@ describe('artifacts of a run', () => {
     await service.waitFor('all artifacts', () => service.inbox.stored.size === 5);
   });
 
-  it('are dropped with a result that came too late', async () => {
+  it('are dropped with a late result', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     await start(stage);
     const run = leaving(stage, png('a.png', 1000));
     service.enqueue(run);
-    // The lease is lost before the result comes.
+    // The lease is lost before the result arrives.
     service.script = (call) => {
       if (call.name === 'results') service.loseLease(run.runId);
       return undefined;
@@ -139,7 +139,7 @@ describe('artifacts of a run', () => {
     expect(service.inbox.calls).toEqual([]);
   });
 
-  it('are dropped when more wait than SPOOL_MAX_BYTES', async () => {
+  it('are dropped if more than SPOOL_MAX_BYTES wait', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     const resume = Promise.withResolvers<void>();
@@ -175,7 +175,7 @@ describe('stopping', () => {
     expect(service.inbox.stored.size).toBe(3);
   });
 
-  it('tells what it had to leave when somebody hurries', async () => {
+  it('reports what it had to leave at a second signal', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     service.inbox.script = () => ({ untilResumed: new Promise(() => undefined) });
@@ -191,20 +191,20 @@ describe('stopping', () => {
     expect(onDisk()).toHaveLength(1);
   });
 
-  it('hard leaves files, which the next agent sends; those of others stay', async () => {
+  it('hard leaves files, which the next agent sends; those of others remain', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     service.inbox.script = () => ({ untilResumed: new Promise(() => undefined) });
     const agent = await start(stage);
     service.enqueue(leaving(stage, png('a.png', 4_000_000)));
     await service.waitFor('an upload under way', () => service.inbox.calls.length === 1);
-    // The result is sent and put on disk at the same time: an upload under way does not say that it is there.
+    // The result is sent and written to disk at the same time: an upload in progress does not prove that it is on disk.
     await expect
       .poll(async () => JSON.parse((await agent.get('/health')).body) as unknown)
       .toMatchObject({ spool: { inMemoryOnly: 0 } });
     await agent.kill();
     expect(onDisk()).toHaveLength(1);
-    // A run that was under way when its agent was killed: nobody waits for its files.
+    // A run that was in progress when its agent was killed: its files are orphaned.
     const [folder = ''] = readdirSync(spool.path);
     mkdirSync(join(spool.path, folder, 'artifacts', 'of-a-run-without-a-result'));
     const others = ['picket-spool.0123456789abcdef.0', 'something-else'];
@@ -218,7 +218,7 @@ describe('stopping', () => {
   });
 });
 
-it('goes on without artifacts where SPOOL_DIR cannot be used', async () => {
+it('continues without artifacts if SPOOL_DIR cannot be used', async () => {
   await using stage = await Stage.open();
   const { service } = stage;
   const agent = await start(stage, { SPOOL_DIR: '/proc/nowhere' });

@@ -7,8 +7,8 @@ import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 import { program } from '../../helpers/program.ts';
 
-describe('an agent in trouble of its own', () => {
-  it('reports the runs of a probe thread that died as its own fault, and goes on', async () => {
+describe('an agent with a problem of its own', () => {
+  it('reports the runs of a dead probe thread as its own fault, and continues', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const preload = new URL(

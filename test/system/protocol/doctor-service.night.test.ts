@@ -8,7 +8,7 @@ import { startPicket } from '../../helpers/picket-process.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { createAuthority, type TestAuthority } from '../../helpers/targets/certificates.ts';
 
-/** Faults of settings and of the service, each brought about for real; the doctor names that one and nothing else. */
+/** Real faults of settings and of the service; the doctor must report exactly the one that was injected. */
 describe('picket doctor', { timeout: 120_000 }, () => {
   let authority: TestAuthority;
   const opened: { close(): Promise<unknown> }[] = [];
@@ -36,7 +36,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
   });
   afterAll(() => folder.remove());
 
-  it('finds nothing where all is well, and says what it saw', async () => {
+  it('finds no problems if there are none, and reports its findings', async () => {
     const secure = await serve(await authority.issue());
     const { problems, exitCode, finding, findings } = await diagnose({
       SERVICE_URL: secure.url,
@@ -50,7 +50,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     expect(finding('authorities', 'CN=Corporate TLS Inspection')).toMatchObject({ status: 'ok' });
     for (const type of ['URL', 'API', 'TCP']) expect(finding('checks', type)).toMatchObject({ status: 'ok' });
     expect(JSON.stringify(findings)).not.toContain('0123456789abcdef');
-    // Nothing is claimed, and no agent is made known.
+    // The doctor claims nothing, and does not register an agent.
     expect(new Set(secure.calls.map(({ name }) => name))).toEqual(new Set(['examine']));
   });
 
@@ -68,7 +68,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     ['is busy', [{ status: 429, retryAfter: '3600' }], 'MODEL_URL', 'warning', /status 429/],
     ['sends garbage', [{ raw: '<html>' }], 'MODEL_URL', 'problem', /response does not match this protocol/],
     ['is not there', undefined, 'MODEL_URL', 'problem', /ECONNREFUSED/],
-  ])('asks the model once, and says that it %s', async (_what, turns, about, status, detail) => {
+  ])('queries the model once, and reports that it %s', async (_what, turns, about, status, detail) => {
     const asked = await startScriptedModel();
     if (turns) {
       asked.answerWith(turns as never);
@@ -83,7 +83,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     expect(JSON.stringify(findings)).not.toContain(apiKey);
   });
 
-  it('names every problem of the configuration at once', async () => {
+  it('reports every problem of the configuration at once', async () => {
     const { problems, problem, exitCode } = await diagnose({
       API_KEY: 'ak_0123456789abcdef',
       SERVICE_URL: service.url,
@@ -102,14 +102,14 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     expect(exitCode).toBe(1);
   });
 
-  it('names a key that is wrong or revoked', async () => {
+  it('reports a wrong or revoked key', async () => {
     service.script = () => ({ statusCode: 401 });
     const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
     expect(problems).toEqual(['key']);
     expect(problem?.fix).toContain('API_KEY');
   });
 
-  it('names a service of an older protocol, and still tries the key', async () => {
+  it('reports a service with an older protocol, and still tests the key', async () => {
     service.script = ({ name }) => (name === 'examine' ? { statusCode: 404 } : undefined);
     const { problems, problem, finding } = await diagnose({ SERVICE_URL: service.url });
     expect(problems).toEqual(['protocol']);
@@ -117,14 +117,14 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     expect(finding('key')).toMatchObject({ status: 'ok' });
   });
 
-  it('names an agent that the service takes for too old', async () => {
+  it('reports an agent that is too old for the service', async () => {
     service.script = () => ({ change: (answer) => ({ ...answer, isOutdated: true, version: '99.0.0' }) });
     const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
     expect(problems).toEqual(['protocol']);
     expect(problem?.fix).toBe('Upgrade the agent to version 99.0.0.');
   });
 
-  it('names something else that answers in its place', async () => {
+  it('reports another program that responds in its place', async () => {
     const { problems, problem } = await diagnose({ SERVICE_URL: `${service.url}/elsewhere` });
     expect(problems).toEqual(['protocol']);
     expect(problem).toMatchObject({
@@ -133,7 +133,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     });
   });
 
-  it('names a clock that is an hour off', async () => {
+  it('reports a clock that is an hour off', async () => {
     service.clockAheadMs = 3_600_000;
     const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
     expect(problems).toEqual(['clock']);
@@ -143,14 +143,14 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     });
   });
 
-  it('names a proxy in front of the service that takes no large bodies', async () => {
+  it('reports a proxy in front of the service that refuses large bodies', async () => {
     service.script = ({ bodyBytes }) => (bodyBytes > 100_000 ? { statusCode: 413 } : undefined);
     const { problems, problem } = await diagnose({ SERVICE_URL: service.url });
     expect(problems).toEqual(['upload']);
     expect(problem?.fix).toContain('client_max_body_size');
   });
 
-  it('names the files of CA_CERTS_DIR that are of no use', async () => {
+  it('reports unusable files of CA_CERTS_DIR', async () => {
     const broken = join(folder.path, 'broken');
     mkdirSync(broken);
     writeFileSync(join(broken, 'good.pem'), authority.cert);
@@ -161,7 +161,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     expect(finding('checks', 'URL')).toMatchObject({ status: 'ok' });
   });
 
-  it('ends in order when it is interrupted', async () => {
+  it('ends cleanly when interrupted', async () => {
     service.script = () => ({ isSilent: true });
     const process = startPicket(['doctor'], {
       API_KEY: 'pl_x',
@@ -175,7 +175,7 @@ describe('picket doctor', { timeout: 120_000 }, () => {
     expect(process.output()).not.toContain('problem');
   });
 
-  it('refuses options it does not know', async () => {
+  it('refuses unknown options', async () => {
     const process = startPicket(['doctor', '--colour'], {});
     expect(await process.ended).toEqual({ code: 2, signal: null });
   });

@@ -33,10 +33,10 @@ describe('SIGTERM', () => {
     expect(await agent.exited).toEqual(clean);
   });
 
-  it('an agent that has not begun with its threads leaves none behind', async () => {
+  it('an agent that has not started its threads leaves none behind', async () => {
     await using stage = await Stage.open();
     const folder = await mkdtemp(join(tmpdir(), 'picket-certificates-'));
-    // Many files: the agent is at them when the signal comes.
+    // Many files, so that the agent is still reading them when the signal arrives.
     for (let index = 0; index < 3000; index += 1) await writeFile(join(folder, `${index}.pem`), 'nothing');
     const agent = stage.startAgent({ CA_CERTS_DIR: folder });
     await agent.logged('agent starts');
@@ -62,7 +62,7 @@ describe('SIGTERM', () => {
     target.releaseAll();
     expect(await agent.exited).toEqual(clean);
     expect(service.receipts.map(({ status }) => status)).toEqual(['accepted']);
-    // One claim more, which asks for nothing: it gives back what the last one may have leased.
+    // One further claim, without free slots: it gives back runs that the last one may have leased.
     const [last, ...others] = service.callsOf('claim').toReversed();
     expect(last?.body).toMatchObject({
       freeSlots: { probe: 0, script: 0 },
@@ -71,11 +71,11 @@ describe('SIGTERM', () => {
     expect(service.leases.size).toBe(0);
   });
 
-  it('runs of an answer that never came are given back at once', async () => {
+  it('runs of a lost response are released at once', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.leaseTtlMs = 600_000;
-    // All claims but the one at the end, which asks for nothing.
+    // All claims except the final one, which has no free slots.
     service.script = ({ name, body }) => ({ isAnswerHeld: name === 'claim' && body.waitMs !== 0 });
     const agent = await stage.connectedAgent();
     service.enqueue(leasedRun(target.url()));
@@ -86,10 +86,10 @@ describe('SIGTERM', () => {
     expect(target.requests).toEqual([]);
   });
 
-  it('runs that have not started are given back at once', async () => {
+  it('runs that have not started are released at once', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
-    // More runs than the agent asked for: the surplus waits in the lane.
+    // More runs than the agent requested: the surplus waits in the lane.
     const runs = [1, 2, 3, 4].map((index) => leasedRun(target.url(`/hold/${index}`)));
     service.script = (call, index) =>
       call.name === 'claim' && index === 1
@@ -128,7 +128,7 @@ describe('SIGTERM', () => {
     expect(service.resultOf(run.runId)).toBeDefined();
   });
 
-  it('what does not end within the grace is stopped and given back', async () => {
+  it('runs that do not end within the grace are stopped and released', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const agent = await stage.connectedAgent({ SHUTDOWN_GRACE_SECONDS: '1' });
@@ -142,7 +142,7 @@ describe('SIGTERM', () => {
     expect(service.results).toEqual([]);
   });
 
-  it('signals that a terminal and a wrapper send together are one', async () => {
+  it('signals that a terminal and a wrapper send together count as one', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const agent = await stage.connectedAgent();
@@ -173,7 +173,7 @@ describe('SIGTERM', () => {
     expect(service.released).toEqual([{ runId: run.runId, leaseNumber: 1 }]);
   });
 
-  it('a second signal ends it even when nothing answers', async () => {
+  it('a second signal ends it even if nothing responds', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const agent = await stage.connectedAgent();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 
-/** What an agent with those settings reports for a URL. */
+/** The failure that an agent with those settings reports for a URL. */
 async function failureFor(
   stage: Stage,
   url: string,
@@ -16,8 +16,8 @@ async function failureFor(
   return failure;
 }
 
-describe('what an agent lets checks connect to', () => {
-  it('leaves out its own health port', async () => {
+describe('the addresses that checks of an agent may connect to', () => {
+  it('exclude its own health port', async () => {
     await using stage = await Stage.open();
     expect(await failureFor(stage, 'http://localhost:HEALTH_PORT/health')).toMatchObject({
       code: 'EGRESS_DENIED',
@@ -26,7 +26,7 @@ describe('what an agent lets checks connect to', () => {
     });
   });
 
-  it('follows EGRESS_DENY and EGRESS_ALLOW', async () => {
+  it('follow EGRESS_DENY and EGRESS_ALLOW', async () => {
     await using stage = await Stage.open();
     const denied = await failureFor(stage, stage.target.url('/'), { EGRESS_DENY: '127.0.0.0/8' });
     expect(denied).toMatchObject({
@@ -35,7 +35,7 @@ describe('what an agent lets checks connect to', () => {
     });
   });
 
-  it('opens what EGRESS_ALLOW names', async () => {
+  it('include those in EGRESS_ALLOW', async () => {
     await using stage = await Stage.open();
     const settings = { EGRESS_DENY: '*', EGRESS_ALLOW: '127.0.0.1' };
     expect(await failureFor(stage, stage.target.url('/'), settings)).toBeNull();

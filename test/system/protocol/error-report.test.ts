@@ -15,7 +15,7 @@ import { openHarness, quietLogger, type ServiceHarness } from '../../helpers/ser
 
 const secret = 'hunter2-hunter2';
 const key = 'pl_0123456789abcdef';
-/** Whatever of this is in an envelope has leaked. */
+/** Texts that count as a leak if an envelope contains them. */
 const privateTexts = [
   secret,
   key,
@@ -126,7 +126,7 @@ describe('an error report', () => {
     expect(statusCode).toBe(200);
   };
 
-  it.each(crashes)('of %s holds what was promised and nothing else', async (_kind, crash) => {
+  it.each(crashes)('of %s contains what is documented and nothing else', async (_kind, crash) => {
     const envelopes: string[] = [];
     const reports = reporter(async (envelope) => {
       envelopes.push(envelope);
@@ -157,7 +157,7 @@ describe('an error report', () => {
     }
   });
 
-  it('is listed at its location, with those like it counted', async () => {
+  it('is listed at its location, with a count of similar ones', async () => {
     const { body } = await harness.call('GET', `/v1/private-locations/${location.id}/agent-errors?limit=100`);
     expect(body.length).toBeGreaterThan(15);
     expect(body[0]).toMatchObject({
@@ -185,7 +185,7 @@ describe('an error report', () => {
     expect(status).toBe(404);
   });
 
-  it('is refused when it holds anything that is no event', async () => {
+  it('is refused when it contains anything that is not an event', async () => {
     for (const payload of [
       '',
       'x',
@@ -205,7 +205,7 @@ describe('an error report', () => {
     }
   });
 
-  it('is sent once for the same error, and a storm is cut off', async () => {
+  it('is sent once for the same error, and a flood is cut off', async () => {
     let sent = 0;
     const reports = reporter(async () => {
       sent += 1;
@@ -217,7 +217,7 @@ describe('an error report', () => {
     expect(reports.droppedCount).toBe(90);
   });
 
-  it('does nothing worse when the service is not there', async () => {
+  it('has no other effect if the service is unavailable', async () => {
     const reports = reporter(() => Promise.reject(new Error('gone')));
     reports.report(new Error('unlucky'));
     await reports.flush(5000);
@@ -231,7 +231,7 @@ describe('an agent process', () => {
     return `data:text/javascript,${encodeURIComponent(code)}`;
   };
 
-  it.each(['on', 'off'])('that breaks, with EXTERNAL_OBSERVABILITY=%s', async (setting) => {
+  it.each(['on', 'off'])('that crashes, with EXTERNAL_OBSERVABILITY=%s', async (setting) => {
     await using stage = await Stage.open();
     const port = await freePort();
     const agent = stage.startAgent({ EXTERNAL_OBSERVABILITY: setting, SERVICE_SECRET_A: secret }, [
@@ -250,7 +250,7 @@ describe('an agent process', () => {
     }
   });
 
-  it('refuses a setting that is neither', () => {
+  it('refuses any other value', () => {
     const run = () =>
       execFileSync(process.execPath, [program, 'agent'], {
         env: {

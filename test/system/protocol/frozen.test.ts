@@ -7,7 +7,7 @@ import { until } from '../../helpers/picket-process.ts';
 
 const maxResponseTime = 2_000;
 
-/** What the kernel says each thread of a process does; T: it is stopped. */
+/** The kernel's state of each thread of a process; T: stopped. */
 function threadStates(pid: number): string[] {
   return readdirSync(`/proc/${pid}/task`).map((id) => {
     const stat = readFileSync(`/proc/${pid}/task/${id}/stat`, 'utf8');
@@ -15,7 +15,7 @@ function threadStates(pid: number): string[] {
   });
 }
 
-it('an agent that stood still while a target answered does not call the target slow', {
+it('an agent that stalled while a target responded does not call the target slow', {
   timeout: 120_000,
 }, async () => {
   await using stage = await Stage.open();
@@ -31,11 +31,11 @@ it('an agent that stood still while a target answered does not call the target s
     threadStates(agent.child.pid ?? 0).every((state) => state === 'T'),
   );
   target.releaseAll();
-  // Longer than the target may take, by all that the agent can see.
+  // Longer than the target may take, as far as the agent can see.
   await delay(maxResponseTime + 500);
   agent.signal('SIGCONT');
   await until('the result', () => {
-    // It is asked once more.
+    // The target receives a second request.
     target.releaseAll();
     return service.resultOf(run.runId) !== undefined;
   });

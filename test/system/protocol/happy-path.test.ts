@@ -5,7 +5,7 @@ import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 
 describe('an agent and a healthy service', () => {
-  it('claims, runs and reports, and says how it is on its health port', async () => {
+  it('claims, runs and reports, and shows its state on its health port', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const agent = await stage.connectedAgent({ PROBE_CONCURRENCY: '7', AGENT_ID: 'agent-one' });

@@ -63,7 +63,7 @@ async function run(path: string, assertion: object, request: object = {}): Promi
 
 const loops = `${'{{#each @root}}'.repeat(8)}x${'{{/each}}'.repeat(8)}`;
 
-describe('a definition or an answer that would never end', () => {
+describe('a definition or a response that would never end', () => {
   it.each<[string, string, object, string | undefined, object?]>([
     [
       'a JSON path with a regular expression',
@@ -105,7 +105,7 @@ describe('a definition or an answer that would never end', () => {
       { property: '$.id', comparison: 'EQUALS', target: '9007199254740992' },
       'ASSERTION_FAILED',
     ],
-  ])('ends, and takes no other run along: %s', async (_what, path, assertion, code, request) => {
+  ])('ends, and affects no other run: %s', async (_what, path, assertion, code, request) => {
     const neighbour = run('/id', { property: '$.id', comparison: 'EQUALS', target: '9007199254740993' });
     const { failure } = await run(path, assertion, request);
     expect(failure?.code).toBe(code);

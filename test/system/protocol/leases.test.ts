@@ -4,7 +4,7 @@ import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 
 describe('leases', () => {
-  it('are renewed together while runs are under way', async () => {
+  it('are renewed together while runs are in progress', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.leaseTtlMs = 1500;
@@ -49,7 +49,7 @@ describe('leases', () => {
     expect(service.results).toEqual([]);
   });
 
-  it('run out when the service is cut off; the run is stopped without it', async () => {
+  it('expire when the service is cut off; the run is stopped without it', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.leaseTtlMs = 1500;
@@ -61,7 +61,7 @@ describe('leases', () => {
     expect(await agent.logged('lease ended before its result')).toMatchObject({ reason: 'expired' });
   });
 
-  it('of a claim whose answer was lost are asked for again, long before they run out', async () => {
+  it('of a claim whose response was lost are claimed again, long before they expire', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.leaseTtlMs = 600_000;
@@ -72,7 +72,7 @@ describe('leases', () => {
       lostClaim = call.body.claimNumber;
       return { isAnswerLost: true };
     };
-    // The claim under way when the script is set may be answered as ever: of two runs, one is lost.
+    // The claim in progress when the script is set may still succeed: one of the two runs is lost.
     service.enqueue(leasedRun(target.url('/1')));
     await service.waitFor('the claim that will be lost', () => lostClaim);
     service.enqueue(leasedRun(target.url('/2')));
@@ -117,7 +117,7 @@ describe('leases', () => {
     expect(service.results).toHaveLength(1);
   });
 
-  it('are noticed as lost after a stop of the process, before anything is sent', async () => {
+  it('are detected as lost after a stop of the process, before anything is sent', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.leaseTtlMs = 1500;
@@ -136,7 +136,7 @@ describe('leases', () => {
     expect(service.receipts.every(({ status }) => status === 'stale')).toBe(true);
   });
 
-  it('and times follow the service, though its first answer was long on its way', async () => {
+  it('and times follow the service, even if its first response took long', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const run = leasedRun(target.url());
@@ -145,7 +145,7 @@ describe('leases', () => {
       name === 'claim' && service.callsOf('claim').length === 1 ? { delayMs: 5000 } : undefined;
     stage.startAgent();
     const result = await service.waitFor('the result', () => service.resultOf(run.runId));
-    // Halfway between question and answer the service's clock showed 2.5 s less than the answer says.
+    // Halfway between request and response the service's clock was 2.5 s behind the time in the response.
     expect(Math.abs(result.startedAt - Number(result.hostStartedAt))).toBeLessThan(2000);
   });
 

@@ -9,7 +9,7 @@ import { Target } from '../../helpers/agent/target.ts';
 
 const never = new AbortController().signal;
 
-describe('a probe thread that gets many runs at once', () => {
+describe('a probe thread that receives many runs at once', () => {
   const target = new Target();
   let pool: ProbePool;
 
@@ -47,12 +47,12 @@ describe('a probe thread that gets many runs at once', () => {
     );
     expect(runs.every(({ facts }) => facts.verdict === 'passed')).toBe(true);
     const starts = runs.map(({ facts }) => facts.startedAtMs).sort((left, right) => left - right);
-    // At the least cost that may be learnt, a hundred starts take 5 ms.
+    // At the minimum cost that can be learnt, a hundred starts take 5 ms.
     expect((starts.at(-1) ?? 0) - (starts[0] ?? 0)).toBeGreaterThan(3);
     expect(pool.gateState).toEqual({ waiting: 0, oldestWaitMs: 0 });
   });
 
-  it('shows what waits, stops it while it waits, and gives it back when asked', async () => {
+  it('shows waiting runs, stops them while they wait, and releases them on request', async () => {
     const stop = new AbortController();
     const finished: FinishedRun[] = [];
     const runs = Array.from({ length: 300 }, (_, index) =>
@@ -79,7 +79,7 @@ describe('a probe thread that gets many runs at once', () => {
   });
 });
 
-it('an agent that drains gives back what waits in its gates', async () => {
+it('an agent that drains releases the runs in its gates', async () => {
   await using stage = await Stage.open();
   const { service, target } = stage;
   const agent = await stage.connectedAgent({ PROBE_CONCURRENCY: '500' });

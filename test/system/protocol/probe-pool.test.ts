@@ -33,7 +33,7 @@ function reportOf(run: FinishedRun): ResultReport {
 describe('probe threads', () => {
   const target = new Target();
   const pools: ProbePool[] = [];
-  /** Of those tests after which a pool is as it was before. */
+  /** For tests that leave the pool as they found it. */
   let real: ProbePool;
 
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('probe threads', () => {
     return pool;
   }
 
-  it('load the check types that are wanted, and no others', async () => {
+  it('load the wanted check types, and no others', async () => {
     const small = await started({ checkTypes: ['URL', 'DNS', 'BROWSER'] });
     expect([...small.checkTypes].sort()).toEqual(['DNS', 'URL']);
   });
@@ -80,7 +80,7 @@ describe('probe threads', () => {
     await ahead.ended;
   });
 
-  it('that ended before they were needed are started again', async () => {
+  it('that ended before they were needed are restarted', async () => {
     const ahead = new ThreadAhead(new URL('data:text/javascript,throw new Error()'), {
       name: 'probe',
       maxHeapMb: 256,
@@ -91,9 +91,9 @@ describe('probe threads', () => {
     expect(pool.replacedCount).toBe(0);
   });
 
-  // Running out of memory is left out: V8 ends such a thread most of the time, but not always before the process.
+  // Running out of memory is omitted: V8 usually ends only the thread, but not always before the process.
   it.each(['throw-in-thread', 'exit-thread'])(
-    'that die (%s) are replaced; the others of their runs run again, and whose fault it was is found out',
+    'that die (%s) are replaced; their other runs run again, and the culprit is identified',
     async (cause) => {
       let readyThreads = 0;
       const onReady = () => {
@@ -106,10 +106,10 @@ describe('probe threads', () => {
       await expect(fragile.run(culprit, never)).rejects.toBeInstanceOf(RunCrashes);
       for (const { facts } of await Promise.all(neighbours)) expect(facts.verdict).toBe('passed');
       expect((await fragile.run(order(target.url('/next')), never)).facts.verdict).toBe('passed');
-      // It takes orders while it loads; ready it is once all runners are there.
+      // It accepts orders while it loads; it is ready once all runners are loaded.
       while (!fragile.isReady) await systemClock.sleep(20);
       expect([readyThreads, fragile.replacedCount]).toEqual([2, 1]);
-      // From now on the check runs alone from the start.
+      // From now on the check runs in isolation from the start.
       const again = { ...culprit, runId: crypto.randomUUID() };
       await expect(fragile.run(again, never)).rejects.toBeInstanceOf(RunCrashes);
       expect(fragile.replacedCount).toBe(1);
@@ -117,14 +117,14 @@ describe('probe threads', () => {
     180_000,
   );
 
-  it('that hang are ended, and only the run that hung has no result', async () => {
+  it('that hang are ended, and only the hanging run has no result', async () => {
     const fragile = await started({ entry: fragileWorker, hang: { silentMs: 300, cpuMs: 1000 } });
     const neighbours = ['/a', '/b', '/c'].map((path) => fragile.run(order(target.url(path)), never));
     await expect(fragile.run(order(target.url('/hang-thread')), never)).rejects.toBeInstanceOf(RunCrashes);
     for (const { facts } of await Promise.all(neighbours)) expect(facts.verdict).toBe('passed');
   }, 300_000);
 
-  it('run nothing again that changes something at its target, in company of others', async () => {
+  it('do not retry runs in parallel that change something at their target', async () => {
     const fragile = await started({ entry: fragileWorker });
     const posts = ['/p1', '/p2', '/p3'].map((path) => {
       const request = { url: target.url(path), method: 'POST' };
@@ -138,7 +138,7 @@ describe('probe threads', () => {
     }
   }, 180_000);
 
-  it('end a run whose signal aborts, and say that they did', async () => {
+  it('end a run whose signal aborts, and report it', async () => {
     const stop = new AbortController();
     const run = real.run(order(target.url('/hold')), stop.signal);
     while (target.heldCount === 0) await systemClock.sleep(5);

@@ -6,7 +6,7 @@ import { Stage } from '../../helpers/agent/stage.ts';
 const resultsOf = (body: Record<string, unknown>) => body.results as ResultReport[];
 
 describe('reporting', () => {
-  it('repeats an upload whose answer was lost; the service knows the result by its id', async () => {
+  it('repeats an upload whose response was lost; the service recognizes the result by its id', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.script = (call, index) =>
@@ -18,7 +18,7 @@ describe('reporting', () => {
     expect(service.receipts.map(({ status }) => status)).toEqual(['accepted', 'duplicate']);
     expect(service.results).toHaveLength(1);
     expect(target.requests).toHaveLength(1);
-    // Nothing is left to be sent or held.
+    // No result is left to send or hold.
     agent.signal('SIGTERM');
     expect(await agent.exited).toEqual({ code: 0, signal: null });
   });
@@ -44,7 +44,7 @@ describe('reporting', () => {
     expect(service.results).toHaveLength(1);
   });
 
-  it('names secrets that are too short to be looked for, and leaves results readable', async () => {
+  it('lists secrets that are too short to be masked, and keeps results readable', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const agent = await stage.connectedAgent({ SERVICE_SECRET_PIN: '200' });
@@ -63,7 +63,7 @@ describe('reporting', () => {
     expect(agent.logLines.some(({ variable }) => variable === 'LONG')).toBe(false);
   });
 
-  it('finds the one result that spoils a batch; the others arrive', async () => {
+  it('finds the only invalid result of a batch; the others arrive', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const runs = Array.from({ length: 20 }, (_, index) => leasedRun(target.url(`/hold/${index}`)));
@@ -85,7 +85,7 @@ describe('reporting', () => {
     expect(metrics).toContain('picket_agent_held_leases 0');
   });
 
-  it('sends a result that is too large without its detail, and says so in it', async () => {
+  it('sends a result that is too large without its detail, with a note', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.script = (call) =>
@@ -100,7 +100,7 @@ describe('reporting', () => {
     expect(result.errorMessages).toEqual([expect.stringContaining('rejected the detail')]);
   });
 
-  it('counts and logs what the service rejects, and holds on to nothing', async () => {
+  it('counts and logs rejected results, and keeps none', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.script = (call) =>
@@ -122,7 +122,7 @@ describe('reporting', () => {
     );
   });
 
-  it('sends a result whose detail is rejected once more without it: the verdict is not lost', async () => {
+  it('sends a result whose detail is rejected again without it: the verdict is not lost', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.script = (call) => {

@@ -38,7 +38,7 @@ describe("the service's certificate", () => {
     }
   }
 
-  it('of an own authority is trusted when NODE_EXTRA_CA_CERTS names it', async () => {
+  it('of a private authority is trusted if NODE_EXTRA_CA_CERTS names it', async () => {
     const environment = { NODE_EXTRA_CA_CERTS: caFile };
     await meet({ hosts: ['127.0.0.1'] }, environment, 'connected to the service');
   });

@@ -5,7 +5,7 @@ import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 
 describe('an agent and a faulty service', () => {
-  it('starts without a service, stays quiet, and connects when the service comes', async () => {
+  it('starts without a service, stays quiet, and connects when the service starts', async () => {
     await using stage = await Stage.open();
     const free = createServer();
     const port = await new Promise<number>((resolve) => {
@@ -29,7 +29,7 @@ describe('an agent and a faulty service', () => {
     await service.close();
   });
 
-  it('comes back after its long poll was reset, losing and doubling nothing', async () => {
+  it('returns after its long poll was reset, without losses or duplicates', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const agent = await stage.connectedAgent();
@@ -43,7 +43,7 @@ describe('an agent and a faulty service', () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  it('backs off from a service that fails, instead of asking in a loop', async () => {
+  it('backs off from a failing service, instead of polling in a loop', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     service.script = () => ({ statusCode: 500 });
@@ -56,12 +56,12 @@ describe('an agent and a faulty service', () => {
     expect((fourth?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(140);
   });
 
-  it('resumes within one poll when its service answered 404 for a while, losing nothing', async () => {
+  it('resumes within one poll after its service responded with 404 for a while, without losses', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const agent = await stage.connectedAgent();
     const run = leasedRun(target.url());
-    // A page that takes the name of the service answers every call like this.
+    // The response of a page that took over the service's host name.
     service.script = () => ({ statusCode: 404, bodyText: '<h1>This host has no such page.</h1>' });
     const before = service.callsOf('claim').length;
     service.resetConnections();
@@ -74,14 +74,14 @@ describe('an agent and a faulty service', () => {
     await service.waitFor('the result', () => service.resultOf(run.runId));
   });
 
-  it('does not ask in a loop when a service answers long polls at once with nothing', async () => {
+  it('does not poll in a loop if a service ends long polls at once with empty responses', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.script = (call) =>
       call.name === 'claim' ? { change: (answer) => ({ ...answer, runs: [] }) } : undefined;
     stage.startAgent();
     const run = leasedRun(target.url());
-    // The script takes the runs out of the answers, so each of these ends a long poll at once and empty.
+    // The script removes the runs from the responses, so each run ends a long poll at once with an empty response.
     for (let count = 2; count <= 4; count++) {
       await service.waitFor(`claim ${count}`, () => service.callsOf('claim').length >= count);
       service.enqueue({ ...run, runId: crypto.randomUUID() });
@@ -90,7 +90,7 @@ describe('an agent and a faulty service', () => {
     expect((claims[3]?.atMs ?? 0) - (claims[2]?.atMs ?? 0)).toBeGreaterThan(900);
   });
 
-  it('stops taking work when its key is revoked, says so, and does not hammer', async () => {
+  it('stops claiming when its key is revoked, reports it, and does not hammer the service', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     const agent = await stage.connectedAgent();
@@ -148,7 +148,7 @@ describe('an agent and a faulty service', () => {
     await service.waitFor('the result', () => service.resultOf(run.runId));
   });
 
-  it('closes runs it cannot understand as unsupported and runs the others', async () => {
+  it('closes runs that it cannot parse as unsupported and runs the others', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     await stage.connectedAgent();
@@ -169,10 +169,10 @@ describe('an agent and a faulty service', () => {
     expect(service.resultOf(good.runId)?.failure).toBeNull();
   });
 
-  it('goes through a proxy where one is set', async () => {
+  it('uses a configured proxy', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
-    // The proxy is the service itself: what comes in absolute form was meant for a proxy.
+    // The proxy is the service itself: requests in absolute form were meant for a proxy.
     const agent = stage.startAgent({
       SERVICE_URL: 'http://service.invalid',
       HTTP_PROXY: `http://user:opensesame@127.0.0.1:${service.port}`,

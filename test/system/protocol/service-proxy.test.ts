@@ -15,14 +15,14 @@ afterEach(async () => {
   }
 });
 
-/** A forward proxy with manners of its own; it sees requests in absolute form, and CONNECT. */
+/** A forward proxy with a given behaviour; it receives requests in absolute form, and CONNECT. */
 async function startProxy(manner: Manner): Promise<{ url: string; connects: string[] }> {
   const connects: string[] = [];
   const proxy = createServer((request, response) => {
     const pass = () => {
       const { host: _, ...headers } = request.headers;
       const onward = requestOf(request.url ?? '', { method: request.method ?? 'GET', headers }, (answer) => {
-        // Buffers: nothing is passed on before the answer is whole.
+        // Buffers: nothing is passed on before the response is complete.
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
         answer.on('end', () => {
@@ -52,7 +52,7 @@ async function startProxy(manner: Manner): Promise<{ url: string; connects: stri
 }
 
 describe('a proxy between agent and service', () => {
-  it('that wants other credentials is told of in the log, without those there were, and asked again', async () => {
+  it('that requires other credentials is reported in the log, without the configured ones, and retried', async () => {
     await using stage = await Stage.open();
     let refusals = 2;
     const { url } = await startProxy((pass, { refuse }) => {
@@ -66,7 +66,7 @@ describe('a proxy between agent and service', () => {
     expect(agent.stdout + agent.stderr).not.toContain('opensesame');
   });
 
-  it('that closes waiting connections and buffers answers costs nothing but new polls', async () => {
+  it('that closes waiting connections and buffers responses costs nothing but new polls', async () => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     const { url } = await startProxy((pass, { hangUp }) => {
@@ -84,7 +84,7 @@ describe('a proxy between agent and service', () => {
     expect(new Set(service.results.map(({ resultId }) => resultId)).size).toBe(service.results.length);
   });
 
-  it('that refuses a tunnel leaves the agent unready, with the reason, asking now and then', async () => {
+  it('that refuses a tunnel leaves the agent unready, with the reason, and is retried now and then', async () => {
     await using stage = await Stage.open();
     const { url, connects } = await startProxy((_pass, { refuse }) => refuse(500));
     const startedAtMs = performance.now();
@@ -93,7 +93,7 @@ describe('a proxy between agent and service', () => {
     expect(String(line.reason)).toMatch(/403|tunnel|proxy/i);
     await until('it asked five times', () => connects.length >= 5, { timeoutMs: 30_000 });
     expect(connects[0]).toBe('service.invalid:443');
-    // Never sooner than 50 ms after the last time; a busy loop asks at once.
+    // At least 50 ms after the previous one; a busy loop would poll at once.
     expect(performance.now() - startedAtMs).toBeGreaterThan(4 * 50);
     expect(agent.stdout + agent.stderr).not.toContain('opensesame');
   });

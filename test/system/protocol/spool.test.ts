@@ -7,7 +7,7 @@ import { fillSpool } from '../../helpers/agent/spool-backlog.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
-// Several agents are started one after the other, which a busy machine takes its time for.
+// Several agents are started in sequence, which is slow on a busy machine.
 vi.setConfig({ testTimeout: 300_000 });
 
 let spool: ReturnType<typeof temporaryFolder>;
@@ -30,7 +30,7 @@ async function spoolOf(agent: AgentProcess): Promise<SpoolHealth> {
   return (JSON.parse((await agent.get('/health')).body) as { spool: SpoolHealth }).spool;
 }
 
-/** Waits until the agent's health says so. */
+/** Waits until the agent's health matches. */
 async function healthy(agent: AgentProcess, what: string, test: (health: SpoolHealth) => boolean) {
   for (let tries = 0; ; tries++) {
     const health = await spoolOf(agent);
@@ -47,8 +47,8 @@ const runsOf = (stage: Stage, count: number, path = '/') =>
 const segments = () =>
   readdirSync(spool.path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.seg'));
 
-describe('results the service does not take', () => {
-  it('outlive the agent; the next one sends them, each once', async () => {
+describe('results that the service does not accept', () => {
+  it('survive the agent; the next one sends them, each once', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     service.script = (call) => (call.name === 'results' ? { statusCode: 503 } : undefined);
@@ -67,7 +67,7 @@ describe('results the service does not take', () => {
     expect(readdirSync(spool.path)).toEqual([]);
   });
 
-  it('do not keep an agent from stopping cleanly: they are safe', async () => {
+  it('do not prevent a clean stop of the agent: they are safe', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     const first = await start(stage);
@@ -83,7 +83,7 @@ describe('results the service does not take', () => {
     await service.waitFor('the result', () => service.resultOf(run.runId));
   });
 
-  it('are dropped oldest first when they are too many, and it shows', async () => {
+  it('are dropped oldest first if there are too many, which is visible', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     fillSpool({ directory: spool.path, serviceUrl: service.url, count: 3000, detailSize: 500 });
@@ -115,7 +115,7 @@ describe('a backlog', () => {
     const runs = runsOf(stage, 10);
     service.enqueue(...runs);
     await healthy(agent, 'a backlog', ({ results }) => results > count);
-    // The service is back, and slow.
+    // The service is available again, but slow.
     service.script = (call) => (call.name === 'results' ? { delayMs: 200 } : undefined);
     const [fresh = leasedRun('')] = runsOf(stage, 1);
     service.enqueue(fresh);
@@ -137,7 +137,7 @@ describe('a backlog', () => {
     writeFileSync(path, bytes.subarray(0, bytes.length - 10));
     writeFileSync(join(path, '../..', 'final-000000000009.seg'), '');
     const agent = await start(stage);
-    // One in the middle, or two where the hole is between them, and the last.
+    // One in the middle, or two if the hole is between them, and the last.
     await service.waitFor('the others', () => service.results.length >= 97);
     const health = await healthy(agent, 'an empty spool', ({ results }) => results === 0);
     expect(health.damagedParts).toBe(1);
@@ -145,8 +145,8 @@ describe('a backlog', () => {
   });
 });
 
-describe('a disk that cannot be used', () => {
-  it('is told, and results are kept in memory until it can', async () => {
+describe('an unusable disk', () => {
+  it('is reported, and results are kept in memory until it works', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
     const agent = await start(stage, { SPOOL_DIR: join(spool.path, 'missing', 'spool') });
@@ -173,7 +173,7 @@ describe('a disk that cannot be used', () => {
     await service.waitFor('all results', () => runs.every(({ runId }) => service.resultOf(runId)));
   });
 
-  it('ends the agent at once where it is required', async () => {
+  it('ends the agent at once if it is required', async () => {
     await using stage = await Stage.open();
     const agent = stage.startAgent({ SPOOL_DIR: '/proc/nowhere', SPOOL_REQUIRED: 'true' });
     expect(await agent.exited).toEqual({ code: 2, signal: null });
@@ -181,7 +181,7 @@ describe('a disk that cannot be used', () => {
   });
 });
 
-it('two agents of a location share a folder and never a file', async () => {
+it('two agents of a location share a folder, but never a file', async () => {
   await using stage = await Stage.open();
   const { service } = stage;
   service.script = (call) => (call.name === 'results' ? { statusCode: 503 } : undefined);
@@ -192,10 +192,10 @@ it('two agents of a location share a folder and never a file', async () => {
     const spools = await Promise.all(agents.map(spoolOf));
     return spools.reduce((sum, { results, inMemoryOnly }) => sum + results - inMemoryOnly, 0);
   };
-  // An upload alone does not say so: one agent may send twice before the other has a result.
+  // An upload does not prove it: one agent may send twice before the other has a result.
   await expect.poll(onDisk, { timeout: 90_000 }).toBe(2);
   expect(readdirSync(spool.path)).toHaveLength(2);
-  // The first is gone for good: whoever starts next takes over what it left.
+  // The first is gone for good: the next agent takes over its spool.
   await agents[0]?.kill();
   await agents[1]?.kill();
   service.script = undefined;
@@ -204,7 +204,7 @@ it('two agents of a location share a folder and never a file', async () => {
   expect(readdirSync(spool.path)).toHaveLength(1);
 });
 
-it('no result that was on disk is lost, whenever the agent is killed', { timeout: 300_000 }, async () => {
+it('no result on disk is lost, whenever the agent is killed', { timeout: 300_000 }, async () => {
   await using stage = await Stage.open();
   const { service } = stage;
   const kept = new Set<string>();

@@ -12,14 +12,12 @@ import { startFilteredTarget } from '../../helpers/targets/filtered-target.ts';
 
 const busyWorker = new URL('../../helpers/agent/fixtures/busy-worker.ts', import.meta.url);
 const never = new AbortController().signal;
-/** Less than the thread is busy for. */
+/** Shorter than the thread is busy. */
 const timeoutMs = 400;
-/**
- * A fifth of it is less than the naps take together, and more than a busy machine keeps a thread away at one time.
- */
+/** A fifth of it is shorter than the total of the naps, and longer than a busy machine stalls a thread at a time. */
 const silenceMs = 5000;
 
-describe('a probe thread that gets no time', () => {
+describe('a probe thread that gets no CPU time', () => {
   const target = new Target();
   let pool: ProbePool;
 
@@ -67,17 +65,17 @@ describe('a probe thread that gets no time', () => {
 
   const logOf = ({ detail }: ResultReport) => JSON.stringify((detail as { jobLog: unknown }).jobLog);
 
-  it('repeats a run that only the agent was late for, and that is the result', async () => {
+  it('repeats a run that only the agent was late for, and reports that result', async () => {
     const { report, facts } = await run('/busy-once', { timeoutMs });
     expect(report.failure).toBeNull();
     expect(facts.spoilt).toBe('recovered');
     expect(logOf(report)).toMatch(/The agent itself was \d+ ms late\. The run is repeated/);
-    // The time of the first try is no part of the second.
+    // The time of the first attempt does not count for the second.
     expect(report.responseTimeMs).toBeLessThan(report.startDelayMs);
     expect(report.startDelayMs).toBeGreaterThan(timeoutMs);
   });
 
-  it('blames itself when it was late again', async () => {
+  it('blames itself if it was late again', async () => {
     const { report, facts } = await run('/hold/busy-often', { timeoutMs });
     expect(report.failure).toMatchObject({ code: 'AGENT_STARVED', owner: 'agent' });
     expect(resultFlags(report.failure ?? undefined)).toEqual({ hasErrors: true, hasFailures: false });
@@ -86,7 +84,7 @@ describe('a probe thread that gets no time', () => {
     expect(logOf(report).match(/is repeated/g)).toHaveLength(1);
   });
 
-  it('blames a target that was silent for the whole limit, while the thread was away often but never long', async () => {
+  it('blames a target that was silent for the whole limit, if the thread was often away but never long', async () => {
     const { report, facts } = await run('/hold/busy-naps', { timeoutMs: silenceMs });
     expect(report.failure).toMatchObject({ code: 'RESPONSE_TIMEOUT', owner: 'target' });
     expect(facts.spoilt).toBeUndefined();
@@ -118,12 +116,12 @@ describe('a probe thread that gets no time', () => {
   it.each([
     ['degradedResponseTime', { degradedResponseTime: 300, maxResponseTime: null }],
     ['maxResponseTime', { degradedResponseTime: null, maxResponseTime: 300 }],
-  ])('holds no time of its own against a target (%s)', async (_limit, fields) => {
+  ])('blames no target for its own delays (%s)', async (_limit, fields) => {
     const { report } = await run('/busy-once', { fields });
     expect(report).toMatchObject({ failure: null, isDegraded: false, overMaxResponseTime: false });
   });
 
-  it('sends nothing twice that may change something', async () => {
+  it('repeats no requests with side effects', async () => {
     const request = { method: 'POST', url: target.url('/busy-once'), bodyType: 'RAW', body: 'x' };
     const { report } = await run('', { checkType: 'API', spec: { request }, timeoutMs });
     expect(report.failure).toMatchObject({ code: 'AGENT_STARVED', owner: 'agent' });
@@ -133,7 +131,7 @@ describe('a probe thread that gets no time', () => {
 
   it('still fails and degrades a target that is slow itself', async () => {
     let hung = await run('/hold', { timeoutMs });
-    // On a host busy with other things a thread is late by itself now and then; not every time.
+    // On a busy host a thread is sometimes late by itself, but not every time.
     while (hung.facts.spoilt !== undefined) {
       target.requests.length = 0;
       hung = await run('/hold', { timeoutMs });

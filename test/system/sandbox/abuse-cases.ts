@@ -1,27 +1,27 @@
 import type { SandboxEndReason, SandboxLimits } from '../../../src/sandbox/sandbox.ts';
 import { kernelCases } from './abuse-kernel-cases.ts';
 
-/** A program that tries something it must not be able to do. */
+/** A program that tries something forbidden. */
 export interface AbuseCase {
   readonly name: string;
   /**
-   * JavaScript that runs in the sandbox. `attempt(what, action)` prints ESCAPED when the action succeeds;
-   * `given` names what is worth attacking.
+   * JavaScript that runs in the sandbox. `attempt(what, action)` prints ESCAPED if the action succeeds; `given`
+   * contains targets of attacks.
    */
   readonly code: string;
-  /** It ends at once whether it succeeds or not: one process tries it and its neighbours in this list, one after the other. */
+  /** It ends at once whether it succeeds or not: one process runs it and its neighbours in this list in sequence. */
   readonly isAttempt?: true;
-  /** How it has to end; default: `exited`, by itself. */
+  /** Allowed ends; default: `exited`, by itself. */
   readonly ends?: readonly SandboxEndReason[];
-  /** The same where programs have the agent's user, if it is another end there. */
+  /** Allowed ends where programs run as the agent's user, if they differ. */
   readonly endsAsSameUser?: readonly SandboxEndReason[];
   readonly limits?: Partial<SandboxLimits>;
   readonly environment?: Readonly<Record<string, string>>;
-  /** What the program must have printed, to be sure that it got that far. */
+  /** Text that the program must print, to prove that it got that far. */
   readonly prints?: string;
   /** Paths in the sandbox that the host must refuse to open. */
   readonly refusedFiles?: readonly string[];
-  /** Below which the host must refuse to write. */
+  /** A path below which the host must refuse to write. */
   readonly refusedWrite?: string;
 }
 
@@ -49,7 +49,7 @@ const refused = (name: string, action: string): AbuseCase => ({
 const megabyte = 1024 * 1024;
 
 export const abuseCases: readonly AbuseCase[] = [
-  // The agent's secrets.
+  // Secrets of the agent.
   read("the agent's environment", '"/proc/" + given.agentPid + "/environ"'),
   read("the parent's environment", '"/proc/" + process.ppid + "/environ"'),
   read("the first process's environment", '"/proc/1/environ"'),
@@ -90,7 +90,7 @@ export const abuseCases: readonly AbuseCase[] = [
     "reads another slot's folder",
     `if (fs.readdirSync(given.otherSlot).length === 0) throw new Error()`,
   ),
-  // Rights.
+  // Privileges.
   refused('becomes root', 'process.setuid(0)'),
   refused('joins a group', 'process.setgroups([0])'),
   refused('runs a set-user-id program', `shell('su -c id root </dev/null')`),
@@ -125,7 +125,7 @@ export const abuseCases: readonly AbuseCase[] = [
     code: `try { process.kill(process.ppid, 'SIGKILL'); } catch {} say('alive')`,
     ends: ['exited'],
   },
-  // Bounds.
+  // Limits.
   {
     name: 'is a fork bomb',
     code: `const bomb = () => { for (let i = 0; i < 30; i++) cp.spawn('/bin/sh', ['-c', 'while :; do sleep 60 & sleep 0.01; done'], { stdio: 'ignore' }).on('error', () => {}); }; setInterval(bomb, 10)`,
@@ -206,7 +206,7 @@ export const abuseCases: readonly AbuseCase[] = [
     code: `fs.mkdirSync('hidden'); let i = 0; process.chdir('hidden'); fs.chmodSync('.', 0o300); setInterval(() => fs.writeFileSync('f' + i++, Buffer.alloc(4e6, 1)), 5)`,
     ends: ['disk'],
   },
-  // Ends that look well or are odd.
+  // Ends that look successful or are unusual.
   { name: 'exits with 0', code: 'process.exit(0)' },
   {
     name: 'deletes its globals',
@@ -251,7 +251,7 @@ export const abuseCases: readonly AbuseCase[] = [
   {
     name: 'leaves a pipe as its artifact',
     code: `shell('mkfifo artifact'); say('made')`,
-    // Folders on folders take long where others write, too.
+    // Deeply nested folders are slow while other processes write, too.
     limits: { wallMs: 60_000, cpuMs: 30_000 },
     prints: 'made',
     refusedFiles: ['artifact'],
@@ -268,7 +268,7 @@ export const abuseCases: readonly AbuseCase[] = [
   {
     name: 'makes 5,000 files',
     code: `for (let i = 0; i < 5000; i++) fs.writeFileSync('f' + i, ''); say('made')`,
-    // Folders on folders take long where others write, too.
+    // Deeply nested folders are slow while other processes write, too.
     limits: { wallMs: 60_000, cpuMs: 30_000 },
     prints: 'made',
   },
@@ -295,11 +295,11 @@ export const abuseCases: readonly AbuseCase[] = [
   {
     name: 'makes a set-user-id program',
     code: `fs.copyFileSync('/bin/sh', 'sh'); fs.chmodSync('sh', 0o4755); say('made')`,
-    // Folders on folders take long where others write, too.
+    // Deeply nested folders are slow while other processes write, too.
     limits: { wallMs: 60_000, cpuMs: 30_000 },
     prints: 'made',
   },
-  // What the customer may choose.
+  // Settings of the customer.
   {
     name: 'chooses variables that a shell would run',
     code: `say(process.env.A === "'; id >&2; '\\n$(id)" && process.env.IFS === 'x' && process.env['a.b'] === '1 2' ? 'intact' : 'ESCAPED ' + JSON.stringify(process.env))`,

@@ -1,21 +1,21 @@
 import type { AbuseCase } from './abuse-cases.ts';
 
-/** Runs Perl, which makes system calls that Node does not; it then waits, and only what ends it keeps it from escaping. */
+/** Runs Perl, which can make system calls that Node cannot. The program then waits; it escapes unless it is killed. */
 const perl = (program: string): string =>
   `const r = cp.spawnSync('perl', ['-e', ${JSON.stringify(program)}]); say(r.status === 0 ? 'ESCAPED' : 'refused ' + r.stderr);`;
 
-/** Where users are the slots' own, what the kernel counts by user is nobody else's. */
+/** Where each slot has its own user, resources that the kernel counts per user are not shared with others. */
 const ofUser = (program: string): string =>
   `if (given.mechanism === 'user-namespaces') { ${perl(program)} } else say('its own');`;
 
 const hold = 'sleep 20;';
 const slow = { limits: { wallMs: 40_000 } };
 
-/** What the kernel keeps for a program where neither a list of processes nor one of files shows it. */
+/** Kernel resources of a program that no list of processes or files shows. */
 export const kernelCases: readonly AbuseCase[] = [
   {
     name: 'keeps memory in files without names or mappings',
-    // No file may be larger than the disk it may use.
+    // No file may be larger than the disk quota.
     code: perl(
       `my $name = "memory"; my $text = "x" x 1000000; my @kept; for (1..20) { my $fd = syscall(319, $name, 0); die $! if $fd < 0; open(my $file, ">&=", $fd); push @kept, $file; syswrite($file, $text) for 1..40 } ${hold}`,
     ),
@@ -25,7 +25,7 @@ export const kernelCases: readonly AbuseCase[] = [
   {
     name: 'keeps memory in a file system of its own',
     code: `let got = ''; try { shell("unshare --user --map-root-user --mount sh -c 'mount -t tmpfs tmpfs .tmp && cd .tmp && for i in 1 2 3 4 5 6 7 8 9 10 11 12; do head -c 40000000 /dev/zero > f$i || exit 1; done; ${hold}'"); got = 'ESCAPED'; } catch (error) { got = 'refused ' + error.message; } say(got);`,
-    // Some hosts let no plain user mount, in whatever namespace.
+    // Some hosts do not let plain users mount in any namespace.
     ends: ['memory', 'exited'],
     ...slow,
   },

@@ -1,7 +1,7 @@
 /**
- * A process that stands for an agent: it has a secret in its environment, a key file and a spool, opens
- * sandboxes with one mechanism and runs the abuses that are named in one and the same slot, what only attempts something together with its
- * neighbours. One line of JSON per case.
+ * A process that stands for an agent: it has a secret in its environment, a key file and a spool, opens sandboxes with
+ * one mechanism and runs the named abuses in a single slot, short attempts together with their neighbours. One line of
+ * JSON per case.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const pool = await openSandboxes({
 const neighbour = await pool.acquire(AbortSignal.timeout(5000));
 await neighbour.write('secret', canary);
 
-/** What a run finds that starts with a clean slot. */
+/** Prints what a run finds in a slot that should be clean. */
 const look = `
 const list = (path) => { try { return fs.readdirSync(path); } catch { return []; } };
 const mine = (path) => list(path).filter((name) => { try { return fs.lstatSync(path + '/' + name).uid === process.getuid() && name.startsWith('picket-left'); } catch { return false; } });
@@ -90,15 +90,14 @@ for (const abuse of abuseCases.filter(({ name }) => wanted.includes(name))) {
 }
 const marker = '\n=== next attempt\n';
 for (const group of groups) {
-  // The secret is spelt backwards on the way in, so that a program that prints its arguments gives nothing
-  // away.
+  // The secret is reversed in the arguments, so that a program that prints its arguments reveals nothing.
   const attempts = group
     .map(({ code }) => `{ ${code}\n }`)
     .join(` fs.writeSync(1, ${JSON.stringify(marker)});\n`);
   const code = `given.canary = given.canary.split('').reverse().join('');\n${attempts}`;
   const { output, outputBytes, end, opened } = await run(code, {
     ...group[0],
-    // Each may take as long as if it were alone.
+    // Each has as much time as if it were alone.
     limits: {
       wallMs: group.length * abuseLimits.wallMs,
       cpuMs: group.length * abuseLimits.cpuMs,

@@ -21,7 +21,7 @@ interface Verdict {
   readonly planted: readonly string[];
 }
 
-/** By day all of them under the mechanism that most agents have, and a sample under the others. */
+/** By day all of them under the mechanism of most agents, and a sample under the others. */
 const casesUnder = (mechanism: SandboxMechanism) =>
   mechanism === 'uid+namespaces' ? abuseCases : sampleOf(abuseCases, 30);
 
@@ -33,10 +33,7 @@ const variants: readonly { readonly mechanism: SandboxMechanism; readonly asRoot
   { mechanism: 'user-namespaces', asRoot: false },
 ];
 
-/**
- * In namespaces scripts have a /tmp of their own, which hides a checkout that lies there: the agent refuses
- * to start then.
- */
+/** In namespaces scripts have their own /tmp, which hides a checkout below /tmp: the agent refuses to start then. */
 const isHidden = /^\/(?:tmp|dev\/shm)\//.test(import.meta.dirname);
 
 describe.each(variants.filter(({ mechanism }) => mechanism === 'uid' || !isHidden))(
@@ -64,7 +61,7 @@ describe.each(variants.filter(({ mechanism }) => mechanism === 'uid' || !isHidde
         for (const path of owned) chownSync(join(base, path), plainUid, plainUid);
       }
       const main = join(import.meta.dirname, 'abuse-main.ts');
-      // Not the checkout's own: below /tmp, of which scripts have their own, it would not be there.
+      // A copy: below /tmp the checkout's own folder would be hidden by the /tmp of scripts.
       const code = join(base, 'code');
       mkdirSync(code);
       writeFileSync(join(code, 'cli.ts'), 'the agent');
@@ -80,7 +77,7 @@ describe.each(variants.filter(({ mechanism }) => mechanism === 'uid' || !isHidde
       const left = openSync(join(base, 'private', 'key'), 'r');
       agent = spawn(isLowered ? systemProgram('setpriv') : process.execPath, isLowered ? lowered : args, {
         env: { API_KEY: canary },
-        // Descriptor 20 is one that somebody forgot to close.
+        // Descriptor 20 stands for one that was left open by mistake.
         stdio: ['ignore', 'pipe', 'pipe', ...Array.from({ length: 17 }, () => 'ignore' as const), left],
       });
       agent.stderr?.on('data', (chunk) => {

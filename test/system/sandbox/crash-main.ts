@@ -1,4 +1,4 @@
-/** An agent that starts a program with a daemon in each sandbox, says so, and waits to be killed. */
+/** An agent that starts a program with a daemon in each sandbox, reports it, and waits to be killed. */
 import type { SandboxMechanism } from '../../../src/sandbox/mechanism.ts';
 import { openSandboxes } from '../../../src/sandbox/pool/pool.ts';
 import { abuseLimits } from './abuse-cases.ts';

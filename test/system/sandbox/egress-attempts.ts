@@ -1,10 +1,13 @@
-/** Ways to an address that is closed. Each is the body of an asynchronous function; what it returns or throws is only printed. */
+/**
+ * Attempts to reach a closed address. Each is the body of an asynchronous function; its result or error is only
+ * printed.
+ */
 export interface Attempt {
   readonly name: string;
   readonly code: string;
 }
 
-/** What the attempts of Node share; `T` is the closed address, `P` its port, `A` an open one with the port `Q`. */
+/** Shared code of the Node attempts; `T` is the closed address, `P` its port, `A` an open one with the port `Q`. */
 export const nodeTools = `
 const net = require('node:net'), dgram = require('node:dgram'), http = require('node:http'), cp = require('node:child_process');
 const dial = (host, port, more) => new Promise((done, fail) => {

@@ -1,6 +1,6 @@
 /**
- * An agent in small for egress.test.ts: opens one sandbox with an egress policy, runs a script in it, and writes what came of it.
- * `node egress-main.ts FILE`, a JSON object with mechanism, directory, egress, script and modules.
+ * A minimal agent for egress.test.ts: opens one sandbox with an egress policy, runs a script in it, and prints the
+ * result. `node egress-main.ts FILE`, a JSON object with mechanism, directory, egress, script and modules.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { openSandboxes } from '../../../src/sandbox/pool/pool.ts';
@@ -37,7 +37,7 @@ running.input.end();
 const end = await running.ended;
 await sandbox.release();
 const { facts } = pool;
-// Where /proc is the container's, its owner can have the kernel end this process first.
+// If /proc belongs to a container, its owner could make the kernel kill this process first.
 const ownerUid = statSync(`/proc/${process.pid}/oom_score_adj`).uid;
 await pool.close();
 process.stdout.write(JSON.stringify({ output, end, facts, ownerUid }));

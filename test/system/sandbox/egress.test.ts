@@ -26,7 +26,7 @@ const isRoot = process.getuid?.() === 0;
 const closed = '127.9.9.9';
 const open = '127.0.0.1';
 
-/** A server of TCP and UDP that counts who came. */
+/** A TCP and UDP server that counts its visitors. */
 async function listen(address: string, port: number, onVisit: (how: string) => void) {
   const server: Server = createServer((socket) => {
     onVisit(`tcp ${socket.localAddress}`);
@@ -57,7 +57,7 @@ async function listen(address: string, port: number, onVisit: (how: string) => v
   };
 }
 
-/** A name server, at the port that resolv.conf means, that knows every name; and what it was asked for. */
+/** A name server on the port that resolv.conf implies; it resolves every name, and records queries. */
 async function startNameServer(address: string) {
   const names: string[] = [];
   const answer = (query: Buffer): Buffer => {
@@ -100,7 +100,7 @@ const target = { closedPort: 0, openPort: 0, ownPort: 0, visits: [] as string[],
 describe.each<{ readonly mechanism: SandboxMechanism }>([
   { mechanism: 'uid+namespaces' },
   { mechanism: 'user-namespaces' },
-])('what scripts connect to under $mechanism', ({ mechanism }) => {
+])('connections of scripts under $mechanism', ({ mechanism }) => {
   const itRuns = it.skipIf(mechanism === 'uid+namespaces' && !isRoot);
   const servers: { close(): void }[] = [];
   let user: PlainUser | undefined;
@@ -159,7 +159,7 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
       )
       .join('');
 
-  itRuns('nothing that Node can do reaches what is closed', { timeout: 180_000 }, async () => {
+  itRuns('no Node API reaches closed addresses', { timeout: 180_000 }, async () => {
     const { output, end, facts, ownerUid } = await inSandbox(`${nodeTools} (async () => { ${all(nodeAttempts)}
       console.log('control', await dial(A, Q), await tell('udp4', Q, A, true)); process.exit(0); })();`);
     expect(facts).toMatchObject({ hasOwnNetwork: true, mechanism });
@@ -191,7 +191,7 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     },
   );
 
-  itRuns('what is open is reached beyond loopback, too', { timeout: 120_000 }, async ({ skip }) => {
+  itRuns('open addresses beyond loopback are reachable, too', { timeout: 120_000 }, async ({ skip }) => {
     const others = Object.values(networkInterfaces()).flat();
     const address = others.find((one) => one?.family === 'IPv4' && !one.internal)?.address;
     if (address === undefined) return skip('this host has no address but loopback');
@@ -207,7 +207,7 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
   });
 
   itRuns(
-    'failures of connecting are those of the target, and loopback is the run’s own first',
+    'connection failures are those of the target, and loopback is the run’s own first',
     { timeout: 120_000 },
     async () => {
       const { output } = await inSandbox(`${nodeTools} (async () => {
@@ -223,7 +223,7 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     },
   );
 
-  itRuns('a closed port is refused, the port of the relay too', { timeout: 120_000 }, async () => {
+  itRuns("a closed port is refused, including the relay's", { timeout: 120_000 }, async () => {
     const { output } = await inSandbox(`${nodeTools} (async () => {
       const counts = {};
       for (const host of ['127.0.0.1', '::1', '127.0.0.2', '::ffff:127.0.0.1']) for (let round = 0; round < 12; round += 1) {
@@ -241,12 +241,12 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     });
   });
 
-  itRuns('nothing that a page can do reaches what is closed', { timeout: 180_000 }, async ({ skip }) => {
+  itRuns('no page API reaches closed addresses', { timeout: 180_000 }, async ({ skip }) => {
     const runtimes = await readRuntimes(runtimesDirectory);
     const runtime = runtimes.find(runtimes.ids[0] ?? '');
     const browser = await findBrowser({}).catch(() => undefined);
     if (!runtime || !browser) return skip('no runtime or no browser here');
-    // The checkout may lie where sandboxes have files of their own.
+    // The checkout may be below a folder that sandboxes replace.
     const modules = join(directory, 'node_modules');
     for (const name of ['playwright', 'playwright-core'])
       cpSync(join(runtime.modulesDirectory, name), join(modules, name), { recursive: true });
@@ -275,8 +275,8 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
   });
 });
 
-describe.skipIf(!isRoot)('names that scripts ask for', () => {
-  it('go to the name servers of the host only where an address may come of them', {
+describe.skipIf(!isRoot)('names that scripts look up', () => {
+  it("are sent to the host's name servers only if an address may result", {
     timeout: 120_000,
   }, async () => {
     using server = await startNameServer('127.7.7.53');
@@ -337,8 +337,8 @@ describe.skipIf(!isRoot)('names that scripts ask for', () => {
   });
 });
 
-describe.skipIf(!isRoot)('an agent on a host that makes no networks', () => {
-  it('is kept from scripts of its user all the same', { timeout: 120_000 }, async () => {
+describe.skipIf(!isRoot)('an agent on a host that cannot create networks', () => {
+  it('is protected from scripts of its user anyway', { timeout: 120_000 }, async () => {
     using user = new PlainUser();
     const directory = mkdtempSync(join(user.home, 'picket-egress-'));
     chmodSync(directory, 0o777);
@@ -362,7 +362,7 @@ describe.skipIf(!isRoot)('an agent on a host that makes no networks', () => {
   });
 });
 
-describe.skipIf(!isRoot)('where the network is the host’s (uid)', () => {
+describe.skipIf(!isRoot)("on the host's network (uid)", () => {
   const opened = async (egress: EgressSettings, isUnisolatedAllowed = false) => {
     const directory = mkdtempSync('/var/tmp/picket-egress-');
     chmodSync(directory, 0o755);
@@ -382,13 +382,13 @@ describe.skipIf(!isRoot)('where the network is the host’s (uid)', () => {
     }
   };
 
-  it('EGRESS_DENY has no scripts offered, unless the operator insists', async () => {
+  it('EGRESS_DENY disables scripts, unless the operator insists', async () => {
     const egress = { allow: '', deny: '10.0.0.0/8', ownPorts: [] };
     await expect(opened(egress)).rejects.toThrow(/EGRESS_DENY would not hold for scripts/);
     expect(await opened(egress, true)).toMatchObject({ mechanism: 'uid', hasOwnNetwork: false });
   });
 
-  it('it is told which of the defaults do not hold', async () => {
+  it('the defaults that do not apply are reported', async () => {
     const facts = await opened({ allow: '', deny: '', ownPorts: [] });
     expect(facts.problems.join()).toMatch(
       /metadata services, link-local addresses and the agent's own port are open/,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 
-/** Numbers of live processes for which a test holds; dead ones that nobody has waited for don't count. */
+/** Ids of live processes that match a test; zombies don't count. */
 export function processesWhere(test: (status: string, pid: number) => boolean): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -18,7 +18,7 @@ export function processesWhere(test: (status: string, pid: number) => boolean): 
 export const processesOfUid = (uid: number) =>
   processesWhere((status) => new RegExp(`^Uid:\\s+${uid}\\s`, 'm').test(status));
 
-/** The supervisor that an agent has started. */
+/** The id of the supervisor that an agent has started. */
 export function supervisorPidOf(agentPid: number): number | undefined {
   return processesWhere((status, pid) => {
     const isChild = new RegExp(`^PPid:\\s+${agentPid}$`, 'm').test(status);

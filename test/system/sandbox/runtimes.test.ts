@@ -22,14 +22,14 @@ describe('the manifests of runtimes', () => {
     for (const [name, version] of Object.entries(packages)) expect(promised.get(name), name).toBe(version);
   });
 
-  it.each(ids)('%s has what the API says it has', async (id) => {
+  it.each(ids)('%s has what the API describes', async (id) => {
     const { dependencies } = JSON.parse(
       await readFile(join(runtimesDirectory, id, 'package.json'), 'utf8'),
     ) as { dependencies: Readonly<Record<string, string>> };
     const others = Object.entries(runtimePackages[id] ?? {}).filter(
       ([name, version]) => !/^https?/.test(name) && dependencies[name] !== version,
     );
-    // docs/reference/scripts.md names them.
+    // docs/reference/scripts.md lists them.
     const absent = ['client-middleware-devtools', 'server-health', 'server-middleware-terminator'].map(
       (name) => `nice-grpc-${name}`,
     );
@@ -44,7 +44,7 @@ describe('the manifests of runtimes', () => {
     expect(absent.filter((name) => name in dependencies)).toEqual([]);
   });
 
-  it.each(ids)('%s names no place where packages come from', async (id) => {
+  it.each(ids)('%s contains no source URL of packages', async (id) => {
     const lock = JSON.parse(await readFile(join(runtimesDirectory, id, 'package-lock.json'), 'utf8'));
     const entries = Object.values(lock.packages) as { resolved?: string }[];
     const resolved = entries.flatMap(({ resolved }) => resolved ?? []);
@@ -64,7 +64,7 @@ describe('installed runtimes', () => {
   afterAll(() => rm(directory, { recursive: true }));
   afterEach(() => sandbox?.release());
 
-  /** A test that needs one: left out where none is installed; never on a build machine. */
+  /** A test that needs one: skipped if none is installed; never skipped on a build machine. */
   function itHasRuntime(name: string, test: (runtime: Runtime) => Promise<void>): void {
     it(name, async (context) => {
       const [runtime] = installed;
@@ -75,7 +75,7 @@ describe('installed runtimes', () => {
     });
   }
 
-  itHasRuntime('give scripts every package they promise', async () => {
+  itHasRuntime('provide every package that they promise', async () => {
     for (const runtime of installed) {
       await sandbox.release();
       sandbox = await createPlainSandbox();
@@ -83,14 +83,14 @@ describe('installed runtimes', () => {
     }
   });
 
-  itHasRuntime('may lie behind a link', async (runtime) => {
+  itHasRuntime('may be behind a symbolic link', async (runtime) => {
     await symlink(runtimesDirectory, join(directory, 'linked'));
     const linked = (await readRuntimes(join(directory, 'linked'))).find(runtime.id);
     expect(linked?.modulesDirectory).toBe(runtime.modulesDirectory);
     if (linked) expect(await checkRuntime(linked, sandbox)).toEqual([]);
   });
 
-  itHasRuntime('name each package that is missing or of another version', async (runtime) => {
+  itHasRuntime('report each package that is missing or of another version', async (runtime) => {
     const copy = join(directory, 'broken', runtime.id);
     await mkdir(join(copy, 'node_modules/@playwright/test'), { recursive: true });
     for (const name of ['package.json', 'package-lock.json']) {

@@ -69,7 +69,7 @@ describe('a sandboxed program', () => {
     rmSync(place, { recursive: true, force: true });
   });
 
-  it('gets its input, its environment and nothing else, and is heard on three streams', async () => {
+  it('gets its input, its environment and nothing else, and writes to three streams', async () => {
     const script = 'wc -c; env; echo err >&2; printf "one\\ntwo" >&3; exit 7';
     const { output, events, end } = await run(from, script, {}, Buffer.alloc(1_000_000));
     const names = output
@@ -90,7 +90,7 @@ describe('a sandboxed program', () => {
     expect(end).toMatchObject({ reason: 'exited', exitCode: 7, signal: null });
   });
 
-  it('can be asked to end, and be ended', async () => {
+  it('can be asked to end, and be killed', async () => {
     const sandbox = await from.acquire(soon());
     const start = (script: string) => {
       let onLine: () => void = () => undefined;
@@ -151,7 +151,7 @@ describe('a sandboxed program', () => {
     expect((await run(from, script, limits)).end).toMatchObject(expected);
   });
 
-  it('that does not exist is told apart from one that fails', async () => {
+  it('that does not exist is distinguished from one that fails', async () => {
     const sandbox = await from.acquire(soon());
     const start = { args: [], environment: {}, limits: abuseLimits, onOutput: () => undefined };
     const end = await sandbox.start({ ...start, path: '/nowhere/program' }).ended;
@@ -161,7 +161,7 @@ describe('a sandboxed program', () => {
 });
 
 describe('a pool', () => {
-  it('gives a slot to one at a time, in order, and lets the impatient go', async () => {
+  it('gives a slot to one run at a time, in order, and releases aborted waiters', async () => {
     const from = await open();
     const first = await from.acquire(soon());
     const impatient = from.acquire(AbortSignal.timeout(30));
@@ -188,7 +188,7 @@ describe('a pool', () => {
   });
 
   it.skipIf(!isRoot)(
-    'refuses to start when the code could not read what it needs, and says what is in the way',
+    'refuses to start if the code could not read its files, and names the obstacle',
     async () => {
       const closed = join(directory, 'home', 'runtime');
       mkdirSync(closed, { recursive: true });
@@ -204,7 +204,7 @@ describe('a pool', () => {
     },
   );
 
-  it.skipIf(!isRoot)('refuses a key that everybody can read where it cannot be covered', async () => {
+  it.skipIf(!isRoot)('refuses a world-readable key that it cannot hide', async () => {
     chmodSync(directory, 0o755);
     writeFileSync(join(directory, 'key'), 'secret', { mode: 0o644 });
     const boxes = join(directory, 'boxes');
@@ -212,7 +212,7 @@ describe('a pool', () => {
     await expect(openSandboxes({ ...options, mechanism: 'uid' })).rejects.toThrow(/must not be/);
   });
 
-  it('starts a new supervisor when the old one was killed, and tells who ran', async () => {
+  it('starts a new supervisor when the old one was killed, and reports running programs', async () => {
     const from = await open();
     const sandbox = await from.acquire(soon());
     const program = sandbox.start({
@@ -232,11 +232,11 @@ describe('a pool', () => {
   });
 });
 
-it.skipIf(!isRoot)('sandboxes open where file systems lie below what they cover, or are hidden', async () => {
+it.skipIf(!isRoot)('sandboxes open with mounts below covered folders, or hidden ones', async () => {
   const place = mkdtempSync('/tmp/picket-mounts-');
   chmodSync(directory, 0o755);
   const main = join(import.meta.dirname, 'crash-main.ts');
-  // Mounts of a namespace of its own.
+  // Mounts in a separate namespace.
   const script = `set -e
     mount -t tmpfs tmpfs "$0"; mkdir "$0/below"; mount -t tmpfs tmpfs "$0/below"
     mkdir -p "$1/hidden/below"; mount -t tmpfs tmpfs "$1/hidden/below"; mount -t tmpfs tmpfs "$1/hidden"
@@ -292,7 +292,7 @@ describe.skipIf(!isRoot).each(['uid+namespaces', 'uid'] as const)(
   },
 );
 
-it.skipIf(!isRoot)('a pool removes what dead neighbours left, and leaves the living alone', async () => {
+it.skipIf(!isRoot)('a pool removes the remains of dead neighbours, and leaves live ones alone', async () => {
   const main = join(import.meta.dirname, 'crash-main.ts');
   const groups = () =>
     ['memory', 'pids', 'cpuacct'].flatMap((controller) => {
@@ -371,7 +371,7 @@ describe('chaos', () => {
       await killer;
       expect(ends.every(({ end }) => end.reason === 'exited' || end.reason === 'notStarted')).toBe(true);
       expect(killedCount).toBeGreaterThan(20);
-      // In a checkout below /tmp, of which scripts have their own, they run on a copy of Node.
+      // In a checkout below /tmp, which scripts cannot see, they run on a copy of Node.
       expect(from.facts.problems.filter((problem) => !problem.includes('a copy of it'))).toEqual([]);
       expect(from.freeCount).toBe(slotCount);
       await from.close();

@@ -21,7 +21,7 @@ const blocksIn = (path: string) =>
   readFileSync(path, 'utf8').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 const plain = (pem: string) => pem.replaceAll(/\s/g, '');
 
-it('writes what Node adds, all authorities for what would replace its own, and a policy for Firefox', async () => {
+it("writes Node's additional authorities, all authorities for replaced lists, and a policy for Firefox", async () => {
   const directory = join(parent, 'trust');
   const options = { directory, certificates, executablePath: undefined };
   await prepareScriptTrust(options);
@@ -35,13 +35,13 @@ it('writes what Node adds, all authorities for what would replace its own, and a
     Install: string[];
   };
   expect(files.map((path) => plain(readFileSync(path, 'utf8')))).toEqual(certificates.map(plain));
-  // Other users run scripts.
+  // Scripts run as other users.
   for (const path of [added, policies, ...files]) expect(statSync(path).mode & 0o444).toBe(0o444);
   expect(statSync(directory).mode & 0o005).toBe(0o005);
   expect(trust).toMatchObject({ problems: [], browserFiles: new Map() });
 });
 
-it('makes the database that Chromium reads, and says why where it cannot', async (context) => {
+it('creates the database that Chromium reads, and gives the reason if it cannot', async (context) => {
   const executablePath = await findBrowser({}).then(
     (found) => found.executablePath,
     (error: unknown) => {
@@ -53,7 +53,7 @@ it('makes the database that Chromium reads, and says why where it cannot', async
   const trust = await prepareScriptTrust({ directory, certificates, executablePath });
   expect(trust.problems).toEqual([]);
   expect([...trust.browserFiles.keys()]).toEqual(['.pki/nssdb/cert9.db', '.pki/nssdb/key4.db']);
-  // The library waits for the disk again and again: no disk is needed.
+  // The library repeatedly waits for the disk: no disk is needed.
   const { TMPDIR } = process.env;
   process.env.TMPDIR = join(parent, 'missing');
   const inMemory = await prepareScriptTrust({ directory, certificates, executablePath });

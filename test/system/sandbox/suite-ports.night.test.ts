@@ -14,8 +14,8 @@ import {
 } from '../../helpers/scripts/suite-stage.ts';
 
 /**
- * A suite's web server against a server of the host at the same port, which answers as if nothing were wrong. Playwright's
- * starting configuration asks for just that: `reuseExistingServer: !process.env.CI`.
+ * A suite's web server against a server of the host on the same port, which responds successfully. Playwright's initial
+ * configuration leads to that: `reuseExistingServer: !process.env.CI`.
  */
 const isRoot = process.getuid?.() === 0;
 
@@ -31,7 +31,7 @@ const suite = (webServer: string, baseUrl: string, more: SuiteFiles = {}): Suite
   ...more,
 });
 
-/** Command lines of processes of runs that still run: all of a run inherit the name of its notes. */
+/** Command lines of running processes of runs: all processes of a run inherit the name of its notes. */
 function processesOf(folder: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -58,7 +58,7 @@ describe('a web server of a suite', () => {
     stage = await startSuiteStage();
     stranger = createServer((request, response) => {
       visits.push(request.url ?? '');
-      response.end('mine'); // what makes a suite green that tested nothing of its own
+      response.end('mine'); // what makes a suite pass that tested nothing of its own
     });
     await once(stranger.listen(0, '::'), 'listening');
     ({ port } = stranger.address() as AddressInfo);
@@ -89,7 +89,7 @@ describe('a web server of a suite', () => {
     });
   };
 
-  describe.skipIf(!isRoot)('where runs have a network of their own', () => {
+  describe.skipIf(!isRoot)('if runs have a separate network', () => {
     const forms: Record<string, () => SuiteFiles> = {
       'by its port': () =>
         suite(
@@ -141,7 +141,7 @@ describe('a web server of a suite', () => {
         );
     }
     for (const [name, files] of Object.entries(forms)) {
-      it(`${name} is the only one that answers`, { timeout: 120_000 }, async () => {
+      it(`${name} is the only one that responds`, { timeout: 120_000 }, async () => {
         const { outcome } = await inNetwork(files());
         expect(outcome.failure).toBeUndefined();
         expect(outcome.detail.stats).toMatchObject({ expected: 1 });
@@ -150,7 +150,7 @@ describe('a web server of a suite', () => {
       });
     }
 
-    it('is its own in each of two runs of one suite at once', { timeout: 120_000 }, async () => {
+    it('is separate in each of two concurrent runs of one suite', { timeout: 120_000 }, async () => {
       const marked = (mark: string) =>
         suite(
           `{ command: 'node own.cjs ${port} ${mark}', port: ${port}, reuseExistingServer: true }`,
@@ -170,7 +170,7 @@ describe('a web server of a suite', () => {
       await expect.poll(() => processesOf(directory), { timeout: 30_000 }).toEqual([]);
     });
 
-    it('that does not start is red, and not the green of the stranger', { timeout: 120_000 }, async () => {
+    it('that does not start fails the run instead of using the stranger', { timeout: 120_000 }, async () => {
       const { outcome } = await inNetwork(
         suite(
           `{ command: 'sleep 600', url: 'http://localhost:${port}', timeout: 2000, reuseExistingServer: true }`,
@@ -195,7 +195,7 @@ describe('a web server of a suite', () => {
       expect(outcome.failure).toBeUndefined();
     });
 
-    it('leaves the other ports of the host as they were', { timeout: 120_000 }, async () => {
+    it('leaves the other ports of the host unchanged', { timeout: 120_000 }, async () => {
       const { outcome } = await inNetwork(
         suite(`{ command: 'node server.cjs 40404', port: 40404 }`, `http://localhost:${port}`),
       );
@@ -204,13 +204,13 @@ describe('a web server of a suite', () => {
     });
   });
 
-  describe('where runs share the loopback of their host', () => {
+  describe('if runs share the loopback of their host', () => {
     const shared = async (files: SuiteFiles, spec: Readonly<Record<string, unknown>> = {}) => {
       visits = [];
       return await stage.run(files, { spec: { ...linkRuntime(stage), ...spec } });
     };
 
-    it('says that its port is taken by a stranger, which is never asked', { timeout: 120_000 }, async () => {
+    it('reports a foreign server at its port, and never contacts it', { timeout: 120_000 }, async () => {
       for (const reuse of [true, false]) {
         const { outcome } = await shared(
           suite(

@@ -9,7 +9,7 @@ import { PlainUser } from '../../helpers/scripts/plain-user.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-/** What programs make of the user that they run as. */
+/** Runs programs that look up their user. */
 async function askedIn(mechanism: SandboxMechanism) {
   const user = isRoot && mechanism === 'user-namespaces' ? new PlainUser() : undefined;
   const directory = mkdtempSync(join(user?.home ?? '/var/tmp', 'picket-user-'));
@@ -42,7 +42,7 @@ async function askedIn(mechanism: SandboxMechanism) {
 }
 
 it.each<SandboxMechanism>(['uid+namespaces', 'user-namespaces'])(
-  'programs know their user by a name under %s',
+  'programs resolve the name of their user under %s',
   { timeout: 60_000 },
   async (mechanism) => {
     if (mechanism === 'uid+namespaces' && !isRoot) return;
@@ -59,7 +59,7 @@ it.each<SandboxMechanism>(['uid+namespaces', 'user-namespaces'])(
   },
 );
 
-it.skipIf(!isRoot)('Node knows it under uid, too', { timeout: 60_000 }, async () => {
+it.skipIf(!isRoot)('Node resolves it under uid, too', { timeout: 60_000 }, async () => {
   const { info, home, uid, gid, buffer } = await askedIn('uid');
   expect(info).toEqual({ uid, gid, username: 'picket-script', homedir: home, shell: '/bin/sh' });
   expect(buffer).toBe('picket-script');

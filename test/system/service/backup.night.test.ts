@@ -51,7 +51,7 @@ const namesOf = async (service: ServiceProcess): Promise<string[]> =>
   (await service.call('GET', '/v1/snippets')).body.map(({ name }: { name: string }) => name).sort();
 
 describe('a backup of SQLite', () => {
-  it('is made while the service runs, and restored over a folder that crashed, whose log of writes it leaves out', async () => {
+  it('is made while the service runs, and restored over a crashed folder without its write-ahead log', async () => {
     const dataDir = newFolder();
     const environment = { DATA_DIR: dataDir, SECRETS_KEY: secretsKey };
     const first = await startService(environment);
@@ -70,7 +70,7 @@ describe('a backup of SQLite', () => {
     const refused = await picket(environment, 'restore', backup);
     expect(refused.code).toBe(2);
     expect(refused.output).toMatch(/picket\.sqlite-wal.*--replace/);
-    // The folder as an operator may leave it: the log of writes alone.
+    // The folder as an operator may leave it: only the write-ahead log.
     const lonely = newFolder();
     copyFileSync(join(dataDir, 'picket.sqlite-wal'), join(lonely, 'picket.sqlite-wal'));
     expect((await picket({ ...environment, DATA_DIR: lonely }, 'restore', backup)).code).toBe(2);
@@ -89,7 +89,7 @@ describe('a backup of SQLite', () => {
     expect(await namesOf(await startService(elsewhere))).toEqual(['before']);
   }, 120_000);
 
-  it('is refused when it is cut, changed, or not there', async () => {
+  it('is refused if it is truncated, changed, or missing', async () => {
     const environment = { DATA_DIR: newFolder() };
     expect((await picket(environment, 'backup', join(newFolder(), 'x'))).output).toContain(
       'there is no database',

@@ -18,7 +18,7 @@ const key = 'bootstrap-key-of-the-tests';
 const intervalMs = 10_000;
 /** Until the second slot can no longer be measured. */
 const silenceMs = 3 * intervalMs;
-/** Answers that anybody may ask for are kept for so long. */
+/** How long public responses are cached. */
 const keptMs: Readonly<Record<string, number>> = {
   dashboard: 10_000,
   'dashboard in the browser': 15_000,
@@ -37,24 +37,24 @@ const keptMs: Readonly<Record<string, number>> = {
   // It is written once a minute.
   'remote write': 65_000,
 };
-/** What they say of one check stays until it passes: an incident does not end because its check is not measured. */
+/** Their state of a check remains until it passes: an incident does not end because its check is not measured. */
 const ofIncidents = [
   ...['picket alerts', 'picket causes', 'list_open_alerts', 'alerts page', 'webhook', 'mail'],
   ...['status page', 'status page in the browser', 'feed', 'Atom feed', 'RSS feed'],
 ];
-/** They say something of several checks together, or of some only. */
+/** They cover several checks together, or only some of them. */
 const ofSeveral = [
   ...ofIncidents,
   ...['first line of the dashboard', 'first line of the status page', 'first line of the overview'],
   ...['badge of the group', 'badge of the status page', 'overview of what passes', 'overview of a tag'],
   ...['picket status, as printed', 'remote write', 'objective', 'page of the objective'],
 ];
-/** Reading takes a moment, and so does the service to record what has ended. */
+/** Reading takes a moment, and so does recording a run that has ended. */
 const slackMs = 3_000;
-/** The first part is the same each time; then what happens, where and for how long follows from the seed. */
+/** The first part is always the same; then the seed determines the events, their location and their duration. */
 const steps = Number(process.env['SURFACES_STEPS'] ?? (isNight ? 20 : 3));
 const seed = Number(process.env['SURFACES_SEED'] ?? (isNight ? Date.now() % 1_000_000 : 11));
-/** How long a step lasts: by day long enough for a run in it. */
+/** Duration of a step: by day long enough for a run in it. */
 const [shortestMs, spreadMs] = isNight ? [5_000, 35_000] : [12_000, 10_000];
 const noPostgres = whyNoPostgres();
 const engines = noPostgres === null && isNight ? ['SQLite', 'PostgreSQL'] : ['SQLite'];
@@ -66,7 +66,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) folder.remove();
 });
 
-/** A page on which each check has a component of its own: its name is the id of the check. */
+/** Creates a page with one component for each check, named by the id of the check. */
 async function makeStatusPage(
   make: Make,
   url: string,
@@ -86,13 +86,13 @@ async function makeStatusPage(
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
 type Make = (path: string, body: unknown) => Promise<any>;
 
-/** What is known of a check from its slots alone. */
+/** The facts about a check, derived from its slots alone. */
 interface Truth {
   readonly measuredAt: number;
   readonly hasFailed: boolean;
   readonly isUnjudged: boolean;
   readonly isUnderWay: boolean;
-  /** How its runs ended that blamed the target. */
+  /** The ends of its runs that blamed the target. */
   readonly blamed: readonly string[];
 }
 
@@ -112,7 +112,7 @@ async function truthOf(service: ServiceProcess, id: string, now: number): Promis
   };
 }
 
-/** What a surface must not say, with the reason; undefined where it may. */
+/** A false statement of a surface, with the reason; undefined if it is true. */
 function lieOf(
   name: string,
   said: Said | undefined,
@@ -126,7 +126,7 @@ function lieOf(
   const saysMeasured = said === 'passing' || said === 'failing' || said === 'degraded';
   if (ageMs > lateMs && !isUnderWay && saysMeasured) return `${said}, ${ageMs} ms after the last measurement`;
   const isKept = keptMs[name] !== undefined;
-  // What was stored while it was read may not be in it yet.
+  // Results that were stored during the read may be missing.
   const knownMs = readAt - (known?.measuredAt ?? 0);
   if (knownMs < 2 * intervalMs && said === 'not-measured' && !isKept)
     return `not measured, ${knownMs} ms after the last measurement`;
@@ -134,12 +134,12 @@ function lieOf(
 }
 
 it.each(engines)(
-  'agents die, drain, stall, move and return: no surface says passing for what is not measured (%s)',
+  'agents die, drain, stall, move and return: no surface shows passing for an unmeasured check (%s)',
   { timeout: 900_000 },
   async (engine) => {
     const folder = temporaryFolder();
     folders.push(folder);
-    /** Is called with the path of each request. */
+    /** Called with the path of each request. */
     let onRequest: (path: string) => void = () => undefined;
     const target = createServer((request, response) => {
       onRequest(request.url ?? '');
@@ -178,7 +178,7 @@ it.each(engines)(
     const check = (name: string, privateLocations: string[], more: Record<string, unknown> = {}) =>
       make('/v1/checks/url', {
         ...{ ...common, name, tags: name === 'Birch' ? [name] : [name, 'well'], privateLocations },
-        // An agent that stands still for longer than that must not count as a target that is slow.
+        // An agent that is stalled for longer must not count as a slow target.
         ...{ degradedResponseTime: 4_000, maxResponseTime: 5_000, request: { url: `${url}/${name}` } },
         ...more,
       });
@@ -186,7 +186,7 @@ it.each(engines)(
     const bad = await check('Birch', ['here'], { request: { url: `${url}/bad` } });
     const both = await check('Cedar', ['here', 'there'], { runParallel: true });
     const away = await check('Dogwood', ['there'], { groupId });
-    // No agent here has a browser: it is never measured.
+    // No agent here has a browser, so it is never measured.
     const blank = await make('/v1/checks/browser', {
       ...{
         name: 'Elder',
@@ -221,11 +221,11 @@ it.each(engines)(
 
     const lies: string[] = [];
     const heard = new Map<string, Set<Said>>();
-    /** What was known before surfaces were read. */
+    /** The facts before surfaces were read. */
     const knownTruths = new Map<string, Truth>();
     const unjudgedSince = new Map<string, number>();
     let reads = 0;
-    /** Notes what surfaces say that is not so. */
+    /** Records false statements of surfaces. */
     const judge = async (what: string, said: Map<string, Map<string, Said>>, readAt: number) => {
       const truths = await Promise.all(ids.map((id) => truthOf(service, id, readAt)));
       for (const [index, { id, name: checkName }] of checks.entries()) {
@@ -249,7 +249,7 @@ it.each(engines)(
         }
       }
     };
-    /** Reads every surface each second until something is so. */
+    /** Reads every surface each second until a condition holds. */
     const watchUntil = async (
       what: string,
       isSo: (said: Map<string, Map<string, Said>>) => Promise<boolean> | boolean,
@@ -300,7 +300,7 @@ it.each(engines)(
     );
     await watchUntil('empty', async () => (await health(here)).api === 'no-agent');
 
-    // It moves: the agent comes back at the other location alone.
+    // It moves: the agent returns at the other location only.
     await start(there);
     await watchUntil('one of two', (said) => all(said, both.id, ['passing']));
     const { body } = await service.call('GET', `/v1/check-statuses/${both.id}`);
@@ -311,7 +311,7 @@ it.each(engines)(
 
     const random = randomOf(seed);
     const oneOf = <T>(some: readonly T[]) => some[Math.floor(random() * some.length)] as T;
-    /** The agent stands still while a request of it is under way. */
+    /** Stalls the agent while one of its requests is pending. */
     const stall = async (location: unknown) => {
       const agent = agents.get(location);
       await new Promise<void>((resolve) => {
@@ -362,7 +362,8 @@ it.each(engines)(
     for (const location of agents.keys()) await end(location, 'SIGTERM');
     console.log(`seed ${seed}: ${reads} readings, states: ${[...(heard.get('checks') ?? [])].join(', ')}`);
     expect([...new Set(lies)]).toEqual([]);
-    // Each has said something. Feeds have nothing to say of what is well, and first lines say that not all is.
+    // Every surface has shown something. Feeds are silent about healthy checks, and first lines only say that not all
+    // is well.
     const quiet = [
       'feed',
       'Atom feed',

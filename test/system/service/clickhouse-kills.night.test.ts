@@ -10,7 +10,7 @@ import { openHarness, temporaryFolder, until } from '../../helpers/service/servi
 import { startServiceProcess } from '../../helpers/service/service-process.ts';
 
 describe.skipIf(whyNoClickHouse() !== null)('the feed of ClickHouse', { timeout: 240_000 }, () => {
-  it('is fed once, whenever its process is killed', async () => {
+  it('receives rows once, whenever its process is killed', async () => {
     await using clickHouse = await startClickHouse();
     const url = await clickHouse.createDatabase();
     const own = temporaryFolder();

@@ -45,7 +45,7 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     folder.remove();
   });
 
-  it('gives the same answers as columns do, number for number', async () => {
+  it('gives the same results as columns, number for number', async () => {
     const url = await clickHouse.createDatabase();
     const { id, now } = await measuredCheck(service, path, 30_000);
     const feed = feedOf(service, url);
@@ -58,7 +58,7 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     await feed.close();
   });
 
-  it.skipIf(whyNoPostgres() !== null)('gives them of a service on PostgreSQL, too', async () => {
+  it.skipIf(whyNoPostgres() !== null)('gives them for a service on PostgreSQL, too', async () => {
     const url = await clickHouse.createDatabase();
     const databaseUrl = await migratedDatabase();
     const onPostgres = await openHarness({ databaseUrl });
@@ -79,13 +79,13 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     await onPostgres.close();
   });
 
-  it('gives them of results with several pages each', async () => {
+  it('gives them for results with several pages each', async () => {
     const url = await clickHouse.createDatabase();
     const check = await createCheck(service);
     const now = Date.now();
     insertIntoSqlite(path, resultsUntil(now, service, check.id, 9_000));
     const database = new DatabaseSync(path);
-    // One to three pages, not all of them measured; several results of one instant.
+    // One to three pages, not all of them measured; several results at the same instant.
     database
       .prepare(`update results set created = created - created % 60000, measured = case check_run_id % 3
         when 0 then '[["https://ü.test/\\t''x",{"FCP":' || ((check_run_id % 977) / 8.0) || '}]]'
@@ -104,12 +104,12 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     await feed.close();
   });
 
-  it('counts once what was inserted twice because the answer was lost', async () => {
+  it('counts rows once that were inserted twice because the response was lost', async () => {
     const url = await clickHouse.createDatabase();
     await using gate = await openClickHouseGate(url);
     const { id, now } = await measuredCheck(service, path, 9_000);
     const feed = feedOf(service, gate.url);
-    // Without merges both stay for good.
+    // Without merges both remain for good.
     await clickHouse.ask('system stop merges');
     const lost = gate.next('lose');
     await feed.turn();
@@ -127,7 +127,7 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     await feed.close();
   });
 
-  it('goes on where it stopped, and the database answers, while ClickHouse is away', async () => {
+  it('continues where it stopped, and the database responds while ClickHouse is unavailable', async () => {
     const url = await clickHouse.createDatabase();
     const { id, now } = await measuredCheck(service, path, 9_000);
     const feed = feedOf(service, url);
@@ -144,7 +144,7 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     await feed.close();
   });
 
-  it('is not believed, and fed again, where it has lost rows', async () => {
+  it('is not used, and fed again, if it has lost rows', async () => {
     const url = await clickHouse.createDatabase();
     const { id, now } = await measuredCheck(service, path, 9_000);
     const feed = feedOf(service, url);
@@ -163,7 +163,7 @@ describe.skipIf(whyNoClickHouse() !== null)('analytics from ClickHouse', { timeo
     await feed.close();
   });
 
-  it('removes what is deleted or too old, and begins again when its table is gone', async () => {
+  it('removes deleted and expired rows, and starts over when its table is gone', async () => {
     const url = await clickHouse.createDatabase();
     const { id, now } = await measuredCheck(service, path, 3_000);
     const other = await measuredCheck(service, path, 3_000);

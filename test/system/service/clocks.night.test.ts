@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) folder.remove();
 });
 
-/** A service whose wall clock is off by as much as the test says. */
+/** A service with an offset wall clock. */
 async function startShifted(shiftMs: number, environment: Record<string, string>) {
   const folder = temporaryFolder();
   folders.push(folder);
@@ -107,7 +107,7 @@ describe.skipIf(noPostgres !== null)(`two services whose clocks differ${noPostgr
         return answer?.body.runs[0];
       });
       slots.push(run.slotAt);
-      // Longer than a sweep of the service whose clock would be ahead sleeps.
+      // Longer than the sweep of a service with a fast clock would sleep.
       const heldUntil = performance.now() + 6_000;
       await until('the lease was held for a while', async () => {
         const leases = [{ runId: run.runId, leaseNumber: run.leaseNumber }];
@@ -136,7 +136,7 @@ describe.skipIf(noPostgres !== null)(`two services whose clocks differ${noPostgr
 });
 
 describe('a service on SQLite', () => {
-  it('keeps its time when the clock of its host jumps ahead by an hour and comes back', async () => {
+  it('keeps its time when the clock of its host jumps ahead by an hour and back', async () => {
     const { service, shift } = await startShifted(0, {});
     const { locationKey } = await checkEverySecond(service);
     const serverTime = async () =>

@@ -37,7 +37,7 @@ async function query(databaseUrl: string, text: string): Promise<pg.QueryResult>
   }
 }
 
-/** A port that nobody listens on. */
+/** A closed port. */
 async function deadPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -58,7 +58,7 @@ describe.skipIf(noPostgres !== null)(`a service on PostgreSQL${noPostgres ?? ''}
     await other?.stop();
   });
 
-  it('goes to the host that takes writes, of those it is given', async () => {
+  it('uses the given host that accepts writes', async () => {
     const name = `hosts_${randomUUID().replaceAll('-', '')}`;
     const urls = await Promise.all(
       [server, other].map(async (one) => {
@@ -76,13 +76,13 @@ describe.skipIf(noPostgres !== null)(`a service on PostgreSQL${noPostgres ?? ''}
     await query(String(urls[1]), 'select 1 from accounts');
   });
 
-  it('is not ready, and answers 503, while the database takes no writes', async () => {
+  it('is not ready, and responds with 503, while the database accepts no writes', async () => {
     const databaseUrl = await server.createDatabase();
     const service = await startService(settings({ DATABASE_URL: databaseUrl }));
     const name = new URL(databaseUrl).pathname.slice(1);
     await query(databaseUrl, `alter database ${name} set default_transaction_read_only = on`);
     const { rows } = await query(databaseUrl, 'select clock_timestamp()::text as at');
-    // Connections that began before keep what they had, also those that are still being made: as at a failover, they end.
+    // Existing connections keep their state, also those that are still being opened: as at a failover, they end.
     await until('none that takes writes is left', async () => {
       const { rowCount } = await query(
         databaseUrl,
@@ -92,7 +92,7 @@ describe.skipIf(noPostgres !== null)(`a service on PostgreSQL${noPostgres ?? ''}
       return rowCount === 0;
     });
     await until('it is not ready', async () => (await service.call('GET', '/-/readiness')).status === 503);
-    // The first answers may be about the connections that ended.
+    // The first responses may be about the terminated connections.
     await until('it says why', async () => {
       const { status, body } = await service.call('POST', '/v1/snippets', { name: 'one', script: '// x' });
       expect(status).toBe(503);
@@ -101,7 +101,7 @@ describe.skipIf(noPostgres !== null)(`a service on PostgreSQL${noPostgres ?? ''}
     expect(service.process.output()).not.toContain('internal error');
   });
 
-  it('answers 503, and logs no fault of its own, when a statement is cancelled', async () => {
+  it('responds with 503, and logs no fault of its own, when a statement is cancelled', async () => {
     const databaseUrl = await server.createDatabase();
     const service = await startService(settings({ DATABASE_URL: databaseUrl }));
     const locker = new pg.Client({ connectionString: databaseUrl });
@@ -123,7 +123,7 @@ describe.skipIf(noPostgres !== null)(`a service on PostgreSQL${noPostgres ?? ''}
     expect((await service.call('GET', '/v1/snippets')).status).toBe(200);
   });
 
-  it('says how many connections it needs where none is left', async () => {
+  it('reports how many connections it needs if none is left', async () => {
     const databaseUrl = await server.createDatabase();
     const name = new URL(databaseUrl).pathname.slice(1);
     const role = `few_${randomUUID().replaceAll('-', '')}`;
@@ -141,7 +141,7 @@ describe.skipIf(noPostgres !== null)(`a service on PostgreSQL${noPostgres ?? ''}
 });
 
 describe('a service on SQLite', () => {
-  it('is not ready once its file turned out to be damaged', async () => {
+  it('is not ready once its file turns out to be damaged', async () => {
     const environment = settings();
     const first = await startService(environment);
     for (let index = 0; index < 300; index += 1) {

@@ -57,7 +57,7 @@ describe.skipIf(whyNoPostgres() !== null)('fairness on PostgreSQL', () => {
     });
     afterAll(() => store?.close());
 
-    it('leaves one to other accounts, whatever an account asks for', async () => {
+    it('leaves one to other accounts, whatever an account requests', async () => {
       const ended = Promise.withResolvers<void>();
       let begun = 0;
       const hold = () =>
@@ -68,7 +68,7 @@ describe.skipIf(whyNoPostgres() !== null)('fairness on PostgreSQL', () => {
         });
       const held = Array.from({ length: 20 }, () => askedBy({ key: 'a' }, hold));
       await until('it has what it gets', async () => begun === 4);
-      // Not one of those transactions has ended.
+      // None of those transactions has ended.
       await askedBy({ key: 'b' }, () => store.accounts.findKey('none'));
       expect(begun).toBe(4);
       expect(store.turns?.figures()).toMatchObject({ name: 'database', waiting: 16 });

@@ -12,7 +12,7 @@ import {
   until,
 } from '../../helpers/service/service.ts';
 
-describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connections', () => {
+describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL with few connections', () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await startPostgres({
@@ -21,14 +21,14 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
   });
   afterAll(() => server?.stop());
 
-  /** Reports, lists and results, 40 of each at once. */
+  /** Responses to reports, lists and results, 40 of each at once. */
   async function answersOfCrowd(harness: ServiceHarness): Promise<Set<string>> {
     const location = await createLocation(harness, 'lab');
     const agent = new TestAgent(harness, location);
     await agent.claim();
     const check = await createCheck(harness, { privateLocations: ['lab'] });
     await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
-    // A claim passes over runs that another transaction holds.
+    // A claim skips runs that another transaction has locked.
     let runs = await agent.claim();
     while (runs.length === 0) runs = await agent.claim();
     await agent.report(runs.map((run) => reportOf(run)));
@@ -59,13 +59,13 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     return new RegExp(`^picket_${what}_available (\\d)$`, 'm').exec(body)?.[1];
   }
 
-  it('answers reports, leaving room for analytics in the pool', async () => {
+  it('answers reports, and leaves room for analytics in the pool', async () => {
     const harness = await openHarness({ databaseUrl: await server.createDatabase() });
     expect(await answersOfCrowd(harness)).toEqual(new Set(['200']));
     await harness.close();
   });
 
-  it('waits for connections of its own while others have all that the server gives', async () => {
+  it("waits for its own connections while others use all of the server's", async () => {
     const databaseUrl = await server.createDatabase();
     const harness = await openHarness({ databaseUrl });
     await createCheck(harness);
@@ -76,7 +76,7 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     await harness.close();
   });
 
-  it('says everywhere that reports have no connection while all else goes on, and when they have one again', async () => {
+  it('shows everywhere that reports have no connection while everything else works, and when they have one again', async () => {
     const databaseUrl = await server.createDatabase();
     const name = new URL(databaseUrl).pathname.slice(1);
     const admin = new pg.Client({ connectionString: databaseUrl });
@@ -85,7 +85,7 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     const harness = await openHarness({ databaseUrl: databaseUrl.replace('//picket@', '//plain@') });
     const location = await createLocation(harness, 'lab');
     await createCheck(harness, { privateLocations: ['lab'] });
-    // What is open stays, nothing new is given.
+    // Open connections stay, but no new ones are allowed.
     await admin.query(`alter database ${name} connection limit 0`);
     const ask = async (path: string) => (await harness.call('GET', path)).body;
     const url = await harness.app.listen({ host: '127.0.0.1', port: 0 });
@@ -104,7 +104,7 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     expect((await harness.call('GET', '/v1/checks')).status).toBe(200);
     expect([await examine(), await metric()]).toEqual([why, '0']);
     await admin.query(`alter database ${name} connection limit -1`);
-    // It looks again by itself, without a question of anybody.
+    // It reconnects by itself, without a request.
     await until(
       'readiness says nothing more',
       async () => (await ask('/-/readiness')).problems === undefined,
@@ -114,7 +114,7 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     await admin.end();
   });
 
-  it('has the metrics of the process while the database answers nothing, and those of the database once it does', async () => {
+  it('has the metrics of the process while the database does not respond, and those of the database once it does', async () => {
     const databaseUrl = await server.createDatabase();
     const harness = await openHarness({ databaseUrl });
     await createLocation(harness, 'lab');
@@ -132,7 +132,7 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     const before = await scrape();
     expect(before.body).toMatch(/^picket_store_available 1$/m);
     expect(namesIn(before.body, [...ofDatabase, ...ofProcess])).toEqual([...ofDatabase, ...ofProcess]);
-    // A table that another client holds: the database is there, and its answer is not.
+    // A table that another client has locked: the database is available, but does not respond.
     const other = new pg.Client({ connectionString: databaseUrl });
     // The server ends it below.
     other.on('error', () => undefined);
@@ -148,7 +148,7 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     await until('the database gives its metrics', async () => (await availableOf(harness, 'store')) === '1');
     const after = await scrape();
     expect(namesIn(after.body, ofDatabase)).toEqual(ofDatabase);
-    // Without connections nothing of the database is there, and the key of an account cannot be looked up.
+    // Without connections no data is available, and account keys cannot be looked up.
     await server.kill();
     expect(await availableOf(harness, 'store')).toBe('0');
     expect((await scrape(harness.key)).status).toBe(503);
@@ -157,7 +157,7 @@ describe.skipIf(whyNoPostgres() !== null)('on a PostgreSQL that gives few connec
     await harness.close();
   });
 
-  it('refuses to start where a user gets fewer than a process needs, and says what to raise', async () => {
+  it('refuses to start if a user gets fewer than a process needs, and names the setting to raise', async () => {
     const databaseUrl = await server.createDatabase();
     const client = new pg.Client({ connectionString: databaseUrl });
     await client.connect();

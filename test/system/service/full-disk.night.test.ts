@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const each of undo.splice(0).reverse()) each();
 });
 
-/** A disk of its own. */
+/** Mounts a separate disk. */
 function disk(size: string, options = ''): string {
   const folder = temporaryFolder();
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}${options}`, 'tmpfs', folder.path]);
@@ -30,7 +30,7 @@ function disk(size: string, options = ''): string {
   return folder.path;
 }
 
-/** Leaves no byte free. */
+/** Fills the disk completely. */
 function fill(path: string): string {
   const file = join(path, 'filler');
   try {
@@ -48,7 +48,7 @@ async function start(environment: Record<string, string>): Promise<{ code: numbe
   return { code, lines: lines.filter((line) => line !== '' && !line.startsWith('{"level":"info"')) };
 }
 
-it('says at start which disk is full or read-only, in one line', async () => {
+it('reports at start which disk is full or read-only, in one line', async () => {
   const full = disk('64k');
   fill(full);
   expect(await start({ DATA_DIR: join(full, 'data') })).toEqual({
@@ -59,7 +59,7 @@ it('says at start which disk is full or read-only, in one line', async () => {
       ),
     ],
   });
-  // Room for the first files, not for the tables.
+  // Room for the first files, but not for the tables.
   expect(await start({ DATA_DIR: join(disk('1500k'), 'data') })).toMatchObject({
     code: 1,
     lines: [expect.stringMatching(/^picket: DATA_DIR: the disk of \S+ is full/)],
@@ -77,7 +77,7 @@ it('says at start which disk is full or read-only, in one line', async () => {
   });
 });
 
-it('is not ready while its disk is full, says so, counts it, and is ready again once there is room', async () => {
+it('is not ready while its disk is full, reports and counts it, and is ready again once there is room', async () => {
   const path = disk('24m');
   const data = join(path, 'data');
   mkdirSync(data);
@@ -110,7 +110,7 @@ it('is not ready while its disk is full, says so, counts it, and is ready again 
   expect((await page('/')).text).not.toContain('role="alert"');
   expect((await diagnose(agent)).finding('service-storage')).toMatchObject({ status: 'ok' });
   const filler = fill(path);
-  // What the database has in reserve takes small writes for a while.
+  // The database's reserve accepts small writes for a while.
   const refused = await until('a write is refused', async () => {
     const answer = await service.call('POST', '/v1/snippets', { name: 'one', script: '// x'.repeat(10_000) });
     return answer.status === 201 ? false : answer;
@@ -155,7 +155,7 @@ it('is not ready while its disk is full, says so, counts it, and is ready again 
 const noPostgres = whyNoPostgres();
 
 it.skipIf(noPostgres !== null)(
-  `says the same where the disk of PostgreSQL is full${noPostgres ? `: ${noPostgres}` : ''}`,
+  `reports the same if the disk of PostgreSQL is full${noPostgres ? `: ${noPostgres}` : ''}`,
   async () => {
     const server = await startPostgres();
     try {
@@ -174,7 +174,7 @@ it.skipIf(noPostgres !== null)(
       );
       const filler = fill(space);
       let number = 0;
-      // Random, so that the server cannot make it smaller.
+      // Random, so that the server cannot compress it.
       const store = () =>
         service.call('POST', '/v1/snippets', {
           name: `one ${++number}`,
@@ -211,7 +211,7 @@ it.skipIf(noPostgres !== null)(
   120_000,
 );
 
-it('has agents keep the files that the artifact store has no room for, and takes them when there is', async () => {
+it('makes agents keep the files that the artifact store has no room for, and accepts them later', async () => {
   const space = disk('16m');
   const data = temporaryFolder();
   undo.push(data.remove);
@@ -237,7 +237,7 @@ it('has agents keep the files that the artifact store has no room for, and takes
       return (body.at(-1)?.artifacts ?? []).map(({ state }: { state: string }) => state);
     };
     await agent.logged('failed to send artifact; retrying');
-    // The result itself is there.
+    // The result itself is stored.
     const waiting = await until('the result is there', async () => {
       const present = await states();
       return present.length > 0 && present;

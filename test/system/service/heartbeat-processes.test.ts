@@ -7,7 +7,7 @@ import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 const noPostgres = whyNoPostgres();
 
 describe.skipIf(noPostgres !== null)(`several services on PostgreSQL${noPostgres ?? ''}`, () => {
-  it('note a missed ping once, and go on when the one that watches is gone', async () => {
+  it('record a missed ping once, and continue when the watching one is gone', async () => {
     const databaseUrl = await emptyDatabase();
     const clock = new ManualClock();
     const one = await openHarness({ databaseUrl, clock });
@@ -24,7 +24,7 @@ describe.skipIf(noPostgres !== null)(`several services on PostgreSQL${noPostgres
         ).map(({ state }) => state);
       one.startHeartbeatWatch();
       two.startHeartbeatWatch();
-      // A ping may come to any of them, and several at once.
+      // Pings may arrive at any process, several at once.
       const ping = (harness: typeof one) =>
         harness.call('GET', check.body.heartbeat.pingUrl, undefined, { key: null });
       expect((await Promise.all([one, two, one, two].map(ping))).map(({ status }) => status)).toEqual([

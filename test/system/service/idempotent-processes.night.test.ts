@@ -68,9 +68,9 @@ async function open() {
   return { client, start, count };
 }
 
-/** Any number; whoever holds it keeps requests between their commit and their answer. */
+/** Any number; its holder stops requests between their commit and their response. */
 const gate = 4711;
-/** The audit log is completed after the commit and before the answer. */
+/** The audit log is completed after the commit and before the response. */
 const stopBeforeAnswers = `
   create function stop() returns trigger language plpgsql as $$
     begin perform pg_advisory_xact_lock(${gate}); return new; end $$;
@@ -79,7 +79,7 @@ const stopBeforeAnswers = `
 describe.skipIf(noPostgres !== null)(
   `an idempotency key of several processes on one database${noPostgres ? `: ${noPostgres}` : ''}`,
   () => {
-    it('makes one object, whichever process is asked, at the same time, later and after a restart', async () => {
+    it('creates one object, whichever process receives it, at the same time, later and after a restart', async () => {
       const { start, count } = await open();
       const [one, other] = [await start(), await start()];
       for (let round = 0; round < 10; round += 1) {
@@ -105,7 +105,7 @@ describe.skipIf(noPostgres !== null)(
       expect(await count('snippets', 'restarted')).toBe(1);
     }, 180_000);
 
-    it('is refused when its process is killed between commit and answer', async () => {
+    it('is refused when its process is killed between commit and response', async () => {
       const { client, start, count } = await open();
       const service = await start();
       await client.query(stopBeforeAnswers);
@@ -119,7 +119,7 @@ describe.skipIf(noPostgres !== null)(
       const next = await start();
       const again = await make(next, 'killed', key);
       expect([again.status, again.body.code]).toEqual([409, 'IDEMPOTENCY_KEY_IN_USE']);
-      // After a minute the request of the process that is gone counts as over.
+      // After a minute the request of the dead process counts as over.
       await client.query('update stored_answers set created = created - 120000');
       const later = await make(next, 'killed', key);
       expect(later).toMatchObject({
@@ -139,7 +139,7 @@ describe.skipIf(noPostgres !== null)(
         incidentUpdates: [{ description: 'x', status: 'INVESTIGATING', notifySubscribers: false }],
       };
       const report = (key: string) => post(service, '/v1/status-pages/incidents', incident, key);
-      // What the answer is read from goes with the commit.
+      // The commit renames the table that the response is read from.
       await client.query(`
         create function spoil() returns trigger language plpgsql as $$
           begin alter table incident_updates rename to spoilt; return null; end $$;

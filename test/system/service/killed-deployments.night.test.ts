@@ -31,8 +31,8 @@ const resources = (project: string) =>
   }));
 
 /**
- * A service is killed while it deploys, each time a project of its own and at another instant. Whatever instant it
- * was, the next process finds all of the project or nothing of it, and finishes what was begun.
+ * Kills a service while it deploys, each time another project at another moment. The next process must find the whole
+ * project or nothing of it, and must finish what was begun.
  */
 async function killWhileDeploying(environment: Readonly<Record<string, string>>): Promise<void> {
   const start = () => startServiceProcess(environment, (each) => started.push(each));
@@ -56,7 +56,7 @@ async function killWhileDeploying(environment: Readonly<Record<string, string>>)
   for (let round = 0; round < kills; round += 1) {
     const project = `project-${round}`;
     await begin(project);
-    // From right after the answer to a little after the end of the deployment.
+    // From right after the response to shortly after the end of the deployment.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * usualMs * 1.4));
     await service.process.kill('SIGKILL');
     service = await start();

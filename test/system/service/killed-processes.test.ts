@@ -20,11 +20,11 @@ afterEach(async () => {
 afterAll(() => folder.remove());
 
 /**
- * An agent that does what agents do when a service process is gone: it goes to another one, and sends what was not
- * acknowledged again. Its runs take no time.
+ * An agent that behaves like a real one when a service process dies: it switches to another one, and resends what was
+ * not acknowledged. Its runs take no time.
  */
 class SteadfastAgent {
-  /** Ids of results that some process said it has. */
+  /** Ids of results that a process has acknowledged. */
   readonly acknowledged: Set<string>;
   readonly #key: string;
   readonly #identity = { agentId: randomUUID(), sessionId: randomUUID() };
@@ -43,7 +43,7 @@ class SteadfastAgent {
         await this.#report();
         await this.#claim();
       } catch {
-        // The connection broke, or the process is gone: the other one goes on.
+        // The connection broke, or the process is dead: the other one continues.
         this.#homes.push(...this.#homes.splice(0, 1));
       }
     }
@@ -71,7 +71,7 @@ class SteadfastAgent {
     });
     if (status !== 200) throw new Error(JSON.stringify(body));
     sent.forEach((run, index) => {
-      // Fenced ones are another agent's by now.
+      // Fenced ones belong to another agent by now.
       if (['accepted', 'duplicate'].includes(body.items[index].status)) this.acknowledged.add(run.resultId);
     });
     this.#waiting = this.#waiting.filter((run) => !sent.includes(run));
@@ -88,7 +88,7 @@ describe.skipIf(noPostgres !== null)(
   `two services on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`,
   () => {
     it.each(['the one that schedules', 'the other one'])(
-      'lose nothing they acknowledged, and no run, when %s is killed amid claims and results',
+      'lose no acknowledged result and no run when %s is killed amid claims and results',
       async (whom) => {
         const databaseUrl = await emptyDatabase();
         const environment = {
@@ -121,7 +121,7 @@ describe.skipIf(noPostgres !== null)(
           expect(made.status).toBe(201);
           checkIds.push(made.body.id);
         }
-        // An agent is there: what no agent can run is not begun.
+        // An agent is present: runs that no agent can run are not queued.
         const hello = {
           ...{ agentId: randomUUID(), sessionId: randomUUID(), version: '8.0.0', platform: 'test' },
           ...{ checkTypes: ['URL'], freeSlots: { probe: 0, script: 0 }, waitMs: 0 },
@@ -152,7 +152,7 @@ describe.skipIf(noPostgres !== null)(
             await victim.process.ended;
             const before = acknowledged.size;
             expect(before).toBeLessThan(triggered);
-            // What was leased by an answer that nobody got is given out again when its lease is over.
+            // Runs leased in a lost response are leased again when their lease expires.
             await until(
               'every run has ended',
               async () => (await runsOf()).every(({ ended }) => ended !== null),
@@ -172,7 +172,7 @@ describe.skipIf(noPostgres !== null)(
             checkIds.map((checkId) => store.results.list({ checkId, ...window }, { limit: 100, offset: 0 })),
           );
           const results = lists.flatMap((list) => list.results);
-          // One final result of each run, and every one that was acknowledged among them.
+          // One final result per run, including every acknowledged one.
           expect(results.map((row) => row.run_id).sort()).toEqual(runs.map(({ id }) => id).sort());
           const stored = new Set(results.map(({ id }) => id));
           expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);

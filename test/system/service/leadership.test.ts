@@ -9,7 +9,7 @@ import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const noPostgres = whyNoPostgres();
 
-describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
+describe.skipIf(noPostgres !== null)(`leadership on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
   let databaseUrl: string;
   let stores: Store[];
 
@@ -21,7 +21,7 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     for (const store of stores) await store.close();
   });
 
-  /** The two stores, the one that leads first. */
+  /** The two stores, the leader first. */
   async function leaderAndOther(): Promise<[Store, Store]> {
     const [one, two] = stores as [Store, Store];
     return (await one.isLeader()) ? [one, two] : [two, one];
@@ -34,7 +34,7 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     await client.end();
   }
 
-  it('has one process at a time', async () => {
+  it('belongs to one process at a time', async () => {
     const leads = await Promise.all(stores.map((store) => store.isLeader()));
     expect(leads.filter(Boolean)).toHaveLength(1);
     const [leader, other] = await leaderAndOther();
@@ -42,7 +42,7 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     expect(await leader.isLeader()).toBe(true);
   });
 
-  it('is taken, and told of, once by a process whose parts all ask at the same time', async () => {
+  it('is acquired, and announced, once by a process with concurrent requests', async () => {
     const lines: string[] = [];
     const logger = createLogger('picket-service', 'info', { write: (line) => lines.push(line) });
     const store = await openStore({ databaseUrl, path: '', logger });
@@ -52,7 +52,7 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     expect(lines.filter((line) => line.includes('became leader'))).toHaveLength(1);
   });
 
-  it('passes on at once when the one that has it ends', async () => {
+  it('is passed on at once when its holder ends', async () => {
     const [leader, other] = await leaderAndOther();
     await leader.isLeader();
     stores = [other];
@@ -60,10 +60,10 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     await until('the other leads', () => other.isLeader(), 5_000);
   });
 
-  it('is over for one that was silent for too long: what it writes as a leader is not written', async () => {
+  it('is over for a process that was silent for too long: its writes as the leader are not stored', async () => {
     const [leader, other] = await leaderAndOther();
     await leader.isLeader();
-    // As when the leader is stopped: it cannot prolong, and does not know. Only the time has to pass.
+    // As if the leader is stopped: it cannot renew, and does not know. Only the time must pass.
     await query(`update leaderships set held_until = clock_timestamp() - interval '1 second'`);
     expect(await other.isLeader()).toBe(true);
     // It believes it still leads: the fence is in the transaction.
@@ -77,7 +77,7 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
     await until('the old leader knows', async () => !(await leader.isLeader()), 10_000);
   });
 
-  it('cannot be taken while a transaction of the leader is under way', async () => {
+  it('cannot be acquired while a transaction of the leader is in progress', async () => {
     const [leader, other] = await leaderAndOther();
     await leader.isLeader();
     await query(`update leaderships set held_until = clock_timestamp() - interval '1 second'`);
@@ -88,13 +88,13 @@ describe.skipIf(noPostgres !== null)(`the lead on PostgreSQL${noPostgres ? `: ${
       return 'done';
     });
     await entered.promise;
-    // Its time is over, but it is in the middle of its work.
+    // Its term is over, but its work is still in progress.
     expect(await other.isLeader()).toBe(false);
     finish.resolve();
     expect(await transaction).toBe('done');
   });
 
-  it('and its locks are freed when the leader stands still in the middle of a transaction', {
+  it('and its locks are released when the leader stalls in the middle of a transaction', {
     timeout: 240_000,
   }, async () => {
     const [leader, other] = await leaderAndOther();

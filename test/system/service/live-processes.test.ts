@@ -33,7 +33,7 @@ describe.skipIf(noPostgres !== null)('live results of two services on one Postgr
     return listener;
   };
 
-  it('reach subscribers of either, and one that changes between them', async () => {
+  it('reach subscribers of either, and one that switches between them', async () => {
     const databaseUrl = await migratedDatabase();
     const [one, two] = [await openHarness({ databaseUrl }), await openHarness({ databaseUrl })];
     open.push(one, two);

@@ -7,7 +7,7 @@ import { migratedDatabase } from '../../helpers/service/shared-database.ts';
 const noPostgres = whyNoPostgres();
 
 describe.skipIf(noPostgres !== null)('three services on one PostgreSQL', () => {
-  it('count guesses at logins together', async () => {
+  it('count login attempts together', async () => {
     const databaseUrl = await migratedDatabase();
     const processes: ServiceHarness[] = [];
     for (let index = 0; index < 3; index += 1) processes.push(await openHarness({ databaseUrl }));

@@ -96,7 +96,7 @@ describe.skipIf(missing !== null)(`service processes with NATS${missing ? `: ${m
       'refuses the credentials',
     ],
     ['a file of credentials that is none', '', 'must be the content of a .creds file'],
-  ])('say at the start what is wrong with %s', async (_name, configuration, message) => {
+  ])('report at the start the error in %s', async (_name, configuration, message) => {
     await using nats = await startNats(configuration);
     const file = join(newFolder(), 'picket.creds');
     writeFileSync(file, 'no credentials');
@@ -116,7 +116,7 @@ describe.skipIf(missing !== null)(`service processes with NATS${missing ? `: ${m
   });
 });
 
-/** What goes through the database. */
+/** Signals that are sent through the database. */
 async function listening(
   databaseUrl: string,
 ): Promise<AsyncDisposable & { readonly heard: readonly string[] }> {

@@ -20,7 +20,7 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
     for (const each of opened.splice(0).toReversed()) await each[Symbol.asyncDispose]();
   });
 
-  /** One process's store; its log and the signals that it has heard. */
+  /** The store of one process, with its log and the signals it received. */
   async function open(databaseUrl: string, url: string, credentials?: string) {
     const lines: string[] = [];
     const logger = createLogger('test', 'info', { write: (line) => lines.push(line) });
@@ -32,7 +32,7 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
     return { store, heard, hears, log: () => lines.join('') };
   }
 
-  /** What goes through the database. */
+  /** Signals that are sent through the database. */
   async function notifications(databaseUrl: string): Promise<readonly string[]> {
     const client = new pg.Client({ connectionString: databaseUrl });
     await client.connect();
@@ -43,7 +43,7 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
     return payloads;
   }
 
-  it('reach the other processes of a database, not those of another, and the database not at all', async () => {
+  it('reach the other processes of a database, not those of another, and bypass the database', async () => {
     await using nats = await startNats();
     const [databaseUrl, otherUrl] = [await migratedDatabase(), await migratedDatabase()];
     const one = await open(databaseUrl, `nats://${nats.host}`);
@@ -59,7 +59,7 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
     await four.hears(tested('of another database'));
     two.store.signals.send([tested('answer')]);
     await one.hears(tested('answer'));
-    // What was sent here is heard here once.
+    // Its own signals arrive once.
     expect(one.heard).toEqual([tested('first'), { kind: 'alerts' }, tested('answer')]);
     expect(two.heard).toEqual(one.heard);
     expect(four.heard).toEqual([tested('of another database')]);
@@ -70,7 +70,7 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
     ]);
   });
 
-  it('go through the database while NATS is away, and everybody looks again when it is back', async () => {
+  it('go through the database while NATS is unavailable, and every process polls again when it is back', async () => {
     await using nats = await startNats();
     const databaseUrl = await migratedDatabase();
     const throughDatabase = await notifications(databaseUrl);
@@ -94,7 +94,7 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
     }
   });
 
-  it('go through the database when NATS stands still, and when it is not there at the start', async () => {
+  it('go through the database when NATS hangs, and when it is unavailable at the start', async () => {
     await using nats = await startNats();
     const databaseUrl = await migratedDatabase();
     const one = await open(databaseUrl, `nats://${nats.host}`);
@@ -108,7 +108,7 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
     await until('both are back', () => one.store.isNatsConnected() && two.store.isNatsConnected());
   });
 
-  it('are believed only where they are what processes send', async () => {
+  it('are accepted only in the form that processes send', async () => {
     await using nats = await startNats();
     const databaseUrl = await migratedDatabase();
     const one = await open(databaseUrl, `nats://${nats.host}`);
@@ -139,11 +139,11 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
     await stranger.close();
   });
 
-  it('take credentials of a file, and refuse those of a stranger', async () => {
+  it('use credentials of a file, and refuse those of a stranger', async () => {
     const user = createKeyedUser();
     await using nats = await startNats(user.configuration);
     const databaseUrl = await migratedDatabase();
-    // As a setting is read: without the blanks around it.
+    // As a setting is parsed: without surrounding whitespace.
     const one = await open(databaseUrl, `nats://${nats.host}`, user.credentials.trim());
     const two = await open(databaseUrl, `nats://${nats.host}`, user.credentials.trim());
     one.store.signals.send([tested('signed')]);
@@ -154,7 +154,7 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
     ).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });
 
-  it('need a user that NATS knows and that may send and listen', async () => {
+  it('need a user that NATS knows and that may publish and subscribe', async () => {
     const user = (rights: string) => `authorization: { user: ann, password: "p:w/d" ${rights} }`;
     await using nats = await startNats(user(''));
     const databaseUrl = await migratedDatabase();
@@ -181,7 +181,7 @@ describe.skipIf(missing !== null)(`signals over NATS${missing ? `: ${missing}` :
         message: expect.stringMatching(/does not let this user publish and subscribe to "picket\..*"/),
       });
     }
-    // The one that runs goes on, and says why.
+    // The running one continues, and logs the reason.
     await until('it says so', () => one.log().includes('does not let this user'));
     expect(one.store.isNatsConnected()).toBe(false);
     await nats.kill();

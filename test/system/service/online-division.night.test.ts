@@ -19,7 +19,7 @@ import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const noPostgres = whyNoPostgres();
 const [resultCount, runCount, kills] = isNight ? [1_000_000, 100_000, 20] : [40_000, 4_000, 3];
-/** What a kill is drawn from, after the work has begun: about as long as it takes where nobody interrupts it. */
+/** The range of random kill times after the work has begun: about as long as the work takes without interruption. */
 const workMs = isNight ? 8_000 : 150;
 const key = 'ak_00000000000000000000000000000001';
 const sequence = (engine: 'postgres' | 'sqlite') =>
@@ -27,7 +27,7 @@ const sequence = (engine: 'postgres' | 'sqlite') =>
     ? `with counted (n) as (select generate_series(0, ${resultCount - 1}::bigint))`
     : `with recursive counted (n) as (select 0 union all select n + 1 from counted where n < ${resultCount - 1})`;
 
-/** Results of the last 28 days, and runs of the newest of them, as a store of the version before has them. */
+/** Results of the last 28 days, and runs of the newest of them, as in a store of the previous version. */
 function oldRows(engine: 'postgres' | 'sqlite'): string[] {
   const [from, stepMs] = [Date.now() - 28 * 86_400_000, Math.floor((28 * 86_400_000) / resultCount)];
   const at = `(${from} + n * ${stepMs})`;
@@ -46,21 +46,21 @@ function oldRows(engine: 'postgres' | 'sqlite'): string[] {
 }
 
 interface OldStore {
-  /** How the service finds its next copy. */
+  /** The environment of the service with its next copy. */
   copy(): Promise<Readonly<Record<string, string>>>;
-  /** One row of a query about the copy. */
+  /** Returns one row of a query on the copy. */
   ask(query: string): Promise<Record<string, unknown>>;
-  /** Reads the results in a transaction that goes on until it is let go: nothing is done before. */
+  /** Reads the results in a transaction that lasts until it is disposed: the conversion cannot finish before. */
   hold(): Promise<AsyncDisposable>;
   /** Whether the conversion of the copy is done. */
   isDone(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** The last one that adds a column to a table that is converted. */
+/** The last migration that adds a column to a converted table. */
 const lastMigration = failureDetails.name;
 
-/** The schema of a version before, without the migrations that are tried here. */
+/** Creates the schema of a previous version, without the migrations under test. */
 async function migrateBefore({ db, dialect }: Connection): Promise<void> {
   const before = [...migrations, ...resourceMigrations].filter(({ name }) => name < resultDays.name);
   await migrate(db, dialect, before);
@@ -98,7 +98,7 @@ async function oldPostgres(): Promise<OldStore> {
     },
     ask,
     hold: async () => {
-      // Columns that later versions add are there: the reader holds up the conversion alone.
+      // Columns of later versions exist: the reader delays only the conversion.
       const isMigrated = `select count(*) as n from schema_migrations where name = '${lastMigration}'`;
       await until('the schema is up to date', async () => Number((await ask(isMigrated)).n) > 0);
       const client = new pg.Client({ connectionString: copy });
@@ -146,7 +146,7 @@ async function oldSqlite(): Promise<OldStore> {
   };
 }
 
-/** What of the rows of before must be the same for ever. */
+/** Values of the old rows that must never change. */
 const sums = `select (select count(*) from results where check_id like 'old-%') as results,
   (select count(distinct id) from results where check_id like 'old-%') as ids,
   (select sum(check_run_id) from results where check_id like 'old-%') as numbers,
@@ -182,7 +182,7 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
     startMs.push(performance.now() - spawnedMs);
     return process;
   };
-  /** Stores results while nobody kills: each ping is one. */
+  /** Stores results while no kill happens: each ping is one. */
   const pingUntil = async (isOver: () => Promise<boolean> | boolean) => {
     ping ??= await heartbeat(url);
     while (!(await isOver())) {
@@ -211,7 +211,7 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
         [pinged, ping] = [0, undefined];
       }
       process = spawn();
-      // The first kill hits in the middle for certain.
+      // The first kill hits the middle for certain.
       await using _held = kill === 0 ? await store.hold() : undefined;
       const { output } = process;
       if (engine === 'PostgreSQL')
@@ -226,7 +226,7 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
         .split('\n')
         .findLast((text) => text.includes('partitions by day'));
       const at = /(?:results|runs) (?:become|are) partitions[^"]*/.exec(line ?? '')?.[0] ?? 'at the start';
-      // One that came after the end of the work hit nothing.
+      // A kill after the end of the work hit nothing.
       if (/^\w+ become/.test(at) || engine === 'SQLite') hits.push(at);
       await judge();
     }
@@ -235,7 +235,7 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
     await pingUntil(() => pinged > 50);
     await last.kill('SIGTERM');
     await judge();
-    // The last one again, without a kill: what it takes, and whether anybody waits meanwhile.
+    // The last one again, without a kill: its duration, and whether clients wait meanwhile.
     place = await store.copy();
     [pinged, ping] = [0, undefined];
     const whole = await start();
@@ -257,7 +257,7 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
   }
 }
 
-/** A heartbeat check; the path of its pings. */
+/** Creates a heartbeat check. Returns the path of its pings. */
 async function heartbeat(url: string): Promise<string> {
   const answer = await fetch(`${url}/v1/checks/heartbeat`, {
     method: 'POST',
@@ -273,7 +273,7 @@ async function heartbeat(url: string): Promise<string> {
 
 const longMs = 3_600_000;
 
-describe(`a store with ${resultCount} results of the version before, killed ${kills} times while it is converted`, () => {
+describe(`a store with ${resultCount} results of the previous version, killed ${kills} times while it is converted`, () => {
   it.skipIf(noPostgres !== null)(
     `loses nothing on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`,
     async () => {

@@ -39,7 +39,7 @@ describe.skipIf(missing !== null)(`a pooler in transaction mode${missing ? `: ${
       processes.push(process),
     );
 
-  it('carries two service processes on three connections, also when one of them is killed', {
+  it('serves two service processes on three connections, even when one of them is killed', {
     timeout: 180_000,
   }, async () => {
     pooler = await startPooler({ databaseUrl, serverConnections: 3 });
@@ -71,7 +71,7 @@ describe.skipIf(missing !== null)(`a pooler in transaction mode${missing ? `: ${
     await until('each check has one of the other process', async () => (await finals(killedAt)) === 12);
     const { rows } = await client.query(`select count(*)::int as n from pg_stat_activity
       where datname = current_database() and application_name like 'picket service%' and pid <> pg_backend_pid()`);
-    // Three of the pooler, one of the process that is left, and those of its pool are not at the server.
+    // Three of the pooler, one of the remaining process; those of its pool are not at the server.
     expect(rows[0].n).toBeLessThanOrEqual(4);
     expect(await pooler.transactions()).toBeGreaterThan(50);
 

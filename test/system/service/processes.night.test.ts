@@ -53,7 +53,7 @@ describe('a service process', () => {
     }
   });
 
-  it('says which port is taken and which folder cannot be used', async () => {
+  it('reports which port is taken and which folder cannot be used', async () => {
     const first = await startService({ DATA_DIR: newFolder() });
     const second = startPicket(['service'], {
       PORT: new URL(first.url).port,
@@ -71,7 +71,7 @@ describe('a service process', () => {
     expect(third.output()).toMatch(/DATA_DIR|ENOTDIR/);
   });
 
-  it('writes the first key where only its owner reads it, and never logs it', async () => {
+  it('writes the first key so that only its owner can read it, and never logs it', async () => {
     const dataDir = newFolder();
     const service = await startService({ DATA_DIR: dataDir, BOOTSTRAP_API_KEY: '' });
     const file = join(dataDir, 'api-key');
@@ -88,7 +88,7 @@ describe('a service process', () => {
     expect(existsSync(join(dataDir, 'picket.sqlite'))).toBe(true);
   });
 
-  it('lists and deletes keys, and replaces the one that the configuration names', async () => {
+  it('lists and deletes keys, and replaces the configured one', async () => {
     const dataDir = newFolder();
     const first = await startService({ DATA_DIR: dataDir });
     await first.process.kill('SIGTERM');
@@ -131,7 +131,7 @@ describe('a service process', () => {
     );
   });
 
-  it('keeps what it acknowledged when it is killed outright', async () => {
+  it('keeps acknowledged results when it is killed outright', async () => {
     const dataDir = newFolder();
     const acknowledged: string[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -152,7 +152,7 @@ describe('a service process', () => {
     for (const id of acknowledged) expect((await service.call('GET', `/v1/checks/${id}`)).status).toBe(200);
   });
 
-  it('ends when it is told to, although nobody reads its log any more', async () => {
+  it('ends when it is signalled, even if its log has no reader', async () => {
     const { process } = await startService({ DATA_DIR: newFolder(), LOG_LEVEL: 'info' });
     process.child.stdout?.destroy();
     process.child.stderr?.destroy();
@@ -188,7 +188,7 @@ describe.skipIf(noPostgres !== null)(`services on PostgreSQL${noPostgres ? `: ${
     const [one, two] = await Promise.all([startService(environment), startService(environment)]);
     const made = await one.call('POST', '/v1/private-locations', { name: 'lab', slugName: 'lab' });
     const locationKey = made.body.keys[0].rawKey;
-    // Whichever of them schedules, the poll at the other is woken through the database.
+    // Whichever of them schedules, the poll at the other one is woken through the database.
     const polls = [one, two].map((service, index) =>
       service.call(
         'POST',
@@ -223,7 +223,7 @@ describe.skipIf(noPostgres !== null)(`services on PostgreSQL${noPostgres ? `: ${
     expect(next.body.runs.length).toBeGreaterThan(0);
   }, 180_000);
 
-  it('go on when the one that schedules is stopped, and when it comes back', async () => {
+  it('continue when the scheduling one is stopped, and when it returns', async () => {
     const environment = { DATABASE_URL: await server.createDatabase(), DATA_DIR: newFolder() };
     const services = [await startService(environment), await startService(environment)];
     const leads = ({ process }: (typeof services)[number]) =>
@@ -256,7 +256,7 @@ describe.skipIf(noPostgres !== null)(`services on PostgreSQL${noPostgres ? `: ${
     expect(leads(other)).toBe(true);
   }, 120_000);
 
-  it('answer 503 while the database is away, and recover by themselves', async () => {
+  it('respond with 503 while the database is unavailable, and recover by themselves', async () => {
     const databaseUrl = await server.createDatabase();
     const service = await startService({ DATABASE_URL: databaseUrl, DATA_DIR: newFolder() });
     const made = await service.call('POST', '/v1/private-locations', { name: 'lab', slugName: 'lab' });

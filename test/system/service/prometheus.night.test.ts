@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-/** A real Prometheus with the scrapes of the document, against a service. */
+/** A real Prometheus with the document's scrape configuration, against a service. */
 async function startPrometheus(serviceUrl: string): Promise<string> {
   const folder = temporaryFolder();
   ends.push(() => folder.remove());
@@ -65,7 +65,7 @@ function spawnPrometheus(port: number, config: string, folder: string, ...more: 
   });
 }
 
-/** The settings of the document for writing to a Prometheus that is at a port. */
+/** The document's settings for writing to a Prometheus on a port. */
 function writeSettings(port: number): Record<string, string> {
   const block = blocksOf('docs/how-to/prometheus.md').find(({ text }) => text.includes('REMOTE_WRITE_URL'));
   const { services } = parse(block?.text ?? '') as {
@@ -83,7 +83,7 @@ function writeSettings(port: number): Record<string, string> {
 interface Sample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [number, string];
-  /** Of a range instead. */
+  /** For range queries. */
   readonly values?: readonly (readonly [seconds: number, value: string])[];
 }
 
@@ -137,7 +137,7 @@ describe.skipIf(absent.length > 0)('Prometheus', () => {
       until(expression, async () => value(await query(prometheusUrl, expression)), { process: agent });
     await has(`picket_check_up{check="${shop}"}`, ([one]) => one?.value[1] === '1');
     await has(`picket_check_up{check="${gone}"}`, ([one]) => one?.value[1] === '0');
-    // Counters begin at 0, so that the first slot is seen; rates and rules have something to work with.
+    // Counters begin at 0, so that the first slot is visible; rates and rules have data.
     await has(
       `increase(picket_check_runs_total{check="${shop}",outcome="passed"}[5m]) > 0`,
       (all) => all.length > 0,
@@ -149,7 +149,7 @@ describe.skipIf(absent.length > 0)('Prometheus', () => {
     await has('picket:check_availability:ratio_1h', (all) => all.length === 2);
     await has('picket:check_response:p95_1h{name="shop"} > 0', (all) => all.length === 1);
     await has('ALERTS{alertname="PicketCheckFails"}', ([one]) => one?.metric.name === 'gone');
-    // The aliases have the labels that dashboards for blackbox_exporter select by.
+    // The aliases have the labels that dashboards for blackbox_exporter use.
     await has('probe_success{job="picket-probes",instance="shop"}', ([one]) => one?.value[1] === '1');
     await has('probe_http_status_code{instance="shop"}', ([one]) => one?.value[1] === '200');
     await has('sum by (phase) (probe_http_duration_seconds{instance="shop"})', (all) => all.length === 4);
@@ -170,7 +170,7 @@ describe.skipIf(absent.length > 0)('Prometheus', () => {
     }
   }, 180_000);
 
-  it('is written to, and gets what it missed while it was away', async () => {
+  it('receives writes, including those that it missed while it was down', async () => {
     const processes: PicketProcess[] = [];
     ends.push(() => Promise.all(processes.map((each) => each.kill('SIGKILL'))));
     const folder = temporaryFolder();

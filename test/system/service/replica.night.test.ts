@@ -11,7 +11,7 @@ import { startStandby } from '../../helpers/service/standby.ts';
 const noPostgres = whyNoPostgres();
 
 it.skipIf(noPostgres !== null)(
-  'a replica is read while it keeps up, and passed over while it is behind or away',
+  'a replica is read while it keeps up, and bypassed while it is behind or unavailable',
   { timeout: 240_000 },
   async () => {
     const server = await startPostgres();
@@ -24,7 +24,7 @@ it.skipIf(noPostgres !== null)(
         {
           BOOTSTRAP_API_KEY: 'bootstrap-key-of-the-tests',
           METRICS_TOKEN: 'metrics-token-of-the-tests',
-          // It looks again and again until something happens.
+          // Tests poll until something happens.
           RATE_LIMIT_PER_MINUTE: '0',
           DATABASE_URL: databaseUrl,
           DATABASE_REPLICA_URL: standby.url,
@@ -96,7 +96,7 @@ it.skipIf(noPostgres !== null)(
       // Lists of results by one, analytics by another.
       expect(readers.n).toBeGreaterThanOrEqual(2);
 
-      // It falls behind: what it does not have is read at the database itself.
+      // The replica falls behind: missing data is read from the primary.
       await onStandby('select pg_wal_replay_pause()');
       await measure();
       await until('the second result is listed', async () => (await listed()) === 2, 60_000);
@@ -109,7 +109,7 @@ it.skipIf(noPostgres !== null)(
       );
 
       await standby.kill();
-      // A statement that was under way there may fail; the next one goes elsewhere.
+      // A running statement may fail there; the next one goes elsewhere.
       await until('the list is there without the replica', async () => {
         const { status } = await service.call('GET', `/v1/check-results/${check.body.id}`);
         return status === 200 && (await isUsed()) === '0';

@@ -57,7 +57,7 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
   const insert = async (checkId: string, ...instants: number[]) =>
     harness.store.results.insert(instants.map((at) => resultRow(checkId, harness.accountId, at, {})));
 
-  it('one run has one final result, however often and by whomever it is reported, over midnight too', async () => {
+  it('one run has one final result, however often and by any agent, even over midnight', async () => {
     const location = await createLocation(harness, 'lab');
     const [one, other] = [new TestAgent(harness, location), new TestAgent(harness, location, 'agent-2')];
     const check = await createCheck(harness, { privateLocations: ['lab'] });
@@ -67,7 +67,7 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
       return (await one.claim())[0];
     });
     clock.set(midnight - 10);
-    // The lease is given back, and another agent has the run when the day ends.
+    // The lease is released, and another agent has the run when the day ends.
     await one.release([first]);
     const [second] = await other.claim();
     if (!second) throw new Error('no second lease');
@@ -89,7 +89,7 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     expect(slots.status).toBe(200);
   });
 
-  it('has partitions ahead, takes what a clock brings that jumped, and moves it to its day later', async () => {
+  it('has partitions ahead, accepts results of a clock that jumped, and moves them to their day later', async () => {
     const check = await createCheck(harness, { activated: false });
     expect(await names()).toEqual(
       [0, 1, 2, 3].map((day) => nameOf(midnight - dayMs + day * dayMs)).concat('results_outside'),
@@ -103,7 +103,7 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     expect(harness.store.resultDays.daysAhead(await harness.store.resultDays.parts(), far)).toBe(3);
   });
 
-  it('waits for nobody who holds the results, and tries again', async () => {
+  it('does not wait for locks on the results, and retries', async () => {
     clock.set(midnight + 9 * dayMs);
     await client.query('begin; lock table results_outside in access share mode');
     await keeper.turn();
@@ -113,7 +113,7 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     expect(await names()).toContain(nameOf(clock.wallMs()));
   });
 
-  it('knows what came of a slot from the days of its run, and asks no others', async () => {
+  it('finds the outcome of a slot in the days of its run, and reads no others', async () => {
     const agent = new TestAgent(harness, await createLocation(harness, 'lab'));
     const check = await createCheck(harness, { privateLocations: ['lab'] });
     harness.startScheduler();
@@ -122,7 +122,7 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
       return (await agent.claim())[0];
     });
     expect(await agent.report([reportOf(run)])).toEqual(['accepted']);
-    // A statement that asked for another day would wait for it.
+    // A statement on another day would wait for the lock.
     const others = ['results_outside', nameOf(midnight + dayMs), nameOf(midnight + 2 * dayMs)];
     await client.query(`begin; lock table ${others} in access exclusive mode`);
     const span = { from: run.slotAt, to: run.slotAt + 1 };
@@ -136,14 +136,14 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     expect(outcomes).toEqual([['evaluated', 1]]);
   });
 
-  it('refuses to remove rows by their address, as builds before do', async () => {
+  it('refuses to remove rows by their address, like older builds', async () => {
     await expect(
       client.query('delete from results where ctid = any(array(select ctid from results))'),
     ).rejects.toThrow(/address/);
     await client.query('delete from results');
   });
 
-  it('drops whole days that are sealed, with the bytes of their artifacts', async () => {
+  it('drops whole sealed days, with the bytes of their artifacts', async () => {
     const folder = temporaryFolder();
     const artifactStore = await DirectoryStore.open(folder.path);
     const check = await createCheck(harness, { activated: false });
@@ -151,7 +151,7 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     const { rows } = await client.query('select id from results where created = $1', [midnight + 1]);
     const bytes = Buffer.from('bytes');
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    // The row remembers bytes that were kept for longer than the result.
+    // The row refers to bytes that were kept for longer than the result.
     await client.query(
       `insert into artifacts (result_id, position, name, check_id, location_id, content_type, size_bytes, sha256, state, created)
         select $1, n, 'file-' || n, $2, '', 'text/plain', 5, $3, 'stored', $4 from generate_series(0, 1) as n`,
@@ -171,7 +171,7 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     const rounds = async () => {
       for (let turn = 0; turn < 20; turn += 1) await retention.turn();
     };
-    // An hour before its last result may go, the day is there in whole.
+    // An hour before its last result expires, the day is still complete.
     clock.set(midnight + 31 * dayMs - 3_600_000);
     await rounds();
     expect(await placesOf()).toEqual({ [nameOf(midnight)]: 2, [nameOf(midnight + dayMs)]: 1 });
@@ -190,8 +190,8 @@ describe.skipIf(noPostgres !== null)(`results by day${noPostgres ? `: ${noPostgr
     folder.remove();
   });
 
-  it('makes partitions of a store that has results, and loses none', async () => {
-    // As migrations up to the one before left it.
+  it('creates partitions of a store with results, and loses none', async () => {
+    // As migrations up to the previous one left it.
     const check = await createCheck(harness, { activated: false });
     await client.query(`
       create table plain (like results including all);

@@ -59,7 +59,7 @@ describe.skipIf(noPostgres !== null)(`runs by day${noPostgres ? `: ${noPostgres}
     return ledgerRow({ checkId, accountId: harness.accountId, start: at, one });
   };
 
-  it('moves a run from those on their way to the day of its end, and knows it there', async () => {
+  it('moves a run from the pending ones to the day of its end, and finds it there', async () => {
     const agent = new TestAgent(harness, await createLocation(harness, 'lab'));
     const check = await createCheck(harness, { privateLocations: ['lab'] });
     harness.startScheduler();
@@ -76,7 +76,7 @@ describe.skipIf(noPostgres !== null)(`runs by day${noPostgres ? `: ${noPostgres}
     expect(slots.body.entries.at(-1)).toMatchObject({ state: 'FINAL', id: run.runId });
   });
 
-  it('has one run for a slot, wherever that one is', async () => {
+  it('has one run for a slot, wherever it is stored', async () => {
     const check = await createCheck(harness, { activated: false });
     const { runs } = harness.store;
     const ended = runOf(check.id, midnight + 5);
@@ -126,7 +126,7 @@ describe.skipIf(noPostgres !== null)(`runs by day${noPostgres ? `: ${noPostgres}
     expect(rows).toEqual([{ runs: leased.length, slots: leased.length }]);
   });
 
-  it('drops days that are too old, and none of those on their way', async () => {
+  it('drops expired days, and no pending runs', async () => {
     const folder = temporaryFolder();
     const check = await createCheck(harness, { activated: false });
     const old = runOf(check.id, midnight - 10);
@@ -147,7 +147,7 @@ describe.skipIf(noPostgres !== null)(`runs by day${noPostgres ? `: ${noPostgres}
   });
 
   it('converts no store while a service process of an older version uses it', async () => {
-    // As a store of the version before: one table, with a run in it.
+    // As in a store of the previous version: one table with a run in it.
     await client.query(`create table plain (like runs including storage); drop table runs;
       alter table plain rename to runs;
       create trigger runs_before_days before insert or update on runs
@@ -165,11 +165,11 @@ describe.skipIf(noPostgres !== null)(`runs by day${noPostgres ? `: ${noPostgres}
       return harness.store.runDays.isDivided();
     });
     expect(await placesOf()).toEqual({ runs_before: 2 });
-    // What was on its way leaves the table of before when it ends.
+    // A pending run leaves the old table when it ends.
     await harness.store.runs.miss([waiting.id], 'expired', midnight + 2);
     expect(await placesOf()).toMatchObject({ runs_before: 1 });
     expect(await harness.store.runs.insert([runOf(check.id, midnight)])).toEqual([]);
-    // Once its last run is removed it goes, and what is on its way needs one table only.
+    // Once its last run is removed the table is dropped, and pending runs need only one table.
     await client.query('delete from runs_before');
     for (const part of await harness.store.runDays.due(0))
       await harness.store.transaction(({ runDays }) => runDays.drop(part));

@@ -60,7 +60,7 @@ describe.skipIf(noPostgres !== null)(
 
     const silent = `update leaderships set held_until = clock_timestamp() - interval '1 second'`;
 
-    it('belongs to one process alone, then to several in equal shares, none to two', async () => {
+    it('belongs to one process alone, then to several in equal shares, never to two at once', async () => {
       const [one] = (await open(1)) as [Store];
       expect(await one.unheldScheduleParts()).toBe(allScheduleParts.length);
       expect(await partsOf(one)).toEqual(allScheduleParts.toSorted((a, b) => `${a}`.localeCompare(`${b}`)));
@@ -70,11 +70,11 @@ describe.skipIf(noPostgres !== null)(
       expect(new Set(shared.flat()).size).toBe(allScheduleParts.length);
     });
 
-    it('is not given to processes that schedule nothing', async () => {
+    it('is not given to processes that do not schedule', async () => {
       const [one, two] = (await open(2)) as [Store, Store];
       await partsOf(one);
       expect(await two.checks.nextSlotAt(allScheduleParts)).toBeNull();
-      // Two renewals later the other one would have been counted.
+      // After two renewals the other one would have been counted.
       const renewals = async () =>
         (await client.query(`select held_until::text as at from leaderships where name = 'part 0'`)).rows[0]
           .at;
@@ -85,7 +85,7 @@ describe.skipIf(noPostgres !== null)(
       expect(await partsOf(one)).toHaveLength(12);
     });
 
-    it('goes on to the others when one leaves or ends', async () => {
+    it('moves to the others when one leaves or ends', async () => {
       const [, two, three] = (await open(3)) as [Store, Store, Store];
       await untilShared([4, 4, 4]);
       await two.leaveSchedule();
@@ -94,10 +94,10 @@ describe.skipIf(noPostgres !== null)(
       await until('one has it all', async () => (await partsOf(stores[0] as Store)).length === 12, 30_000);
     });
 
-    it('is fenced: who was silent for too long finds nothing of his in a transaction', async () => {
+    it('is fenced: a process that was silent for too long owns nothing in a transaction', async () => {
       const [one] = (await open(1)) as [Store];
       expect(await partsOf(one)).toHaveLength(12);
-      // As when the process was stopped: others took its parts, and it does not know.
+      // As if the process had been stopped: others took its parts, and it does not know.
       await client.query(`update leaderships set holder = 'another', backend_pid = pg_backend_pid(),
       held_until = clock_timestamp() + interval '1 hour' where name like 'part %'`);
       let isDone = false;
@@ -126,7 +126,7 @@ describe.skipIf(noPostgres !== null)(
       expect(await transaction).toBe(12);
     });
 
-    it('has each slot once and none left out when one of two processes is killed', {
+    it('has each slot once and skips none when one of two processes is killed', {
       timeout: 180_000,
     }, async () => {
       const start = () =>

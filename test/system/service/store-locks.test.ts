@@ -17,7 +17,7 @@ import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const noPostgres = whyNoPostgres();
 
-/** Statements on many runs lock them in the order of their ids, so that no two of them wait for each other. */
+/** Statements on many runs lock them in the order of their ids, so that they cannot deadlock. */
 describe.skipIf(noPostgres !== null)(`locks on PostgreSQL${noPostgres ? `: ${noPostgres}` : ''}`, () => {
   let harness: ServiceHarness;
   let location: TestLocation;
@@ -64,7 +64,7 @@ describe.skipIf(noPostgres !== null)(`locks on PostgreSQL${noPostgres ? `: ${noP
   ])('%s waits for the first run without holding another', async (name, act) => {
     const leased = name === 'cancelling what waits' ? [] : await agent.claim();
     expect(leased).toHaveLength(name === 'cancelling what waits' ? 0 : 12);
-    // In the reverse order, the opposite of the one the locks are to be taken in.
+    // In reverse, the opposite of the required lock order.
     const inReverse = leased.toSorted((left, right) => (left.runId < right.runId ? 1 : -1));
     const ids = (await harness.store.runs.ofCheck(checkId)).map(({ id }) => id).sort();
     await client.query('begin');
@@ -84,7 +84,7 @@ describe.skipIf(noPostgres !== null)(`locks on PostgreSQL${noPostgres ? `: ${noP
     await acting;
   });
 
-  it('repeats a transaction that was the victim of a deadlock', async () => {
+  it('retries a transaction that was the victim of a deadlock', async () => {
     const second = await createLocation(harness, 'second');
     const bothHold = Promise.withResolvers<void>();
     let holding = 0;
@@ -100,11 +100,11 @@ describe.skipIf(noPostgres !== null)(`locks on PostgreSQL${noPostgres ? `: ${noP
       });
     const found = await Promise.all([lockBoth(location.id, second.id), lockBoth(second.id, location.id)]);
     expect(found.map((row) => row?.slug_name)).toEqual(['second', 'lab']);
-    // One of the two was, or on a slow machine both.
+    // One of the two was retried, or on a slow machine both.
     expect(tries).toBeGreaterThan(2);
   });
 
-  it('answers 503 when the database cannot settle a conflict', async () => {
+  it('responds with 503 when the database cannot resolve a conflict', async () => {
     await client.query(`create function refuse() returns trigger language plpgsql as
       $$ begin raise exception 'no way' using errcode = '40001'; end $$`);
     await client.query('create trigger refuse before insert on checks execute function refuse()');

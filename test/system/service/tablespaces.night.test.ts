@@ -23,7 +23,7 @@ const noPostgres = whyNoPostgres();
 const document = join(import.meta.dirname, '../../../docs/how-to/save-disk-space.md');
 
 it.skipIf(noPostgres !== null)(
-  'results move to another tablespace by what save-disk-space.md says, and the service goes on',
+  'results move to another tablespace as save-disk-space.md says, and the service continues',
   async () => {
     const server = await startPostgres();
     const other = await startPostgres();
@@ -58,7 +58,7 @@ it.skipIf(noPostgres !== null)(
       expect(await listed()).toBe(1);
       await measure();
       expect(await listed()).toBe(2);
-      // The table, its partitions if it has any, and all their indexes.
+      // The table, its partitions if any, and all their indexes.
       const { rows } = await client.query<{ name: string; space: string | null }>(`
         with parts as (select 'results'::regclass as part union select relid from pg_partition_tree('results')),
           moved as (select part from parts union select indexrelid from pg_index join parts on indrelid = part)
@@ -67,7 +67,7 @@ it.skipIf(noPostgres !== null)(
       expect(rows.length).toBeGreaterThan(3);
       expect(rows.filter(({ space }) => space !== 'picket_results')).toEqual([]);
 
-      // A server that has no such tablespace takes a backup, too.
+      // A server without such a tablespace can restore a backup, too.
       const dump = join(backups.path, 'postgres.dump');
       await dumpPostgres({ url: databaseUrl, environment: process.env }, dump);
       const restoredUrl = await other.createDatabase();

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { localTime } from '../../../src/lib/time-zone.ts';
 import { occurrence } from '../../../src/service/maintenance/rule.ts';
 
-/** Of every rule there is: both halves of the earth, half hours, Ramadan, a shift across the date line, none at all. */
+/** Every kind of rule: both hemispheres, half hours, Ramadan, a shift across the date line, no changes at all. */
 const zones = [
   'Africa/Cairo',
   'Africa/Casablanca',
@@ -52,8 +52,8 @@ const dayMs = 86_400_000;
 const whyNot = existsSync('/usr/share/zoneinfo/tzdata.zi') ? null : 'no time zone database on this host';
 
 /**
- * Since when two releases of the database may differ: each knows what was decided when it was made. `2025b` of one
- * and `2026c` of the other may differ from 2025 on; the same release never does.
+ * The year from which two releases of the database may differ: each contains the decisions up to its date. `2025b` and
+ * `2026c` may differ from 2025 on; equal releases never differ.
  */
 function mayDifferFrom(): number {
   const [, system = ''] = /version (\w+)/.exec(readFileSync('/usr/share/zoneinfo/tzdata.zi', 'utf8')) ?? [];
@@ -63,7 +63,7 @@ function mayDifferFrom(): number {
     : Date.UTC(Number.parseInt([system, own].sort()[0] ?? '', 10), 0);
 }
 
-/** What `zdump` of the system says: the seconds to UTC on both sides of every change of clocks. */
+/** The output of the system's `zdump`: the UTC offset on both sides of every clock change. */
 function systemChanges(zone: string): { at: number; offsetSeconds: number }[] {
   const text = execFileSync('zdump', ['-v', '-c', `${years.from},${years.to}`, zone], { encoding: 'utf8' });
   return [...text.matchAll(/ {2}(\w{3} \w{3} +\d+ [\d:]+ \d{4}) UT = .* gmtoff=(-?\d+)/g)].map(
@@ -75,7 +75,7 @@ const offsetOf = (at: number, zone: string) =>
   (Date.parse(`${localTime(at, zone).toString({ smallestUnit: 'second' })}Z`) - at) / 1000;
 
 it.skipIf(whyNot)(
-  `clocks of 40 zones in 30 years are those of the system${whyNot ? `: ${whyNot}` : ''}`,
+  `clock changes of 40 zones in 30 years equal those of the system${whyNot ? `: ${whyNot}` : ''}`,
   () => {
     let compared = 0;
     const others: string[] = [];
@@ -92,12 +92,12 @@ it.skipIf(whyNot)(
     expect(zones).toHaveLength(40);
     expect(compared).toBeGreaterThan(2_500);
     expect(others).toEqual([]);
-    // Rules that one of two releases does not know yet: a country or two.
+    // Rules that one of the two releases lacks: a country or two.
     expect([...newer].length).toBeLessThanOrEqual(2);
   },
 );
 
-it.skipIf(whyNot)('daily windows start when the system says their local time is', () => {
+it.skipIf(whyNot)('daily windows start at their local time according to the system', () => {
   const wrong: string[] = [];
   const since = mayDifferFrom();
   for (const zone of zones) {

@@ -42,7 +42,7 @@ afterEach(() => rmSync(base, { recursive: true }));
 const bytes = (text: string) => Buffer.from(text);
 const add = (name: string, content: Uint8Array | { path: string }, contentType = png) =>
   artifacts.add({ name, contentType, content });
-/** Seals the artifacts, and asserts that the entries are valid for the service. */
+/** Seals, and checks that the entries are valid for the service too. */
 const seal = async () => {
   const sealed = await artifacts.seal(artifactScrubber, 60_000);
   expect(ReportedArtifacts.safeParse(sealed?.reported ?? []).error).toBeUndefined();
@@ -56,12 +56,12 @@ const sparse = (name: string, sizeBytes: number) => {
 };
 
 describe('keeping', () => {
-  it('touches no disk before there is something', async () => {
+  it('does not touch the disk before the first artifact', async () => {
     expect(await seal()).toBeUndefined();
     expect(readdirSync(base)).toEqual([]);
   });
 
-  it('keeps bytes and files as they are, for the agent alone', async () => {
+  it('keeps bytes and files unchanged, readable by the agent only', async () => {
     const content = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
     expect(await add('a.png', content)).toBe(true);
     writeFileSync(join(base, 'made-by-the-run'), content);
@@ -87,7 +87,7 @@ describe('keeping', () => {
     expect(readdirSync(folder)).toHaveLength(2);
   });
 
-  it('takes nothing any more once the run is over', async () => {
+  it('accepts nothing once the run is over', async () => {
     await add('a.png', bytes('x'));
     await seal();
     expect(await add('b.png', bytes('x'))).toBe(false);
@@ -109,7 +109,7 @@ describe('limits', () => {
     ['one byte more than 150 MB', maxArtifactBytes + 1, '150.1 MB (157286401 bytes)'],
     ['150.1 MB', Math.floor(150.1 * 2 ** 20), '150.1 MB'],
     ['a sparse file of 10 GB', 10 * 2 ** 30, '10240.0 MB'],
-  ])('refuses %s and says so with the size', async (_name, sizeBytes, text) => {
+  ])('refuses %s and reports it with the size', async (_name, sizeBytes, text) => {
     expect(await add('a.bin', sparse('file', sizeBytes))).toBe(false);
     const sealed = await seal();
     expect(sealed?.files).toEqual([]);
@@ -118,14 +118,14 @@ describe('limits', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  it('refuses what is too large together with the others', async () => {
+  it('refuses artifacts that exceed the limit in total', async () => {
     for (const name of ['a', 'b', 'c', 'd'])
       expect(await add(name, sparse(name, maxArtifactBytes))).toBe(true);
     expect(await add('e', bytes('x'))).toBe(false);
     await artifacts.discard();
   });
 
-  it('takes 200 of 100 000 files, and counts the others', async () => {
+  it('accepts 200 of 100 000 files, and counts the others', async () => {
     const adding = [];
     for (let index = 0; index < 100_000; index++) adding.push(add(`${index}.png`, bytes('x')));
     expect((await Promise.all(adding)).filter(Boolean)).toHaveLength(200);
@@ -135,7 +135,7 @@ describe('limits', () => {
     expect(sealed?.reported.at(-1)?.reason).toBe('99750 more files were refused');
   });
 
-  it('sends what a file held when it was added, however it grows', async () => {
+  it('sends the content that a file had when it was added, however it grows', async () => {
     const path = join(base, 'log');
     writeFileSync(path, 'first line\n');
     const growing = setInterval(() => appendFileSync(path, 'another line\n'), 1);
@@ -153,7 +153,7 @@ describe('limits', () => {
     });
   });
 
-  it('says that the disk is full, and takes what fits', async (context) => {
+  it('reports that the disk is full, and accepts what fits', async (context) => {
     mkdirSync(folder);
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder], { stdio: 'pipe' });
@@ -227,7 +227,7 @@ describe('what a script may try', () => {
     '',
     '\uD800',
     'x'.repeat(256),
-  ])('refuses the name %j, and shows it without what could mislead', async (name) => {
+  ])('refuses the name %j, and shows it without misleading characters', async (name) => {
     expect(await add(name, bytes('x'))).toBe(false);
     expect((await seal())?.reported).toMatchObject([
       { state: 'refused', reason: expect.stringContaining('its name') },
@@ -235,7 +235,7 @@ describe('what a script may try', () => {
     expect(readdirSync(base)).toEqual([]);
   });
 
-  it('refuses a name that was used', async () => {
+  it('refuses a name that is already used', async () => {
     expect(await Promise.all([add('a.png', bytes('1')), add('a.png', bytes('2'))])).toEqual([true, false]);
   });
 });
@@ -258,7 +258,7 @@ describe('secrets', () => {
     ['a zip that cannot be read', bytes('PK\u0003\u0004 and no more'), ''],
     ['a format nobody can look into', Buffer.from('fd377a585a000000', 'hex'), 'xz files cannot be searched'],
     ['a document', bytes('%PDF-1.7'), 'pdf files'],
-  ])('withhold %s', async (_name, content, reason) => {
+  ])('cause %s to be withheld', async (_name, content, reason) => {
     expect(await add('a', content)).toBe(true);
     const sealed = await seal();
     expect(sealed?.files).toEqual([]);
@@ -268,7 +268,7 @@ describe('secrets', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  it('do not stand in names', async () => {
+  it('do not appear in names', async () => {
     expect(await add(`${secret}.png`, bytes('x'))).toBe(false);
     expect(JSON.stringify(await seal())).not.toContain(secret);
   });

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-it('is for its user alone, and gone when nothing is in it', () => {
+it('is accessible to its user only, and deleted when empty', () => {
   const folder = SpoolFolder.open(join(directory, 'new'), 'tag');
   expect(statSync(folder.path).mode & 0o777).toBe(0o700);
   expect(statSync(join(folder.path, 'lock')).mode & 0o777).toBe(0o600);
@@ -20,7 +20,7 @@ it('is for its user alone, and gone when nothing is in it', () => {
   expect(readdirSync(join(directory, 'new'))).toEqual([]);
 });
 
-it('is closed to others when somebody opened it to them', () => {
+it('is closed to others again after its permissions were opened', () => {
   mkdirSync(join(directory, 'picket-spool.tag.0'));
   chmodSync(join(directory, 'picket-spool.tag.0'), 0o777);
   const folder = SpoolFolder.open(directory, 'tag');
@@ -28,7 +28,7 @@ it('is closed to others when somebody opened it to them', () => {
   folder.close();
 });
 
-it('belongs to one agent at a time; another gets one of its own', () => {
+it('belongs to one agent at a time; another agent gets a different one', () => {
   const one = SpoolFolder.open(directory, 'tag');
   const other = SpoolFolder.open(directory, 'tag');
   expect([one.path, other.path].map((path) => path.at(-1))).toEqual(['0', '1']);
@@ -37,7 +37,7 @@ it('belongs to one agent at a time; another gets one of its own', () => {
   other.close();
 });
 
-it('is free again when the process that had it was killed', async () => {
+it('is free again when its process was killed', async () => {
   const module = new URL('./spool-folder.ts', import.meta.url).href;
   const script = `import { SpoolFolder } from ${JSON.stringify(module)};
     import { writeFileSync } from 'node:fs';
@@ -60,7 +60,7 @@ it('is free again when the process that had it was killed', async () => {
   expect(readdirSync(directory)).toEqual(['picket-spool.tag.0']);
 });
 
-it('is counted when it is of another location or service', () => {
+it('is counted when it belongs to another location or service', () => {
   const other = SpoolFolder.open(directory, 'other');
   expect(SpoolFolder.countForeign(directory, 'tag')).toBe(1);
   other.close();

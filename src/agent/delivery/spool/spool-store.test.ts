@@ -38,15 +38,15 @@ const segments = () => readdirSync(folder).filter((name) => name.endsWith('.seg'
 const texts = (count: number) => Array.from({ length: count }, (_, index) => `result ${index} `.repeat(20));
 
 describe('keeping', () => {
-  it('gives back what was appended, oldest first, after the process was gone', () => {
+  it('returns what was appended, oldest first, after the process ended', () => {
     const store = open();
     store.append([entry('a'), entry('b', 'attempt')]);
     store.append([entry('c'), entry('')]);
-    // Nothing is closed, as if the process was killed.
+    // Nothing is closed, as when a process is killed.
     expect(textsOf(open())).toEqual(['a', 'c', '', 'b']);
   });
 
-  it('does not give out what is being sent, until it is released', () => {
+  it('does not return entries that are being sent until they are released', () => {
     const store = open();
     const refs = store.append([entry('a'), entry('b')]);
     expect(textsOf(store)).toEqual([]);
@@ -56,7 +56,7 @@ describe('keeping', () => {
     expect(store.counts).toEqual({ open: 2, pending: 0 });
   });
 
-  it('takes within limits, one at least', () => {
+  it('respects limits, but returns at least one', () => {
     const store = open();
     store.release(store.append(texts(5).map((text) => entry(text))));
     expect(store.take({ maxCount: 2, maxBytes: 1e6 }, 0)).toHaveLength(2);
@@ -64,7 +64,7 @@ describe('keeping', () => {
     expect(store.take({ maxCount: 9, maxBytes: 1e6 }, 0)).toHaveLength(2);
   });
 
-  it('remembers what is settled, also when it is killed then', () => {
+  it('remembers settled entries, even when it is killed right after', () => {
     const store = open();
     const refs = store.append([entry('a'), entry('b'), entry('c')]);
     store.settle([refs[1] ?? 0]);
@@ -72,11 +72,11 @@ describe('keeping', () => {
     const taken = second.take(everything, 0);
     expect(taken.map(({ body }) => body.toString())).toEqual(['a', 'c']);
     second.settle(taken.map(({ ref }) => ref));
-    // A segment without records is removed; the first store's segment is another one.
+    // An empty segment is deleted; the segment of the first store is a different one.
     expect(textsOf(open())).toEqual([]);
   });
 
-  it('leaves no files when all is settled', () => {
+  it('leaves no files when everything is settled', () => {
     const store = open();
     const refs = store.append([entry('a'), entry('b', 'attempt')]);
     store.settle(refs);
@@ -121,7 +121,7 @@ describe('bounds', () => {
     expect(left).not.toContain('attempt 9');
   });
 
-  it('tells when what was being sent had been dropped meanwhile', () => {
+  it('reports when entries were dropped while they were being sent', () => {
     const store = open(200_000);
     const refs = store.append([entry(large)]);
     for (let index = 0; index < 10; index++) store.append([entry(large)]);
@@ -141,7 +141,7 @@ describe('bounds', () => {
 describe('damage', () => {
   const pathOf = () => join(folder, segments()[0] ?? '');
 
-  it('cut off anywhere: everything before the cut is there', () => {
+  it('that truncates a file anywhere: everything before the cut is kept', () => {
     open().append(texts(3).map((text) => entry(text)));
     const whole = readFileSync(pathOf());
     const name = pathOf();
@@ -176,7 +176,7 @@ describe('damage', () => {
     expect(readdirSync(join(folder, 'quarantine')).length).toBeGreaterThan(0);
   });
 
-  it('found only when it is read costs one result', () => {
+  it('that is found only on reading costs one result', () => {
     const store = open();
     const refs = store.append(texts(3).map((text) => entry(text)));
     const bytes = readFileSync(pathOf());
@@ -187,7 +187,7 @@ describe('damage', () => {
     expect(store.losses.damagedParts).toBe(1);
   });
 
-  it('of files that are empty, of a later version, or not ours is put aside', () => {
+  it('of files that are empty, of a later version, or foreign is set aside', () => {
     open().append([entry('good')]);
     writeFileSync(join(folder, 'final-000000000002.seg'), '');
     writeFileSync(join(folder, 'final-000000000003.seg'), 'something else entirely');
@@ -217,7 +217,7 @@ describe('damage', () => {
     expect(textsOf(open()).sort()).toEqual(all.sort());
   });
 
-  it('of the mark of a settled result sends it twice, and never loses another', () => {
+  it('of the mark of a settled result sends it twice, and never loses another one', () => {
     const store = open();
     const [ref = 0] = store.append([entry('a'), entry('b')]);
     store.settle([ref]);
@@ -227,12 +227,12 @@ describe('damage', () => {
     expect(textsOf(open())).toEqual(['a', 'b']);
   });
 
-  it('by a disk that fails leaves what was there, and what comes later has a file of its own', () => {
+  it('by a failing disk keeps existing entries, and later ones get a new file', () => {
     const store = open();
     store.append([entry('a')]);
     truncateSync(pathOf(), segmentHeaderBytes + 3);
     store.append([entry('b')]);
-    // The hole is not a record; the entry after it is.
+    // The hole before it is not a record; the part behind it is one.
     expect(textsOf(open())).toEqual(['b']);
   });
 });

@@ -8,7 +8,7 @@ import type { Report } from '../../run/contracts.ts';
 import { readBack } from '../../scrub/scrubber.ts';
 import { Spool } from './spool.ts';
 
-/** Time never advances, so no deadline passes. */
+/** Time stands still: nothing takes too long. */
 const clock = { wallMs: () => 0, monotonicMs: () => 0, sleep: () => new Promise<void>(() => undefined) };
 
 let directory: string;
@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** An open spool, and the result ids of each append. */
+/** An open spool, and the results of each append, by id. */
 async function openSpool() {
   const appends: string[][] = [];
   const log = createLogger('test', 'silent');
@@ -59,14 +59,14 @@ function reportOf(resultId: string): Report {
   return { runId: resultId, leaseNumber: 1, resultId, ...texts };
 }
 
-it('writes together what waits', async () => {
+it('writes waiting results together', async () => {
   const { spool, add, appends } = await openSpool();
   await Promise.all(['first', 'second', 'third'].map((resultId) => add(resultId).durable));
   expect(appends).toEqual([['first', 'second', 'third']]);
   await spool.close();
 });
 
-it('does not write what the service takes before its turn', async () => {
+it('does not write results that the service accepts first', async () => {
   const { spool, add, appends } = await openSpool();
   spool.settle(add('alone').waiting);
   const taken = add('taken');
@@ -77,9 +77,9 @@ it('does not write what the service takes before its turn', async () => {
   await spool.close();
 });
 
-it('writes at once what has files that the service does not have yet', async () => {
+it('writes results at once whose files the service does not have yet', async () => {
   const { spool, appends } = await openSpool();
-  // No timer fires.
+  // Delayed work never runs.
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const artifacts = { files: [] } as unknown as NonNullable<Report['artifacts']>;
   spool.add({ ...reportOf('with files'), artifacts }, 'final');
@@ -88,9 +88,9 @@ it('writes at once what has files that the service does not have yet', async () 
   await spool.close();
 });
 
-it('writes at once what the service did not take', async () => {
+it('writes results at once that the service did not accept', async () => {
   const { spool, add, left, appends } = await openSpool();
-  // No timer fires.
+  // Delayed work never runs.
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const refused = add('refused');
   add('with it');
@@ -102,7 +102,7 @@ it('writes at once what the service did not take', async () => {
   await spool.close();
 });
 
-it('closes with everything on disk that waited for company, and without what is settled', async () => {
+it('closes with every delayed result on disk, except settled ones', async () => {
   const before = await openSpool();
   const settled = before.add('settled');
   await settled.durable;

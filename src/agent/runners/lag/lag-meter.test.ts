@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** The next tick arrives `lateMs` late, after the thread waited `delayMs` for a processor. */
+/** Makes the next tick late by `lateMs`; the thread waited `delayMs` for a processor. */
 function tick(lateMs: number, delayMs = 0): void {
   nowMs += 10 + lateMs;
   waitedMs += delayMs;
@@ -27,7 +27,7 @@ it('a reading knows the longest lag and the sum of the long ones', () => {
   expect(reading.stop()).toEqual({ lagMs: 30, awayMs: 42 });
 });
 
-it('what was before a reading, or comes after it, is none of its', () => {
+it('a reading ignores lags before its start and after its end', () => {
   const meter = newMeter();
   const long = meter.start();
   tick(50);
@@ -39,7 +39,7 @@ it('what was before a reading, or comes after it, is none of its', () => {
   expect(long.stop()).toEqual({ lagMs: 50, awayMs: 125 });
 });
 
-it('the wait for a processor counts from the beginning of a reading', () => {
+it('the wait for a processor counts from the start of a reading', () => {
   const meter = newMeter();
   const long = meter.start();
   nowMs += 5;
@@ -60,7 +60,7 @@ it('a tick that is overdue counts before it has come', () => {
   expect(reading.stop()).toEqual({ lagMs: 25, awayMs: 25 });
 });
 
-it('begins anew when nobody has read for a while', () => {
+it('starts over when no reading was open for a while', () => {
   const meter = newMeter();
   const first = meter.start();
   tick(90, 90);
@@ -73,7 +73,7 @@ it('begins anew when nobody has read for a while', () => {
   expect(second.stop()).toEqual({ lagMs: 2, awayMs: 0 });
 });
 
-it('many readings that begin and end at any time each know what they saw', () => {
+it('overlapping readings each know the lags in their own time', () => {
   const meter = newMeter();
   const open: { readonly reading: LagReading; readonly seen: number[] }[] = [];
   const found: ThreadLag[] = [];

@@ -35,14 +35,14 @@ describe('doubt about a timing', () => {
     expect(isTimingDoubtful(outcome(fields), lagMs)).toBe(isDoubtful);
   });
 
-  it('takes the larger of what the thread and the runner noticed', () => {
+  it('uses the larger of the values that the thread and the runner noticed', () => {
     expect(agentLag(outcome({ measurement: { ...event, lagMs: 7 } }), { lagMs: 3, awayMs: 0 }).lagMs).toBe(7);
     expect(agentLag(outcome({ measurement: { ...event, lagMs: 7 } }), { lagMs: 9, awayMs: 0 }).lagMs).toBe(9);
     expect(agentLag(outcome(), { lagMs: 9, awayMs: 0 }).lagMs).toBe(9);
   });
 });
 
-describe('a verdict that the agent may have brought about', () => {
+describe('a verdict that the agent may have caused', () => {
   const slow = { responseTimeMs: 5200, timeExcessMs: 200 };
   it.each<[string, Outcome<null>, number, number, boolean]>([
     ['over the limit by less than the lag', failed('MAX_RESPONSE_TIME_EXCEEDED', slow), 300, 5300, true],
@@ -100,7 +100,7 @@ describe('a verdict that the agent may have brought about', () => {
     expect(isSpoilt(found, { lagMs, awayMs: lagMs, durationMs })).toBe(expected);
   });
 
-  it('is no time-out of a thread that was late often, but never for long', () => {
+  it('is not a time-out of a thread that was late often, but never for long', () => {
     const lateness = { lagMs: 9, awayMs: 0, durationMs: 30_000 };
     expect(isSpoilt(failed('RESPONSE_TIMEOUT'), lateness)).toBe(false);
   });
@@ -113,24 +113,27 @@ describe('a verdict that the agent may have brought about', () => {
   });
 
   it.each<[string, FailureCode, number, number, boolean]>([
-    // Two busy cores: at most a quarter of a second late at once, but two thirds of the time in total.
+    // Two busy cores: late by at most a quarter of a second, but for two thirds of the total time.
     ['silence for the whole limit', 'RESPONSE_TIMEOUT', 29_900, 263, false],
     ['a dropped SYN', 'CONNECTION_TIMEOUT', 29_990, 263, false],
     ['a silent name server', 'DNS_NO_ANSWER', 29_950, 263, false],
     ['a total loss', 'NO_REPLY', 30_000, 263, false],
     ['a request that left after most of the limit', 'RESPONSE_TIMEOUT', 10_000, 263, true],
     ['silence while the agent itself stood still', 'RESPONSE_TIMEOUT', 29_900, 20_000, true],
-  ])('%s counts by when an answer could have been heard', (_what, code, waitedMs, lagMs, expected) => {
-    const silent = failed(code, { measurement: { ...event, waitedMs } });
-    expect(isSpoilt(silent, { lagMs, awayMs: 20_000, durationMs: 30_000 })).toBe(expected);
-  });
+  ])(
+    '%s counts by the time at which a response could have been received',
+    (_what, code, waitedMs, lagMs, expected) => {
+      const silent = failed(code, { measurement: { ...event, waitedMs } });
+      expect(isSpoilt(silent, { lagMs, awayMs: 20_000, durationMs: 30_000 })).toBe(expected);
+    },
+  );
 
-  it('is no reset of a peer that never waited for the agent', () => {
+  it('is not a reset by a peer that never waited for the agent', () => {
     const reset = failed('CONNECTION_RESET', { measurement: { ...kernel, waitedMs: 1950 } });
     expect(isSpoilt(reset, { lagMs: 1500, awayMs: 1500, durationMs: 2000 })).toBe(false);
   });
 
-  it('becomes the agent’s own when it failed, and is dropped when it was degraded', () => {
+  it('becomes the agent’s own if it failed, and is dropped if it was degraded', () => {
     const starved = starvedOutcome(failed('RESPONSE_TIMEOUT', { overMaxResponseTime: true }), 6000);
     expect(starved).toMatchObject({
       failure: { code: 'AGENT_STARVED', owner: 'agent' },

@@ -11,6 +11,6 @@ it.each([
     ['PLAYWRIGHT'],
     { count: 4, fullTypes: ['PLAYWRIGHT'] },
   ],
-] as const)('where the network is shared it %s', (_what, running, fullTypes, expected) => {
+] as const)('on a shared network it %s', (_what, running, fullTypes, expected) => {
   expect(suitesApart({ count: 4, fullTypes }, running)).toEqual(expected);
 });

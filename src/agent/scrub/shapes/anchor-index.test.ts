@@ -9,7 +9,7 @@ const shapeOf = (anchor: Buffer): SecretShape => ({
   rangesAt: (_bytes, start) => [{ start, end: start + anchor.length }],
 });
 
-/** Positions of anchors according to the index, and their actual positions. */
+/** Where the index finds anchors, and where they really are. */
 function places(anchors: readonly Buffer[], bytes: Buffer): [number[], number[]] {
   const found: number[] = [];
   new AnchorIndex(anchors.map(shapeOf)).forEachAnchor(bytes, (_shape, at) => found.push(at));

@@ -56,7 +56,7 @@ describe('what is left of a secret where a text was cut', () => {
   });
 });
 
-it('finds what is left of a secret as Node shows it, cut at every place', () => {
+it('finds the rest of a secret as Node shows it, cut at every position', () => {
   for (const awkward of [`p@ss'w"ö\\rd+& 100%`, 'CORP\\svc-p4ss"17', 'two\nlines\\4711']) {
     const scrubber = new SecretFinder([awkward]);
     for (let length = 5; length < awkward.length; length += 1) {
@@ -69,7 +69,7 @@ it('finds what is left of a secret as Node shows it, cut at every place', () => 
   }
 });
 
-describe('what is left of a secret in Base64 where it was cut', () => {
+describe('the rest of a secret in Base64 after a cut', () => {
   const encoders: Readonly<Record<string, (text: string) => string>> = {
     'one line': (text) => Buffer.from(text).toString('base64'),
     'Base64 for URLs': (text) => Buffer.from(text).toString('base64url'),
@@ -101,7 +101,7 @@ describe('what is left of a secret in Base64 where it was cut', () => {
   }
 
   describe.each(Object.entries(encoders))('in %s', (_encoder, encode) => {
-    it.each(Object.entries(marks))('does not stand before %s', (_mark, cut) => {
+    it.each(Object.entries(marks))('is not before %s', (_mark, cut) => {
       const left = new Set<string>();
       for (const before of surroundings) {
         const encoded = encode(`${before}${secret}", and so on`);
@@ -114,11 +114,11 @@ describe('what is left of a secret in Base64 where it was cut', () => {
     });
   });
 
-  it('does not stand behind an ellipsis, in lines neither', () => {
+  it('is not after an ellipsis, even in lines', () => {
     for (const encode of Object.values(encoders)) {
       const encoded = encode(`{"user":"someone","password":"${secret}","more":"${'x'.repeat(60)}"}`);
       for (let start = 36; start < 52; start += 1) {
-        // At the end of a line, the text begins with the next line.
+        // After a line end, the text begins with the next line.
         const text = `…${encoded.slice(start).replace(/^(?:\r?\n|\\n|n)/, '')}`;
         for (const shift of ['', 'A', 'AA', 'AAA'])
           expect(readable(shift + clean(text).slice(1))).not.toContain(secret.slice(-6));
@@ -127,7 +127,7 @@ describe('what is left of a secret in Base64 where it was cut', () => {
   });
 });
 
-/** A chunk of a PNG image with an invalid checksum, which is not verified here. */
+/** A chunk of a PNG image; its checksum is not verified here. */
 function chunk(type: string, data: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(data.length);
@@ -153,7 +153,7 @@ describe('compressed texts', () => {
     expect(scrubBytes(harmless, options)).toEqual({ bytes: harmless, count: 0 });
   });
 
-  it('are found without a header, too', () => {
+  it('are found without a header', () => {
     const { count } = scrubBytes(deflateRawSync(`{"a":"${secret}"}`), options);
     expect(count).toBe(1);
   });

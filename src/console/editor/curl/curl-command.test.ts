@@ -61,7 +61,7 @@ it.each([
   expect(parseCurl(text).request).toEqual({ ...plain, ...expected });
 });
 
-it('says what it left out, and why', () => {
+it('reports what it left out, and why', () => {
   const { notes } = parseCurl('curl --resolve a:443:192.0.2.1 -m 5 -x http://proxy https://example.com/');
   expect(notes?.join(' ')).toMatch(/--resolve was ignored: names are resolved where/);
   expect(notes?.join(' ')).toMatch(/timeouts/);

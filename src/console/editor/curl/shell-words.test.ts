@@ -9,7 +9,7 @@ const bare = (text: string) =>
 const ansi = (text: string) =>
   `$'${[...text].map((letter) => `\\U${(letter.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`).join('')}'`;
 
-/** Any character, with shell metacharacters being frequent. */
+/** Any characters, often with a special meaning in a shell. */
 const letter = fc.oneof(
   fc.constantFrom('"', "'", '\\', '$', '`', '\n', ' ', '#', ';', '|', '{', 'a'),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
@@ -21,14 +21,14 @@ const word = fc
 const quoted = fc
   .tuple(word, fc.constantFrom(single, double, bare, ansi))
   .map(([text, quote]) => ({ text, written: quote(text) }));
-/** A word of several pieces with different quoting. */
+/** A word of several pieces, each quoted differently. */
 const piecedWord = fc.array(quoted, { minLength: 1, maxLength: 4 }).map((pieces) => ({
   text: pieces.map((one) => one.text).join(''),
   written: pieces.map((one) => one.written).join(''),
 }));
 const gap = fc.constantFrom(' ', '  ', '\t', ' \\\n  ');
 
-it('reads back every word, however it was quoted', () => {
+it('reads back every word, however it is quoted', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(piecedWord, gap), { minLength: 1, maxLength: 8 }), (words) => {
       const line = words
@@ -36,14 +36,14 @@ it('reads back every word, however it was quoted', () => {
         .join('')
         .replace(/\s*\\?\s*$/, '');
       const last = words.at(-1)?.[0].written ?? '';
-      // Trimming removed the end only if the last word itself does not end in something like a gap.
+      // Skips lines whose last word ends with whitespace, because trimming cuts it.
       fc.pre(line.endsWith(last));
       expect(shellWords(line)).toEqual({ words: words.map(([one]) => one.text) });
     }),
   );
 });
 
-it('always answers: words, or what is wrong', () => {
+it('always returns words or an error', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const { words, problem } = shellWords(text);
@@ -77,6 +77,6 @@ it.each([
   ['a\nb', /several lines/],
   ['a\\', /backslash/],
   [`$'\\Uffffffff'`, /invalid escape sequence/],
-] as const)('%j cannot be read', (text, problem) => {
+] as const)('%j cannot be parsed', (text, problem) => {
   expect(shellWords(text).problem).toMatch(problem);
 });

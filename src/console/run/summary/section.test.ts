@@ -3,7 +3,7 @@ import { probeParts } from '@picket/checks/summary/probe-parts.ts';
 import { expect, it } from 'vitest';
 import { summarySection } from './section.ts';
 
-it('shows each address, with why it failed and which a browser uses', () => {
+it('shows each address, with the reason of its failure and the one that a browser uses', () => {
   const passed = {
     ...{ address: '192.0.2.1', ipFamily: 'IPv4', verdict: 'passed' as const, message: null },
     ...{ responseTime: 12, isBrowsersChoice: true },
@@ -19,7 +19,7 @@ it('shows each address, with why it failed and which a browser uses', () => {
   expect(probeParts({ assertions: [], jobLog: null }).addresses).toBeUndefined();
 });
 
-it('leaves out facts without a value and sections without contents', () => {
+it('omits facts without a value and empty sections', () => {
   const empty = { title: 'Empty', facts: [fact('Nothing', null)], texts: [], headers: {} };
   expect(summarySection(empty)).toBe('');
   const shown = String(summarySection({ title: 'Steps', facts: [fact('1. Send', '', 'failed')] }));

@@ -18,7 +18,7 @@ it('names variables in braces', () => {
   ]);
 });
 
-it('fills in what is named and nothing else', () => {
+it('replaces only what is named', () => {
   expect(placeholders.fill('{{USER}} {{ PIN }} {{OTHER}} {{toString}}')).toBe(
     'Ada Lovelace 42 {{OTHER}} {{toString}}',
   );
@@ -44,7 +44,7 @@ it('hides values in every form in which a page may show them', () => {
   expect(placeholders.hide('an unnamed secret')).toBe('an *****');
 });
 
-it('hides short values only where they stand by themselves', () => {
+it('hides short values only where they stand alone', () => {
   expect(placeholders.hide('PIN 42, room 420, 1.42')).toBe('PIN {{PIN}}, room 420, 1.{{PIN}}');
 });
 
@@ -53,7 +53,7 @@ it('hides the longer of two values first', () => {
   expect(nested.hide('secret-and-more secret')).toBe('{{B}} {{A}}');
 });
 
-it('shows nothing of a secret that a value is a part of', () => {
+it('shows nothing of a secret that contains a value', () => {
   const secret = 'postgres://ada:hunter-2-hunter@db.test';
   const masking = new Placeholders(
     ['USER', 'TOKEN'],
@@ -61,6 +61,6 @@ it('shows nothing of a secret that a value is a part of', () => {
     (text) => text.replaceAll(secret, '*****').replaceAll('tok-1234567', '*****'),
   );
   expect(masking.hide(`It uses ${secret}, tok-1234567`)).toBe('It uses *****, *****');
-  // If they are separate, the model sees the position of each value.
+  // If the two differ, the model sees which value is in which place.
   expect(masking.hide('postgres://ada with tok-1234567')).toBe('{{USER}} with {{TOKEN}}');
 });

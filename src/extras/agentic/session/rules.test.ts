@@ -23,7 +23,7 @@ const assertion = (fields: object = {}) =>
   });
 
 describe('allowed origins', () => {
-  it('are those of the URLs in the prompt, and those that were added', () => {
+  it('are those of the URLs in the prompt, plus added ones', () => {
     const prompt =
       'Open https://shop.test/a?b, then (http://10.0.0.1:8080/x). Not ftp://x.test or shop.test.';
     expect(allowedOrigins(prompt, ['https://cdn.test'])).toEqual([
@@ -41,7 +41,7 @@ describe('judging', () => {
   const judge = (comparison: string, expected: string, actual: string | null) =>
     holds({ condition: 'c', subject: 'title', comparison: comparison as 'EQUALS', expected }, actual);
 
-  it('compares texts without regard to white space, and numbers however they are written', () => {
+  it('compares texts regardless of white space, and numbers regardless of their notation', () => {
     expect(judge('EQUALS', 'a b', ' a\n b ')).toBe(true);
     expect(judge('NOT_EQUALS', 'a', 'b')).toBe(true);
     expect(judge('CONTAINS', 'tea', 'green tea')).toBe(true);
@@ -51,14 +51,14 @@ describe('judging', () => {
     expect(judge('GREATER_THAN', '-5', '-3 °C')).toBe(true);
   });
 
-  it('holds for nothing that is not there, and for no number that is none', () => {
+  it('holds for nothing that is missing, and for no value that is not a number', () => {
     for (const comparison of ['EQUALS', 'NOT_EQUALS', 'NOT_CONTAINS'])
       expect(judge(comparison, 'x', null)).toBe(false);
     expect(judge('GREATER_THAN', '5', 'many')).toBe(false);
     expect(judge('LESS_THAN', '5', 'few')).toBe(false);
   });
 
-  it('looks into JSON by a path', () => {
+  it('evaluates a path in JSON', () => {
     expect(selected('{"a":{"b":[1,"x"]}}', '$.a.b[1]')).toBe('x');
     expect(selected('{"a":{"b":[1,"x"]}}', '$.a.b[0]')).toBe('1');
     for (const [body, path] of [
@@ -71,8 +71,8 @@ describe('judging', () => {
   });
 });
 
-describe('what a search has to come to', () => {
-  it('is a step that verifies, and everything in quotes', () => {
+describe('the required result of a search', () => {
+  it('is a verifying step, and everything in quotes', () => {
     expect(whatIsMissing('Open it.', [click('Go')])).toMatch(/nothing was verified/);
     expect(whatIsMissing('See "Done".', [assertion()])).toBeUndefined();
     expect(whatIsMissing('Click "Buy" and see “done”.', [click('Buy'), assertion()])).toBeUndefined();
@@ -83,7 +83,7 @@ describe('what a search has to come to', () => {
 describe('healing', () => {
   const steps = [click('One'), click('Two'), assertion(), click('Three')];
 
-  it('goes on no earlier than the step that does not fit, and leaves out none that verifies', () => {
+  it('continues no earlier than the step that does not fit, and keeps every verifying step', () => {
     expect(whyNotResume(steps, 1, 2, [click('New')])).toBeUndefined();
     expect(whyNotResume(steps, 1, 1, [click('New')])).toBeUndefined();
     expect(whyNotResume(steps, 1, 1, [])).toMatch(/nothing has changed/);
@@ -94,7 +94,7 @@ describe('healing', () => {
     expect(whyNotResume(steps, 2, 3, [assertion({ target: { text: 'Done' } })])).toBeUndefined();
   });
 
-  it('may look elsewhere for what is verified, and for nothing else', () => {
+  it('may look elsewhere for verified content, and for nothing else', () => {
     const elsewhere = assertion({ target: { text: 'Done' }, condition: 'other words' });
     expect(takesPlaceOf(elsewhere, assertion())).toBe(true);
     for (const fields of [{ expected: 'Do' }, { comparison: 'CONTAINS' }, { subject: 'value' }]) {
@@ -105,7 +105,7 @@ describe('healing', () => {
 });
 
 describe('versions', () => {
-  it('differ by steps that were added and removed', () => {
+  it('differ by added and removed steps', () => {
     const before = [click('One'), click('Two'), assertion()];
     const after = [click('One'), click('Zwei'), click('More'), assertion()];
     expect(planChanges(before, after).map(({ kind }) => kind)).toEqual([

@@ -4,7 +4,7 @@ import { BodyRoom } from './body-room.ts';
 const mebibyte = 1024 * 1024;
 const never = new AbortController().signal;
 
-it('holds a sender to its part, lets others in meanwhile, and goes on in order', async () => {
+it('limits a sender to its part, lets others in meanwhile, and continues in order', async () => {
   const room = new BodyRoom();
   const order: string[] = [];
   const enter = async (name: string, sender: string, bytes: number, gone = never) => {

@@ -6,13 +6,13 @@ const days = { aheadDays: 3, lengthDays: 1 };
 const weeks = { aheadDays: 3, lengthDays: 7 };
 
 describe('partitions to be added', () => {
-  it('are those of today and of three days after it', () => {
+  it('are those of today and the next three days', () => {
     expect(missingRanges([], day(10) + 5, days)).toEqual(
       [10, 11, 12, 13].map((from) => ({ from: day(from), to: day(from + 1) })),
     );
   });
 
-  it('begin where those that are there end, and fill what is between them', () => {
+  it('begin at the end of the existing ones, and fill the gaps between them', () => {
     const before = { from: Number.NEGATIVE_INFINITY, to: day(11) };
     const later = { from: day(12), to: day(13) };
     expect(missingRanges([before, later], day(10), days)).toEqual([
@@ -29,7 +29,7 @@ describe('partitions to be added', () => {
     expect(missingRanges([{ from: day(8), to: day(14) }], day(10), weeks)).toEqual([]);
   });
 
-  it('are called by their day', () => {
+  it('are named after their day', () => {
     expect(nameOf('results', { from: Date.UTC(2026, 10, 24), to: 0 })).toBe('results_2026_11_24');
   });
 });

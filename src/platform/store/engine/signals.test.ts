@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { merged, readMessage, type Signal } from './signals.ts';
 
-it('joins signals that say the same, and adds up counts', () => {
+it('merges equal signals, and adds up counts', () => {
   const queued = (checkType: string, count: number): Signal => ({
     ...{ kind: 'queued', locationId: 'l', lane: 'probe', checkType, count },
   });
@@ -26,7 +26,7 @@ it('joins signals that say the same, and adds up counts', () => {
   ]);
 });
 
-it('reads of a message what this build knows, and nothing of what is no message', () => {
+it('reads known fields of a message, and nothing of an invalid message', () => {
   const gone = { kind: 'dismiss', locationId: 'l', sessionId: 's' };
   const text = JSON.stringify({
     origin: 'o',

@@ -26,14 +26,14 @@ describe('migrations', () => {
     expect(rows.map(({ name }) => name)).toEqual([first.name, second.name]);
   });
 
-  it('leave out what is for the other engine', async () => {
+  it('omit those for the other engine', async () => {
     const checksummed = 'alter table schema_migrations add column checksum text';
     const statements = [checksummed, '{postgres} alter table one set (fillfactor = 70)', ...first.statements];
     await migrate(db, dialect, [{ ...first, statements }]);
     await expect(sql`select id from one`.execute(db)).resolves.toMatchObject({ rows: [] });
   });
 
-  it('that were applied in another version are refused, by name', async () => {
+  it('that were applied in a different version are refused, by name', async () => {
     const checksummed = 'alter table schema_migrations add column checksum text';
     const start = { ...first, statements: [checksummed] };
     await migrate(db, dialect, [start, second]);

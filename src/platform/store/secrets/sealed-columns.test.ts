@@ -4,7 +4,7 @@ import { connectSqlite } from '../engine/dialect.ts';
 import { SealedColumns } from './sealed-columns.ts';
 import { SecretBox } from './secret-box.ts';
 
-it('runs no statement that changes a sealed column within one that is written out', async () => {
+it('runs no statement that changes a sealed column inside one that is written out', async () => {
   const { db: plain } = connectSqlite(':memory:', () => undefined);
   const db = plain.withPlugin(new SealedColumns(new SecretBox(undefined)));
   const together = (change: Parameters<typeof sql>[1]) =>

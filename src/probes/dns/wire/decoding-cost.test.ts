@@ -8,7 +8,7 @@ const many = 1_000_000;
 const longestName = Buffer.concat([...Array.from({ length: 127 }, () => Buffer.from([1, 97])), Buffer.of(0)]);
 const pointerToQuestion = Buffer.from([0xc0, 12]);
 
-/** As many records with this data as fit, each named by a pointer to the longest name. */
+/** As many records with such data as fit, each named by a pointer to the longest name. */
 function bomb(type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(12);
   head.writeUInt16BE(0x8180, 2);
@@ -31,7 +31,7 @@ describe('the cost of decoding a DNS message', () => {
       questions: [{ type: 'MX', name: 'a.example' }],
       answers: [{ type: 'MX', name: 'b.example', data: { preference: 1, exchange: 'mail.a.example' } }],
     });
-    // Each name has its labels and its end; a pointer adds the steps of its target.
+    // Each name counts its labels and its end; a pointer to another name counts that one as well.
     expect(decodingSteps(message, many)).toBeGreaterThanOrEqual(3 + 3 + 4);
     expect(decodingSteps(message, many)).toBeLessThanOrEqual(3 + 3 + 4 + 3);
   });
@@ -40,13 +40,13 @@ describe('the cost of decoding a DNS message', () => {
     ['addresses', bomb(1, Buffer.from([192, 0, 2, 1]))],
     ['name servers', bomb(2, pointerToQuestion)],
     ['SOA records', bomb(6, Buffer.concat([pointerToQuestion, pointerToQuestion, Buffer.alloc(20)]))],
-  ])('is refused when it is out of all proportion: %s', (_name, bytes) => {
+  ])('is refused when it is out of proportion: %s', (_name, bytes) => {
     expect(bytes.length).toBeLessThanOrEqual(65_535);
     expect(() => decodeMessage(bytes)).toThrow(DnsDecodeError);
     expect(() => decodeMessage(bytes)).toThrow('parts in all');
   });
 
-  it('is paid for the largest honest answer', () => {
+  it('is within the limit for the largest honest reply', () => {
     const name = 'www.service.team.example.com';
     const answers = Array.from({ length: 4000 }, (_, index) => ({
       type: 'A' as const,
@@ -62,7 +62,7 @@ describe('the cost of decoding a DNS message', () => {
     ['a pointer to itself', Buffer.from([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12])],
     ['nothing after the head', Buffer.from([0, 0, 0, 0, 255, 255, 255, 255, 0, 0, 0, 0])],
     ['less than a head', Buffer.from([1, 2, 3])],
-  ])('ends for %s', (_name, bytes) => {
+  ])('is limited for %s', (_name, bytes) => {
     expect(decodingSteps(bytes, many)).toBeLessThanOrEqual(many);
   });
 });

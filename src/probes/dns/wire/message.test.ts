@@ -4,7 +4,9 @@ import { DnsDecodeError, decodeMessage, encodeQuery, mismatch } from './message.
 
 const question = { name: 'www.example.test', type: 'HTTPS' } as const;
 
-/** Encodes a response with several records, one of them with a compressed name and one with HTTPS data. */
+/**
+ * The bytes of a response with several records, one of them with a compressed name and one with HTTPS data.
+ */
 function response(): Buffer {
   const bytes = encodeQuery(question, 4711, false);
   bytes.writeUInt16BE(0x8580, 2);
@@ -41,12 +43,12 @@ describe('a DNS message', () => {
     expect(message.answers).toEqual([
       { name: 'www.example.test.', type: 'A', ttlSeconds: 300, text: '192.0.2.1' },
       { name: 'www.example.test.', type: 'HTTPS', ttlSeconds: 300, text: '1 . alpn="h2"' },
-      // A line feed in a name does not split the record into two lines.
+      // A line feed in a name does not split the line.
       { name: 'www.example.test.', type: 'CNAME', ttlSeconds: 300, text: 'a\\010b.' },
     ]);
   });
 
-  it('asks for types that the codec has no name for', () => {
+  it('requests types that the codec has no name for', () => {
     const bytes = encodeQuery(question, 1, true);
     expect(decodeMessage(bytes).questions).toEqual([{ name: 'www.example.test.', type: 'HTTPS', class: 1 }]);
     // QTYPE follows the name: 12 bytes of header and 18 of name.

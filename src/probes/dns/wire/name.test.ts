@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isSameName, queryName, reverseName } from './name.ts';
 
-describe('a name to ask for', () => {
+describe('a name to query', () => {
   it.each([
     ['example.test', 'example.test'],
     [' Example.Test. ', 'Example.Test'],
@@ -11,7 +11,7 @@ describe('a name to ask for', () => {
     ['Bücher.test', 'xn--bcher-kva.test'],
     ['例え。テスト', 'xn--r8jz45g.xn--zckzah'],
     [`${'a'.repeat(63)}.test`, `${'a'.repeat(63)}.test`],
-  ])('%j is asked as %j', (text, name) => {
+  ])('%j is queried as %j', (text, name) => {
     expect(queryName(text)).toBe(name);
   });
 
@@ -25,11 +25,11 @@ describe('a name to ask for', () => {
     'tab\there',
     `${'a'.repeat(64)}.test`,
     Array(130).fill('a').join('.'),
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(queryName(text)).toBeUndefined();
   });
 
-  it('is the same in any case, with and without its last dot', () => {
+  it('is the same in any case, with and without its trailing dot', () => {
     expect(isSameName('WWW.Example.test', 'www.example.TEST.')).toBe(true);
     expect(isSameName('www.example.test', 'example.test')).toBe(false);
   });
@@ -45,7 +45,7 @@ describe('the name of an address', () => {
     expect(reverseName(address)).toBe(name);
   });
 
-  it('does not exist for what is no address', () => {
+  it('does not exist for a value that is not an address', () => {
     expect(reverseName('example.test')).toBeUndefined();
     expect(reverseName('1.2.3')).toBeUndefined();
   });

@@ -6,7 +6,7 @@ const never = () => {
 };
 
 describe('the memory for bodies', () => {
-  it('is granted as long as there is some, and comes back', () => {
+  it('is granted while some is left, and is returned', () => {
     const memory = new BodyMemory(100, 25);
     const one = memory.open();
     const other = memory.open();
@@ -19,7 +19,7 @@ describe('the memory for bodies', () => {
     expect(other.waitedMs).toBe(0);
   });
 
-  it('keeps enough back for the first that would have to wait', () => {
+  it('keeps enough in reserve for the first that would have to wait', () => {
     const memory = new BodyMemory(100, 25);
     const [first, second, third] = [memory.open(), memory.open(), memory.open()];
     first.hold(70, never);
@@ -39,7 +39,7 @@ describe('the memory for bodies', () => {
     expect(memory.usedBytes).toBe(0);
   });
 
-  it('forgets who waits and is gone', () => {
+  it('forgets waiters that are gone', () => {
     const memory = new BodyMemory(50, 25);
     const [first, second] = [memory.open(), memory.open()];
     first.hold(50, never);
@@ -49,7 +49,7 @@ describe('the memory for bodies', () => {
     expect(memory.usedBytes).toBe(0);
   });
 
-  it('lets bodies of the largest size all come to their end, one after the other at worst', () => {
+  it('lets bodies of the largest size all finish, sequentially in the worst case', () => {
     const memory = new BodyMemory(100, 25);
     const shares = Array.from({ length: 20 }, () => ({ share: memory.open(), sizeBytes: 0 }));
     const runnable = new Set(shares);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Departures } from './departures.ts';
 
-/** A time in microseconds of some second. */
+/** Microseconds within some second. */
 const at = (us: number) => ({ seconds: 1_700_000_000, nanoseconds: us * 1000 });
 const sentAt = (...us: number[]) => us.map((one) => ({ sentAt: at(one) }));
 
@@ -12,25 +12,25 @@ function stamped(requests: { sentAt: { nanoseconds: number } }[], stamps: number
   return requests.map((request) => request.sentAt.nanoseconds / 1000);
 }
 
-it('gives each request the stamp of its own sending', () => {
+it('gives each request the timestamp of its own sending', () => {
   expect(stamped(sentAt(100, 200, 300), [110, 250, 301])).toEqual([110, 250, 301]);
 });
 
-it('leaves a request without a stamp as it is, wherever it stands', () => {
+it('leaves a request without a timestamp unchanged, at any position', () => {
   expect(stamped(sentAt(100, 200, 300), [250, 301])).toEqual([100, 250, 301]);
   expect(stamped(sentAt(100, 200, 300), [110, 301])).toEqual([110, 200, 301]);
   expect(stamped(sentAt(100, 200, 300), [110, 250])).toEqual([110, 250, 300]);
 });
 
-it('takes the first of two stamps of one sending: the other one had waited in a queue', () => {
+it('uses the first of two timestamps of one sending: the other one was queued', () => {
   expect(stamped(sentAt(100, 200), [110, 120, 210])).toEqual([110, 210]);
 });
 
-it('takes no stamp from before the first sending', () => {
+it('uses no timestamp from before the first sending', () => {
   expect(stamped(sentAt(100, 200), [50, 210])).toEqual([100, 210]);
 });
 
-it('waits for no stamp once it has ended', () => {
+it('waits for no timestamp once it has ended', () => {
   const departures = new Departures();
   const [request] = sentAt(100);
   if (!request) throw new Error('no request');

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { DueQueue } from './due-queue.ts';
 
-it('hands out what is due first, whatever the order it came in', () => {
+it('returns the earliest due first, whatever the order of insertion', () => {
   const queue = new DueQueue<{ dueAtMs: number }>();
   const times = Array.from({ length: 500 }, (_, index) => (index * 7919) % 503);
   const out: number[] = [];
   for (const [index, dueAtMs] of times.entries()) {
     queue.add({ dueAtMs });
-    // Some elements leave in between; they are the smallest at that time.
+    // Some leave in between; they are the smallest at that time.
     if (index % 5 === 4) {
       const first = queue.first;
       expect(queue.takeFirst()).toBe(first);

@@ -11,7 +11,7 @@ it.each([0, 1, 3, 8, 56, 1473, 65_499])('has a checksum that adds up, with %s da
   expect(internetChecksum(packet)).toBe(0);
 });
 
-it('knows the example of RFC 1071', () => {
+it('matches the example of RFC 1071', () => {
   expect(internetChecksum(Buffer.from('0001f203f4f5f6f7', 'hex'))).toBe(0xffff - 0xddf2);
 });
 

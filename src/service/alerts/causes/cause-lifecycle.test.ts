@@ -15,7 +15,7 @@ function fact(checkId: string, fields: Partial<FailingCheck> = {}): FailingCheck
   };
 }
 
-/** An account whose causes develop step by step. */
+/** An account whose causes evolve step by step. */
 class Account {
   open: OpenCause[] = [];
   now = 1_000_000;
@@ -58,19 +58,19 @@ const reminds = (checkId: string): CauseEvent => ({
 });
 
 describe('the lifecycle of a cause', () => {
-  it('notifies each channel once, and of its end when all that concern it have recovered', () => {
+  it('notifies each channel once, and of its end when all its checks have recovered', () => {
     const account = new Account();
     expect(account.hear(fails('a'), fails('b', [1, 2]))).toEqual(['a fails of a → 1', 'b fails of b → 2']);
     expect(account.hear(fails('c'))).toEqual([]);
     expect(account.hear(recovers('a'))).toEqual([]);
     expect(account.hear(recovers('b', [1, 2]))).toEqual(['b recovers of b → 2']);
-    // The last member to recover is not the one that the channel was notified of; the end matches what was opened.
+    // The last check to recover differs from the one in the notification; the opened alert is the one that is closed.
     expect(account.hear(fails('a'), recovers('c'))).toEqual([]);
     expect(account.hear(recovers('a'))).toEqual(['a recovers of a → 1']);
     expect(account.open).toEqual([]);
   });
 
-  it('tells by name what joins after the message, once a minute, and not again', () => {
+  it('reports by name the checks that join after the message, once a minute, and not again', () => {
     const account = new Account();
     account.hear(fails('a'));
     expect(account.hear(fails('b'))).toEqual([]);
@@ -84,14 +84,14 @@ describe('the lifecycle of a cause', () => {
     expect(account.hear()).toEqual([]);
   });
 
-  it('tells at once what joins a cause whose message is old', () => {
+  it('reports a check at once that joins a cause with an old message', () => {
     const account = new Account();
     account.hear(fails('a'));
     account.now += 90_000;
     expect(account.hear(fails('b'))).toEqual(['joined b → 1']);
   });
 
-  it('tells the recovery of a check while others fail still, and runs those at once that run seldom', () => {
+  it('reports the recovery of a check while others still fail, and runs rarely run checks at once', () => {
     const account = new Account();
     account.hear(fails('a'), fails('slow', [1], { intervalMs: 600_000 }), fails('often'));
     account.now += 60_000;
@@ -108,7 +108,7 @@ describe('the lifecycle of a cause', () => {
     expect(account.open).toEqual([]);
   });
 
-  it('tells a second outage of a member that had passed for an interval while another one is red', () => {
+  it('reports a second outage of a member that had passed for an interval while another one fails', () => {
     const account = new Account();
     const code = (name: string) => ({ code: name, symptom: 'unwell' }) as const;
     account.hear(fails('a', [1], code('503')), fails('slow', [1], { ...code('503'), intervalMs: 600_000 }));
@@ -122,7 +122,7 @@ describe('the lifecycle of a cause', () => {
     expect(account.open[0]?.members).toHaveLength(2);
   });
 
-  it('takes another failure code of a member that has just recovered for news, and the same one for none', () => {
+  it('reports a new failure code of a member that has just recovered, but not the same one', () => {
     const account = new Account();
     const by = (code: string, host = 'shop.test') => ({ code, host });
     account.hear(fails('a', [1], by('503')), fails('red', [1], by('503')));
@@ -132,7 +132,7 @@ describe('the lifecycle of a cause', () => {
     account.hear(recovers('a'));
     expect(account.hear(fails('a', [1], by('RESET')))).toEqual(['joined a → 1']);
     account.hear(recovers('a'));
-    // A failure with another cause begins a new one.
+    // A failure with another cause opens a new one.
     const other = { ...fails('a', [1], by('503', 'other.test')), alertId: 'a fails elsewhere' } as CauseEvent;
     expect(account.hear(other)).toEqual(['a fails elsewhere of a → 1']);
     expect(account.open).toHaveLength(2);
@@ -141,14 +141,14 @@ describe('the lifecycle of a cause', () => {
     expect(account.open).toEqual([]);
   });
 
-  it('reminds of the first member that still fails, filed under the first that was notified', () => {
+  it('reminds of the first member that still fails, filed under the first notification', () => {
     const account = new Account();
     account.hear(fails('a'), fails('b'));
     expect(account.hear(reminds('a'), reminds('b'))).toEqual(['a still fails of a → 1']);
     expect(account.hear(recovers('a'), reminds('b'))).toEqual(['b still fails of a → 1']);
   });
 
-  it('holds what is not due, unless something with its cause is', () => {
+  it('holds what is not due, unless another alert with its cause is', () => {
     const account = new Account();
     const early = { ...fails('a'), isDue: false } as CauseEvent;
     expect(account.hear(early)).toEqual([]);
@@ -157,7 +157,7 @@ describe('the lifecycle of a cause', () => {
     expect(account.hear(early, fails('c'))).toEqual(['a fails of a → 1']);
   });
 
-  it('notifies of both when a check recovers before it is grouped, and of neither when it is gone', () => {
+  it('notifies of both if a check recovers before it is grouped, and of neither if it is deleted', () => {
     const account = new Account();
     expect(account.hear(fails('a'), recovers('a'))).toEqual(['a fails of a → 1', 'a recovers of a → 1']);
     account.hear(fails('b'));
@@ -165,7 +165,7 @@ describe('the lifecycle of a cause', () => {
     expect(account.open).toEqual([]);
   });
 
-  it('is not over while what fails at one location alone comes and goes', () => {
+  it('is not over while single failures at one location come and go', () => {
     const account = new Account();
     const there = { fromLocation: 'network', passedAt: ['office'] } as const;
     expect(account.hear(fails('a', [1], there))).toEqual(['a fails of a → 1']);
@@ -178,7 +178,7 @@ describe('the lifecycle of a cause', () => {
     expect(account.open).toEqual([]);
   });
 
-  it('opens one incident for each service, and resolves it with the last member that named it', () => {
+  it('opens one incident for each service, and resolves it with the last member that names it', () => {
     const incident = {
       serviceId: 's',
       severity: 'MAJOR',
@@ -201,7 +201,7 @@ describe('the lifecycle of a cause', () => {
     expect(end.incidents[0]?.incident.triggerId).toBe(begun.incidents[0]?.incident.triggerId);
   });
 
-  it('asks each rule of its members once, and lets it know with the last one that it concerns', () => {
+  it('triggers each rule of its members once, and notifies it with the last member that it covers', () => {
     const step = (open: OpenCause[], ...news: CauseEvent[]) =>
       advanceCauses(open, news, { now: 1, context, newId: () => 'cause' });
     const by = (checkId: string, ruleIds: string[]) => ({ ...fails(checkId), ruleIds }) as CauseEvent;

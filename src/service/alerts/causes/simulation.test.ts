@@ -4,7 +4,7 @@ import type { Evidence } from './evidence.ts';
 import type { FailingCheck } from './failing-check.ts';
 import type { CauseEvent, CauseUpdate, OpenCause } from './open-cause.ts';
 
-/** Random numbers from 0 to 1, reproducible by seed (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 that is determined by the seed (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -24,9 +24,9 @@ const stepMs = 1_000;
 
 interface Trouble {
   readonly name: string;
-  /** Location of the trouble, if it affects a location. */
+  /** The affected location, for troubles of a location. */
   readonly location?: string;
-  /** Evidence of a run; null if it passes anyway. */
+  /** The effect on a run; null if it passes anyway. */
   strike(check: SimulatedCheck, location: string): (Partial<Evidence> & { readonly lateMs: number }) | null;
 }
 
@@ -43,7 +43,7 @@ interface Report {
   readonly check: SimulatedCheck;
   readonly location: string;
   readonly slotAt: number;
-  /** `error`: the location's own fault, which says nothing about the target. */
+  /** `error`: the location's own fault, which is not evidence about the target. */
   readonly verdict: 'passed' | 'failed' | 'error';
   readonly evidence: Partial<Evidence>;
 }
@@ -58,7 +58,7 @@ function checksOf(random: () => number): SimulatedCheck[] {
   return Array.from({ length: 100 }, (_, index) => {
     const host = Math.floor(index / 2);
     const address = host < 40 ? `10.0.0.${host}` : `10.0.1.${Math.floor((host - 40) / 2)}`;
-    // The checks of hosts 30 to 33 depend on a check of host 29.
+    // The checks of host 30 to 33 depend on a check of host 29.
     const parentIds = host >= 30 && host < 34 ? ['check-58'] : [];
     return {
       ...{ id: `check-${index}`, host: `host-${host}.of-${host}.test`, address, parentIds },
@@ -90,7 +90,7 @@ function troublesOf(random: () => number): Trouble[] {
           address === `10.0.1.${index}` ? { host, address, ...silent, lateMs: 15_000 * random() } : null,
       }),
     ),
-    // One certificate shared by three hosts.
+    // One certificate of three hosts.
     {
       name: 'certificate',
       strike: ({ host }) =>
@@ -135,7 +135,7 @@ interface Options {
   readonly unhealthy?: (atMs: number) => ReadonlyMap<string, ReadonlySet<string>>;
   /** Whether a run at a location ends as an error of the location. */
   readonly isError?: (location: string, atMs: number) => boolean;
-  /** Offset of the clock. */
+  /** The offset of the clock. */
   readonly skewMs?: (atMs: number) => number;
 }
 
@@ -144,7 +144,7 @@ const endMs = 20 * 60_000;
 const stopMs = 40 * 60_000;
 const epochMs = Date.UTC(2026, 0, 1);
 
-/** Plays the checks, and records the notifications of the only channel. */
+/** Simulates the checks, and records the notifications of the only channel. */
 function play(random: () => number, { troubles, unhealthy, isError, skewMs = () => 0 }: Options) {
   const checks = checksOf(random);
   const byId = new Map(checks.map((check) => [check.id, check]));
@@ -154,9 +154,9 @@ function play(random: () => number, { troubles, unhealthy, isError, skewMs = () 
   const failing = new Set<string>();
   const last = new Map<string, Map<string, Report>>();
   const notified: { cause: string; isRecovery: boolean }[] = [];
-  /** Further messages on a known cause: members that joined, and members that recovered while others fail. */
+  /** Further messages about a known cause: checks that joined, and checks that recovered while others fail. */
   const updates: { cause: string; at: number; update: CauseUpdate }[] = [];
-  /** Failing checks that the channel of their cause was not notified of yet, with the time since then. */
+  /** Failing checks that the channel of their cause has not been notified of, with the start of the failure. */
   let untold = new Map<string, number>();
   let longestUntoldMs = 0;
   const ofCause = new Map<string, OpenCause>();
@@ -284,7 +284,7 @@ function play(random: () => number, { troubles, unhealthy, isError, skewMs = () 
   return { notified, updates, longestUntoldMs, causes: [...ofCause.values()], open, byId };
 }
 
-/** Trouble behind a cause: that of its location, or the one that certainly strikes most of its members. */
+/** The trouble that a cause is about: that of its location, or the one that certainly affects most of its members. */
 function troubleOf(
   cause: OpenCause,
   troubles: readonly Trouble[],
@@ -320,7 +320,7 @@ describe('twenty causes at once, a hundred checks at three locations', () => {
       expect(failures.length, JSON.stringify(failures.toSorted())).toBeLessThanOrEqual(troubles.length * 1.1);
       expect(notified.length - failures.length).toBe(failures.length);
       expect(open).toEqual([]);
-      // Later failures are reported by name within a minute, in at most one message a minute.
+      // Later failures are reported by name within a minute, with at most one message a minute.
       expect(longestUntoldMs).toBeLessThanOrEqual(minuteMs);
       for (const [, ofCause] of Map.groupBy(updates, ({ cause }) => cause)) {
         const gaps = ofCause.map(({ at }, index) => at - (ofCause[index - 1]?.at ?? -minuteMs));
@@ -332,7 +332,7 @@ describe('twenty causes at once, a hundred checks at three locations', () => {
   );
 });
 
-describe('a location whose fault it is', () => {
+describe('a location that is at fault', () => {
   const lost = { symptom: 'unreachable', fromLocation: 'network' } as const;
   const cut: Trouble = {
     name: 'cut network',
@@ -342,7 +342,7 @@ describe('a location whose fault it is', () => {
   };
   const sick = new Map([['chalk', new Set(['network'])]]);
 
-  it('notifies of no target while its agents find it unhealthy, also of failures before they did', () => {
+  it('notifies of no target while its agents report it unhealthy, including earlier failures', () => {
     const found = beginMs + 8_000;
     const unhealthy = (at: number) => (at >= found && at < endMs + 30_000 ? sick : new Map());
     const { notified, causes, open } = play(randomOf(1), { troubles: [cut], unhealthy });
@@ -351,12 +351,12 @@ describe('a location whose fault it is', () => {
     expect(open).toEqual([]);
   });
 
-  it('notifies of nothing while its proxy is dead: its runs are its own errors', () => {
+  it('notifies of nothing while its proxy is down: its runs are its own errors', () => {
     const isError = (location: string, at: number) => location === 'basalt' && at >= beginMs && at < endMs;
     expect(play(randomOf(2), { troubles: [], isError }).notified).toEqual([]);
   });
 
-  it('is no excuse for what still fails when it has been well for a while', () => {
+  it('does not excuse checks that still fail when it has been healthy for a while', () => {
     const unhealthy = (at: number) => (at >= beginMs && at < beginMs + 120_000 ? sick : new Map());
     const { notified, causes } = play(randomOf(3), { troubles: [cut], unhealthy });
     expect(notified.map(({ isRecovery }) => isRecovery)).toEqual([false, true]);

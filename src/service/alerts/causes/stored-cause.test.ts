@@ -60,7 +60,7 @@ it.each(byBuild)(
   },
 );
 
-it('a check with another certificate begins a cause of its own', () => {
+it('a check with another certificate begins a new cause', () => {
   const renewed = { ...wildcard, validTo: '2027-01-01T00:00:00.000Z' };
   expect(memberIds(openCause(wildcard), failureOf('c', renewed))).toEqual(['new: c']);
 });

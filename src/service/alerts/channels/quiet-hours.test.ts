@@ -11,7 +11,7 @@ const until = (hours: ReturnType<typeof night>, text: string) => {
   return end === null ? null : new Date(end).toISOString();
 };
 
-it('lasts from one local time to the other, over midnight and over changes of the clocks', () => {
+it('lasts from one local time to the other, over midnight and over clock changes', () => {
   expect(until(night(), '2026-07-01T19:59:59Z')).toBeNull();
   expect(until(night(), '2026-07-01T20:00:00Z')).toBe('2026-07-02T05:00:00.000Z');
   expect(until(night(), '2026-07-02T04:59:59Z')).toBe('2026-07-02T05:00:00.000Z');
@@ -21,14 +21,14 @@ it('lasts from one local time to the other, over midnight and over changes of th
   expect(until(night(), '2026-10-24T20:00:00Z')).toBe('2026-10-25T06:00:00.000Z');
 });
 
-it('begins later where its time is skipped, and at the first where clocks show it twice', () => {
+it('begins later if its time is skipped, and at the first if clocks show it twice', () => {
   const early = { from: '02:30', until: '04:00', timezone: 'Europe/Berlin' };
   expect(until(early, '2026-03-29T01:29:59Z')).toBeNull();
   expect(until(early, '2026-03-29T01:30:00Z')).toBe('2026-03-29T02:00:00.000Z');
   expect(until(early, '2026-10-25T00:30:00Z')).toBe('2026-10-25T03:00:00.000Z');
 });
 
-it('agrees with the clocks of every zone, but for the hours in which they change', () => {
+it('agrees with the clocks of every zone, except in the hours of a change', () => {
   const zones = [
     'UTC',
     'Europe/Berlin',
@@ -66,7 +66,7 @@ it('agrees with the clocks of every zone, but for the hours in which they change
   );
 });
 
-it('refuses times and zones that are none, and hours without a length', () => {
+it('refuses invalid times and zones, and hours without a length', () => {
   const refused = [{ ...night(), from: '24:00' }, night('Berlin'), { ...night(), until: '22:00' }];
   for (const hours of refused) expect(QuietHours.safeParse(hours).success).toBe(false);
   expect(QuietHours.parse({ from: '22:00', until: '07:00' })).toEqual({
@@ -75,7 +75,7 @@ it('refuses times and zones that are none, and hours without a length', () => {
   });
 });
 
-it('holds everything but tests, or everything but failures and their recoveries', () => {
+it('holds everything except tests, or everything except failures and their recoveries', () => {
   const facts = { recoversFrom: null } as const;
   expect(isHeld({ exceptFailures: false }, 'failure', facts)).toBe(true);
   expect(isHeld({ exceptFailures: false }, 'failure', { ...facts, subject: 'test' })).toBe(false);
@@ -85,7 +85,7 @@ it('holds everything but tests, or everything but failures and their recoveries'
   expect(isHeld({ exceptFailures: true }, 'gap', { ...facts, subject: 'gap' })).toBe(true);
 });
 
-it('keeps the news of a check, its certificate and its gaps apart', () => {
+it('separates the alerts of a check, its certificate and its gaps', () => {
   const check = { runLocation: 'lab' };
   const threads = [
     threadOf('failure', check),

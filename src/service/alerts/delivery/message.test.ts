@@ -22,7 +22,7 @@ const analysis: NonNullable<AlertFacts['analysis']> = {
   },
 };
 
-/** Message about a failure, with a cause shared by several checks, or without one. */
+/** The message of a failure whose cause several checks share, or of one without a shared cause. */
 function given(kind: CauseKind | null, more: Partial<NonNullable<AlertFacts['analysis']>> = {}) {
   const cause = kind && {
     ...{ id: 'c', kind, evidence: 'lab', reason: 'Three checks fail with three targets: its network' },
@@ -40,7 +40,7 @@ function given(kind: CauseKind | null, more: Partial<NonNullable<AlertFacts['ana
 }
 
 describe('the message of an alert', () => {
-  it('says whose setting a configuration error is', () => {
+  it('names the owner of the setting in a configuration error', () => {
     expect(given(null).variables).toMatchObject({
       FAULT_OF: 'the target, or the network path to it',
       AI_ANALYSIS_CLASSIFICATION: 'CONFIGURATION_ERROR',
@@ -48,7 +48,7 @@ describe('the message of an alert', () => {
     });
   });
 
-  it('has no root cause of one check where checks fail together by what is not their target', () => {
+  it('has no root cause of one check if checks fail together for another reason than their target', () => {
     for (const kind of ['location', 'resolver', 'hop', 'egress'] as const) {
       const { variables, facts } = given(kind);
       expect([kind, ...facts.map(({ label }) => label)]).not.toContain('Likely cause');
@@ -60,7 +60,7 @@ describe('the message of an alert', () => {
     expect(given('host').variables).toMatchObject({ AI_ANALYSIS_ROOT_CAUSE: analysis.rootCause });
   });
 
-  it('has causes that a model holds possible only where the rules name none', () => {
+  it("contains a model's possible causes only if the rules find none", () => {
     expect(given(null).variables).toMatchObject({ AI_ANALYSIS_MODEL_CAUSES: [] });
     expect(given(null, { certainty: 'OPEN' }).variables).toMatchObject({
       AI_ANALYSIS_MODEL_CAUSES: ['Overload.'],

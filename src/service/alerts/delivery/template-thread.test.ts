@@ -35,7 +35,7 @@ const webhook = (template: string): WebhookConfig => ({
 });
 
 const letters = (count: number) => 'a'.repeat(count);
-/** A text of almost a million characters, different each time. */
+/** A text of almost a million characters, built anew each time. */
 const long = `(replace "${letters(990)}" "a" "${letters(990)}")`;
 const loop = (inner: string) => `{{#each (split "${letters(900)}" "")}}${inner}{{/each}}`;
 const withinLists = Array.from({ length: 60 }).reduce<string>(
@@ -43,8 +43,8 @@ const withinLists = Array.from({ length: 60 }).reduce<string>(
   'x',
 );
 
-describe('the thread for templates of webhooks', () => {
-  it('fills templates, and says what is wrong with others', async () => {
+describe('the template thread of webhooks', () => {
+  it('fills templates, and reports errors in others', async () => {
     const thread = new TemplateThread();
     const { body } = await thread.request('one', webhook('{"t":"{{ALERT_TITLE}}"}'), message, 1);
     expect(body).toBe('{"t":"Shop has failed"}');
@@ -56,7 +56,7 @@ describe('the thread for templates of webhooks', () => {
   it.each([
     ['takes long', loop(`{{#if (startsWith ${long} "b")}}{{/if}}`.repeat(20))],
     ['takes much memory', withinLists],
-  ])('ends one that %s, refuses it from then on, and goes on', async (_what, template) => {
+  ])('ends one that %s, refuses it from then on, and continues', async (_what, template) => {
     const thread = new TemplateThread();
     const hostile = Array.from({ length: 20 }, () => thread.request('one', webhook(template), message, 1));
     const other = thread.request('two', webhook('{{CHECK_NAME}}'), message, 1);
@@ -70,7 +70,7 @@ describe('the thread for templates of webhooks', () => {
     expect(problem?.message).toContain('take more than');
   });
 
-  it('takes accounts by turns', async () => {
+  it('serves accounts in turn', async () => {
     const thread = new TemplateThread();
     const order: string[] = [];
     const ask = async (accountId: string) => {

@@ -19,14 +19,14 @@ const miss = (slotAt: number, fields: Partial<Miss> = {}): Miss => ({
 });
 const after = (...misses: Miss[]) => misses.reduce<Unmeasured | undefined>(withMiss, undefined) as Unmeasured;
 
-it('opens with as many slots in a row as the settings say', () => {
+it('opens after as many consecutive slots as configured', () => {
   const two = after(miss(0), miss(minuteMs));
   expect(isDue(two, settings, 2 * minuteMs)).toBe(false);
   expect(isDue(withMiss(two, miss(2 * minuteMs)), settings, 3 * minuteMs)).toBe(true);
   expect(isDue(after(miss(0, { slots: 3 })), settings, 1)).toBe(true);
 });
 
-it('opens as many minutes after the first slot as the settings say, and never where it is switched off', () => {
+it('opens as many minutes after the first slot as configured, and never if it is disabled', () => {
   const one = after(miss(5));
   expect(opensAt(one, settings)).toBe(5 + 15 * minuteMs);
   expect(isDue(one, settings, 4 + 15 * minuteMs)).toBe(false);
@@ -35,7 +35,7 @@ it('opens as many minutes after the first slot as the settings say, and never wh
   expect(isDue(after(miss(0, { slots: 99 })), off, 1e9)).toBe(false);
 });
 
-it('is of one cause where agents are too few, and of another where a type or a check is to blame', () => {
+it('has one cause if there are too few agents, and another if a type or a check is at fault', () => {
   const cause = (fields: Partial<Miss>) => after(miss(0, fields)).cause;
   expect(
     new Set((['no-agent', 'over-capacity', 'expired'] as const).map((reason) => cause({ reason }))),
@@ -55,7 +55,7 @@ it('stays in its group once it is open', () => {
   });
 });
 
-it('says since when, why, and what to do', () => {
+it('states its start, its reason, and the remedy', () => {
   expect(gapText(after(miss(0), miss(minuteMs)))).toBe(
     `Not measured at lab since 1970-01-01T00:00:00.000Z (2 slots). ${slotReasons['over-capacity']}`,
   );
@@ -63,7 +63,7 @@ it('says since when, why, and what to do', () => {
   expect(gapText(broken)).toContain('not of the target (EMFILE). Look at the log of the agent');
 });
 
-it('leaves out what is meant to be so, and what is notified of all checks at once', () => {
+it('leaves out intended gaps, and gaps that are notified for all checks at once', () => {
   expect(Object.keys(slotReasons).filter((reason) => !isGapReason(reason))).toEqual([
     'service-away',
     'paused-by-maintenance',

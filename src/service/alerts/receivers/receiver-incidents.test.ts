@@ -22,7 +22,7 @@ async function notified(
     values (${id}, 'acme', ${id}, ${checkId}, ${channelId}, ${type}, '{}', 'SUCCESS', 1, 1, 1)`.execute(db);
 }
 
-it('knows after an upgrade what receivers that keep incidents were notified of, and not yet that it is over', async () => {
+it('knows after an upgrade the open failures that receivers of incidents were notified of', async () => {
   const { db, dialect } = connectSqlite(':memory:', () => undefined);
   try {
     const earlier = all.filter(({ name }) => name < receiverIncidents.name);

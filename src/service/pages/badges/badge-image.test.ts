@@ -4,7 +4,7 @@ import { type Badge, badgeImage } from './badge-image.ts';
 
 const badge: Badge = { label: 'API', message: 'passing', state: 'passing', style: 'flat', theme: 'default' };
 
-it('draws another picture for every style and theme and state', () => {
+it('draws a different picture for every style, theme and state', () => {
   const images = badgeStyles.flatMap((style) =>
     badgeThemes.flatMap((theme) =>
       (['passing', 'degraded', 'failing', 'not-measured'] as const).map((state) =>
@@ -24,9 +24,9 @@ it.each([
   '日本語 😀 مرحبا',
   'x'.repeat(5000),
   '',
-])('is one well-formed image whatever it is called: %j', (label) => {
+])('is one well-formed image for any name: %j', (label) => {
   const image = badgeImage({ ...badge, label });
-  // Texts between tags contain no markup; every attribute is properly terminated.
+  // There is no markup between the tags; every attribute is closed.
   const texts = image.replaceAll(/<\/?[A-Za-z]+(?: [A-Za-z:-]+="[^"<]*")*\/?>/g, '');
   expect(texts).not.toMatch(/[<>\p{Cc}\ufffe]/u);
   expect(texts.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, '')).not.toContain('&');
@@ -37,7 +37,7 @@ it.each([
   expect(closed.sort()).toEqual(opened.sort());
 });
 
-it('is as wide as its words need', () => {
+it('is as wide as its text', () => {
   const width = (label: string) => Number(/width="(\d+)"/.exec(badgeImage({ ...badge, label }))?.[1]);
   expect(width('a longer label')).toBeGreaterThan(width('label'));
   expect(width('WWWWW')).toBeGreaterThan(width('iiiii'));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { aggregate } from './aggregation.ts';
 
-/** Enough numbers to be counted in buckets, with several distributions; some are missing. */
+/** Enough numbers for buckets, in several distributions; some of them missing. */
 const shapes = {
   times: (random: number) => Math.round(20_000 + 30_000_000 * random ** 8) / 1000,
   zeros: (random: number) => (random < 0.6 ? 0 : random),
@@ -12,7 +12,7 @@ const shapes = {
 };
 const percentiles = { p50: 0.5, median: 0.5, p90: 0.9, p95: 0.95, p99: 0.99 } as const;
 
-it('finds the same numbers as sorting does, few or many of them, in any shape', () => {
+it('yields the same numbers as sorting, for few or many of them, in any distribution', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...(Object.keys(shapes) as (keyof typeof shapes)[])),
@@ -33,7 +33,7 @@ it('finds the same numbers as sorting does, few or many of them, in any shape', 
         }
         expect(found.get('min')).toBe(sorted[0] ?? null);
         expect(found.get('max')).toBe(sorted.at(-1) ?? null);
-        // The values may be a view of data that others use, so they must not change.
+        // The input may be part of an array that others use.
         expect(values).toEqual(before);
       },
     ),

@@ -7,7 +7,7 @@ const row = (name: string, state: ArtifactRow['state'] = 'stored') =>
 const path = '/v1/check-results/check/result/assets';
 
 describe('the URLs of artifacts in a detail', () => {
-  it('stand for names of artifacts that are there', () => {
+  it('stand for names of existing artifacts', () => {
     const artifacts = [row('a b/c.png'), row('late.png', 'awaited'), row('net.pcap')];
     const detail = {
       pcapDataUrl: 'net.pcap',
@@ -26,7 +26,7 @@ describe('the URLs of artifacts in a detail', () => {
     });
   });
 
-  it('are absolute where the service knows its address', () => {
+  it('are absolute if the service knows its address', () => {
     expect(
       withAssetUrls({ pcapDataUrl: 'a' }, ['pcapDataUrl'], [row('a')], 'https://picket.test/base/'),
     ).toEqual({

@@ -9,20 +9,20 @@ const numbers = fc.oneof(
   ),
   fc.array(whole(2 ** 31).map((thousandths) => thousandths / 1000)),
   fc.array(fc.integer({ min: 1_700_000_000_000, max: 1_700_086_400_000 })),
-  // Constants, empty columns, and numbers with too many digits.
+  // Constants, empty lists, and values with too many digits.
   fc.tuple(fc.double(), fc.nat(20)).map(([value, length]) => Array<number>(length).fill(value)),
   fc.array(fc.double()),
 );
 
 describe('numbers as bytes', () => {
-  it('reads what was written, any rows of it', () => {
+  it('reads back any rows as written', () => {
     fc.assert(
       fc.property(numbers, fc.nat(), fc.nat(), (written, a, b) => {
         const [from = 0, to = 0] = [a % (written.length + 1), b % (written.length + 1)].sort((x, y) => x - y);
         const bytes = encodeNumbers(Float64Array.from(written));
         const read = new Float64Array(to - from + 2).fill(7);
         decodeNumbers(bytes, { from, to }, read, 1);
-        // Zero has no sign in JSON either.
+        // JSON does not distinguish negative zero either.
         expect([...read].map((value) => value + 0)).toEqual(
           [7, ...written.slice(from, to), 7].map((value) => value + 0),
         );
@@ -43,7 +43,7 @@ describe('numbers as bytes', () => {
   });
 });
 
-it('reads texts as they were written, a few of them or many', () => {
+it('reads back texts as written, few or many', () => {
   fc.assert(
     fc.property(fc.constantFrom(1, 3, 256, 257, 1000), fc.nat(50), fc.nat(50), (distinct, a, b) => {
       const texts = Array.from({ length: distinct }, (_none, place) => `text ${place}`);

@@ -19,7 +19,7 @@ const row = (kind: Kind, index: number, location = 'lab') =>
     detail: '{}',
   }) as const;
 
-/** Results one at a time, as most arrive; `k` for a detail that was kept, `-` for one that was dropped. */
+/** Results one at a time, as usual; `k` for a detail that was kept, `-` for one that was omitted. */
 function course(kinds: readonly Kind[], everyNthPass: number, stepMs = minuteMs): string {
   let counts: DetailCountRow[] = [];
   return kinds
@@ -41,18 +41,18 @@ describe('decideDetails', () => {
     expect(course(times('pass', 4), 1)).toBe('kkkk');
   });
 
-  it('keeps everything that is not a plain pass, and the first pass after it', () => {
+  it('keeps everything except plain passes, and the first pass after it', () => {
     expect(course(['pass', 'pass', 'fail', 'fail', 'pass', 'pass'], 100)).toBe('k-kkk-');
     for (const kind of ['error', 'degraded', 'retried'] as const) {
       expect(course(['pass', 'pass', kind, 'pass', 'pass'], 100)).toBe('k-kk-');
     }
   });
 
-  it('keeps one pass a day, however rare the others', () => {
+  it('keeps one pass a day, however rare the others are', () => {
     expect(course(times('pass', 49), 1_000, 30 * minuteMs)).toBe(`k${'-'.repeat(47)}k`);
   });
 
-  it('keeps one again when a clock that was ahead is set right', () => {
+  it('keeps one again when a clock that was ahead is corrected', () => {
     const counts = [{ check_id: 'c', location: 'lab', passes: 0, kept: now + 90_000_000 }];
     const decided = decideDetails([row('pass', 0)], counts, { everyNthPass: 100, now });
     expect(decided).toEqual({
@@ -61,7 +61,7 @@ describe('decideDetails', () => {
     });
   });
 
-  it('counts each location by itself, in the order of the slots', () => {
+  it('counts each location separately, in the order of the slots', () => {
     const rows = [
       row('pass', 2),
       row('pass', 0),

@@ -19,7 +19,7 @@ describe('packed details', () => {
     expect(unpackRow(packRow(row(null)))).toEqual(row(null));
   });
 
-  it('are much shorter than what they were made of, where that is not short', () => {
+  it('are much shorter than their source, unless that is short', () => {
     const json = JSON.stringify({
       assertions: [],
       request: { method: 'GET', url: 'https://shop.example.com/', data: '', headers: {}, params: {} },
@@ -35,7 +35,7 @@ describe('packed details', () => {
     });
   });
 
-  it('say when a detail was left out', () => {
+  it('report when a detail was left out', () => {
     const packed = packRow({ ...row('{"body":"x"}'), is_detail_left_out: true });
     expect(packed).toMatchObject({ detail: null, packed_detail: new Uint8Array(0) });
     expect(unpackRow(packed)).toEqual({ ...row(null), is_detail_left_out: true });

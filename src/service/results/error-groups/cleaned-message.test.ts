@@ -41,12 +41,12 @@ describe('a cleaned message', () => {
     }
   });
 
-  it('costs little for messages that are made to cost', () => {
+  it('is cheap even for messages that are crafted to be expensive', () => {
     const hostile = ['a@', '1:', '/a', '1.', 'https://', '[', ':', 'status 100 ', '"1', 'Sat Nov ', '<', '-'];
     for (const part of hostile) expect(cleanedMessage(part.repeat(20_000)).length).toBeLessThanOrEqual(1000);
   });
 
-  it('has a hash that stays', () => {
+  it('has a stable hash', () => {
     expect(errorHash('connect ECONNREFUSED <ip>')).toBe(
       'efcac71a5128bbbe78045bedeeefd5a7f28c55a938a3962fe75b0075f6d6bbf0',
     );

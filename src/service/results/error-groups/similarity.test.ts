@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { areAlike } from './similarity.ts';
 
-/** Textbook Levenshtein distance. */
+/** The textbook Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
@@ -37,6 +37,6 @@ it('is 80 % by the textbook', () => {
   );
 });
 
-it('looks at the first 500 characters only', () => {
+it('compares the first 500 characters only', () => {
   expect(areAlike('a'.repeat(500) + 'b'.repeat(500), 'a'.repeat(500))).toBe(true);
 });

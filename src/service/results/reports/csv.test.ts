@@ -29,7 +29,7 @@ const cellsOf = (text: string) => {
 };
 const window = { from: 0, to: 1000 };
 
-it('has a column for every reason, an empty cell for what is unknown, and sums that can be checked', () => {
+it('has a column for every reason, an empty cell for unknown values, and sums that can be checked', () => {
   expect(cellsOf(reportAsCsv([report], window))).toMatchObject({
     from: '1970-01-01T00:00:00.000Z',
     success_percent: '',
@@ -49,6 +49,6 @@ it.each([
   ['=HYPERLINK("http://x")', `"'=HYPERLINK(""http://x"")"`],
   ['-1+1', "'-1+1"],
   ['@x', "'@x"],
-])('writes the name %j so that tables show it and run nothing of it', (name, cell) => {
+])('writes the name %j so that spreadsheets show it and do not execute it', (name, cell) => {
   expect(reportAsCsv([{ ...report, name }], window)).toContain(`,${cell},c1,`);
 });

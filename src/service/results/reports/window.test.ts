@@ -4,7 +4,7 @@ import { namedWindow } from './window.ts';
 const at = (text: string) => Date.parse(text);
 
 it.each([
-  // A Wednesday, the first moment of a Monday, the last of a Sunday, and March of a leap year.
+  // A Wednesday, a Monday at its first moment, a Sunday at its last, and a leap year's March.
   ['2026-01-14T12:00:00Z', 'thisWeek', '2026-01-12T00:00:00Z', '2026-01-14T12:00:00.001Z'],
   ['2026-01-12T00:00:00Z', 'thisWeek', '2026-01-12T00:00:00Z', '2026-01-12T00:00:00.001Z'],
   ['2026-01-11T23:59:59.999Z', 'thisWeek', '2026-01-05T00:00:00Z', '2026-01-12T00:00:00Z'],
@@ -20,7 +20,7 @@ it.each([
 });
 
 it.each([
-  // Monday and the 1st begin by the time zone, even if that is another week or month in UTC.
+  // Monday and the 1st begin at midnight in the zone, even if that is in another week or month in UTC.
   ['2026-03-30T12:00:00Z', 'thisWeek', 'Europe/Berlin', '2026-03-29T22:00:00Z', '2026-03-30T12:00:00.001Z'],
   [
     '2026-04-01T03:00:00Z',

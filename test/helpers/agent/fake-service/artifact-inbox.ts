@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** One upload of an artifact, as far as it came. */
+/** One upload of an artifact, complete or not. */
 export interface ArtifactCall {
   readonly runId: string;
   readonly name: string;
@@ -11,32 +11,32 @@ export interface ArtifactCall {
 }
 
 export interface ArtifactBehaviour {
-  /** Reset the connection when that many bytes have come. */
+  /** Reset the connection after this many bytes. */
   readonly breakAtBytes?: number;
-  /** Store it, then reset the connection instead of answering. */
+  /** Store the artifact, then reset the connection instead of sending a response. */
   readonly isAnswerLost?: boolean;
   readonly statusCode?: number;
-  /** Read on only when this is over. */
+  /** Stop reading until this promise resolves. */
   readonly untilResumed?: Promise<void>;
 }
 
 const artifactPath = /^\/v1\/agent\/runs\/([^/]+)\/artifacts\/(.+)$/;
 
-/** The part of a fake service that takes artifacts. */
+/** The part of a fake service that receives artifacts. */
 export class ArtifactInbox {
-  /** Artifacts that came in whole, by `runId/name`. */
+  /** Complete artifacts, by `runId/name`. */
   readonly stored = new Map<string, Buffer>();
   readonly calls: ArtifactCall[] = [];
-  /** What happens to the nth upload; undefined means that it is stored. */
+  /** Decides what happens to the nth upload; undefined stores it. */
   script: ((call: ArtifactCall, index: number) => ArtifactBehaviour | undefined) | undefined;
   readonly #onEvent: () => void;
 
-  /** @param onEvent called whenever something has come. */
+  /** @param onEvent called after each change. */
   constructor(onEvent: () => void) {
     this.#onEvent = onEvent;
   }
 
-  /** Takes a request if it is one of ours; says whether it was. */
+  /** Handles uploads of artifacts. Returns whether the request was one. */
   async take(url: URL, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const path = artifactPath.exec(url.pathname);
     if (path) await this.#take(path, url, request, response);
@@ -67,7 +67,7 @@ export class ArtifactInbox {
         if (behaviour.untilResumed) await behaviour.untilResumed;
       }
     } catch {
-      // The agent went away in the middle.
+      // The agent disconnected during the upload.
       return;
     }
     const bytes = Buffer.concat(chunks);

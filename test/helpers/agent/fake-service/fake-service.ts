@@ -23,7 +23,7 @@ import {
 import { ArtifactInbox } from './artifact-inbox.ts';
 import type { Behaviour, CallName, RecordedCall, Script } from './script.ts';
 
-/** Agents tell of lost claims at once. */
+/** Agents report lost claims at once, so a few are enough. */
 const maxRememberedClaims = 100;
 
 const callOfPath: Readonly<Record<string, CallName>> = {
@@ -37,28 +37,28 @@ const callOfPath: Readonly<Record<string, CallName>> = {
 const codeBundlePath = agentBundleRoutes.fetchCodeBundle.path.replace('{key}', '');
 
 /**
- * A control plane for agent tests: real HTTP on a free port, every request recorded, every answer scriptable. It keeps
- * as much state as the protocol needs (queue, leases, results by id with their lease numbers) and nothing more. Tests
- * wait for what they expect with `waitFor`, which looks again after every event.
+ * A control plane for agent tests: real HTTP on a free port, every request recorded, every response scriptable. It
+ * keeps only the state that the protocol needs (queue, leases, results with their fencing tokens). Tests wait with
+ * `waitFor`, which checks its condition after every event.
  */
 export class FakeService {
   readonly calls: RecordedCall[] = [];
-  /** Requests beside the agent protocol; error reports are accepted. */
-  /** Hears of each of these as it comes. */
+  /** Requests outside the agent protocol; error reports are accepted. */
+  /** Called for each of these requests as it arrives. */
   onOtherCall: ((path: string) => void) | undefined;
   readonly otherCalls: { readonly path: string; readonly bodyText: string }[] = [];
-  /** Every result that was stored or fenced, in the order it came. */
+  /** Every result that was stored or fenced, in order of arrival. */
   readonly results: ResultReport[] = [];
   readonly receipts: ResultReceipt[] = [];
-  /** The lease each run is held under now. */
+  /** The current lease of each run. */
   readonly leases = new Map<string, LeaseRef>();
-  /** What was leased for each numbered claim. */
+  /** Runs leased for each numbered claim. */
   readonly #claimed = new Map<string, readonly LeasedRun[]>();
   readonly released: LeaseRef[] = [];
-  /** What agents told of their location, as they told it last, by id. */
+  /** The last location events that agents reported, by id. */
   readonly locationEvents = new Map<string, ReportedLocationEvent>();
   leaseTtlMs = 15_000;
-  /** How far this service's clock is ahead of the host's. */
+  /** How far this service's clock runs ahead of the host's. */
   clockAheadMs = 0;
   script: Script | undefined;
   /** Code bundles that suites name, by key. */
@@ -74,7 +74,7 @@ export class FakeService {
   readonly #waiters = new Set<() => void>();
   readonly #polls = new Set<() => void>();
 
-  /** @param tls makes it an https service. */
+  /** @param tls serves HTTPS with this certificate. */
   constructor(tls?: { readonly key: string; readonly cert: string }) {
     const serve = (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response);
     this.#scheme = tls ? 'https' : 'http';
@@ -105,19 +105,19 @@ export class FakeService {
     await closed;
   }
 
-  /** Queues runs for the next claim and wakes a waiting one. */
+  /** Queues runs for the next claim and wakes a waiting claim. */
   enqueue(...runs: LeasedRun[]): void {
     this.#queue.push(...runs);
     this.#wake();
   }
 
-  /** Cancels a run: the agent learns it from the next renewal or claim. */
+  /** Cancels a run: the agent learns of it from the next renewal or claim. */
   cancel(runId: string): void {
     this.#cancelled.add(runId);
     this.#wake();
   }
 
-  /** Takes a lease away: the next renewal says so, and its result is fenced. */
+  /** Takes a lease away: the next renewal reports it lost, and its result is fenced. */
   loseLease(runId: string): void {
     this.#lost.add(runId);
     this.leases.delete(runId);
@@ -137,8 +137,8 @@ export class FakeService {
   }
 
   /**
-   * Resolves with the predicate's value once it is neither undefined nor false. Looked at after every event here, and
-   * ten times a second for what happens elsewhere.
+   * Resolves with the predicate's value once it is neither undefined nor false. The predicate is evaluated after every
+   * event of this service, and ten times a second for changes elsewhere.
    */
   async waitFor<T>(what: string, predicate: () => T | undefined | false, timeoutMs = 90_000): Promise<T> {
     const first = predicate();
@@ -174,7 +174,7 @@ export class FakeService {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // A client that takes us for its proxy sends the whole address.
+    // A client that uses this service as its proxy sends the whole URL.
     const url = new URL(request.url ?? '/', 'http://service');
     if (await this.inbox.take(url, request, response)) return;
     const name = callOfPath[url.pathname];
@@ -182,7 +182,7 @@ export class FakeService {
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
-      // The client reset the connection while it sent its body: there is nobody to answer.
+      // The client reset the connection while it sent its body, so no response can be sent.
       return;
     }
     const bodyText = Buffer.concat(chunks).toString();
@@ -208,7 +208,7 @@ export class FakeService {
     const call: RecordedCall = {
       name,
       headers: request.headers,
-      // The body of an examination means nothing.
+      // The body of an examination has no meaning.
       body: name === 'examine' ? {} : (JSON.parse(bodyText) as Record<string, unknown>),
       bodyText: name === 'examine' ? '' : bodyText,
       bodyBytes: Buffer.concat(chunks).length,
@@ -288,7 +288,7 @@ export class FakeService {
       if (leftMs <= 0) break;
       await this.#untilWoken(leftMs, response);
     }
-    // An agent that has gone away gets nothing: the runs stay in the queue.
+    // An agent that has disconnected gets no runs: they stay in the queue.
     const runs = response.destroyed ? [] : lanes.flatMap((lane) => this.#dequeue(lane, request));
     for (const { runId, leaseNumber } of runs) this.leases.set(runId, { runId, leaseNumber });
     if (claimNumber !== undefined && runs.length > 0) this.#claimed.set(`${sessionId} ${claimNumber}`, runs);
@@ -297,7 +297,7 @@ export class FakeService {
     return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled() };
   }
 
-  /** How many runs wait to be claimed. */
+  /** Number of runs that wait for a claim. */
   get queuedCount(): number {
     return this.#queue.length;
   }
@@ -306,7 +306,7 @@ export class FakeService {
     return this.#queue.some((run) => freeSlots[laneOf(run)] > 0 && !isFull(run, fullCheckTypes));
   }
 
-  /** Takes the oldest runs of a lane out of the queue. */
+  /** Removes the oldest runs of a lane from the queue. */
   #dequeue(lane: Lane, { freeSlots, fullCheckTypes }: ClaimRequest): LeasedRun[] {
     const fitting = this.#queue.filter((run) => laneOf(run) === lane && !isFull(run, fullCheckTypes));
     const taken = new Set(fitting.slice(0, freeSlots[lane]));
@@ -329,7 +329,7 @@ export class FakeService {
     });
   }
 
-  /** Queues again, under new lease numbers, what was leased for a claim whose answer never came. */
+  /** Queues runs of a claim again, under new fencing tokens, because the agent never received the response. */
   #putBack(claim: string): void {
     for (const run of this.#claimed.get(claim) ?? []) {
       if (this.leases.get(run.runId)?.leaseNumber !== run.leaseNumber) continue;
@@ -390,7 +390,7 @@ function isFull({ check }: Partial<LeasedRun>, fullCheckTypes: readonly string[]
   return fullCheckTypes.includes(check?.checkType ?? '');
 }
 
-/** What nobody knows, or is no run at all, is handed out as a probe. */
+/** Runs of unknown check types, and values that are not runs at all, are leased as probes. */
 function laneOf(run: Partial<LeasedRun>): Lane {
   return findCheckType(run.check?.checkType ?? '')?.lane ?? 'probe';
 }

@@ -1,6 +1,6 @@
 import type { LeasedRun } from '../../../../src/protocol/agent/agent.ts';
 
-/** A leased run of a URL monitor, due now; whatever a test cares about is given. */
+/** Builds a leased run of a URL monitor, due now; tests override the fields that matter to them. */
 export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): LeasedRun {
   return {
     runId: crypto.randomUUID(),

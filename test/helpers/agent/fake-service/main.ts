@@ -1,6 +1,6 @@
 /**
- * The fake control plane by hand: `node test/helpers/agent/fake-service/main.ts [PORT] [URL] [SECONDS]` hands out one run of
- * URL every SECONDS (default 5) and prints what comes back. Start an agent against it with any key:
+ * The fake control plane for manual use: `node test/helpers/agent/fake-service/main.ts [PORT] [URL] [SECONDS]` hands
+ * out one run of URL every SECONDS (default 5) and prints the results. Start an agent against it with any key:
  * `API_KEY=pl_test SERVICE_URL=http://127.0.0.1:PORT node src/cli.ts agent`.
  */
 import { FakeService } from './fake-service.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 /** The calls of the agent protocol. */
 export type CallName = 'claim' | 'renew' | 'release' | 'results' | 'examine';
 
-/** One request as it came. */
+/** One recorded request. */
 export interface RecordedCall {
   readonly name: CallName;
   readonly headers: IncomingMessage['headers'];
@@ -12,29 +12,29 @@ export interface RecordedCall {
   readonly bodyBytes: number;
   /** By the monotonic clock of this process. */
   readonly atMs: number;
-  /** True once the client has gone away before the answer. */
+  /** True if the client disconnected before the response. */
   isAborted: boolean;
 }
 
-/** What a script does to one call instead of the normal answer. */
+/** Effect of a script on one call, in place of the normal response. */
 export interface Behaviour {
-  /** Wait before doing anything. */
+  /** Wait before processing the call. */
   readonly delayMs?: number;
-  /** Do the work (store results, grant leases, renew), then lose the answer: the socket is reset. */
+  /** Process the call (store results, grant leases, renew), then reset the socket so that the response is lost. */
   readonly isAnswerLost?: boolean;
-  /** The call is carried out, and its answer never leaves. */
+  /** Process the call and never send the response. */
   readonly isAnswerHeld?: boolean;
-  /** Reset the socket (TCP RST) without doing the work. */
+  /** Reset the socket (TCP RST) without processing the call. */
   readonly isReset?: boolean;
-  /** Never answer. */
+  /** Never respond. */
   readonly isSilent?: boolean;
   readonly statusCode?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Answer with this text instead of the normal JSON. */
+  /** Send this text instead of the normal JSON. */
   readonly bodyText?: string;
-  /** Change the normal answer. */
+  /** Change the normal response. */
   readonly change?: (answer: Record<string, unknown>) => unknown;
 }
 
-/** Decides what happens to a call; undefined means the normal answer. */
+/** Decides what happens to a call; undefined sends the normal response. */
 export type Script = (call: RecordedCall, indexOfName: number) => Behaviour | undefined;

@@ -12,7 +12,7 @@ import {
   WebhookAlertChannel,
 } from 'checkly/constructs';
 
-/** What every channel can say; none of these is a default. */
+/** Notification settings of every channel; none is a default. */
 const told = {
   sendRecovery: false,
   sendFailure: false,

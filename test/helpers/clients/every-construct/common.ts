@@ -21,7 +21,7 @@ export const escalation = AlertEscalationBuilder.runBasedEscalation(
   { enabled: true, percentage: 50 },
 );
 
-/** What every monitor can have, none of it a default. */
+/** Settings of every monitor; none is a default. */
 export const common = {
   description: 'What it is for.',
   activated: false,

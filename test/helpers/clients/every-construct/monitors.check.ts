@@ -21,7 +21,7 @@ import {
 } from 'checkly/constructs';
 import { common, group } from './common.ts';
 
-/** Only these two can tell such errors from others. */
+/** Only these two distinguish such errors from others. */
 const retryStrategy = RetryStrategyBuilder.fixedStrategy({ maxRetries: 4, onlyOn: 'NETWORK_ERROR' });
 const times = { degradedResponseTime: 1500, maxResponseTime: 2500, frequency: Frequency.EVERY_5M };
 
@@ -251,7 +251,7 @@ new HeartbeatMonitor('heartbeat', {
   graceUnit: 'minutes',
 });
 
-// Its password is shown, as it only names a variable.
+// Its password is shown, as it only refers to a variable.
 new ApiCheck('api-by-variable', {
   name: 'API by variable',
   request: {

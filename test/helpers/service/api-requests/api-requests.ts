@@ -14,29 +14,29 @@ import { valuesOf } from './schema-values.ts';
 
 type Json = Record<string, unknown>;
 
-/** One request as it was thought up: what it is made of is put together when its turn comes and objects are known. */
+/** A generated request. Its parts are put together when it is sent, since known objects change. */
 export interface PlannedRequest {
   readonly route: Route;
   readonly body: unknown;
   readonly query: unknown;
   readonly wrong: WrongValue | undefined;
-  /** Picks among known objects. */
+  /** Selects among known objects. */
   readonly turn: number;
   readonly pathValues: 'known' | 'first' | 'last' | 'unknown' | 'nonsense';
   readonly nonsense: readonly string[];
 }
 
-/** What came of one request. */
+/** Result of one request. */
 export interface Outcome {
   readonly route: Route;
   readonly status: number;
-  /** What was asked and answered. */
+  /** The request and its response as text. */
   readonly told: string;
-  /** Why the answer is not the one that was promised; undefined when it is. */
+  /** Reason why the response breaks the contract; undefined if it does not. */
   readonly problem: string | undefined;
 }
 
-/** Waits for what others do; its answers are tested where they do it. */
+/** Routes that wait for other calls; they have separate tests with those calls. */
 const waits = new Set([
   'callTrigger',
   'awaitCheckSession',
@@ -47,8 +47,8 @@ const waits = new Set([
 ]);
 
 /**
- * Streams need real connections, and what another protocol makes of right JSON says no schema; both are tested
- * where they are spoken.
+ * Streams need real connections, and MCP gives valid JSON its own meaning, which no schema describes. Both have
+ * separate tests.
  */
 const plansByRoute = new Map(
   allRoutes
@@ -56,11 +56,11 @@ const plansByRoute = new Map(
     .map((route) => [route, plansOf(route)] as const),
 );
 
-/** Requests to every route, one as likely as another. */
+/** Requests to every route, with equal probability. */
 export const plannedRequests: fc.Arbitrary<PlannedRequest> = fc.oneof(...plansByRoute.values());
 
 function plansOf(route: Route): fc.Arbitrary<PlannedRequest> {
-  // A body that is no JSON holds an event that is.
+  // The body is not JSON, but contains an event that is.
   const schema = route.bodyContentType ? AgentErrorEvent : (route.documentedBody ?? route.body);
   const wrong = schema ? wrongValuesFor(schema) : [];
   return fc.record({
@@ -77,7 +77,7 @@ function plansOf(route: Route): fc.Arbitrary<PlannedRequest> {
       { weight: 1, arbitrary: fc.constant('unknown' as const) },
       { weight: 1, arbitrary: fc.constant('nonsense' as const) },
     ),
-    // A path with `.` or `..` in it is another path, before anybody is asked.
+    // `.` and `..` would be resolved before the request reaches a route.
     nonsense: fc.array(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((text) => !/^\.\.?$/.test(text)),
       { minLength: 3, maxLength: 3 },
@@ -85,7 +85,7 @@ function plansOf(route: Route): fc.Arbitrary<PlannedRequest> {
   });
 }
 
-/** Sends a request and judges its answer by the schemas of its route. */
+/** Sends a request and checks its response against the schemas of its route. */
 export async function sendPlanned(account: InhabitedAccount, plan: PlannedRequest): Promise<Outcome> {
   const { route } = plan;
   const values = pathValuesOf(account, plan);
@@ -112,7 +112,7 @@ function pathValuesOf(
   const known = account.known.of(route.path);
   const one = pathValues === 'first' ? known[0] : pathValues === 'last' ? known.at(-1) : undefined;
   if (one) return one;
-  // The first of each kind stays, so that there is always one.
+  // The first of each kind is kept, so that one always exists.
   const first = route.method === 'DELETE' ? 1 : 0;
   if (pathValues === 'known' && known.length > first && !waits.has(route.operationId)) {
     return known[first + (turn % (known.length - first))] ?? [];
@@ -125,7 +125,7 @@ function pathValuesOf(
   });
 }
 
-/** Dots alone are places in a path and no name; slashes end one. */
+/** Segments that consist of dots change the path, and slashes split it. */
 function readable(text: string): string {
   return /^\.+$/.test(text) ? 'dots' : text.replaceAll('/', '-');
 }
@@ -139,7 +139,7 @@ function queryOf({ route, query, turn }: PlannedRequest): string {
     return [value].flat().map((one): [string, string] => {
       if (waits.has(route.operationId)) return [key, '1'];
       const text = String(one);
-      // What a text means, its schema tells only to whom asks.
+      // The schema accepts any text; its meaning is checked by a refinement only.
       return [key, isFree || fits(text) ? text : (readableTexts.find(fits) ?? text)];
     });
   });
@@ -148,14 +148,14 @@ function queryOf({ route, query, turn }: PlannedRequest): string {
 
 const readableTexts = ['true', '2026-01-01T00:00:00Z', '1', 'x'];
 
-/** The planned body with objects in it that are there, so that it is refused for what is wrong with it and nothing else. */
+/** The planned body with references to existing objects, so that it is refused only for its planned error. */
 function bodyOf(account: InhabitedAccount, { route, body, wrong, turn }: PlannedRequest): unknown {
   const isEmpty = Object.keys((body ?? {}) as Json).length === 0;
   const event = isEmpty ? account.bodies.get(`${route.method} ${route.path}`) : body;
   if (route.bodyContentType) return `{}\n{"type":"event"}\n${JSON.stringify(event)}`;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const right = account.bodies.get(`${route.method} ${route.path}`) ?? (minimalBody(route) as Json);
-  // Some fields of many at a time: with all of them, one is always wrong by a rule that no schema tells.
+  // Only some of many fields at a time: with all of them, one would always violate a rule that no schema expresses.
   const keys = Object.keys(body as Json).filter((_, index) => turn % 4 === 0 || ((turn >> index) & 3) === 0);
   const some = Object.fromEntries(keys.map((key) => [key, (body as Json)[key]]));
   if (turn % 4 !== 0) dropWrong(route, some);
@@ -164,7 +164,7 @@ function bodyOf(account: InhabitedAccount, { route, body, wrong, turn }: Planned
   return wrong ? withValue(own, wrong.path, wrong.value) : own;
 }
 
-/** Takes out fields that are wrong by a rule that their JSON Schema does not tell. */
+/** Removes fields that violate a rule that their JSON Schema does not express. */
 function dropWrong({ body }: Route, fields: Json): void {
   const shape = body instanceof z.ZodObject ? body.shape : {};
   for (const [key, value] of Object.entries(fields)) {
@@ -172,7 +172,7 @@ function dropWrong({ body }: Route, fields: Json): void {
   }
 }
 
-/** What a body of these routes must have, and no schema tells. */
+/** Fields that bodies of these routes require although no schema says so. */
 function ownFields(account: InhabitedAccount, route: Route, turn: number): Json {
   switch (route.operationId) {
     case 'createClientCertificate':
@@ -189,7 +189,7 @@ function ownFields(account: InhabitedAccount, route: Route, turn: number): Json 
   }
 }
 
-/** Fields that name other objects, by the path of these objects. */
+/** Fields that refer to other objects, with the path of these objects. */
 const references: ReadonlyMap<string, string> = new Map([
   ['alertChannelId', '/v1/alert-channels/{}'],
   ['checkId', '/v1/checks/{}'],
@@ -231,7 +231,7 @@ interface Sent {
 
 type Answer = Awaited<ReturnType<InhabitedAccount['harness']['call']>>;
 
-/** Statuses of refusals for reasons that lie in what there is, and not in the request's form. */
+/** Statuses of refusals that depend on the state of the account, not on the form of the request. */
 const refusals = new Set([402, 404, 408, 409, 413]);
 
 function problemOf(route: Route, sent: Sent, answer: Answer): string | undefined {
@@ -244,17 +244,17 @@ function problemOf(route: Route, sent: Sent, answer: Answer): string | undefined
   const wrong = wrongParts(route, sent);
   if (wrong.length > 0) return refusalProblem(wrong, answer);
   if (isSuccess) return answerProblem(route, body);
-  // A page may have been made private.
+  // A page may have become private.
   const isKept = status === 401 && route.credential === 'none';
   // An import may have been applied or committed before.
   const isOutOfOrder = status === 403 && route.operationId.endsWith('ProjectImport');
-  // Nobody makes up a signature.
+  // A generated request has no valid signature.
   const isUnsigned = status === 403 && route.operationId === 'openAsset';
-  // Of the tags that were made up no check may have any.
+  // It is possible that no check has any of the generated tags.
   const isUnmatched = status === 403 && body?.errorCode === 'ERR_NO_MATCHING_CHECKS';
   if (refusals.has(status) || isKept || isOutOfOrder || isUnsigned || isUnmatched)
     return body?.statusCode === status && body.message ? undefined : 'an error without its words';
-  // A rule that no schema tells: it names its field all the same.
+  // A rule that no schema expresses; the error still names its field.
   if (status === 400 && (body.validation?.keys?.length > 0 || route.bodyContentType)) return undefined;
   return 'refused though every field is right';
 }
@@ -264,7 +264,7 @@ interface WrongPart {
   readonly paths: readonly (readonly PropertyKey[])[];
 }
 
-/** What the schemas refuse of a request. */
+/** The parts of a request that the schemas refuse. */
 function wrongParts(route: Route, { values, query, body }: Sent): WrongPart[] {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const params = Object.fromEntries(names.map((name, index) => [name, values[index]]));
@@ -288,14 +288,14 @@ function wrongParts(route: Route, { values, query, body }: Sent): WrongPart[] {
 const toJson = (value: unknown): unknown =>
   value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 
-/** Whether a text holds what no database can store. */
+/** Whether a text contains characters that no database can store. */
 function unstorable(value: unknown): boolean {
   const text = JSON.stringify(value) ?? '';
   return text.includes('\\u0000') || /\\ud[89a-f]/i.test(text);
 }
 
 function refusalProblem(wrong: readonly WrongPart[], { status, body }: Answer): string | undefined {
-  // What is too large is not read, so nobody knows what else is wrong with it.
+  // A body that is too large is not read, so its other errors remain unknown.
   if (status === 413) return body?.message ? undefined : 'an error without its words';
   if (status !== 400) return `not refused with 400, though ${wrong.map(({ source }) => source)} is wrong`;
   const { validation, message } = body;
@@ -321,7 +321,7 @@ function answerProblem(route: Route, body: unknown): string | undefined {
   return undefined;
 }
 
-/** What a request made is there for those that follow; what it removed is not. */
+/** Adds objects that a request created, and removes those that it deleted. */
 function remember(
   account: InhabitedAccount,
   route: Route,

@@ -10,11 +10,11 @@ import { minimalOf } from '../minimal-value.ts';
 import { createLocation, reportOf, type ServiceHarness, TestAgent, type TestLocation } from '../service.ts';
 import { KnownObjects } from './known-objects.ts';
 
-/** An account in which every kind of object there is exists at least once. */
+/** An account with at least one object of every kind. */
 export interface InhabitedAccount {
   readonly harness: ServiceHarness;
   readonly known: KnownObjects;
-  /** Bodies that are right, by method and path of their route, where the smallest one by the schema is not. */
+  /** Valid bodies, by method and path of their route, for routes whose smallest body by the schema is invalid. */
   readonly bodies: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly location: TestLocation;
   /** A certificate with its key, for bodies that need a real one. */
@@ -34,10 +34,10 @@ const errorEvent = {
 };
 
 /**
- * Fills the harness's account over the API.
+ * Fills the harness's account through the API.
  *
- * @param place the location `lab`, where there is one already.
- * @param host the part of its members' addresses that no other account's have.
+ * @param place the location `lab`, if it exists already.
+ * @param host the host of its members' addresses, unique to the account.
  */
 export async function inhabit(
   harness: ServiceHarness,
@@ -53,7 +53,7 @@ export async function inhabit(
   };
   const make = (path: string, body?: unknown) => send('POST', path, body);
 
-  // Not the one that the agent works at: it may be removed.
+  // Not the location of the agent: this one may be deleted.
   const spare = await createLocation(harness, 'spare');
   const { keys } = await send('GET', `private-locations/${spare.id}`);
   known.add('/v1/private-locations/{}', [spare.id]);
@@ -129,7 +129,7 @@ export async function inhabit(
   bodies.set('POST /v1/silences', silent);
 
   known.add('/v1/api-keys/{}', [(await make('api-keys', { name: 'ci' })).id]);
-  // Of two admins one stays.
+  // Two admins, so that one remains.
   await addMember(harness, `ada@${host}`, 'ADMIN');
   known.add('/v1/accounts/me/members/{}', [await addMember(harness, `bob@${host}`, 'ADMIN')]);
   await memberLoggedIn(harness, `ada@${host}`);
@@ -164,7 +164,7 @@ type Send = (method: string, path: string, body?: unknown) => Promise<Answer>;
 // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
 type Answer = any;
 
-/** One of each plain resource, from the samples of the conformance suite. */
+/** Creates one of each plain resource, from the samples of the conformance suite. */
 async function makeResources(
   make: Make,
   known: KnownObjects,
@@ -227,14 +227,14 @@ async function fillPages(make: Make, send: Send, known: KnownObjects): Promise<v
   known.add('/v1/status-pages/{}/subscriptions/{}', [page.id, entries[0].id]);
 }
 
-/** What an agent says that can run everything, and has no room for more. */
+/** The claim of an agent that can run everything but has no free slots. */
 const everything = {
   checkTypes: checkTypes.map(({ name }) => name),
   runtimes: [defaultRuntimeId],
   freeSlots: { probe: 0, script: 0 },
 };
 
-/** Runs of sessions: an agent leases them and reports that they failed. */
+/** Runs of sessions: an agent leases them and reports failures. */
 async function fillSessions(
   harness: ServiceHarness,
   parts: { make: Make; known: KnownObjects; location: TestLocation; failingId: string },

@@ -1,11 +1,11 @@
 import { checkTypes } from '../../../../src/checks/index.ts';
 
-/** The values of a path's parameters, in their order, that lead to an object. */
+/** The values of a path's parameters, in order, that identify an object. */
 export type PathValues = readonly string[];
 
 const maxPerKind = 40;
 
-/** Other paths to the same objects. */
+/** Alternative paths of the same objects. */
 const aliases: Readonly<Record<string, string>> = {
   '/v1/check-results/{}': '/v1/checks/{}',
   '/v2/check-results/{}': '/v1/checks/{}',
@@ -26,20 +26,20 @@ const aliases: Readonly<Record<string, string>> = {
   '/v1/root-cause-analyses/test-session-error-groups/{}': '/v1/test-session-error-groups/{}',
 };
 
-/** Objects that are there, by the path that leads to them: `/v1/incidents/{}/updates/{}`. */
+/** Existing objects, by their path: `/v1/incidents/{}/updates/{}`. */
 export class KnownObjects {
   readonly #byPath = new Map<string, PathValues[]>();
 
-  /** @param path with `{}` for each parameter, the object's own last. */
+  /** @param path with `{}` for each parameter; the object's own is last. */
   add(path: string, values: PathValues): void {
     const known = this.#byPath.get(path) ?? [];
     this.#byPath.set(path, known);
     known.push(values);
-    // The first stays: a test made it with all that belongs to it.
+    // The first is kept: a test created it with all its parts.
     if (known.length > maxPerKind) known.splice(1, 1);
   }
 
-  /** An object is gone, with what belongs to it. Numbers are ids of one kind of object, others of all that there are. */
+  /** Removes an object and its children. Numeric ids are unique within a kind of object, other ids across all kinds. */
   remove(path: string, values: PathValues): void {
     const key = keyOf(path);
     const id = values.at(-1) ?? '';
@@ -55,19 +55,19 @@ export class KnownObjects {
     }
   }
 
-  /** All objects that a path of the table of routes may mean. */
+  /** All objects that a path of the route table may refer to. */
   of(path: string): readonly PathValues[] {
     return this.#byPath.get(keyOf(path)) ?? [];
   }
 
-  /** The last value of an object, for bodies that name it. @param turn any number; picks one of those there are. */
+  /** The id of an object, for bodies that refer to it. @param turn any number; selects one of the known objects. */
   idOf(path: string, turn: number): string | undefined {
     const known = this.of(path);
     return known[turn % Math.max(1, known.length)]?.at(-1);
   }
 }
 
-/** A path of the table of routes up to its last parameter, without their names. */
+/** A path of the route table up to its last parameter, without parameter names. */
 export function keyOf(path: string): string {
   const key = path.slice(0, path.lastIndexOf('}') + 1).replaceAll(/\{\w*\}/g, '{}');
   return aliases[key] ?? key;

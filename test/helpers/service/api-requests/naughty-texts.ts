@@ -1,6 +1,6 @@
 import knownTexts from 'big-list-of-naughty-strings' with { type: 'json' };
 
-/** Texts that have broken programs before, by what they are. */
+/** Texts known to break programs, by kind. */
 const byKind: Readonly<Record<string, readonly string[]>> = {
   words: [
     'undefined',
@@ -60,7 +60,7 @@ const byKind: Readonly<Record<string, readonly string[]>> = {
   long: ['x'.repeat(255), 'é'.repeat(255), '👍'.repeat(127), 'a b '.repeat(60)],
 };
 
-/** Our own and those that everybody knows, each once. */
+/** Our texts and the well-known ones, without duplicates. */
 export const naughtyTexts: readonly string[] = [
   ...new Set([...(knownTexts as string[]), ...Object.values(byKind).flat()]),
 ];

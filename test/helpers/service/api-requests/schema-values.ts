@@ -6,10 +6,10 @@ type Json = Record<string, unknown>;
 
 const maxItems = 3;
 const maxDepth = 5;
-/** Texts are mostly short; now and then as long as they may be. */
+/** Texts are mostly short, and sometimes as long as allowed. */
 const maxUsualLength = 40;
 
-/** Values that a schema takes as input, as far as its JSON Schema tells; rules beyond that are for the caller to know. */
+/** Values that a schema accepts as input according to its JSON Schema; the caller handles rules beyond that. */
 export function valuesOf(schema: z.ZodType): fc.Arbitrary<unknown> {
   const document = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' }) as Json;
   return build(document, (document.$defs ?? {}) as Record<string, Json>, 0);
@@ -79,7 +79,7 @@ function clamp(value: number, min: number, max: number): number {
   return min + (Math.abs(value) % (Math.floor(max) - Math.ceil(min) + 1));
 }
 
-/** Made when a schema first asks for one: that of addresses alone takes most of a second of CPU. */
+/** Created lazily: the generator of addresses alone takes most of a second of CPU. */
 const formats: Readonly<Record<string, () => fc.Arbitrary<string>>> = {
   uuid: () =>
     fc.oneof(
@@ -109,7 +109,7 @@ function texts(schema: Json): fc.Arbitrary<string> {
   );
 }
 
-/** Words that many patterns take; for those that no text can be derived from. */
+/** Words that match many patterns, for patterns from which no text can be derived. */
 const words = fc.tuple(
   fc.constantFrom('a', 'lab-', 'Test', 'KEY_', 'https://x.test/', 'x.test'),
   fc.nat(1e6),
@@ -131,7 +131,7 @@ function textsOf(expression: RegExp): fc.Arbitrary<string> {
   try {
     return fc.stringMatching(expression, { size: '-1' });
   } catch {
-    // It looks ahead or behind, which cannot be turned round.
+    // It contains a lookahead or lookbehind, which cannot be inverted.
     return words
       .map(([word, number]) => (word.includes('.') ? word : `${word}${number}`))
       .filter((text) => expression.test(text));

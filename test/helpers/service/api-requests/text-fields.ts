@@ -2,13 +2,13 @@ import type { InhabitedAccount } from './inhabited-account.ts';
 
 type Json = Record<string, unknown>;
 
-/** A field of an object in which people write what they like. */
+/** A field of an object for free text. */
 export interface TextField {
   readonly name: string;
-  /** Where objects are created, and how with this text. */
+  /** The route that creates the object, and its body with this text. */
   readonly path: string;
   readonly body: (text: string, account: InhabitedAccount) => Json;
-  /** The text as an answer shows it. */
+  /** Returns the text from a response. */
   readonly shown: (answer: Json) => unknown;
 }
 
@@ -121,7 +121,7 @@ export const textFields: readonly TextField[] = [
   },
 ];
 
-/** A name that nothing has and every field of names takes. */
+/** An unused name that fits every name field. */
 function unusedName(): string {
   return `n${crypto.randomUUID().slice(0, 18)}`.slice(0, 18).replace(/-$/, 'x');
 }
@@ -129,7 +129,8 @@ function unusedName(): string {
 /**
  * Creates an object with a text and reads it back.
  *
- * @returns what is wrong: a text that is neither there as it was written nor refused by name; undefined when all is well.
+ * @returns the problem: the text is neither stored unchanged nor refused with the name of its field; undefined if there
+ * is no problem.
  */
 export async function writeText(
   account: InhabitedAccount,
@@ -150,7 +151,7 @@ export async function writeText(
     const shown = field.shown(body);
     if (!(shown as unknown[]).every((one) => one === text)) return told('is not what was written:', shown);
   }
-  // Nobody needs it any more, and lists stay short.
+  // Deleted so that lists stay short.
   const gone = await harness.call('DELETE', `${field.path}/${id}`);
   return gone.status === 204 ? undefined : told(`cannot be deleted: ${gone.status}`, gone.body);
 }

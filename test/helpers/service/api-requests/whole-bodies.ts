@@ -5,15 +5,15 @@ import { valuesOf } from './schema-values.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** How many values of a field are tried, the fullest of which is taken. */
+/** Number of values of a field that are tried; the one with the most fields is used. */
 const tries = 120;
 
 /**
- * A body with every field of a schema, none of them its default. What is known of fields by rules that no schema tells
- * goes before what is derived, so that a field that is new is in the body without anybody adding it.
+ * A body with every field of a schema, none of them at its default. Known values for rules that no schema expresses
+ * take precedence over derived ones, so that a new field is included automatically.
  *
- * @param variant 2: every field has another value than with 1, where it has more than one.
- * @throws Error naming a field that no value was found for, or what is wrong with the whole.
+ * @param variant 2: every field that has more than one value differs from variant 1.
+ * @throws Error if no value is found for a field, or the whole is invalid.
  */
 export function wholeBody(schema: z.ZodObject, variant: 1 | 2, known: Body): Body {
   const derived = Object.entries(schema.shape).flatMap(([name, field]) =>
@@ -38,7 +38,7 @@ function derivedValue(name: string, field: z.ZodType, variant: 1 | 2): unknown {
   return other === undefined ? standard : other;
 }
 
-/** How many values there are in a value; long texts count as none, as they say no more than short ones. */
+/** Number of values in a value; long texts do not count, as they add no more than short ones. */
 function leaves(value: unknown): number {
   if (typeof value === 'string') return value === '' || value.length > 100 ? 0 : 1;
   if (typeof value !== 'object' || value === null) return 1;

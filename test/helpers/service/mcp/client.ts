@@ -4,11 +4,11 @@ import type { ServiceHarness } from '../service.ts';
 export interface McpOptions {
   readonly key: string;
   readonly query?: string;
-  /** Clients of the protocol's revisions before 2026 open with a handshake. */
+  /** Clients of protocol revisions before 2026 start with a handshake. */
   readonly era?: 'legacy' | 'auto';
 }
 
-/** A real client of the Model Context Protocol at a service. */
+/** A real Model Context Protocol client of a service. */
 export async function connectMcp(
   address: string,
   { key, query = '', era = 'auto' }: McpOptions,
@@ -21,12 +21,12 @@ export async function connectMcp(
   return client;
 }
 
-/** Where a harness listens, from now on. */
+/** Starts listening. Returns the harness's address. */
 export async function listening(harness: ServiceHarness): Promise<string> {
   return harness.app.listen({ port: 0, host: '127.0.0.1' });
 }
 
-/** The texts that a tool answered with. */
+/** The texts in a tool's response. */
 export function textsOf(answer: { readonly content: readonly unknown[] }): string[] {
   return answer.content.map((block) => (block as { readonly text?: string }).text ?? '');
 }

@@ -3,7 +3,7 @@ import type { InhabitedAccount } from '../api-requests/inhabited-account.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Right arguments of every tool, in an account in which there is one of everything. */
+/** Valid arguments of every tool, for an account with one object of every kind. */
 export function toolArguments({ known }: InhabitedAccount): ReadonlyMap<string, Arguments> {
   const idOf = (path: string) => known.of(path)[0]?.at(-1) ?? '';
   const [checkId = '', resultId = ''] = known.of('/v1/check-results/{}/{}')[0] ?? [];

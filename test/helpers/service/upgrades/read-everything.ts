@@ -8,20 +8,18 @@ import { minimalQuery } from '../minimal-value.ts';
 import type { ServiceHarness } from '../service.ts';
 
 export interface Reading {
-  /** Requests that were answered as promised. */
+  /** Requests whose response matched its schema. */
   readonly answered: number;
-  /** Operations of which an object was shown. */
+  /** Operations that returned an object. */
   readonly shown: ReadonlySet<string>;
   readonly problems: readonly string[];
   readonly known: KnownObjects;
 }
 
-/** Streams and waits; they are tested where somebody sends or ends them. */
+/** Streams and long polls have separate tests, which send events or end them. */
 const isLong = (route: Route) => /^(await|follow)/.test(route.operationId);
 
-/**
- * Asks for everything of an account: every GET operation for every object that is known of it or that a list names.
- */
+/** Reads everything of an account: every GET operation for every object that is known or that a list contains. */
 export async function readEverything(
   harness: ServiceHarness,
   accountId: string,
@@ -55,7 +53,7 @@ export async function readEverything(
   return { answered, shown, problems, known };
 }
 
-/** Asks for every page that shows something, as an admin, for every object that is known. */
+/** Requests every page as an admin, for every known object. */
 export async function readPages(
   harness: ServiceHarness,
   accountId: string,
@@ -91,7 +89,7 @@ function problemOf(route: Route, status: number, body: unknown): string | undefi
   return `beside its schema: ${issue?.path.join('.')} ${issue?.message}`;
 }
 
-/** What a list names can be asked for. */
+/** Adds the objects of a list. */
 function learn(known: KnownObjects, route: Route, values: readonly string[], body: unknown): void {
   const entries = Array.isArray(body) ? body : (body as { entries?: unknown } | null)?.entries;
   if (!Array.isArray(entries)) return;
@@ -100,14 +98,14 @@ function learn(known: KnownObjects, route: Route, values: readonly string[], bod
     const { id, key, slug } = (entry ?? {}) as Record<string, unknown>;
     const own = id ?? key ?? slug;
     if (typeof own !== 'string' && typeof own !== 'number') continue;
-    // A path with `.` in it is another path.
+    // `.` and `..` would be resolved before the request reaches a route.
     if (/^\.\.?$/.test(String(own))) continue;
     const all = [...values, String(own)];
     if (!known.of(path).some((one) => one.join() === all.join())) known.add(path, all);
   }
 }
 
-/** The objects that pages show, by how their paths begin; the longest beginning counts. */
+/** The objects that pages show, by path prefix; the longest prefix counts. */
 const shownByPages: Readonly<Record<string, string>> = {
   '/checks/': '/v1/checks/{}',
   '/checks/:checkId/runs/': '/v1/check-results/{}/{}',

@@ -8,18 +8,18 @@ type Row = Readonly<Record<string, Value>>;
 
 /** Everything that a build has stored. */
 export interface RecordedStore {
-  /** The migrations that the build knew, in their order. */
+  /** The migrations that the build knew, in order. */
   readonly migrations: readonly string[];
   readonly tables: Readonly<Record<string, readonly Row[]>>;
-  /** The ids of what is stored, by the paths of the build that led to it. */
+  /** The ids of stored objects, by their API paths in that build. */
   readonly known: Readonly<Record<string, readonly (readonly string[])[]>>;
-  /** The shapes that the build stores (shapes.ts); absent for builds that could not say so. */
+  /** The shapes that the build stores (shapes.ts); absent for builds that could not record them. */
   readonly shapes?: Readonly<Record<string, string>>;
 }
 
 const folder = join(import.meta.dirname, 'stores');
 
-/** The names of the recorded stores, the oldest first. */
+/** The names of the recorded stores, oldest first. */
 export function recordedStores(): string[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.json.br'))

@@ -7,10 +7,10 @@ import '../../../../src/server/compose.ts';
 import { migrations } from '../../../../src/platform/store/schema/migrations.ts';
 import { storedColumns } from '../../../../src/platform/store/stored-json.ts';
 
-/** Digests of the shapes that a build stores: a migration, a column of JSON, the detail of a check type. */
+/** Digests of the shapes that a build stores: a migration, a JSON column, the detail of a check type. */
 export type Shapes = Readonly<Record<string, string>>;
 
-/** The shapes of this build. Two builds whose rows have the same fields have the same ones. */
+/** The shapes of this build. They are equal in two builds whose rows have the same fields. */
 export function shapesOfThisBuild(): Shapes {
   const shapes = new Map<string, unknown[]>();
   const add = (name: string, shape: unknown) => {
@@ -26,7 +26,7 @@ export function shapesOfThisBuild(): Shapes {
   );
 }
 
-/** What differs between two builds, in words. */
+/** Describes the differences between two builds. */
 export function differences(recorded: Shapes, present: Shapes): string[] {
   const names = [...new Set([...Object.keys(recorded), ...Object.keys(present)])].toSorted();
   return names.flatMap((name) => {
@@ -40,7 +40,7 @@ function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 }
 
-/** Names and kinds of fields, and their defaults: neither words nor limits change what a row lacks. */
+/** Names, kinds and defaults of fields: descriptions and limits do not affect stored rows. */
 function fieldsOf(schema: z.core.$ZodType): unknown {
   return onlyFields(z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any', reused: 'inline' }));
 }

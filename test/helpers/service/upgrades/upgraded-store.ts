@@ -9,7 +9,7 @@ import { resourceMigrations } from '../../../../src/service/resources/index.ts';
 import { openHarness, type ServiceHarness } from '../service.ts';
 import type { RecordedStore } from './recorded-store.ts';
 
-/** The schema of a build, made by the migrations that it knew: those that were released are frozen. */
+/** The migrations of a build, which create its schema: released migrations are frozen. */
 function migrationsOf({ migrations: names }: RecordedStore) {
   const all = [...migrations, ...resourceMigrations];
   return names.map((name) => {
@@ -19,7 +19,7 @@ function migrationsOf({ migrations: names }: RecordedStore) {
   });
 }
 
-/** Starts the service on an SQLite store as a build left it. */
+/** Starts the service on the SQLite store that a build left. */
 export async function upgradeSqlite(recorded: RecordedStore, folder: string): Promise<ServiceHarness> {
   const { db, dialect } = connectSqlite(join(folder, 'picket.sqlite'), () => undefined);
   await createMigrationTable(db);
@@ -36,7 +36,7 @@ export async function upgradeSqlite(recorded: RecordedStore, folder: string): Pr
   return openHarness({ folder });
 }
 
-/** Starts the service on an empty PostgreSQL database after a build has filled it. */
+/** Starts the service on a PostgreSQL database with the rows that a build left. */
 export async function upgradePostgres(recorded: RecordedStore, databaseUrl: string): Promise<ServiceHarness> {
   const { db, dialect } = connectPostgres({ databaseUrl, onPoolError: () => undefined });
   await createMigrationTable(db);
@@ -76,7 +76,7 @@ function bytesOf(value: Row[string]): unknown {
   return typeof value === 'object' && value !== null ? Buffer.from(value.base64, 'base64') : value;
 }
 
-/** A row as PostgreSQL reads it; what is stored as JSON keeps its text. */
+/** A row in PostgreSQL's syntax; JSON columns keep their text. */
 function rowText(row: Row, isJson: ReadonlySet<string>): string {
   const members = Object.entries(row).map(([column, value]) => {
     const plain = bytesOf(value);

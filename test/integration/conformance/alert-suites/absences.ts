@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
-/** Slots that passed while the service itself was away. */
+/** Slots that passed while the service itself was down. */
 export function absenceSuite(stage: AlertStage): void {
   let chat: number;
   let desk: number;
@@ -16,7 +16,7 @@ export function absenceSuite(stage: AlertStage): void {
     (await stage.notifications())
       .toReversed()
       .map(({ alertType, checkName, alertChannelId }) => [alertType, checkName, alertChannelId]);
-  /** Lets the service be away from a check's slots, as far as it has any, and come back. */
+  /** Takes the service down for a check's slots, if it has any, and starts it again. */
   const away = async (minutes: number) => {
     stage.clock.advance(minutes * minuteMs);
     stage.harness.startScheduler();
@@ -27,7 +27,7 @@ export function absenceSuite(stage: AlertStage): void {
       (await stage.runsOf(id)).some(({ reason }) => reason === 'service-away'),
     );
 
-  it('is one gap of all checks once the service is back, and its end goes to who keeps an incident', async () => {
+  it('is one gap of all checks once the service is back, and its end is sent to receivers with an incident', async () => {
     const ids: string[] = [];
     for (const name of ['a', 'b', 'c']) ids.push(await stage.check({ name }));
     await away(20);
@@ -57,7 +57,7 @@ export function absenceSuite(stage: AlertStage): void {
     expect((await notified()).slice(2)).toEqual([['ALERT_GAP_OVER', expect.any(String), desk]]);
   });
 
-  it('says nothing of few slots, and of checks that are muted or silenced', async () => {
+  it('sends nothing about few slots, and about checks that are muted or silenced', async () => {
     const short = await stage.check({ alertSettings: { monitoringGap: { slots: 50, minutes: 60 } } });
     const muted = await stage.check({ muted: true });
     const silenced = await stage.check();
@@ -68,7 +68,7 @@ export function absenceSuite(stage: AlertStage): void {
     expect(await notified()).toEqual([]);
   });
 
-  it('is grey for heartbeats: nobody could take their pings', async () => {
+  it('is grey for heartbeats: no process could receive their pings', async () => {
     const heartbeat = { period: 5, periodUnit: 'minutes', grace: 1, graceUnit: 'minutes' };
     const { body: check } = await call('POST', '/v1/checks/heartbeat', { name: 'nightly', heartbeat });
     stage.harness.startHeartbeatWatch();
@@ -85,7 +85,7 @@ export function absenceSuite(stage: AlertStage): void {
       ['ALERT_GAP', 'nightly'],
       ['ALERT_GAP', 'nightly'],
     ]);
-    // The rhythm goes on after the last of them.
+    // The schedule continues after the last of them.
     const timer = await stage.harness.store.heartbeats.find(check.id);
     expect(stage.clock.wallMs() - (timer?.last_at ?? 0)).toBeLessThan(5 * minuteMs);
   });

@@ -13,9 +13,9 @@ const reports: Record<Verdict, Partial<ResultReport>> = {
 };
 
 export const minuteMs = 60_000;
-/** So long the clock stands for a notification in hand; then it may be one that is lost. */
+/** The clock stands still this long for a notification in progress; after that, the notification may be lost. */
 const heldMs = 10_000;
-/** Own settings: no retries, alerts at the first failure. */
+/** Custom settings: no retries, alerts at the first failure. */
 export const ownSettings = {
   privateLocations: ['lab'],
   retryStrategy: null,
@@ -23,9 +23,9 @@ export const ownSettings = {
   useGlobalAlertSettings: false,
 };
 
-/** A stage whose checks go through verdicts. */
+/** A stage that drives checks through verdicts. */
 export class AlertStage extends StoreStage {
-  /** Creates a check that is subscribed to every channel there is. */
+  /** Creates a check that is subscribed to every existing channel. */
   async check(fields: Readonly<Record<string, unknown>> = {}): Promise<string> {
     return (await createCheck(this.harness, { ...ownSettings, ...fields })).id;
   }
@@ -36,7 +36,7 @@ export class AlertStage extends StoreStage {
     return answer.body.id;
   }
 
-  /** Runs the next slot of a check with these verdicts, one after the other. */
+  /** Runs the next slot of a check once for each of these verdicts. */
   async runs(checkId: string, ...verdicts: readonly Verdict[]): Promise<void> {
     for (const verdict of verdicts) await this.report(await this.lease(checkId), verdict);
   }
@@ -68,7 +68,7 @@ export class AlertStage extends StoreStage {
     return answer.body.map(({ alertType }: { alertType: string }) => alertType).reverse();
   }
 
-  /** Starts alerting and waits until nothing is in progress; answers the notifications, oldest first. */
+  /** Starts alerting and waits until nothing is in progress. Returns the notifications, oldest first. */
   async delivered(stepMs = 20) {
     this.harness.startAlerting();
     let nextMs = stepMs;
@@ -77,11 +77,11 @@ export class AlertStage extends StoreStage {
       const all = await this.notifications();
       const open = all.filter(({ status }) => status === 'IN_PROGRESS');
       if (open.length === 0) return all.reverse();
-      // Time that passed while one is in hand would make it one of a process that is gone, to be taken again.
+      // If time passed while a notification is in progress, it would look like one of a dead process and be sent again.
       heldSinceMs = (await this.#isInHand(open)) ? (heldSinceMs ?? performance.now()) : undefined;
       if (heldSinceMs !== undefined && performance.now() - heldSinceMs < heldMs) return false;
       this.clock.advance(nextMs);
-      // Larger, for a try that comes again.
+      // Larger steps, for a retry.
       nextMs = Math.max(stepMs, Math.min(100, Math.ceil(nextMs * 1.02)));
       return false;
     });

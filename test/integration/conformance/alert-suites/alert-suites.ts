@@ -20,9 +20,9 @@ import { transitionSuite } from './transitions.ts';
 import { withheldSuite } from './withheld.ts';
 
 /**
- * Channels and what reaches their receivers.
+ * Channels and the messages at their receivers.
  *
- * @param isShared whether several services may stand on one database.
+ * @param isShared whether several services can use one database.
  */
 export function deliverySuites(stage: AlertStage, isShared: boolean): void {
   describe('channels', () => channelSuite(stage));
@@ -36,14 +36,14 @@ export function deliverySuites(stage: AlertStage, isShared: boolean): void {
   describe('fairness', () => fairnessSuite(stage));
 }
 
-/** What alerts begin and end with. */
+/** The beginning and end of alerts. */
 export function causeSuites(stage: AlertStage): void {
   describe('root causes', () => rootCauseSuite(stage));
   describe('monitoring gaps', () => gapSuite(stage));
-  describe('absences of the service', () => absenceSuite(stage));
+  describe('downtime of the service', () => absenceSuite(stage));
   describe('outages of private locations', () => outageSuite(stage));
   describe('dead agents', () => deadAgentSuite(stage));
-  describe('sick private locations', () => sicknessSuite(stage));
+  describe('unhealthy private locations', () => sicknessSuite(stage));
   describe('objectives', () => sloBurnSuite(stage));
   describe('causes', () => causeSuite(stage));
   describe('incidents and certificates', () => incidentSuite(stage));

@@ -9,7 +9,7 @@ import { type AlertStage, minuteMs } from './alert-stage.ts';
 
 type Verdict = (run: LeasedRun) => Partial<ResultReport>;
 
-/** One cause, one alert: failures that share evidence are one notification, one recovery, one incident. */
+/** One cause, one alert: failures that share evidence yield one notification, one recovery and one incident. */
 export function causeSuite(stage: AlertStage): void {
   let http: HttpReceiver;
   beforeEach(async () => {
@@ -37,7 +37,7 @@ export function causeSuite(stage: AlertStage): void {
   const causes = async (query = ''): Promise<any[]> =>
     (await stage.harness.call('GET', `/v1/alert-causes${query}`)).body;
 
-  /** Advances by seconds until the condition holds: what is held is held for ten. */
+  /** Advances by seconds until the condition holds: alerts are held for ten. */
   const seconds = (what: string, look: () => Promise<boolean>) =>
     until(what, async () => {
       const seen = await look();
@@ -45,7 +45,7 @@ export function causeSuite(stage: AlertStage): void {
       return seen;
     });
 
-  /** Runs the next slot of some checks, wherever they run: those of ten seconds together. */
+  /** Runs the next slot of some checks, wherever they run; slots within ten seconds run together. */
   async function runAll(checkIds: readonly string[], agents: readonly TestAgent[], verdict: Verdict) {
     stage.harness.startScheduler();
     const checks = [...(await stage.harness.store.checks.findMany(checkIds)).values()];
@@ -93,7 +93,7 @@ export function causeSuite(stage: AlertStage): void {
       got().some((body) => body.startsWith('ALERT_RECOVERY')),
     );
     expect((await causes('?isOpen=false'))[0].recoveredCount).toBe(100);
-    // Those that failed half a minute later than the first are told as such, once.
+    // Checks that failed half a minute after the first are reported separately, once.
     const bodies = got().map((body) => body.replace(/ \(.*/s, ''));
     const subject = `Address ${addressOf}`;
     expect(bodies).toEqual([
@@ -103,12 +103,12 @@ export function causeSuite(stage: AlertStage): void {
     ]);
     const metrics = (await stage.harness.call('GET', '/metrics')).body;
     expect(metrics).toMatch(/^picket_alerts_grouped_total\{.*kind="address"\} 99$/m);
-    // Each check has its alerts, with their cause.
+    // Each check has its own alerts, with their cause.
     const [alert] = (await stage.harness.call('GET', `/v1/check-alerts/${checkIds[0]}`)).body;
     expect(alert.cause).toMatchObject({ id: cause.id, kind: 'address' });
   }, 60_000);
 
-  it('notifies at once of what nothing else could fail by', async () => {
+  it('notifies at once of failures that no other check can share', async () => {
     const [one, other] = [await stage.check(url('one')), await stage.check(url('other'))];
     await runAll([other], [stage.agent], (run) => ({ detail: seen(run, '10.0.0.6') }));
     await runAll([one], [stage.agent], failed());
@@ -116,7 +116,7 @@ export function causeSuite(stage: AlertStage): void {
     expect(await causes()).toEqual([]);
   });
 
-  it('holds for seconds what others may fail by, and notifies a recovery that came meanwhile', async () => {
+  it('holds failures for seconds that others may share, and notifies a recovery that arrived meanwhile', async () => {
     const [one, other] = [await stage.check(url('same')), await stage.check(url('same'))];
     await runAll([one, other], [stage.agent], passed);
     await runAll([one], [stage.agent], failed());
@@ -151,8 +151,9 @@ export function causeSuite(stage: AlertStage): void {
     ]);
   });
 
-  it('tells a check that joins, and a recovery while another one fails, and runs that one at once', async () => {
-    // The clock of this test leaps, which makes gaps, and lets a delivery on its way look overdue: it is sent again.
+  it('reports a check that joins, and a recovery while another one fails, and runs that one at once', async () => {
+    // The clock of this test jumps, which creates gaps and makes a delivery in progress look overdue, so it is sent
+    // again.
     const told = () => [...new Set(got().filter((body) => !body.startsWith('ALERT_GAP')))];
     const fields = { name: 'slow', frequency: 10, ...url('same') };
     const fast = await stage.check({ name: 'fast', ...url('same') });
@@ -201,7 +202,7 @@ export function causeSuite(stage: AlertStage): void {
     expect((await stage.notifications()).map(({ alertType }) => alertType)).toEqual(['ALERT_LOCATION_SICK']);
   });
 
-  it('opens one incident for all members, and forgets one that is deleted', async () => {
+  it('opens one incident for all members, and forgets a deleted one', async () => {
     const incident = { severity: 'MAJOR', name: 'Down', description: 'x', notifySubscribers: false };
     const triggerIncident = { serviceId: randomUUID(), ...incident };
     const fields = { triggerIncident, ...url('same') };
@@ -222,7 +223,7 @@ export function causeSuite(stage: AlertStage): void {
     expect(await kinds()).toEqual(['open', 'resolve']);
   });
 
-  it('groups checks with the check they depend on, and refuses parents that cannot be', async () => {
+  it('groups checks with their parent, and refuses impossible parents', async () => {
     const router = await stage.check({ name: 'router', ...url('router') });
     const fields = { parentCheckIds: [router], frequencyOffset: 1 };
     const children = [
@@ -253,7 +254,7 @@ export function causeSuite(stage: AlertStage): void {
     expect((await causes()).map(({ kind, evidence }) => [kind, evidence])).toEqual([['parent', 'router']]);
     await stage.advanceUntil('it was notified', async () => got().length > 0);
     expect(await stage.notifications()).toHaveLength(1);
-    // One that is gone does not keep its children from being changed.
+    // A deleted parent does not prevent changes to its children.
     await stage.harness.call('DELETE', `/v1/checks/${router}`);
     expect(await change(child, [router])).toBe(200);
   });

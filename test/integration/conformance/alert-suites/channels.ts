@@ -4,7 +4,7 @@ import { findChannelKind } from '../../../../src/channels/index.ts';
 import { createCheck } from '../../../helpers/service/service.ts';
 import { type AlertStage, ownSettings } from './alert-stage.ts';
 
-/** Alert channels over the API, and who is subscribed to them. */
+/** Alert channels through the API, and their subscriptions. */
 export function channelSuite(stage: AlertStage): void {
   beforeEach(async () => {
     stage.alerting = {};
@@ -14,7 +14,7 @@ export function channelSuite(stage: AlertStage): void {
   const mailTo = (address: string, flags: object = {}) => stage.channel('EMAIL', { address }, flags);
 
   it.each(['READ_WRITE', 'ADMIN'] as const)(
-    'sends no locked value to the address that a %s key gives a webhook',
+    'sends no locked value to the URL that a %s key sets for a webhook',
     async (role) => {
       const { harness } = stage;
       const headers = [{ key: 'authorization', value: 'Bearer the-secret', locked: true }];
@@ -79,7 +79,7 @@ export function channelSuite(stage: AlertStage): void {
     const path = `/v1/alert-channels/${made.body.id}`;
     expect((await call('GET', path)).body).toEqual(made.body);
     expect((await call('GET', '/v1/alert-channels')).body).toEqual([made.body]);
-    // Writing an answer back changes nothing but the time.
+    // Writing a response back changes only the time.
     const changed = await call('PUT', path, made.body);
     expect(changed.status).toBe(200);
     const stored = await stage.harness.store.alertChannels.find(stage.harness.accountId, made.body.id);
@@ -94,7 +94,7 @@ export function channelSuite(stage: AlertStage): void {
     [{ type: 'EMAIL', config: { address: 'a@example.com, b@example.com' } }, ['config.address']],
     [{ type: 'SLACK', config: { url: 'ftp://example.com' } }, ['config.url']],
     [{ type: 'SMS', config: { number: '12' } }, ['config.number']],
-    // The service has no provider, and no token of an app.
+    // The service has no provider, and no app token.
     [{ type: 'SMS', config: { number: '+491701234567' } }, ['type']],
     [{ type: 'CALL', config: { number: '+491701234567' } }, ['type']],
     [{ type: 'SLACK_APP', config: { slackChannels: ['#ops'] } }, ['type']],
@@ -157,7 +157,7 @@ export function channelSuite(stage: AlertStage): void {
     expect(other.body.config).toEqual({ address: 'a@example.com' });
   });
 
-  it('subscribes a new check to all channels, to those that ask for it, and to those it names', async () => {
+  it('subscribes a new check to all channels, to automatic ones, and to named ones', async () => {
     const [first, second, third] = [
       await mailTo('a@example.com'),
       await mailTo('b@example.com', { autoSubscribe: true }),
@@ -183,7 +183,8 @@ export function channelSuite(stage: AlertStage): void {
       { alertChannelId: third, activated: false },
       { alertChannelId: second, activated: true },
     ]);
-    // A change that names none keeps them; one that names some replaces them; autoAssignAlerts changes nothing here.
+    // An update without subscriptions keeps them; one with subscriptions replaces them; autoAssignAlerts has no effect
+    // on updates.
     const path = `/v1/checks/url/${named.body.id}`;
     expect(ids((await call('PUT', path, { muted: true })).body)).toEqual([third, second]);
     const replaced = await call('PUT', `${path}?autoAssignAlerts=true`, {
@@ -195,12 +196,12 @@ export function channelSuite(stage: AlertStage): void {
     expect(listed.map(ids)).toEqual([[first]]);
     const wrong = await call('PUT', path, { alertChannelSubscriptions: [{ alertChannelId: 999_999 }] });
     expect(wrong.body.validation.keys).toEqual(['alertChannelSubscriptions.0.alertChannelId']);
-    // A channel that goes away takes its subscriptions with it.
+    // Deleting a channel deletes its subscriptions.
     await call('DELETE', `/v1/alert-channels/${first}`);
     expect(ids((await call('GET', `/v1/checks/${named.body.id}`)).body)).toEqual([]);
   });
 
-  it('subscribes a check to a channel and switches that off', async () => {
+  it('subscribes a check to a channel and disables that', async () => {
     const id = await mailTo('a@example.com');
     const check = await createCheck(stage.harness, { ...ownSettings, alertChannelSubscriptions: [] });
     const path = `/v1/alert-channels/${id}/subscriptions`;

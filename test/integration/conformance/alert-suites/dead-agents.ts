@@ -20,23 +20,23 @@ const stepMs = 10_000;
 
 /** The only agent of a location dies while many checks run there. */
 export function deadAgentSuite(stage: AlertStage): void {
-  it('are one mail, however many checks ran there and however often, and one more when one is back', async () => {
+  it('cause one mail, however many checks ran there and however often, and another one when one is back', async () => {
     await stage.start();
     const mail = await stage.channel('EMAIL', { address: 'ops@example.test' });
     const place = await createLocation(stage.harness, 'cellar');
     const fields = { ...ownSettings, privateLocations: ['cellar'] };
-    // Slots of these are missed before two minutes have passed without an agent.
+    // Slots of these are missed before the location has been without an agent for two minutes.
     for (const frequencyOffset of [10, 20, 30])
       await createCheck(stage.harness, { ...fields, frequency: 0, frequencyOffset });
     await createCheck(stage.harness, { ...fields, frequency: 1 });
-    // The next slots of some of these are due when their first missed one is fifteen minutes old.
+    // The next slots of some of these are due when their first missed slot is fifteen minutes old.
     for (let frequencyOffset = 1; frequencyOffset <= 20; frequencyOffset += 1)
       await createCheck(stage.harness, { ...fields, frequency: 2, frequencyOffset });
 
     const pass = await passing(stage);
     await pass(2 * minuteMs, agentOf(new TestAgent(stage.harness, place, 'first')));
     const dying = new TestAgent(stage.harness, place, 'first');
-    // It has runs in hand when it dies.
+    // It holds runs when it dies.
     await pass(stepMs, async () => {
       await dying.claim();
     });
@@ -66,7 +66,7 @@ async function notices(stage: AlertStage) {
     .toReversed();
 }
 
-/** What an agent does each time that it has room. */
+/** One work cycle of an agent with free slots. */
 function agentOf(agent: TestAgent): () => Promise<void> {
   return async () => {
     const runs = await agent.claim();
@@ -74,7 +74,7 @@ function agentOf(agent: TestAgent): () => Promise<void> {
   };
 }
 
-/** Lets time pass in small steps; the jobs of the service take their turns in each, and an agent does its work. */
+/** Advances time in small steps; in each step the jobs of the service run and an agent works. */
 async function passing(stage: AlertStage) {
   const folder = temporaryFolder();
   onTestFinished(() => folder.remove());

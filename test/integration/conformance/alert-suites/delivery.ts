@@ -11,9 +11,9 @@ import { until } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
 /**
- * Deliveries: what receivers get, and what happens when they do not.
+ * Deliveries: messages at receivers, and the handling of failed deliveries.
  *
- * @param isShared several services can use the store at once.
+ * @param isShared whether several services can use the store at once.
  */
 export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShared: boolean }): void {
   let http: HttpReceiver;
@@ -27,7 +27,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
       PUBLIC_URL: 'https://picket.test/base/',
       PAGERDUTY_URL: http.url,
       OPSGENIE_URL: http.url,
-      // So few, so that no test needs many.
+      // A low limit, so that tests need few alerts.
       ALERTS_PER_MINUTE: 2,
     };
     await stage.start();
@@ -43,7 +43,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
   };
   const idOf = ({ headers }: ReceivedRequest) => headers['x-service-notification-id'];
 
-  it('sends a webhook as it was written: templates, query, headers, signature', async () => {
+  it('sends a webhook as written: templates, query, headers, signature', async () => {
     await stage.channel('WEBHOOK', {
       name: 'hook',
       url: `${http.url}/in/{{CHECK_NAME}}?type={{ALERT_TYPE}}`,
@@ -94,7 +94,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     });
   });
 
-  it('sends everything there is where a webhook has no template, and no body with GET', async () => {
+  it('sends all fields if a webhook has no template, and no body with GET', async () => {
     await stage.channel('WEBHOOK', { name: 'hook', url: `${http.url}/all` });
     await stage.channel('WEBHOOK', { name: 'hook', url: `${http.url}/get`, method: 'GET' });
     await stage.runs(await stage.check({ name: 'Shop' }), 'failed');
@@ -110,7 +110,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(bodies['/get']).toBe('');
   });
 
-  it('sends Slack a message, and mail with a subject, both with what was wrong', async () => {
+  it('sends Slack a message, and mail with a subject, both with the error', async () => {
     await stage.channel('SLACK', { url: `${http.url}/slack`, channel: '#ops' });
     await stage.channel('EMAIL', { address: 'ops@example.com' });
     await stage.runs(await stage.check({ name: 'A <b> & c' }), 'failed');
@@ -126,7 +126,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(sent?.source).toContain('A &lt;b&gt; &amp; c has failed</h2>');
   });
 
-  it('mails the target, the time it lasted, and a link that opens without a key', async () => {
+  it('mails the target, the duration, and a link that opens without a key', async () => {
     await stage.channel('EMAIL', { address: 'ops@example.com' });
     const url = 'http://user:password@target.test/shop?token=hush#top';
     const check = await stage.check({ name: '<Shop>', request: { url } });
@@ -175,7 +175,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(closed?.path).toBe(`/v2/alerts/${alias}/close?identifierType=alias`);
   });
 
-  it('tries again, longer apart each time, keeps the order, and gives up in the end', async () => {
+  it('retries with growing pauses, keeps the order, and gives up in the end', async () => {
     await stage.channel('WEBHOOK', { name: 'hook', url: http.url, template: '{{ALERT_TYPE}}' });
     const checkId = await stage.check({ frequency: 60 });
     http.answerNext(500, 503);
@@ -187,7 +187,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
         return http.received.length === count && oldest?.notificationResult !== null;
       });
     await settled(1);
-    // A recovery waits for the failure before it.
+    // A recovery waits for its failure to be sent first.
     const run = await stage.lease(checkId);
     const tries = http.received.length;
     await stage.report(run, 'passed');
@@ -222,7 +222,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(http.received).toHaveLength(6);
   });
 
-  it('gives up after tries that failed, not after processes that ended with one in hand', async () => {
+  it('gives up after failed attempts, not after processes that ended during one', async () => {
     await stage.channel('WEBHOOK', { name: 'hook', url: http.url, template: '{{ALERT_TYPE}}' });
     const checkId = await stage.check({ frequency: 60 });
     await stage.runs(checkId, 'failed');
@@ -244,7 +244,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(http.received).toHaveLength(2);
   });
 
-  it('waits as long as a receiver asks', async () => {
+  it('waits as long as a receiver requests', async () => {
     await stage.channel('WEBHOOK', { name: 'hook', url: http.url });
     http.headers = { 'retry-after': '300' };
     http.answerNext(429);
@@ -286,8 +286,8 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(http.received).toHaveLength(1);
   });
 
-  it('tells what it cannot deliver, at once and for good', async () => {
-    // Such a channel is not made any more, but an older build kept some.
+  it('reports what it cannot deliver, at once and permanently', async () => {
+    // Such channels can no longer be created, but an older build may have stored some.
     await stage.harness.store.alertChannels.insert({
       account_id: stage.harness.accountId,
       type: 'SMS',
@@ -304,7 +304,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(results.some((result) => /550|not now/.test(result))).toBe(true);
   });
 
-  it('tries mail again that a server takes later', async () => {
+  it('retries mail that a server defers', async () => {
     await stage.channel('EMAIL', { address: 'ops@example.com' });
     mail.isBusy = true;
     await stage.runs(await stage.check({ frequency: 60 }), 'failed');
@@ -319,13 +319,13 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(mail.received).toHaveLength(1);
   });
 
-  it('spreads what is too much for a channel', async () => {
+  it('spreads notifications beyond the limit of a channel', async () => {
     await stage.channel('WEBHOOK', { name: 'hook', url: http.url });
     const checkId = await stage.check({ frequency: 60 });
     await stage.runs(checkId, 'failed', 'passed', 'failed');
     stage.harness.startAlerting();
     await stage.advanceUntil('two were sent', async () => http.received.length === 2);
-    // One that is in hand while the clock jumps would be taken again; asked in this order, none is.
+    // A notification in progress would be sent again if the clock jumped; waiting in this order avoids that.
     await until('the others were noted and the last was put off', async () => {
       const dueAt = await stage.harness.store.notifications.nextDueAt();
       const open = (await stage.notifications()).filter(({ status }) => status === 'IN_PROGRESS');
@@ -337,16 +337,16 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     expect(http.received).toHaveLength(3);
   });
 
-  // Only a store that several processes share can be taken over.
+  // Only a store that several processes share allows takeovers.
   if (!isShared) return;
-  it('loses nothing between a result and its notification, whoever is gone', async () => {
+  it('loses nothing between a result and its notification, whichever process dies', async () => {
     await stage.channel('WEBHOOK', { name: 'hook', url: http.url });
     const checkId = await stage.check({ frequency: 60 });
-    // The first service stores the result and never comes to tell anybody.
+    // The first service stores the result and never sends a notification.
     await stage.runs(checkId, 'failed');
     expect(http.received).toHaveLength(0);
     const second = await stage.openHere();
-    // The second one is in the middle of telling when it is frozen; a third one takes over, with the same id.
+    // The second one is frozen while it sends; a third one takes over, with the same id.
     http.answerNext(0);
     second.startAlerting();
     await until('it is being told', () => http.received.length === 1);
@@ -358,7 +358,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     const [first, again] = http.received.map(idOf);
     expect(again).toBe(first);
     await stage.advanceUntil('it ended', async () => (await stage.notifications())[0]?.status === 'SUCCESS');
-    // The connection of the frozen one breaks: what it has to say does not count any more.
+    // The connection of the frozen service breaks: its outcome no longer counts.
     await http.close();
     await second.close();
     stage.open.splice(stage.open.indexOf(second), 1);

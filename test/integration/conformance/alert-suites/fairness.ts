@@ -23,7 +23,7 @@ const facts: AlertFacts = {
   certificate: null,
 };
 
-/** One account's receivers and templates do not delay those of others. */
+/** One account's receivers and templates do not delay other accounts. */
 export function fairnessSuite(stage: AlertStage): void {
   let http: HttpReceiver;
   let hanging: HttpReceiver;
@@ -34,12 +34,12 @@ export function fairnessSuite(stage: AlertStage): void {
     await stage.start();
   });
   afterEach(async () => {
-    // What hangs ends with the receiver.
+    // Pending requests end with the receiver.
     await hanging[Symbol.asyncDispose]();
     await http[Symbol.asyncDispose]();
   });
 
-  /** Channels of an account, and alerts of as many checks, each to all of the channels. */
+  /** Creates channels of an account and alerts of as many checks, each for all of the channels. */
   async function alerts(accountId: string, configs: readonly object[], alertCount: number): Promise<void> {
     const { store } = stage.harness;
     const created = stage.clock.wallMs();
@@ -72,7 +72,7 @@ export function fairnessSuite(stage: AlertStage): void {
     });
   }
 
-  /** Time goes on meanwhile: the notifier sleeps by the clock of the stage. */
+  /** Advances time meanwhile: the notifier sleeps by the clock of the stage. */
   const untilReceived = (count: number) =>
     until(`${count} notifications have arrived`, () => {
       stage.clock.advance(20);
@@ -97,7 +97,7 @@ export function fairnessSuite(stage: AlertStage): void {
     await alerts(accountId, [webhook(`${http.url}/one`), webhook(`${http.url}/two`)], 10);
     stage.harness.startAlerting();
     await untilReceived(20);
-    // As many as one account may have under way, and none has ended.
+    // The limit of concurrent notifications of one account, while none has ended.
     expect(hanging.received.length).toBeLessThanOrEqual(8);
     expect(Math.max(...countsOf(hanging.received.map(({ path }) => path)))).toBeLessThanOrEqual(4);
   });
@@ -117,7 +117,7 @@ export function fairnessSuite(stage: AlertStage): void {
     await alerts(stage.harness.accountId, [webhook(`${http.url}/well`)], 20);
     stage.harness.startAlerting();
     await untilReceived(20);
-    // Not one of those that hang has been given up meanwhile.
+    // None of the hanging notifications has been given up meanwhile.
     expect(hanging.received.length).toBeLessThanOrEqual(8);
   });
 

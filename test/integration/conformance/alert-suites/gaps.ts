@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { createLocation, reportOf, TestAgent } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
-/** Checks that are not measured: a gap, never a failure. */
+/** Checks that are not measured cause a gap, never a failure. */
 export function gapSuite(stage: AlertStage): void {
   const url = 'http://x.test';
   let channel: number;
@@ -23,7 +23,7 @@ export function gapSuite(stage: AlertStage): void {
     (await call('GET', `/v1/check-alerts/${checkId}?includeSuppressed=true`)).body.map(
       (alert: { alertType: string; suppressedBy: string | null }) => [alert.alertType, alert.suppressedBy],
     );
-  /** Lets slots of a check pass while its agent is there all the time and has no room. */
+  /** Lets slots of a check pass while its agent is present but has no free slots. */
   const missSlots = async (id: string, count: number, agent = stage.agent) => {
     const missed = async () => (await stage.runsOf(id)).filter(({ state }) => state === 'missed').length;
     const before = await missed();
@@ -73,7 +73,7 @@ export function gapSuite(stage: AlertStage): void {
     expect(await notified()).toHaveLength(2);
   });
 
-  it('a channel that no other check of the cause has is notified, too', async () => {
+  it('a channel that no other check of the cause uses is notified, too', async () => {
     const first = await stage.check({ name: 'a', ...after(1) });
     const own = await stage.channel('WEBHOOK', { url, name: 'own', method: 'POST' });
     const second = await stage.check({ name: 'b', ...after(1) });
@@ -88,7 +88,7 @@ export function gapSuite(stage: AlertStage): void {
     expect(await notified()).toHaveLength(4);
   });
 
-  it('a location without agents is told of as a whole, and no gap besides', async () => {
+  it('a location without agents is reported as a whole, without further gaps', async () => {
     await createLocation(stage.harness, 'quiet');
     const id = await stage.check({ privateLocations: ['quiet'], ...after(2, 1) });
     stage.harness.startLeaseSweep();
@@ -133,7 +133,7 @@ export function gapSuite(stage: AlertStage): void {
     await stage.advanceUntil('it is open', async () => (await notified()).length === 1);
   });
 
-  it('a silence holds a gap back until its end, a muted check keeps it', async () => {
+  it('a silence holds a gap until its end, a muted check keeps it', async () => {
     const silent = await stage.check({ name: 'silent', frequency: 60, ...after(1) });
     const made = await call('POST', '/v1/silences', { checkId: silent, minutes: 600 });
     const muted = await stage.check({ name: 'muted', muted: true, ...after(1) });
@@ -149,7 +149,7 @@ export function gapSuite(stage: AlertStage): void {
     await stage.advanceUntil('it is told', async () => (await notified()).length === 1);
   });
 
-  it('a gap of a check that is switched off is over', async () => {
+  it('a gap of a deactivated check is over', async () => {
     const id = await stage.check(after(1));
     await stage.runs(id, 'broken');
     await call('PUT', `/v1/checks/url/${id}`, { activated: false });

@@ -4,7 +4,7 @@ import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/a
 import { createLocation, TestAgent } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
-/** What people do about alerts: acknowledge, silence, and see what nobody was notified of. */
+/** User actions on alerts: acknowledge, silence, and read which alerts had no recipient. */
 export function handlingSuite(stage: AlertStage): void {
   let http: HttpReceiver;
   beforeEach(async () => {
@@ -35,7 +35,7 @@ export function handlingSuite(stage: AlertStage): void {
         alert.suppressedBy,
       ]);
 
-  it('an acknowledged alert is reminded of no more, and its recovery is told', async () => {
+  it('an acknowledged alert has no more reminders, and its recovery is notified', async () => {
     const id = await stage.check({ name: 'Shop', ...reminded });
     const path = `/v1/checks/${id}/acknowledgement`;
     expect((await call('PUT', path, {})).status).toBe(409);
@@ -63,7 +63,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect(actions).toMatchObject([{ action: 'ACKNOWLEDGED', checkId: id, comment: 'on it' }]);
   });
 
-  it('says by the log of notifications who knows of what is open, or why no one does', async () => {
+  it('the log of notifications shows who knows of an open alert, or why there was no recipient', async () => {
     const words = async () =>
       (await open()).map((one: { notified: { words: string } }) => one.notified.words);
     const id = await stage.check({ name: 'Shop', alertChannelSubscriptions: [] });
@@ -88,7 +88,7 @@ export function handlingSuite(stage: AlertStage): void {
     ]);
   });
 
-  it('an acknowledgement that is taken back lets reminders go on', async () => {
+  it('a withdrawn acknowledgement lets reminders continue', async () => {
     const id = await stage.check(reminded);
     await stage.runs(id, 'failed');
     await call('PUT', `/v1/checks/${id}/acknowledgement`);
@@ -97,7 +97,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect((await open())[0].acknowledgement).toBeNull();
   });
 
-  it('what a silence holds back is kept with its reason, and told when it ends early', async () => {
+  it('alerts that a silence holds are kept with the reason, and sent when it ends early', async () => {
     const id = await stage.check({ tags: ['shop'] });
     const made = await call('POST', '/v1/silences', { tags: ['shop'], minutes: 60, comment: 'deploying' });
     expect([made.status, made.body]).toMatchObject([201, { isActive: true, createdBy: { kind: 'API_KEY' } }]);
@@ -120,7 +120,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect((await call('GET', '/v1/silences?active=true')).body).toEqual([]);
   });
 
-  it('a silence ends by itself, and what fails by then is told', async () => {
+  it('a silence ends by itself, and alerts for ongoing failures are sent', async () => {
     const id = await stage.check({ frequency: 60 });
     await call('POST', '/v1/silences', { checkId: id, minutes: 30 });
     await stage.runs(id, 'failed');
@@ -135,7 +135,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect(types()).toHaveLength(1);
   });
 
-  it('a silence of a location holds back what fails there, not elsewhere', async () => {
+  it('a silence of a location holds failures there, not elsewhere', async () => {
     const id = await stage.check();
     await call('POST', '/v1/silences', { location: 'elsewhere', minutes: 600 });
     await stage.runs(id, 'failed', 'passed');
@@ -148,7 +148,7 @@ export function handlingSuite(stage: AlertStage): void {
     ]);
   });
 
-  it('nobody is notified of an outage of a silent location', async () => {
+  it('an outage of a silent location is not notified', async () => {
     const quiet = await createLocation(stage.harness, 'quiet');
     await call('POST', '/v1/silences', { location: 'quiet', minutes: 600 });
     const { store, clock } = stage.harness;
@@ -166,7 +166,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect(await suppressed(id)).toEqual([['ALERT_FAILURE', 'muted']]);
   });
 
-  it('refuses a silence of nothing, of everything named twice, without an end, or of what is not there', async () => {
+  it('refuses a silence of nothing, of everything named twice, without an end, or of unknown objects', async () => {
     const id = await stage.check();
     const refused = async (body: object) => (await call('POST', '/v1/silences', body)).body.validation?.keys;
     expect(await refused({ minutes: 5 })).toEqual(['checkId']);
@@ -201,7 +201,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect(shown.statusCode).toBe(200);
     expect(shown.body).toContain('value="acknowledge"');
     expect(shown.body).toMatch(/cause<\/th><td>[^<]*refuses connections/);
-    // Opening it changes nothing.
+    // Opening the page has no effect.
     expect((await open())[0].acknowledgement).toBeNull();
     const press = (url: string, what: string) =>
       app.inject({
@@ -232,7 +232,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect(silenced.body).toContain('Everything at lab is silenced until');
     expect((await call('GET', '/v1/silences')).body).toMatchObject([{ location: 'lab', isActive: true }]);
     expect((await press(path, 'silence-check 7')).statusCode).toBe(400);
-    // Without the signature, with that of another notification, or later than a week, it only shows.
+    // Without a valid signature, with that of another notification, or after a week, the page only shows the alert.
     for (const bad of [link.pathname.slice('/base'.length), path.replace(/until=\d/, 'until=9')]) {
       expect((await app.inject({ url: bad })).body).not.toContain('<form');
       expect((await press(bad, 'acknowledge')).statusCode).toBe(403);
@@ -241,7 +241,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect((await press(path, 'acknowledge')).statusCode).toBe(403);
   });
 
-  it('a check that flaps is told of once, until it is stable', async () => {
+  it('a flapping check is reported once, until it is stable', async () => {
     const settings = { flapping: { changes: 2, minutes: 60, stableMinutes: 3 } };
     const id = await stage.check({ alertSettings: settings });
     await stage.runs(
@@ -266,7 +266,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect(types()).toHaveLength(4);
   });
 
-  it('x of y runs count over runs that pass in between', async () => {
+  it('x of y runs count over passing runs in between', async () => {
     const alertSettings = {
       escalationType: 'RATIO_BASED',
       ratioBasedEscalation: { failedRunThreshold: 2, runs: 4 },

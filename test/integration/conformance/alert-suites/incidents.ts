@@ -10,7 +10,7 @@ import { type AlertStage, minuteMs } from './alert-stage.ts';
 
 const dayMs = 86_400_000;
 
-/** What alerts lead to beside notifications of failures: incidents, and news of certificates. */
+/** Effects of alerts other than failure notifications: incidents, and certificate warnings. */
 export function incidentSuite(stage: AlertStage): void {
   let http: HttpReceiver;
   const feeds: JobLoop[] = [];
@@ -89,7 +89,7 @@ export function incidentSuite(stage: AlertStage): void {
     expect(events).toHaveLength(3);
   });
 
-  it('asks the rules with its tags, once for each failure, and ends that when it does not run any more', async () => {
+  it('triggers the rules with its tags, once for each failure, and ends that when the check no longer runs', async () => {
     const call = async (path: string, body: object) => {
       const answer = await stage.harness.call('POST', `/v1/status-pages${path}`, body);
       expect([path, answer.status]).toEqual([path, 201]);
@@ -135,7 +135,7 @@ export function incidentSuite(stage: AlertStage): void {
     expect(events.map(({ kind }) => kind)).toEqual(['open', 'resolve']);
   });
 
-  it('tells a channel of a certificate that several checks see once, unless it does not group', async () => {
+  it('notifies a channel of a certificate that several checks share once, unless it does not group', async () => {
     const url = `${http.url}/many`;
     const once = await stage.channel('WEBHOOK', { name: 'one', url }, { sslExpiry: true });
     const each = await stage.channel(
@@ -145,7 +145,7 @@ export function incidentSuite(stage: AlertStage): void {
     );
     const certificateExpiresAt = stage.clock.wallMs() + 20.5 * dayMs;
     const ids: string[] = [];
-    // Hours go by between their slots, as if the service were away.
+    // Hours pass between their slots, as if the service were down.
     const quiet = { frequency: 1440, alertSettings: { monitoringGap: { enabled: false } } };
     for (const name of ['a', 'b', 'c']) ids.push(await stage.check({ name, ...quiet }));
     for (const id of ids) await stage.report(await stage.lease(id), 'passed', { certificateExpiresAt });
@@ -162,7 +162,7 @@ export function incidentSuite(stage: AlertStage): void {
     expect(JSON.parse(alert?.facts ?? '{}').members).toEqual({ count: 3, names: ['a', 'b', 'c'] });
   });
 
-  it('names the host of a redirect whose certificate ends, not the one that the check asks first', async () => {
+  it("names the redirect host whose certificate expires, not the check's first host", async () => {
     const template = '{{SSL_CHECK_DOMAIN}}';
     await stage.channel('WEBHOOK', { name: 'hook', url: `${http.url}/host`, template }, { sslExpiry: true });
     const checkId = await stage.check({ request: { url: 'https://shop.test/cart' } });
@@ -175,7 +175,7 @@ export function incidentSuite(stage: AlertStage): void {
     expect(http.received.find(({ path }) => path === '/host')?.body).toBe('login.test');
   });
 
-  it('tells channels of a certificate at their own number of days, once each time', async () => {
+  it('notifies channels of a certificate at their own number of days, once each time', async () => {
     const template = '{{SSL_CHECK_DOMAIN}} {{SSL_DAYS_REMAINING}}: {{ALERT_TITLE}}';
     const webhook = (path: string, sslExpiryThreshold: number) =>
       stage.channel(
@@ -190,7 +190,7 @@ export function incidentSuite(stage: AlertStage): void {
       name: 'Shop',
       request: { url: 'https://shop.test/cart' },
       frequency: 1440,
-      // Days go by in a moment here.
+      // Days pass in a moment here.
       alertSettings: { monitoringGap: { enabled: false } },
     });
     const run = await stage.lease(checkId);
@@ -198,15 +198,16 @@ export function incidentSuite(stage: AlertStage): void {
     await stage.report(run, 'passed', { certificateExpiresAt });
     const got = (path: string) => http.received.filter((one) => one.path === path).map(({ body }) => body);
     stage.harness.startAlerting();
-    // Every hour would take long; what counts is how many days are left when it looks.
+    // Looking every hour would take long; only the number of remaining days matters.
     const look = async (daysBefore: number, early: number, late: number) => {
       stage.clock.advance(certificateExpiresAt - daysBefore * dayMs - stage.clock.wallMs());
       let looks = 0;
       await stage.advanceUntil(`${daysBefore} days before`, async () => {
         looks += 1;
-        // Had it just looked when the days went by, it looks again in an hour. Deliveries under way get their time all the same.
+        // If it has just looked when the days pass, it looks again in an hour. Deliveries in progress still get their
+        // time.
         if (looks % 400 === 0) stage.clock.advance(61 * minuteMs);
-        // A delivery that is not recorded yet would be repeated after the next days have gone by.
+        // A delivery without a recorded outcome would be repeated after the next days have passed.
         const isRecorded = (await stage.harness.store.notifications.nextDueAt()) === null;
         return isRecorded && got('/early').length === early && got('/late').length === late;
       });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createCheck, createLocation, TestAgent } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
-/** Locations without agents: told once when that begins and once when it is over. */
+/** Locations without agents: reported once at the beginning and once at the end. */
 export function outageSuite(stage: AlertStage): void {
   const notices = async () =>
     (await stage.notifications()).map(({ alertType, checkName, alertChannelId }) => [
@@ -16,7 +16,7 @@ export function outageSuite(stage: AlertStage): void {
       noAgentSince: string | null;
     };
 
-  it('are told once, and once more when an agent is there again', async () => {
+  it('are reported once, and once more when an agent is back', async () => {
     await stage.start();
     const channel = await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
     await stage.channel(
@@ -43,12 +43,12 @@ export function outageSuite(stage: AlertStage): void {
       stage.clock.advance(500);
       return (await missed()) >= 3;
     });
-    // Whichever was missed first began it; the others changed nothing.
+    // The first missed slot began it; the others had no effect.
     expect(await notices()).toEqual([['ALERT_LOCATION_AWAY', 'quiet', channel]]);
     const { agentCount, noAgentSince } = await location(quiet.id);
     expect(agentCount).toBe(0);
     expect(firstSlots).toContain(Date.parse(noAgentSince ?? ''));
-    // It is about no check.
+    // It is not about a check.
     expect((await stage.harness.call('GET', '/v1/check-alerts')).body).toEqual([]);
 
     const agent = new TestAgent(stage.harness, quiet);
@@ -61,7 +61,7 @@ export function outageSuite(stage: AlertStage): void {
     expect((await location(quiet.id)).noAgentSince).toBeNull();
   });
 
-  it('that a silence holds back are told when it ends, if they last', async () => {
+  it('that a silence holds are reported when it ends, if they last', async () => {
     await stage.start();
     await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
     for (const lasts of [true, false]) {
@@ -88,7 +88,7 @@ export function outageSuite(stage: AlertStage): void {
     expect((await notices()).map(([type, name]) => [type, name])).toEqual([['ALERT_LOCATION_AWAY', 'long']]);
   });
 
-  it('begin anew after they were over', async () => {
+  it('start anew after they were over', async () => {
     await stage.start();
     await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
     const quiet = await createLocation(stage.harness, 'quiet');
@@ -103,7 +103,7 @@ export function outageSuite(stage: AlertStage): void {
         return missed.length >= times;
       });
       await agent.claim();
-      // Long enough ago to count as gone.
+      // Long enough for the agent to count as away.
       stage.clock.advance(3 * minuteMs);
     }
     expect((await notices()).map(([type]) => type).toReversed()).toEqual([
@@ -114,7 +114,7 @@ export function outageSuite(stage: AlertStage): void {
     ]);
   });
 
-  it('are none while an agent is there that is only busy', async () => {
+  it('are not reported while a present agent is only busy', async () => {
     await stage.start();
     await stage.channel('WEBHOOK', { url: 'http://x.test', name: 'all', method: 'POST' });
     const id = await stage.check();

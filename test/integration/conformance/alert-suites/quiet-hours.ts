@@ -4,7 +4,7 @@ import { type AlertStage, minuteMs, type Verdict } from './alert-stage.ts';
 
 const hourMs = 60 * minuteMs;
 
-/** Channels that are left alone at night. */
+/** Channels with quiet hours at night. */
 export function quietHoursSuite(stage: AlertStage): void {
   let http: HttpReceiver;
   beforeEach(async () => {
@@ -16,7 +16,7 @@ export function quietHoursSuite(stage: AlertStage): void {
   });
 
   const received = () => http.received.map(({ body }) => body);
-  /** Quiet from now on, for some hours, by the clocks of a zone. */
+  /** Quiet hours from now on, in the local time of a zone. */
   const quiet = (hours: number, fields: object = {}) => {
     const timezone = 'Asia/Kathmandu';
     const text = (at: number) =>
@@ -31,7 +31,7 @@ export function quietHoursSuite(stage: AlertStage): void {
       { sendDegraded: true, groupByCause: false, ...flags },
     );
   const statuses = async () => (await stage.notifications()).toReversed().map(({ status }) => status);
-  /** Until nothing is left but what waits for a later time. */
+  /** Waits until only notifications for a later time remain. */
   const settled = () =>
     stage.advanceUntil('everything is sent or held', async () => {
       const rows = await stage.notifications();
@@ -39,7 +39,7 @@ export function quietHoursSuite(stage: AlertStage): void {
         status === 'IN_PROGRESS' ? String(said).startsWith('held by quiet hours until') : true,
       );
     });
-  /** Time must not pass while a delivery is in hand: it would be repeated. */
+  /** Time must not pass while a delivery is in progress: it would be repeated. */
   const inTurn = async (id: string, ...verdicts: readonly Verdict[]) => {
     for (const verdict of verdicts) {
       await stage.runs(id, verdict);
@@ -48,7 +48,7 @@ export function quietHoursSuite(stage: AlertStage): void {
   };
   const off = { monitoringGap: { enabled: false } };
 
-  it('hold what fails, and send at their end what still does, once', async () => {
+  it('hold failures, and send at their end those that last, once', async () => {
     await hook(quiet(8));
     const lasting = await stage.check({ name: 'lasting', alertSettings: off });
     const short = await stage.check({ name: 'short', alertSettings: off });
@@ -60,13 +60,13 @@ export function quietHoursSuite(stage: AlertStage): void {
     await stage.delivered();
     expect(received()).toEqual([expect.stringMatching(/^ALERT_\w+ lasting$/)]);
     expect(await statuses()).toEqual(['QUIET', 'SUCCESS', 'QUIET', 'QUIET']);
-    // By day everything is sent at once.
+    // Outside quiet hours everything is sent at once.
     await stage.runs(lasting, 'passed');
     await stage.delivered();
     expect(received().at(-1)).toMatch(/RECOVERY lasting$/);
   });
 
-  it('send the recovery of what was sent before them', async () => {
+  it('send the recovery of failures that were sent before them', async () => {
     const channel = await hook({});
     const id = await stage.check({ name: 'Shop', alertSettings: off });
     await stage.runs(id, 'failed');
@@ -79,7 +79,7 @@ export function quietHoursSuite(stage: AlertStage): void {
     expect(received()).toEqual(['ALERT_FAILURE Shop', 'ALERT_RECOVERY Shop']);
   });
 
-  it('let failures and tests through where they are to', async () => {
+  it('let failures and tests through if configured', async () => {
     const channel = await hook(quiet(8, { exceptFailures: true }));
     const id = await stage.check({ name: 'Shop', alertSettings: off });
     stage.harness.startAlerting();
@@ -94,7 +94,7 @@ export function quietHoursSuite(stage: AlertStage): void {
     expect((await test).body.status).toBe('SUCCESS');
   });
 
-  it('are refused with times or zones that are none', async () => {
+  it('are refused with invalid times or zones', async () => {
     const refused = await stage.harness.call('POST', '/v1/alert-channels', {
       type: 'EMAIL',
       config: { address: 'a@example.com' },

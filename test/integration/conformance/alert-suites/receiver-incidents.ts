@@ -6,7 +6,7 @@ import { urlDetail } from '../../../helpers/service/url-detail.ts';
 import { receiverSettings } from '../channel-receivers/index.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
-/** Whatever opened an incident at a receiver ends it there, once, and says why. */
+/** An incident at a receiver is closed there by whatever ends its cause, once, with the reason. */
 export function receiverIncidentSuite(stage: AlertStage): void {
   let http: HttpReceiver;
   let desk: number;
@@ -20,7 +20,7 @@ export function receiverIncidentSuite(stage: AlertStage): void {
   afterEach(() => http[Symbol.asyncDispose]());
 
   const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
-  /** What PagerDuty was told, by its key: `trigger Shop has failed`. */
+  /** Events that PagerDuty received, by key: `trigger Shop has failed`. */
   const events = (key = 'k'.repeat(32)) =>
     http.received
       .map(({ body }) => JSON.parse(body))
@@ -34,7 +34,7 @@ export function receiverIncidentSuite(stage: AlertStage): void {
     stage.harness.startAlerting();
     await stage.advanceUntil('the end is stored', async () => (await stage.notifications()).length >= count);
     await stage.delivered();
-    // Whatever looks again finds nothing more to end.
+    // A later look finds nothing more to close.
     stage.clock.advance(3 * minuteMs);
     await stage.advanceUntil('it was looked at', async () => (await open()) === 0);
     await stage.delivered();
@@ -139,7 +139,7 @@ export function receiverIncidentSuite(stage: AlertStage): void {
     expect(events()).toEqual(['trigger Shop has failed', 'resolve Shop has recovered']);
   });
 
-  it('of the checks of a group that is switched off, whose failure is told anew once it is back', async () => {
+  it('of the checks of a deactivated group, whose failure is reported again once it is back', async () => {
     const group = (await call('POST', '/v1/check-groups', { name: 'G' })).body;
     const id = await shop({ groupId: group.id });
     await changed('PUT', `/v1/check-groups/${group.id}`, { activated: false });
@@ -154,7 +154,7 @@ export function receiverIncidentSuite(stage: AlertStage): void {
     ]);
   });
 
-  it('moves to the new receiver of a channel that leads elsewhere, and stays where only its name changes', async () => {
+  it('moves to the new receiver of a changed channel, and stays if only its name changes', async () => {
     const id = await shop();
     await changed('PUT', `/v1/alert-channels/${desk}`, { config: { serviceName: 'Desk' } });
     await changed('PUT', `/v1/alert-channels/${desk}`, { config: { serviceKey: 'n'.repeat(32) } });
@@ -166,14 +166,14 @@ export function receiverIncidentSuite(stage: AlertStage): void {
       'resolve Shop: the alert channel now uses another receiver',
     ]);
     expect(events('n'.repeat(32))).toEqual(['trigger Shop has failed', 'resolve Shop has recovered']);
-    // Its settings are kept no longer than they are needed.
+    // Its settings are deleted when they are no longer needed.
     const rows = await stage.harness.store.notifications.ofCheckAndChannel(id, desk);
     for (const { former_channel_id: former } of rows) {
       if (former) expect(await stage.harness.store.receiverIncidents.findFormer(former)).toBeUndefined();
     }
   });
 
-  it('ends once what recovers after it was closed, and nothing where its author wants no ends', async () => {
+  it('closes once if it recovers after it was closed, and never if its author disabled closing', async () => {
     const id = await shop();
     const subscribed = (activated: boolean) =>
       changed('PUT', `/v1/alert-channels/${desk}/subscriptions`, { checkId: id, groupId: null, activated });
@@ -196,7 +196,7 @@ export function receiverIncidentSuite(stage: AlertStage): void {
     expect(events().slice(2)).toEqual(['trigger Shop has failed']);
   });
 
-  it('says nothing to channels that only carry messages', async () => {
+  it('sends nothing to channels that only carry messages', async () => {
     await stage.channel('WEBHOOK', { name: 'hook', url: `${http.url}/hook`, template: '{}' });
     const id = await stage.check({ name: 'Shop' });
     await stage.runs(id, 'failed');
@@ -206,7 +206,7 @@ export function receiverIncidentSuite(stage: AlertStage): void {
     expect(events()).toHaveLength(2);
   });
 
-  it('of what fails with others by one cause, when the last of them is deleted', async () => {
+  it('of a shared cause, when its last check is deleted', async () => {
     const request = { url: 'http://shop.test/' };
     const one = await stage.check({ name: 'One', request });
     const other = await stage.check({ name: 'Other', request });

@@ -4,7 +4,7 @@ import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/a
 import { documentedReceivers, receiverSettings } from '../channel-receivers/index.ts';
 import type { AlertStage } from './alert-stage.ts';
 
-/** Channels of every type that has a receiver of its own, from the API to the receiver. */
+/** Channels of every type with its own receiver, from the API to the receiver. */
 export function receiverSuite(stage: AlertStage): void {
   let http: HttpReceiver;
   beforeEach(async () => {
@@ -36,14 +36,14 @@ export function receiverSuite(stage: AlertStage): void {
     expect(failed).toContain('Shop has failed');
     expect(failed).toMatch(/connect ECONNREFUSED "10\.0\.0\.5"/);
     expect(recovered).toContain('Shop has recovered');
-    // No secret of a config is in what the log shows.
+    // The log contains no secret of a config.
     const secrets = ['xoxb-1', 'tk_secret', 'some-random-string', 'ABC-DEF', 'sig=x', 'token=t', 'abcd'];
-    // Ids are hexadecimal digits, which may spell one of them.
+    // Ids are hexadecimal digits, which may accidentally contain one of them.
     const shown = JSON.stringify(notifications).replaceAll(/[0-9a-f-]{36}/g, '');
     for (const secret of secrets) expect(shown).not.toContain(secret);
   });
 
-  it('sends a Slack app to each of its channels once, whatever some of them answer', async () => {
+  it('sends a Slack app message to each of its channels once, whatever some of them respond', async () => {
     const channels = ['#one', '#gone', '#three'];
     await stage.channel('SLACK_APP', { slackChannels: channels, botToken: 'xoxb-1' });
     const ok = '{"ok": true}';

@@ -3,7 +3,7 @@ import { failure } from '../../../../src/checks/contract/failure.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/alert-receivers.ts';
 import type { AlertStage } from './alert-stage.ts';
 
-/** What messages say of the root cause of a failure. */
+/** The root cause of a failure in messages. */
 export function rootCauseSuite(stage: AlertStage): void {
   let http: HttpReceiver;
   beforeEach(async () => {
@@ -13,7 +13,7 @@ export function rootCauseSuite(stage: AlertStage): void {
   });
   afterEach(() => http[Symbol.asyncDispose]());
 
-  it('says the root cause of a failure, though the job that looks for it has had no turn', async () => {
+  it('contains the root cause of a failure, even if the analysis job has not run', async () => {
     await stage.channel('WEBHOOK', { name: 'hook', url: `${http.url}/all` });
     const checkId = await stage.check({ name: 'Shop' });
     await stage.report(await stage.lease(checkId), 'passed');
@@ -26,7 +26,7 @@ export function rootCauseSuite(stage: AlertStage): void {
     expect(body).toMatchObject({ ai_analysis_classification: 'INFRASTRUCTURE_ERROR' });
   });
 
-  it('says no root cause of another failure whose error reads alike', async () => {
+  it('contains no root cause of another failure with a similar error', async () => {
     const config = { name: 'hook', url: `${http.url}/all` };
     await stage.channel('WEBHOOK', config, { sendRecovery: false });
     const checkId = await stage.check({ name: 'Shop' });

@@ -3,7 +3,7 @@ import { AlertTimers } from '../../../../src/service/alerts/timers.ts';
 import { createCheck, createLocation, TestAgent } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
-/** Sick locations: what agents tell of them is listed, and told once. */
+/** Unhealthy locations: the events that agents report are listed, and notified once. */
 export function sicknessSuite(stage: AlertStage): void {
   const event = (fields: object = {}) => ({
     eventId: crypto.randomUUID(),
@@ -35,7 +35,7 @@ export function sicknessSuite(stage: AlertStage): void {
     return { channel, office, tell, list };
   };
 
-  it('are told of once, however many agents find it so, and once when the last is well again', async () => {
+  it('are reported once, however many agents detect it, and once when the last is healthy again', async () => {
     const { tell } = await open();
     const [one, other] = [event(), event()];
     expect((await tell('a', one)).status).toBe(200);
@@ -46,7 +46,7 @@ export function sicknessSuite(stage: AlertStage): void {
     expect(await notices()).toHaveLength(1);
     const end = { ...other, endedAt: stage.clock.wallMs() };
     await tell('b', end);
-    // An answer that was lost makes an agent tell again.
+    // An agent reports again if the response was lost.
     await tell('b', end);
     await wait(5 * minuteMs - 1);
     expect(await notices()).toHaveLength(1);
@@ -55,11 +55,11 @@ export function sicknessSuite(stage: AlertStage): void {
       ['ALERT_LOCATION_SICK', 'office'],
       ['ALERT_LOCATION_WELL', 'office'],
     ]);
-    // It is about no check.
+    // It is not about a check.
     expect((await stage.harness.call('GET', '/v1/check-alerts')).body).toEqual([]);
   });
 
-  it('that flap are reported once, and once as well when nothing was wrong for five minutes', async () => {
+  it('that flap are reported once, and once more after five minutes without problems', async () => {
     const { tell } = await open();
     const flap = async (kind: string) => {
       const one = event({ kind });
@@ -86,7 +86,7 @@ export function sicknessSuite(stage: AlertStage): void {
     expect(await types()).toHaveLength(3);
   });
 
-  it('are listed as they were told of last', async () => {
+  it('are listed with their last report', async () => {
     const { tell, list } = await open();
     const lasting = event({ startedAt: stage.clock.wallMs() - 1000 });
     await tell('a', lasting);
@@ -101,23 +101,23 @@ export function sicknessSuite(stage: AlertStage): void {
         endedAt: null,
       },
     ]);
-    // Its agent is gone without a word.
+    // Its agent disappeared without a report.
     stage.clock.advance(6 * minuteMs);
     const [ended] = await list();
     expect(Date.parse(ended.endedAt)).toBe(stage.clock.wallMs() - 6 * minuteMs);
-    // And that does not keep the next one from being told of.
+    // The next event is still notified.
     await tell('b', event());
     expect(await notices()).toHaveLength(2);
   });
 
-  it('that are well again when they are first told of are listed and no news', async () => {
+  it('that are healthy again when first reported are listed, but not notified', async () => {
     const { tell, list } = await open();
     await tell('a', event({ endedAt: stage.clock.wallMs() }));
     expect(await list()).toHaveLength(1);
     expect(await notices()).toEqual([]);
   });
 
-  it('are those of one account', async () => {
+  it('belong to one account', async () => {
     const { office, tell } = await open();
     await tell('a', event());
     const foreign = await createLocation(stage.harness, 'foreign');

@@ -67,7 +67,7 @@ export function sloBurnSuite(stage: AlertStage): void {
     expect(await burns()).toEqual([]);
   });
 
-  it('goes to channels of its own, and ends when the objective is deleted', async () => {
+  it('is sent to its own channels, and ends when the objective is deleted', async () => {
     const own = await stage.channel('WEBHOOK', { url, name: 'own', method: 'POST' });
     const slo = await objective({ alertChannelIds: [own] });
     await stage.runs(id, 'failed', 'failed', 'failed');
@@ -81,7 +81,7 @@ export function sloBurnSuite(stage: AlertStage): void {
     ]);
   });
 
-  it('begins when the silence of its check is over, if it burns still', async () => {
+  it('begins when the silence of its check is over, if it still burns', async () => {
     const { body: silence } = await call('POST', '/v1/silences', { checkId: id, minutes: 600 });
     await objective();
     await objective({ name: 'off', burnAlert: { enabled: false } });
@@ -97,7 +97,7 @@ export function sloBurnSuite(stage: AlertStage): void {
     expect((await burns()).map(({ name }: { name: string }) => name)).toEqual(['Shop works']);
   });
 
-  it('is looked for a minute later, though its clock was set ahead while it was looked for', async () => {
+  it('is evaluated a minute later, even if its clock was set ahead during the evaluation', async () => {
     await objective();
     const { clock } = stage;
     let looks = 0;

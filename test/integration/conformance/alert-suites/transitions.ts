@@ -9,7 +9,7 @@ import {
 import { createLocation, reportOf, TestAgent } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs, type Verdict } from './alert-stage.ts';
 
-/** The alert state table, through real results and real receivers. */
+/** The table of alert states, through real results and real receivers. */
 export function transitionSuite(stage: AlertStage): void {
   let http: HttpReceiver;
   let mail: MailReceiver;
@@ -49,12 +49,12 @@ export function transitionSuite(stage: AlertStage): void {
       ['failed', 'degraded', 'passed'],
       ['ALERT_FAILURE', 'ALERT_FAILURE_DEGRADED', 'ALERT_DEGRADED_RECOVERY'],
     ],
-    // What only the agent is to blame for neither alerts nor recovers.
+    // Runs that fail only because of the agent neither alert nor recover.
     [
       ['broken', 'failed', 'broken', 'passed'],
       ['ALERT_FAILURE', 'ALERT_RECOVERY'],
     ],
-  ])('%j tells webhook, Slack and mail %j, in that order', async (verdicts, types) => {
+  ])('%j sends webhook, Slack and mail %j, in that order', async (verdicts, types) => {
     await webhook('/hook', { sendDegraded: true });
     await stage.channel('SLACK', { url: `${http.url}/slack` }, { sendDegraded: true });
     await stage.channel('EMAIL', { address: 'ops@example.com' }, { sendDegraded: true });
@@ -68,7 +68,7 @@ export function transitionSuite(stage: AlertStage): void {
     expect(notifications.map(({ status }) => status)).toEqual(types.flatMap(() => Array(3).fill('SUCCESS')));
   });
 
-  it('tells each channel what its flags ask for', async () => {
+  it('sends each channel what its flags request', async () => {
     await webhook('/failures', { sendRecovery: false });
     await webhook('/recoveries', { sendFailure: false });
     await webhook('/degraded', { sendFailure: false, sendDegraded: true });
@@ -139,7 +139,7 @@ export function transitionSuite(stage: AlertStage): void {
     expect(got('/hook')).toEqual(['ALERT_FAILURE_REMAIN']);
   });
 
-  it('tells the channels of a group of its checks, by its settings', async () => {
+  it('notifies the channels of a group of its checks, by its settings', async () => {
     const ofGroup = await webhook('/group');
     await webhook('/check');
     const { harness } = stage;
@@ -167,7 +167,7 @@ export function transitionSuite(stage: AlertStage): void {
     expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE_REMAIN']);
   });
 
-  it('counts a result once, and one of an older slot not at all', async () => {
+  it('counts a result once, and never one of an older slot', async () => {
     await webhook('/hook');
     const checkId = await stage.check({ alertSettings: { runBasedEscalation: { failedRunThreshold: 3 } } });
     const late = await stage.lease(checkId);
@@ -186,7 +186,7 @@ export function transitionSuite(stage: AlertStage): void {
     expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE_REMAIN']);
   });
 
-  it('takes a run in several locations as one, and alerts when enough of them fail', async () => {
+  it('treats a run at several locations as one, and alerts when enough of them fail', async () => {
     const second = await createLocation(stage.harness, 'second');
     const there = new TestAgent(stage.harness, second, 'there');
     await webhook('/hook');
@@ -214,7 +214,7 @@ export function transitionSuite(stage: AlertStage): void {
     await both('passed', 'passed');
     expect(await stage.alertTypes(checkId)).toEqual(['ALERT_FAILURE', 'ALERT_RECOVERY']);
 
-    // Without the percentage one location is enough, and a location that is silent holds a recovery up for one slot.
+    // Without the percentage one location is enough, and a silent location delays a recovery by one slot.
     await stage.harness.call('PUT', `/v1/checks/${checkId}`, {
       alertSettings: { parallelRunFailureThreshold: { enabled: false, percentage: 60 } },
     });
@@ -230,7 +230,7 @@ export function transitionSuite(stage: AlertStage): void {
     expect((await stage.alertTypes(checkId)).at(-1)).toBe('ALERT_RECOVERY');
   });
 
-  it('forgets what it was with a check that is switched off or deleted', async () => {
+  it('forgets the state of a check that is deactivated or deleted', async () => {
     await webhook('/hook');
     const checkId = await stage.check();
     await stage.runs(checkId, 'failed');

@@ -4,7 +4,7 @@ import { type HttpReceiver, startHttpReceiver } from '../../../helpers/service/a
 import { quietLogger } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
-/** What windows, mutes and silences hold back is told when they end, if it still is so. */
+/** Alerts that windows, mutes and silences hold back are sent when those end, if they still apply. */
 export function withheldSuite(stage: AlertStage): void {
   let http: HttpReceiver;
   beforeEach(async () => {
@@ -36,7 +36,7 @@ export function withheldSuite(stage: AlertStage): void {
     return answer.body;
   }
 
-  /** Waits until anything is to be told, and answers what was. */
+  /** Waits for notifications and returns them. */
   async function told(count: number): Promise<string[]> {
     stage.harness.startAlerting();
     await stage.advanceUntil('it is told', async () => (await stage.notifications()).length >= count);
@@ -44,7 +44,7 @@ export function withheldSuite(stage: AlertStage): void {
     return got();
   }
 
-  it('tells what outlives a window once, with the time at which it began, when the window ends by itself', async () => {
+  it('sends what outlasts a window once, with its start time, when the window ends by itself', async () => {
     const id = await stage.check({ name: 'Shop', ...fields });
     const window = await windowOf(200);
     await stage.runs(id, 'failed');
@@ -80,7 +80,7 @@ export function withheldSuite(stage: AlertStage): void {
         }),
     ],
     ['called off', ({ id }) => call('DELETE', `/v1/maintenance-windows/${id}/maintenances/1`)],
-  ])('tells it when the window is %s', async (_what, end) => {
+  ])('sends it when the window is %s', async (_what, end) => {
     const id = await stage.check({ name: 'Shop', ...fields });
     const window = await windowOf(600);
     await stage.runs(id, 'failed');
@@ -91,7 +91,7 @@ export function withheldSuite(stage: AlertStage): void {
     expect(await told(1)).toEqual(['Shop ALERT_FAILURE_REMAIN']);
   });
 
-  it('tells it when a mute of the check or of its group is lifted, and what came and went in it never', async () => {
+  it('sends it when a mute of the check or of its group is lifted, but never what was over before', async () => {
     const group = (await call('POST', '/v1/check-groups', { name: 'Shops', muted: true })).body;
     const own = await stage.check({ name: 'Own', muted: true, ...fields });
     const grouped = await stage.check({ name: 'Grouped', groupId: group.id, ...fields });
@@ -106,7 +106,7 @@ export function withheldSuite(stage: AlertStage): void {
     expect(await told(2)).toEqual(['Own ALERT_FAILURE_REMAIN', 'Grouped ALERT_FAILURE_REMAIN']);
   });
 
-  it('tells a recovery in a window of what was told before it', async () => {
+  it('sends a recovery in a window if its failure was sent before', async () => {
     const id = await stage.check({ name: 'Shop', ...fields });
     await stage.runs(id, 'failed');
     await windowOf(600);
@@ -115,7 +115,7 @@ export function withheldSuite(stage: AlertStage): void {
     expect(got()).toEqual(['Shop ALERT_FAILURE', 'Shop ALERT_RECOVERY']);
   });
 
-  it('opens a gap that outlives a window when the window ends', async () => {
+  it('opens a gap that outlasts a window when the window ends', async () => {
     const id = await stage.check({
       ...{ name: 'Shop', ...fields },
       alertSettings: { monitoringGap: { enabled: true, slots: 1, minutes: 5 } },
@@ -138,7 +138,7 @@ export function withheldSuite(stage: AlertStage): void {
     const watch = new HeartbeatWatch({ store: harness.store, clock, logger: quietLogger });
     const reasons = async () =>
       (await harness.store.runs.ofCheck(made.body.id)).map(({ state, reason }) => reason ?? state);
-    // The watch looks often enough to know that the service was there.
+    // The watch runs often enough to know that the service was up.
     const lookUntil = async (isDone: () => Promise<boolean>) => {
       while (!(await isDone())) {
         clock.advance(10_000);
@@ -148,7 +148,7 @@ export function withheldSuite(stage: AlertStage): void {
     await lookUntil(async () => clock.wallMs() >= Date.parse(endsAt) + minuteMs);
     expect(await reasons()).toEqual(['final', ...Array(3).fill('paused-by-maintenance')]);
     expect(await stage.notifications()).toEqual([]);
-    // From then on a ping is awaited again.
+    // From then on a ping is expected again.
     await lookUntil(async () => (await reasons()).length > 4);
     expect(await told(1)).toEqual(['Job ALERT_FAILURE']);
   });

@@ -28,7 +28,7 @@ export const receiver: DocumentedReceiver = {
       throw new Error(request.path);
     const all = texts(Body.parse(jsonBody(request)));
     if (all.join('').length > 6000) throw new Error('more than 6000 characters in the embeds');
-    // What is left without its backslashes would be formatted.
+    // Markup that remains after removing escapes would be rendered.
     const bare = all.map((text) => text.replaceAll(/\\[!-/:-@[-`{-~]/g, '')).join('\n');
     if (/[*_~`|<>[\]#@]/.test(bare)) throw new Error(`markup in ${bare}`);
   },

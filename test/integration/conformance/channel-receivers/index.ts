@@ -4,7 +4,7 @@ import { type ChannelType, channelTypes } from '../../../../src/channels/index.t
 import { callProvider, smsProvider } from './phone.ts';
 import type { DocumentedReceiver } from './receiver.ts';
 
-/** The receivers of all channels that speak to a service with a shape of its own: a file each, named after the type. */
+/** The receivers of all channels with a service-specific format: one file each, named after the type. */
 export const documentedReceivers: Partial<Record<ChannelType, DocumentedReceiver>> = {};
 
 const shared = ['index.ts', 'phone.ts', 'receiver.ts'];
@@ -18,7 +18,7 @@ for (const file of readdirSync(import.meta.dirname).filter((name) => !shared.inc
   documentedReceivers[type] = receiver;
 }
 
-/** The settings that lead all of them to one server. */
+/** Settings that direct all of them to one server. */
 export function receiverSettings(url: string) {
   return {
     PAGERDUTY_URL: url,

@@ -20,7 +20,7 @@ const Body = z.strictObject({
         version: z.enum(['1.2', '1.3', '1.4', '1.5']),
         fallbackText: z.string(),
         msteams: z.strictObject({ width: z.literal('Full') }),
-        // Only texts in which nothing is Markdown.
+        // Only text elements without Markdown.
         body: z
           .array(z.strictObject({ type: z.literal('RichTextBlock'), inlines: z.array(TextRun).min(1) }))
           .min(1),

@@ -6,7 +6,7 @@ const bytes = (max: number) =>
 const Body = z.strictObject({
   topic: z.string().regex(/^[-_A-Za-z0-9]{1,64}$/),
   title: bytes(256),
-  // A longer one would become a file.
+  // A longer message would become an attachment.
   message: bytes(4096),
   priority: z.int().min(1).max(5),
   tags: z.array(z.string()),
@@ -20,7 +20,7 @@ export const receiver: DocumentedReceiver = {
     if (request.path !== '/') throw new Error(request.path);
     if (request.headers.authorization !== 'Bearer tk_secret') throw new Error('no token');
     Body.parse(jsonBody(request));
-    // Twice a message's length is what the server reads of JSON.
+    // The server reads at most twice the message limit of JSON.
     if (Buffer.byteLength(request.body) > 8192) throw new Error('larger than 8192 bytes');
   },
   shown(request) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type DocumentedReceiver, jsonBody, unescapeHtml } from './receiver.ts';
 
-/** Twilio's way: a form. */
+/** Twilio's format: a form. */
 export const smsProvider = (url: string) =>
   JSON.stringify({
     url: `${url}/2010-04-01/Accounts/AC1/Messages.json`,
@@ -43,7 +43,7 @@ export const sms: DocumentedReceiver = {
   ],
 };
 
-/** A provider that takes JSON with a document for its voice. */
+/** A provider that accepts JSON with a document for its voice. */
 export const callProvider = (url: string) =>
   JSON.stringify({
     url: `${url}/calls?to={{NUMBER}}`,

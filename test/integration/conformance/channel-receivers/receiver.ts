@@ -1,18 +1,18 @@
 import type { ReceivedRequest } from '../../../helpers/service/alert-receivers.ts';
 
-/** What a receiver of one type of channel takes, as its documentation says. */
+/** A receiver of one channel type, as its documentation describes it. */
 export interface DocumentedReceiver {
-  /** A config that leads to a server of the test, where the settings do not. */
+  /** A config that points to a server of the test, if the settings do not. */
   config(url: string): Record<string, unknown>;
-  /** How a message that it takes is answered. */
+  /** The response to an accepted message. */
   readonly accepted: { readonly status: number; readonly body: string };
-  /** @throws where the documentation does not allow the request. */
+  /** @throws if the documentation does not allow the request. */
   check(request: ReceivedRequest): void;
-  /** Every text of a request that people read, as they see it: with nothing escaped any more. */
+  /** Every visible text of a request, with escapes removed. */
   shown(request: ReceivedRequest): string;
-  /** What tells the incidents of a receiver apart, where it keeps them. */
+  /** The incident key of a request, for receivers that keep incidents. */
   incident?(request: ReceivedRequest): string;
-  /** Answers that say of an error though their status does not, and whether it may pass. */
+  /** Responses that report an error despite their status, and whether the error may be temporary. */
   readonly errors?: readonly {
     readonly status: number;
     readonly body: string;
@@ -21,7 +21,7 @@ export interface DocumentedReceiver {
   }[];
 }
 
-/** A request's body as JSON, sent as such. */
+/** Parses a request's body as JSON, and checks its method and content type. */
 export function jsonBody({ method, headers, body }: ReceivedRequest): unknown {
   if (method !== 'POST') throw new Error(`${method} instead of POST`);
   if (!/^application\/json(;|$)/.test(String(headers['content-type']))) {
@@ -30,7 +30,7 @@ export function jsonBody({ method, headers, body }: ReceivedRequest): unknown {
   return JSON.parse(body);
 }
 
-/** Every text anywhere in a value. */
+/** All texts anywhere in a value. */
 export function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
@@ -41,7 +41,7 @@ export function unescapeHtml(text: string): string {
   return text.replaceAll(/&(lt|gt|quot|apos|amp);/g, (_whole, name: string) => entities[name] ?? '');
 }
 
-/** Throws where a text holds markup of HTML beyond some tags. */
+/** Throws if a text contains HTML markup other than the given tags. */
 export function requireOnlyTags(text: string, tags: RegExp): void {
   const rest = text.replaceAll(tags, '');
   if (/[<>]/.test(rest)) throw new Error(`markup in ${rest}`);

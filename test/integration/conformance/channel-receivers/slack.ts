@@ -9,7 +9,7 @@ const Section = z.strictObject({
       text: z.string().min(1).max(3000),
       emoji: z.boolean(),
     }),
-    // Nothing that others wrote is in it.
+    // Contains no text of users.
     z.strictObject({
       type: z.literal('mrkdwn'),
       text: z.string().regex(/^<https?:[^<>|]+\|Open the alert>$/),
@@ -30,7 +30,7 @@ const fields = {
 export const SlackBody = z.strictObject(fields);
 export const SlackAppBody = z.strictObject({ ...fields, channel: z.string(), unfurl_links: z.boolean() });
 
-/** @throws where Slack would not take it, or would format it. */
+/** @throws if Slack would refuse it, or would format it. */
 export function checkSlack({ text, attachments }: z.output<typeof SlackBody>): void {
   requireOnlyTags(text, /(?!)/g);
   const all = attachments[0].blocks.map((block) => block.text.text).join('');

@@ -7,24 +7,24 @@ import { wholeBody } from '../../../helpers/service/api-requests/whole-bodies.ts
 /** A body that creates or changes a resource. */
 export type ResourceBody = Readonly<Record<string, unknown>>;
 
-/** What the conformance suites need to know about one plain account resource. */
+/** Test data of one plain account resource for the conformance suites. */
 export interface ResourceSample {
-  /** Bodies that create two of them, and differ in what has to be unique. */
+  /** Bodies that create two of them, with different values in unique fields. */
   readonly bodies: readonly [ResourceBody, ResourceBody];
-  /** Changes some fields of the first; absent for resources that never change. */
+  /** Changes some fields of the first; absent for immutable resources. */
   readonly change?: ResourceBody;
   /**
-   * Bodies that are refused, by the field that is named. Wrong JSON types need no entry: the suite derives
+   * Bodies that are refused, by the field that the error names. Wrong JSON types need no entry: the suite derives
    * those.
    */
   readonly refused?: Readonly<Record<string, ResourceBody>>;
-  /** Fields that are written and never shown, or not as they were written. */
+  /** Fields that are written but never shown, or not as written. */
   readonly hidden?: readonly string[];
 }
 
 /**
- * The sample of a resource: from the file here that is named after it in the registry and exports `sample`, or from its
- * schemas where there is no such file.
+ * The sample of a resource: the export `sample` of the file here that is named after it in the registry, or derived
+ * from its schemas if there is no such file.
  */
 export async function sampleOf(name: string, api: ResourceApi): Promise<ResourceSample> {
   const file = join(import.meta.dirname, `${name}.ts`);

@@ -2,7 +2,10 @@ import type { Samples } from './samples.ts';
 
 const prompt = 'Log in with {{USER}} and see that the cart is empty.';
 
-/** No run can pass: there is no model to ask, and the runner says so. Runs with one: test/system/checks/agentic-runs.test.ts. */
+/**
+ * No run can pass: there is no model, and the runner says so. Runs with a model:
+ * test/system/checks/agentic-runs.test.ts.
+ */
 export const samples: Samples = {
   minimal: { prompt },
   refused: {

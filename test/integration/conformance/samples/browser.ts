@@ -5,17 +5,14 @@ import { minimalScript, refusedScripts, startScriptSamples } from './script-samp
 export const samples: Samples = {
   minimal: minimalScript,
   refused: refusedScripts,
-  // What needs a browser is in test/system/checks/browser-scripts.test.ts.
+  // Tests that need a browser: test/system/checks/browser-scripts.test.ts.
   start: async () => {
     const samples = await startScriptSamples();
     return { ...samples, context: { ...samples.context, scripts: withoutBrowser(samples.context?.scripts) } };
   },
 };
 
-/**
- * Browser checks refuse to start where there is none; scripts that open none need only a place where it would
- * be.
- */
+/** Browser checks refuse to start without a browser; scripts that do not open one only need its path. */
 function withoutBrowser(host: ScriptHost | undefined) {
   return (
     host && {

@@ -25,8 +25,7 @@ export const samples: Samples = {
     // Below the default of degradedPacketLossThreshold.
     maxPacketLossThreshold: { request, maxPacketLossThreshold: 9.9 },
   },
-  // Loopback answers everywhere; what needs a network of its own is in
-  // test/system/checks/icmp-checks.test.ts.
+  // Loopback replies everywhere; tests that need network namespaces are in test/system/checks/icmp-checks.test.ts.
   start: async () => ({
     passing: { request: { hostname, pingCount: 2, assertions: [latency] } },
     failing: [

@@ -3,7 +3,7 @@ import { minimalScript, refusedScripts, startScriptSamples } from './script-samp
 
 export const samples: Samples = {
   minimal: minimalScript,
-  // From before there were multi-step checks.
+  // A runtime from before multi-step checks existed.
   refused: { ...refusedScripts, runtimeId: { ...minimalScript, runtimeId: '2023.02' } },
   start: startScriptSamples,
 };

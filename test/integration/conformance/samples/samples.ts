@@ -6,18 +6,15 @@ import type { Target } from '../../../helpers/targets/listening.ts';
 export type SampleBody = Readonly<Record<string, unknown>>;
 
 /**
- * What the conformance suite needs to know about one check type. Each type has a file here named after its
- * route that exports `samples`; the suite finds it through the registry.
+ * Test data of one check type for the conformance suite. Each type has a file here named after its route that exports
+ * `samples`; the suite finds it through the registry.
  */
 export interface Samples {
-  /** The least a body has to hold. */
+  /** The minimal body. */
   readonly minimal: SampleBody;
-  /**
-   * Bodies that are refused, by the field that is wrong. Wrong JSON types need no entry: the suite derives
-   * those.
-   */
+  /** Bodies that are refused, by the wrong field. Wrong JSON types need no entry: the suite derives those. */
   readonly refused: Readonly<Record<string, SampleBody>>;
-  /** Starts what the runs need; absent for types that nobody runs. */
+  /** Starts the targets of the runs; absent for types that agents do not run. */
   start?(): Promise<RunSamples>;
 }
 
@@ -25,11 +22,11 @@ export interface RunSamples {
   /** Absent for types that cannot pass yet. */
   readonly passing?: SampleBody;
   readonly failing: readonly FailingSample[];
-  /** A target that keeps the run busy until it is stopped; absent for types whose runs wait for nothing. */
+  /** A target that keeps the run busy until it is stopped; absent for types whose runs never wait. */
   readonly hanging?: SampleBody;
-  /** What the runs need of their context in addition to what every run gets. */
+  /** Additions to the default context of runs. */
   readonly context?: Partial<RunContext>;
-  /** Why this machine lacks what the runs need; they are left out then, but never on a build machine. */
+  /** Reason why this machine cannot run them; they are skipped then, but never on a build machine. */
   readonly missing?: string | undefined;
   close(): Promise<void>;
 }
@@ -38,7 +35,7 @@ export interface FailingSample {
   readonly name: string;
   readonly body: SampleBody;
   readonly code: Failure['code'];
-  /** Limit of the run in milliseconds, for failures that only time brings about. */
+  /** Limit of the run in milliseconds, for failures that only occur after some time. */
   readonly timeoutMs?: number;
 }
 

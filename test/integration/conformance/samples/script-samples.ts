@@ -3,7 +3,7 @@ import type { RunSamples, SampleBody } from './samples.ts';
 
 const script = "import { test } from '@playwright/test'; test('t', () => {});";
 
-/** Bodies every check of a script refuses. */
+/** Bodies that every script check refuses. */
 export const refusedScripts: Readonly<Record<string, SampleBody>> = {
   script: { script: '' },
   scriptPath: { script, scriptPath: '../outside.ts' },
@@ -19,7 +19,7 @@ const test = (body: string): SampleBody => ({
   script: `import { test, expect } from '@playwright/test'; test('t', async ({ request }) => { ${body} });`,
 });
 
-/** Runs of scripts that open no browser, in sandboxes that contain nothing: the scripts are our own. */
+/** Runs of scripts without a browser, in sandboxes without isolation: the scripts are our own. */
 export async function startScriptSamples(): Promise<RunSamples> {
   const stage = await startScriptStage();
   return {

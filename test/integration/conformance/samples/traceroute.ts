@@ -27,7 +27,7 @@ export const samples: Samples = {
     degradedResponseTime: { request, degradedResponseTime: 30_001 },
     maxResponseTime: { request, maxResponseTime: -1 },
   },
-  // Loopback is one hop; ways with routers are in test/system/checks/traceroute-checks.test.ts.
+  // Loopback is one hop; routes with routers are in test/system/checks/traceroute-checks.test.ts.
   async start() {
     const open = await startTcpTarget('silent');
     const filtered = await startFilteredTarget();

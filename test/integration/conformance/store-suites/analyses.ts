@@ -10,7 +10,7 @@ import {
 } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
-/** Root cause analyses: by themselves, when asked for, bounded, judged, and gone with their group. */
+/** Root cause analyses: automatic, on request, limited, judged by users, and deleted with their group. */
 export function analysisSuite(stage: StoreStage): void {
   const counted: string[] = [];
   const analyst = () =>
@@ -38,7 +38,7 @@ export function analysisSuite(stage: StoreStage): void {
   const analysesOf = async (groupId: string | undefined) =>
     (await call('GET', `/v1/error-groups/${groupId}`)).body.rootCauseAnalyses;
 
-  it('looks once into each new error, and once more when more is known of it', async () => {
+  it('analyses each new error once, and once more when more evidence exists', async () => {
     await stage.start();
     counted.length = 0;
     const check = await create();
@@ -57,14 +57,14 @@ export function analysisSuite(stage: StoreStage): void {
     await run(check.id, refused);
     const due = stage.clock.wallMs() + secondLookMs;
     expect(await analyst().turn()).toBeLessThanOrEqual(due);
-    // A change that was made between the last pass and the first failure is found at the second look, too.
+    // A change between the last pass and the first failure is also found by the second look.
     stage.clock.advance(secondLookMs);
     expect(await analyst().turn()).toBeNull();
     expect((await analysesOf(groupId)).map(({ id }: { id: string }) => id)).toEqual([analysis.id]);
     expect(counted).toEqual(['CERTAIN']);
   });
 
-  it('looks again when asked to, keeps what was said with it, and what people say of it', async () => {
+  it('analyses again on request, keeps the note of the request, and verdicts of people', async () => {
     await stage.start();
     const check = await create();
     const [groupId] = (await run(check.id, refused)).errorGroupIds;
@@ -84,7 +84,7 @@ export function analysisSuite(stage: StoreStage): void {
     expect([judged.status, judged.body.verdict]).toEqual([200, 'WRONG']);
     const metrics = await stage.harness.store.analyses.countVerdicts(stage.harness.accountId);
     expect(metrics).toEqual([{ account: stage.harness.accountId, verdict: 'WRONG', count: 1 }]);
-    // What people have judged stays as it is.
+    // Analyses that users have judged stay unchanged.
     const automatic = (await analysesOf(groupId)).find(({ id }: { id: string }) => id !== asked.body.id);
     await call('PATCH', `/v1/root-cause-analyses/${automatic.id}`, { verdict: 'RIGHT' });
     stage.clock.advance(secondLookMs);
@@ -100,7 +100,7 @@ export function analysisSuite(stage: StoreStage): void {
     expect(await stage.harness.store.analyses.nextDueAt()).toBeNull();
   });
 
-  it('takes accounts in turn, and refuses more than may wait', async () => {
+  it('serves accounts in turn, and refuses more than may wait', async () => {
     await stage.start();
     const check = await create();
     const [groupId] = (await run(check.id, refused)).errorGroupIds;
@@ -124,7 +124,7 @@ export function analysisSuite(stage: StoreStage): void {
     expect(first.map((row) => row.account_id)).toContain(other.accountId);
   });
 
-  it('tells a change of the check, and a location, from a target that fails by itself', async () => {
+  it('distinguishes a change of the check, and a location, from a target that fails by itself', async () => {
     await stage.start();
     const second = await createLocation(stage.harness, 'second');
     const far = new TestAgent(stage.harness, second, 'agent-2');
@@ -147,7 +147,7 @@ export function analysisSuite(stage: StoreStage): void {
     expect(analysis.analysis.rootCause).toContain('fails at lab and passes at second');
   });
 
-  it('says what the service knows of groups of test sessions, too', async () => {
+  it('shows the known facts about groups of test sessions, too', async () => {
     await stage.start();
     const check = await create();
     const session = await call('POST', '/v1/test-sessions/trigger', {

@@ -9,7 +9,7 @@ import type { StoreStage } from './stage.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** The nearest rank, by sorting: what the service must agree with. */
+/** The nearest rank, by sorting; the service must return the same. */
 function bruteForce(values: readonly number[], ending: string): number | null {
   if (values.length === 0) return null;
   const sorted = [...values].sort((left, right) => left - right);
@@ -68,7 +68,7 @@ function expectRow(row: Record<string, number | string | null>, expected: Record
   }
 }
 
-/** Analytics over HTTP: the same answers as a computation by hand, whatever is sealed already. */
+/** Analytics over HTTP: the same results as a direct computation, whatever is sealed already. */
 export function analyticsSuite(stage: StoreStage): void {
   async function ask(
     checkId: string,
@@ -154,7 +154,7 @@ export function analyticsSuite(stage: StoreStage): void {
     );
   });
 
-  it('shows the values of each result when a metric is asked for without an ending', async () => {
+  it('shows the values of each result if a metric has no suffix', async () => {
     await stage.start();
     const { store, accountId } = stage.harness;
     const checkId = (await createCheck(stage.harness)).id;
@@ -209,7 +209,7 @@ export function analyticsSuite(stage: StoreStage): void {
     expect(second.body.pagination).toEqual({ page: 2, limit: 1 });
   });
 
-  it('follows what agents report: the phases of answers, and no time where there was none', async () => {
+  it('matches the reports of agents: the phases of responses, and no time without one', async () => {
     await stage.start();
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
     const checkId = (await createCheck(stage.harness, fields)).id;
@@ -229,7 +229,7 @@ export function analyticsSuite(stage: StoreStage): void {
     expect(byCode.body.series).toEqual([{ statusCode: 204, data: [{ statusCode: 204, retries: 0 }] }]);
   });
 
-  it('splits results of scripts by page, and counts what belongs to the whole run once', async () => {
+  it('splits results of scripts by page, and counts values of the whole run once', async () => {
     await stage.start();
     const { store, accountId } = stage.harness;
     const answer = await stage.harness.call('POST', '/v1/checks/browser', {
@@ -307,7 +307,7 @@ export function analyticsSuite(stage: StoreStage): void {
     ]);
     expect(await share({ filterByStatus: 'GRACE' })).toEqual([{ data: [] }]);
     for (const [key, value] of [
-      // They have no places and no rhythm of their own: what asks for those is not of this route.
+      // Heartbeats have no locations and no schedule: this route does not support such parameters.
       ['groupBy', 'runLocation'],
       ['aggregationInterval', '1'],
       ['filterByStatus', 'success'],
@@ -318,7 +318,7 @@ export function analyticsSuite(stage: StoreStage): void {
     }
   });
 
-  it('answers by check: skeleton, other types, other accounts, bad questions, overview and metric list', async () => {
+  it('answers by check: skeleton, other types, other accounts, invalid queries, overview and metric list', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { tags: ['prod'], frequency: 5 });
     const { body } = await ask(check.id, { metrics: 'availability' });

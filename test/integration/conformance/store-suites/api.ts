@@ -13,7 +13,7 @@ import {
 import { resultRow } from './result-samples.ts';
 import type { StorePlace, StoreStage } from './stage.ts';
 
-/** What the API reads and writes, restarts, and the walls between accounts and locations. */
+/** Reads and writes of the API, restarts, and the isolation of accounts and locations. */
 export function apiSuite(stage: StoreStage): void {
   it('keeps everything over a restart', async () => {
     await stage.start();
@@ -27,7 +27,7 @@ export function apiSuite(stage: StoreStage): void {
       sessionId: stage.agent.sessionId,
     });
     const read = await stage.harness.call('GET', `/v1/checks/${check.id}`, undefined, { key });
-    // An agent was there meanwhile, so there is nothing to warn of.
+    // An agent was seen meanwhile, so there is no warning.
     expect(read.body).toEqual({ ...check, warnings: [] });
     if (!leased) throw new Error('nothing was leased');
     expect(await stage.agent.renew([leased])).toMatchObject({ lostRunIds: [] });
@@ -38,7 +38,7 @@ export function apiSuite(stage: StoreStage): void {
     await stage.start();
     const { databaseUrl, folder } = stage.place;
     await stage.harness.store.transaction(async (repositories) => {
-      // The repositories know nothing of migrations; the test reaches through one of them.
+      // The repositories do not know migrations; the test reaches through one of them.
       await repositories.accounts.first();
     });
     await addMigration(stage.place);
@@ -47,12 +47,12 @@ export function apiSuite(stage: StoreStage): void {
     ).rejects.toThrow(/9999-from-the-future.*newer build/);
   });
 
-  it('pages results by cursor, past what comes and goes meanwhile', async () => {
+  it('pages results by cursor, despite concurrent changes', async () => {
     await stage.start();
     const { store, accountId } = stage.harness;
     const { id } = await createCheck(stage.harness);
     const now = stage.clock.wallMs();
-    // Some of one millisecond: their ids order them.
+    // Some in the same millisecond: their ids order them.
     const rows = Array.from({ length: 25 }, (_, index) =>
       resultRow(id, accountId, now - Math.floor(index / 3) * 1000, { hasFailures: index % 5 === 0 }),
     );
@@ -61,7 +61,7 @@ export function apiSuite(stage: StoreStage): void {
     const first = (await page('')).body;
     expect([first.length, first.entries.length]).toEqual([10, 10]);
     expect(Object.keys(first.entries[0])).toContain('apiCheckResult');
-    // A new one moves nothing; the one the cursor stands at may go.
+    // A new result shifts nothing; the result at the cursor may be deleted.
     await store.results.insert([resultRow(id, accountId, now + 1, {})]);
     await store.transaction((repositories) =>
       repositories.retired.removeResults('results', [first.entries[9].id]),
@@ -157,7 +157,7 @@ export function apiSuite(stage: StoreStage): void {
     expect(all.body[0].apiCheckResult.response.body).toBe('\u0000\ud800');
   });
 
-  it('rejects what is wrong in a batch and takes the rest', async () => {
+  it('rejects invalid results in a batch and accepts the rest', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'], runParallel: true });
     const second = await createCheck(stage.harness, { privateLocations: ['lab'] });
@@ -221,7 +221,7 @@ export function apiSuite(stage: StoreStage): void {
   });
 }
 
-/** Records a migration this build does not know, as a newer build would have. */
+/** Records a migration that this build does not know, as a newer build would. */
 async function addMigration(place: StorePlace): Promise<void> {
   const statement = `insert into schema_migrations (position, name, applied_at) values (99, '9999-from-the-future', 0)`;
   if (place.databaseUrl === undefined) {

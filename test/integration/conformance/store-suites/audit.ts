@@ -4,7 +4,7 @@ import type { StoreStage } from './stage.ts';
 
 const dayMs = 86_400_000;
 
-/** Who changed what, and which keys there are. */
+/** Audit log entries of changes, and the listing of keys. */
 export function auditSuite(stage: StoreStage): void {
   const entries = async (query = '', key?: string) => {
     const options = key === undefined ? {} : { key };
@@ -13,7 +13,7 @@ export function auditSuite(stage: StoreStage): void {
     return answer.body.entries;
   };
 
-  it('keeps who changed what, from where, as it was and as it is, and no secret', async () => {
+  it('keeps who changed what, from where, before and after, but no secret', async () => {
     await stage.start();
     const { harness } = stage;
     const writer = await harness.addKey('READ_WRITE');
@@ -28,7 +28,7 @@ export function auditSuite(stage: StoreStage): void {
     await harness.call('POST', '/v1/variables', { key: 'TOKEN', value: 'value-1', secret: true }, asWriter);
     stage.clock.advance(1_000);
     await harness.call('DELETE', `/v1/checks/${check.id}`);
-    // Neither what is refused nor what only reads is a write.
+    // Refused requests and reads are not writes.
     await harness.call('PUT', `/v1/checks/${check.id}`, { name: 'x' });
     await harness.call('PUT', '/v1/variables/NONE', { value: 'x' });
     await harness.call('GET', '/v1/checks');
@@ -71,7 +71,7 @@ export function auditSuite(stage: StoreStage): void {
     expect([...first.body.entries, ...second.body.entries]).toEqual(all.slice(0, 2));
   });
 
-  it('names each act by which a writer can come to see hidden values', async () => {
+  it('names each act by which a writer can gain access to hidden values', async () => {
     await stage.start();
     const { harness } = stage;
     const as = { key: await harness.addKey('READ_WRITE') };
@@ -108,7 +108,7 @@ export function auditSuite(stage: StoreStage): void {
     expect(JSON.stringify(told)).not.toMatch(/pass-1|pl_[0-9a-f]{32}/);
   });
 
-  it('shows others than admins what became of a resource, without addresses, people and keys', async () => {
+  it('shows non-admins the history of a resource, without addresses, people and keys', async () => {
     await stage.start();
     const { harness } = stage;
     const reader = await harness.addKey('READ_ONLY');
@@ -129,7 +129,7 @@ export function auditSuite(stage: StoreStage): void {
     expect(await entries('', stranger.key)).toEqual([]);
   });
 
-  it('makes, lists and revokes API keys, and notes when they were used last', async () => {
+  it('creates, lists and revokes API keys, and records their last use', async () => {
     await stage.start();
     const { harness, clock } = stage;
     clock.advance(1_000);
@@ -159,7 +159,7 @@ export function auditSuite(stage: StoreStage): void {
     expect((await harness.call('GET', '/v1/checks', undefined, asMade)).status).toBe(401);
   });
 
-  it('tells of a write whose end nobody saw, and forgets what is older than it is kept', async () => {
+  it('reports a write without a recorded end, and forgets entries beyond their retention', async () => {
     await stage.start();
     const { harness, clock } = stage;
     const check = await createCheck(harness);

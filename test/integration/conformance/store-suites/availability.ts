@@ -5,12 +5,12 @@ import type { StoreStage } from './stage.ts';
 
 const dayMs = 86_400_000;
 
-/** What counts as available: the same in analytics and in reports. */
+/** Availability is the same in analytics and in reports. */
 export function availabilitySuite(stage: StoreStage): void {
   const ask = (checkId: string, query: string) =>
     stage.harness.call('GET', `/v1/analytics/url-monitors/${checkId}?${query}`);
 
-  it('counts runs that ended by a fault of the monitoring neither way, as reports and pages do', async () => {
+  it('ignores runs that ended by a fault of the monitoring, like reports and pages', async () => {
     await stage.start();
     const { store, accountId } = stage.harness;
     const now = stage.clock.wallMs();
@@ -52,7 +52,7 @@ export function availabilitySuite(stage: StoreStage): void {
       ]),
     );
     expect(close(ids.map((id) => (byId.get(id) ?? null) as number | null))).toEqual(close(expected));
-    // Sealed into columns it is the same.
+    // Sealed columns give the same values.
     for (const id of ids) {
       await store.transaction((repositories) => repositories.resultColumns.sealNext(id, now + 3 * dayMs));
     }
@@ -62,7 +62,7 @@ export function availabilitySuite(stage: StoreStage): void {
     expect(failures.body.series[0].data).toHaveLength(2);
   });
 
-  it('measures the same times in analytics and in reports, and none where nothing is timed', async () => {
+  it('measures the same times in analytics and in reports, and none without timing', async () => {
     await stage.start();
     const { store, accountId } = stage.harness;
     const now = stage.clock.wallMs();
@@ -74,7 +74,7 @@ export function availabilitySuite(stage: StoreStage): void {
         hasErrors: index % 13 === 0,
       }),
     );
-    // What the monitoring itself spoilt was not measured.
+    // Runs that the monitoring itself spoilt do not count as measured.
     const measured = rows.map((row) => (row.has_errors === 1 ? { ...row, measured: null } : row));
     await store.results.insert(measured);
     const heartbeat = { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' };

@@ -7,7 +7,7 @@ import { leaseTtlMs, type StoreStage } from './stage.ts';
 const minuteMs = 60_000;
 const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
 
-/** What stays right when checks, clocks and builds change under way. */
+/** Consistency when checks, clocks and builds change at runtime. */
 export function changeSuite(stage: StoreStage): void {
   const stored = async (id: string) => stage.harness.store.checks.find(stage.harness.accountId, id);
 
@@ -33,7 +33,7 @@ export function changeSuite(stage: StoreStage): void {
     expect(await stage.runsOf(check.id)).toHaveLength(2);
   });
 
-  it('goes on when the clock was ahead and is set right', async () => {
+  it('continues when a clock that was ahead is corrected', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'], doubleCheck: false });
     const rightMs = stage.clock.wallMs();
@@ -96,7 +96,7 @@ export function changeSuite(stage: StoreStage): void {
     await there.report([reportOf(first.elsewhere, { failure: down })]);
     await stage.agent.report([reportOf(first.here)]);
     expect(await isFailing()).toBe(true);
-    // The newer slot of one location says nothing about the other.
+    // A newer slot at one location does not affect the other location.
     await stage.agent.report([reportOf(second.here)]);
     expect(await isFailing()).toBe(true);
     await there.report([reportOf(second.elsewhere)]);
@@ -105,7 +105,7 @@ export function changeSuite(stage: StoreStage): void {
     await there.report([reportOf(third.elsewhere, { failure: down })]);
     await stage.agent.report([reportOf(third.here)]);
     expect(await isFailing()).toBe(true);
-    // A location the check has left does not count any more.
+    // A location that the check has left no longer counts.
     await stage.harness.call('PUT', `/v1/checks/${check.id}`, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
     const [last] = await stage.agent.claim();
@@ -114,7 +114,7 @@ export function changeSuite(stage: StoreStage): void {
     expect(await isFailing()).toBe(false);
   });
 
-  it('shows checks that an older build stored, and lists the others beside one it cannot show', async () => {
+  it('shows checks that an older build stored, and lists the others next to an unreadable one', async () => {
     await stage.start();
     const { store, accountId } = stage.harness;
     const whole = await createCheck(stage.harness, { name: 'whole' });
@@ -190,7 +190,7 @@ export function changeSuite(stage: StoreStage): void {
     expect((await stage.harness.call('GET', `/v1/check-statuses/${check.id}`)).body.hasErrors).toBe(true);
   });
 
-  it('removes the results of a deleted check, evidence too, by and by', async () => {
+  it('removes the results of a deleted check, including evidence, gradually', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
@@ -213,12 +213,12 @@ export function changeSuite(stage: StoreStage): void {
       return (await results.nextPurge()) === undefined;
     });
     expect(await left()).toEqual([0, 0]);
-    // What comes later leaves nothing either.
+    // Late reports leave nothing either.
     expect(await stage.agent.report([reportOf(first)])).toEqual(['stale']);
     expect(await left()).toEqual([0, 0]);
   });
 
-  it('keeps what results say of artifacts, and which of them have come', async () => {
+  it('keeps the artifacts listed in results, and which of them have arrived', async () => {
     await stage.start();
     const { store } = stage.harness;
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });

@@ -17,7 +17,7 @@ import type { StoreStage } from './stage.ts';
 
 const foldEveryMs = 120_000;
 
-/** A store whose transactions of the leader end in an error, one after the other, as kills would end them. */
+/** A store whose leader transactions fail one after the other, as if killed. */
 function failing(store: Store, fails: () => boolean): Store {
   return {
     ...store,
@@ -30,7 +30,7 @@ function failing(store: Store, fails: () => boolean): Store {
   };
 }
 
-/** Metrics of each check: totals that are the runs' own, whatever happens while they are added up. */
+/** Metrics of each check: totals equal those of the runs, whatever happens during the folding. */
 export function checkMetricsSuite(stage: StoreStage): void {
   const scrape = (
     query = '',
@@ -48,11 +48,11 @@ export function checkMetricsSuite(stage: StoreStage): void {
         reportOf(run, { detail: httpDetail(200, { wait: 1, dns: 20, tcp: 1, firstByte: 7 }), ...fields }),
       ]),
     ).toEqual(['accepted']);
-    // What is asked for again within seconds may be as it was.
+    // A scrape within seconds may return cached values.
     stage.clock.advance(5_000);
   };
 
-  /** What the runs of the ledger add up to, read at once. */
+  /** Sums of the runs in the ledger, read at once. */
   const expected = async (store: Store, since: number): Promise<Map<string, Totals>> => {
     const runs: EndedRun[] = await store.checkTotals.endedRunsAfter(
       { ended: since, runId: '' },
@@ -78,7 +78,7 @@ export function checkMetricsSuite(stage: StoreStage): void {
     );
   };
 
-  /** A run that ends now, with its result. */
+  /** Stores a run that ends now, with its result. */
   const end = async (checkId: string, kind: 'passed' | 'no-agent', responseTime: number) => {
     const { store, accountId } = stage.harness;
     stage.clock.advance(700);
@@ -94,7 +94,7 @@ export function checkMetricsSuite(stage: StoreStage): void {
   };
 
   describe('metrics of each check', () => {
-    it('says state, outcomes, times and tags of the checks of an account, in both formats', async () => {
+    it('shows state, outcomes, times and tags of the checks of an account, in both formats', async () => {
       await stage.start();
       const check = await createCheck(stage.harness, {
         name: 'shop "one"\\',
@@ -154,12 +154,12 @@ export function checkMetricsSuite(stage: StoreStage): void {
       }
     });
 
-    it('goes on while a transaction is under way, which a database dates to the microsecond', async () => {
+    it('continues during an open transaction, which a database dates to the microsecond', async () => {
       await stage.start();
       const { store } = stage.harness;
       const { promise, resolve } = Promise.withResolvers<void>();
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-      // It writes, so that it is under way wherever it runs.
+      // It writes, so that the transaction is open on either engine.
       const open = store.transaction(async ({ checkTotals }) => {
         await checkTotals.begin(shardCount, 1_000);
         begin();
@@ -172,7 +172,7 @@ export function checkMetricsSuite(stage: StoreStage): void {
       expect(Number.isInteger(settledMs)).toBe(true);
     });
 
-    it('answers to keys as /metrics does, by tags, and refuses what it does not know', async () => {
+    it('accepts the keys of /metrics, filters by tags, and refuses unknown parameters', async () => {
       await stage.start();
       const { harness } = stage;
       const check = await createCheck(harness, { privateLocations: ['lab'], tags: ['a'] });
@@ -204,7 +204,7 @@ export function checkMetricsSuite(stage: StoreStage): void {
       for (let round = 0; round < 6; round += 1) {
         for (const { id } of checks) await end(id, 'passed', 0.1 + round * 0.7);
         await end(checks[round % 3].id, 'no-agent', 0);
-        // Of the transactions of a fold some come through, then one is cut off.
+        // Some transactions of a fold succeed, then one fails.
         let left = (round * 11) % shardCount;
         const folding = new Folding({
           store: failing(stage.harness.store, () => {
@@ -235,7 +235,7 @@ export function checkMetricsSuite(stage: StoreStage): void {
       ).toEqual(await expected(stage.harness.store, since));
     });
 
-    it('adds up the same in any order and in any parts', () => {
+    it('has equal sums in any order and in any parts', () => {
       const run = fc.record({
         state: fc.constantFrom('final' as const, 'missed' as const),
         responseTime: fc.double({ min: 0, max: 90_000, noNaN: true }),

@@ -2,7 +2,9 @@ import { expect, it } from 'vitest';
 import { reportOf } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
-/** Plans of agentic checks: kept in versions when a run that passed leaves one, sent with later runs, gone with their check. */
+/**
+ * Plans of agentic checks: a passing run stores a new version, later runs receive it, and it is deleted with its check.
+ */
 export function checkPlanSuite(stage: StoreStage): void {
   const prompt = 'Open http://shop.test and see "Tea".';
   const content = (title: string) => ({
@@ -39,7 +41,7 @@ export function checkPlanSuite(stage: StoreStage): void {
     return body as { version: number; reason: string; checkResultId: string; content: unknown }[];
   };
 
-  it('keeps the plans of runs that passed in versions, and sends the last one with runs', async () => {
+  it('keeps the plans of passing runs in versions, and sends the last one with runs', async () => {
     await stage.start();
     const check = await create();
     expect(await plansOf(check.id)).toEqual([]);
@@ -48,7 +50,7 @@ export function checkPlanSuite(stage: StoreStage): void {
     expect(await plansOf(check.id)).toMatchObject([
       { version: 1, reason: 'found', checkResultId: first.resultId, content: content('Tea') },
     ]);
-    // The same once more is no version, and what a failed run left is none either.
+    // An equal plan is not a new version, and neither is one of a failed run.
     const second = await run(check.id, { detail: detail('found', content('Tea')) });
     expect(second.plan).toEqual({ version: 1, content: content('Tea') });
     const failure = { owner: 'target', code: 'STEP_FAILED', message: 'gone' };
@@ -66,7 +68,7 @@ export function checkPlanSuite(stage: StoreStage): void {
     });
   });
 
-  it('takes an older version back as the newest, unless it follows another prompt', async () => {
+  it('accepts an older version as the newest, unless it belongs to another prompt', async () => {
     await stage.start();
     const check = await create();
     await run(check.id, { detail: detail('found', content('Tea')) });
@@ -82,7 +84,7 @@ export function checkPlanSuite(stage: StoreStage): void {
       version: 3,
       content: content('Tea'),
     });
-    // What is the newest already stays so.
+    // The newest version stays the newest.
     expect((await stage.harness.call('POST', path, { version: 3 })).body.version).toBe(3);
     expect((await stage.harness.call('POST', path, { version: 9 })).status).toBe(404);
     expect((await stage.harness.call('POST', path, { version: 0 })).status).toBe(400);
@@ -97,7 +99,7 @@ export function checkPlanSuite(stage: StoreStage): void {
     expect((await stage.harness.call('POST', path, { version: 1 }, { key: stranger.key })).status).toBe(404);
   });
 
-  it('forgets plans when asked to, and with their check', async () => {
+  it('forgets plans on request, and with their check', async () => {
     await stage.start();
     const [check, other] = [await create(), await create()];
     for (const { id } of [check, other]) await run(id, { detail: detail('found', content('Tea')) });

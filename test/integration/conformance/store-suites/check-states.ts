@@ -12,7 +12,7 @@ import type { StoreStage } from './stage.ts';
 
 const minuteMs = 60_000;
 
-/** What a check stands on, as plainly as it can be said. */
+/** The facts that determine the state of a check, as simply as possible. */
 interface Facts {
   readonly checkType: 'URL' | 'HEARTBEAT';
   readonly isOn: boolean;
@@ -21,7 +21,7 @@ interface Facts {
   readonly intervalMs: number;
   readonly changedMsAgo: number;
   readonly isParallel: boolean;
-  /** What was measured last at each of two places: how long ago, and what it said. */
+  /** The last measurement at each of two locations: its age and its verdict. */
   readonly last: readonly (null | {
     readonly msAgo: number;
     readonly said: 'pass' | 'slow' | 'fail' | 'error';
@@ -72,7 +72,7 @@ const someFacts: fc.Arbitrary<Facts> = fc.record({
   held: fc.constantFrom([false, false], [false, false], [true, false], [false, true]),
 });
 
-/** The one state of a check. */
+/** The state of a check, defined once. */
 export function checkStateSuite(stage: StoreStage): void {
   const store = async (facts: Facts, groups: Readonly<Record<string, number | null>>): Promise<string> => {
     const { accountId, store } = stage.harness;
@@ -125,7 +125,7 @@ export function checkStateSuite(stage: StoreStage): void {
   };
 
   describe('the state of a check', () => {
-    it('is what a plain model says, in the list of all checks and in the overview', async () => {
+    it('equals a plain model, in the list of all checks and in the overview', async () => {
       await stage.start();
       const { harness, clock } = stage;
       const { accountId } = harness;
@@ -166,7 +166,7 @@ export function checkStateSuite(stage: StoreStage): void {
       await compare(true);
     });
 
-    it('says no longer that a check passes once its agents are gone, on any surface, without an event', async () => {
+    it('no longer shows a check as passing once its agents are gone, on any surface, without an event', async () => {
       await stage.start();
       const { harness, clock, agent } = stage;
       const options = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
@@ -190,7 +190,7 @@ export function checkStateSuite(stage: StoreStage): void {
         ]);
         for (const id of ids) {
           await stage.queueNextSlot(id);
-          // A claim passes over a run that the scheduler still has in hand.
+          // A claim skips a run that the scheduler still has locked.
           await until('its run is measured', async () => {
             const runs = await agent.claim();
             await agent.report(
@@ -201,7 +201,7 @@ export function checkStateSuite(stage: StoreStage): void {
         }
       };
       const surfaces = async () => {
-        // What anybody may ask for is kept for some seconds.
+        // Public responses are cached for some seconds.
         clock.advance(10_001);
         const { body: statuses } = await harness.call('GET', '/v1/check-statuses');
         const { body: checks } = await harness.call('GET', '/v1/checks');
@@ -238,7 +238,7 @@ export function checkStateSuite(stage: StoreStage): void {
           ),
         };
       };
-      // Metrics count from when they are asked for first.
+      // Metrics count from the first scrape.
       await harness.call('GET', '/metrics/checks');
       await measure();
       const states = ['passing', 'failing', 'not-judged'];
@@ -282,7 +282,7 @@ export function checkStateSuite(stage: StoreStage): void {
       );
     });
 
-    it('is that of the measured locations where a check runs in parallel, and names the others', async () => {
+    it('is that of the measured locations if a check runs in parallel, and names the others', async () => {
       await stage.start();
       const { harness, agent, clock } = stage;
       await createLocation(harness, 'gone');
@@ -292,7 +292,7 @@ export function checkStateSuite(stage: StoreStage): void {
       });
       clock.advance(10 * minuteMs);
       await stage.queueNextSlot(check.id, 2);
-      // A claim passes over runs that another transaction holds.
+      // A claim skips runs that another transaction has locked.
       let runs = await agent.claim();
       while (runs.length === 0) runs = await agent.claim();
       await agent.report(runs.map((run) => reportOf(run)));

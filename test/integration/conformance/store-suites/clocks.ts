@@ -8,7 +8,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** What a clock that is set wrong, and set right again, must not do. */
+/** Errors that a wrong clock, or its correction, must not cause. */
 export function clockSuite(stage: StoreStage): void {
   it('deletes nothing by a clock that is a month ahead at the start, until it has run for a day', async () => {
     await stage.start();
@@ -42,7 +42,7 @@ export function clockSuite(stage: StoreStage): void {
     });
   });
 
-  it('takes back leases and waits that a clock which was ahead promised', async () => {
+  it('takes back leases and waits of a clock that was ahead', async () => {
     await stage.start();
     const { harness, clock, agent } = stage;
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
@@ -80,7 +80,7 @@ export function clockSuite(stage: StoreStage): void {
     expect(await stage.agent.report([wrong, reportOf(run)])).toEqual(['stale', 'accepted']);
   });
 
-  it('leaves neither gap nor overlap between slots when the clock goes ahead and comes back', async () => {
+  it('leaves neither gap nor overlap between slots when the clock jumps ahead and back', async () => {
     await stage.start();
     const { harness, clock } = stage;
     const checkId = (await createCheck(harness, { privateLocations: ['lab'] })).id;

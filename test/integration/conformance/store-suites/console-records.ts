@@ -7,9 +7,9 @@ import type { StoreStage } from './stage.ts';
 
 const dayMs = 86_400_000;
 
-/** What pages store and read by themselves. */
+/** Records that pages store and read themselves. */
 export function consoleRecordSuite(stage: StoreStage): void {
-  it('keeps who is logged in: as a hash, for a week without use, and as long as the key is there', async () => {
+  it('keeps sessions: as a hash, for a week without use, and as long as the key exists', async () => {
     await stage.start();
     const { harness, clock } = stage;
     const { store } = harness;
@@ -34,7 +34,7 @@ export function consoleRecordSuite(stage: StoreStage): void {
     clock.advance(8 * dayMs);
     expect(await sessions.find(session.token)).toBeNull();
 
-    // However much it is used, it ends.
+    // It ends however often it is used.
     const used = await sessions.open(key);
     for (let days = 0; days < 29; days += 1) {
       clock.advance(dayMs);
@@ -54,7 +54,7 @@ export function consoleRecordSuite(stage: StoreStage): void {
     expect(await sessions.find(last?.token ?? '')).toBeNull();
   });
 
-  it('lets a login link be used once, however many use it at a time', async () => {
+  it('accepts a login link once, however many use it at a time', async () => {
     await stage.start();
     const sessions = new Sessions(stage.harness.store, stage.clock);
     const link = await sessions.makeLink(stage.harness.key);
@@ -66,7 +66,7 @@ export function consoleRecordSuite(stage: StoreStage): void {
     expect(await sessions.redeem(late?.token ?? '')).toBeNull();
   });
 
-  it('says how checks stand, the worst first, and never well of what is not measured', async () => {
+  it('shows the states of checks, the worst first, and never unmeasured ones as passing', async () => {
     await stage.start();
     const { harness, clock } = stage;
     await createLocation(harness, 'empty');
@@ -113,7 +113,7 @@ export function consoleRecordSuite(stage: StoreStage): void {
     const slots = await harness.store.overviews.recentSlots([failing.id, passing.id], 2, clock.wallMs());
     expect(slots.get(failing.id)?.[0]).toMatchObject({ code: 'CONNECTION_REFUSED', state: 'final' });
 
-    // From now on nobody asks for work: what the last run said is not how things are.
+    // From now on no agent claims: the last run no longer describes the state.
     harness.startLeaseSweep();
     clock.advance(10 * 60_000);
     await stage.advanceUntil('the slots of all of them are missed', async () =>
@@ -127,7 +127,7 @@ export function consoleRecordSuite(stage: StoreStage): void {
     ]);
   });
 
-  it('lists checks by group, and tells when a check changed and when somebody wrote', async () => {
+  it('lists checks by group, and reports the last change of a check and the last write', async () => {
     await stage.start();
     const { harness, clock, agent } = stage;
     const { overviews, statuses, audit } = harness.store;

@@ -8,7 +8,7 @@ import type { StoreStage } from './stage.ts';
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** Coverage wherever an availability is shown. */
+/** Coverage wherever availability is shown. */
 export function coverageViewSuite(stage: StoreStage): void {
   const call = async (method: string, path: string, body?: unknown) => {
     const answer = await stage.harness.call(method, path, body);
@@ -16,7 +16,10 @@ export function coverageViewSuite(stage: StoreStage): void {
     return answer.body;
   };
 
-  /** A check that was measured once, and then not for five hours; with a dashboard and a status page that show it. */
+  /**
+   * Creates a check that was measured once and then not for five hours, with a dashboard and a status page that show
+   * it.
+   */
   async function gap() {
     await stage.start();
     const service = await call('POST', '/v1/status-pages/services', { name: 'Shop' });
@@ -54,10 +57,10 @@ export function coverageViewSuite(stage: StoreStage): void {
     return { report, analytics, overview, dashboard, page, counts, badge };
   }
 
-  it('shows the same sums everywhere, sealed or not, and never 100 % without saying so', async () => {
+  it('shows the same sums everywhere, sealed or not, and never 100 % without its coverage', async () => {
     const id = await gap();
     stage.harness.startLeaseSweep();
-    // Nobody asks for work any more.
+    // No agent claims from now on.
     await stage.advanceUntil('most slots of five hours are missed', async () => {
       stage.clock.advance(minuteMs);
       return (await stage.runsOf(id)).filter(({ state }) => state === 'missed').length >= 30;
@@ -109,7 +112,7 @@ export function coverageViewSuite(stage: StoreStage): void {
     expect(cell('slots_due')).toBe(unsealed.counts.due);
   });
 
-  it('tells how an objective stands, by what was measured and by what was not', async () => {
+  it('shows the state of an objective, by its measured and unmeasured share', async () => {
     const id = await gap();
     const group = await call('POST', '/v1/check-groups', { name: 'all' });
     const create = async (subject: object) =>
@@ -156,7 +159,7 @@ export function coverageViewSuite(stage: StoreStage): void {
     expect([moved.status, moved.body.validation.keys]).toEqual([400, ['groupId']]);
   });
 
-  it('colors nothing green that was not measured: badges and dashboards say so', async () => {
+  it('colors nothing green that was not measured, on badges and dashboards', async () => {
     const id = await gap();
     expect((await surfaces(id)).badge).toContain('shop: passing<');
     stage.harness.startLeaseSweep();
@@ -164,7 +167,7 @@ export function coverageViewSuite(stage: StoreStage): void {
       stage.clock.advance(minuteMs);
       return (await stage.runsOf(id)).filter(({ state }) => state === 'missed').length >= 3;
     });
-    // The last slots may be on their way to being missed.
+    // The last slots may not have been marked missed yet.
     const partly = await until('all say the same', async () => {
       const shown = await surfaces(id);
       const { coverage } = shown.dashboard.checks[0].last24Hours;
@@ -180,7 +183,7 @@ export function coverageViewSuite(stage: StoreStage): void {
     const [run] = await stage.agent.claim();
     if (!run) throw new Error('nothing was leased');
     await stage.agent.report([reportOf(run)]);
-    // What anybody may ask for is kept for some seconds.
+    // Public responses are cached for some seconds.
     stage.clock.advance(10_001);
     const again = await surfaces(id);
     expect(again.badge).toMatch(/shop: passing \d+(\.\d\d?)? % measured</);

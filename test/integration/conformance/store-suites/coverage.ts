@@ -19,7 +19,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const spanMs = 50 * hourMs;
 
-/** A slot as random data has it. */
+/** A random slot. */
 export interface SlotSample {
   readonly minute: number;
   readonly location: string;
@@ -45,7 +45,7 @@ const samples = fc.uniqueArray(
   { minLength: 1, maxLength: 80, selector: ({ minute, location }) => `${minute} ${location}` },
 );
 
-/** Coverage: parts that add up to the slots that were due, in every window, sealed or not. */
+/** Coverage: its parts add up to the slots that were due, in every window, sealed or not. */
 export function coverageSuite(stage: StoreStage): void {
   const insert = async (checkId: string, start: number, all: readonly SlotSample[]): Promise<RunRow[]> => {
     const { store, accountId } = stage.harness;
@@ -94,7 +94,7 @@ export function coverageSuite(stage: StoreStage): void {
         const seen = async () => Promise.all(spans.map((span) => read(check.id, span)));
         expect(await seen()).toEqual(expected);
         for (const coverage of expected) expect(partsOf(coverage)).toBe(coverage.due);
-        // Hour by hour, as time passes; then with nothing left of the ledger.
+        // Hour by hour as time passes; then with an empty ledger.
         for (const hours of [20, 35, 60]) {
           const now = start + hours * hourMs;
           const seal = () => store.transaction(({ slotDays }) => slotDays.sealNext(check.id, now));
@@ -115,12 +115,12 @@ export function coverageSuite(stage: StoreStage): void {
     const { store } = stage.harness;
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     const due = (await store.checks.find(stage.harness.accountId, check.id))?.nextSlotAt ?? 0;
-    // Nobody scheduled for hours: the slots of that time have no records yet.
+    // No scheduler ran for hours: the slots of that time have no records yet.
     const later = due + 5 * hourMs;
     expect(await store.slotDays.nextSeal(check.id, later)).toBeNull();
     await stage.queueNextSlot(check.id);
     stage.clock.advance(5 * hourMs);
-    // The queued one holds all that follows.
+    // The queued run blocks all later slots.
     expect((await store.slotDays.nextSeal(check.id, later))?.to ?? 0).toBeLessThanOrEqual(due);
     await stage.harness.call('PUT', `/v1/checks/url/${check.id}`, { activated: false });
     const seal = () => store.transaction(({ slotDays }) => slotDays.sealNext(check.id, stage.clock.wallMs()));
@@ -131,7 +131,7 @@ export function coverageSuite(stage: StoreStage): void {
     expect(partsOf(coverage)).toBe(coverage.due);
   });
 
-  it('forgets the slots of a deleted check, and days that are older than analytics look back', async () => {
+  it('forgets the slots of a deleted check, and days before the range of analytics', async () => {
     await stage.start();
     const { store } = stage.harness;
     const check = await createCheck(stage.harness, { activated: false });

@@ -13,13 +13,13 @@ const job = {
   request: { url: 'http://target.test/' },
 };
 
-/** Definitions that are no checks, run through the ledger as any other run. */
+/** Definitions that are not stored checks, run through the ledger like other runs. */
 export function definitionRunSuite(stage: StoreStage): void {
   const run = (body: object) =>
     stage.harness.call('POST', '/v1/test-sessions/run', { name: 'try', runLocation, ...body });
   const call = (path: string) => stage.harness.call('GET', `/v1/${path}`);
 
-  it('runs a definition that is no check, and keeps its result apart', async () => {
+  it('runs a definition without a check, and keeps its result separate', async () => {
     await stage.start();
     const { status, body } = await run({
       checkRunJobs: [job, { ...job, logicalId: 'shop', name: 'Shop' }],
@@ -34,7 +34,7 @@ export function definitionRunSuite(stage: StoreStage): void {
     const runs = await stage.agent.claim();
     expect(runs.map(({ check }) => check.name).sort()).toEqual(['Home', 'Shop']);
     expect(runs[0]).toMatchObject({ isTestSession: true, mayBeRetried: false, variables: { STAGE: 'blue' } });
-    // Neither is repeated: nobody asked for retries, whatever the definition has by default.
+    // Neither is retried: the request contains no retries, whatever the definition's default is.
     await stage.agent.report(
       runs.map((one) => reportOf(one, { failure: down, errorMessages: [down.message] })),
     );
@@ -46,7 +46,7 @@ export function definitionRunSuite(stage: StoreStage): void {
     expect((await call('checks')).body).toEqual([]);
   });
 
-  it('keeps the verdict of a session whose check and results are gone', async () => {
+  it('keeps the verdict of a session whose check and results are deleted', async () => {
     await stage.start();
     const { harness, agent } = stage;
     const { id } = await createCheck(harness, { frequency: 1440 });
@@ -66,7 +66,7 @@ export function definitionRunSuite(stage: StoreStage): void {
     expect((await call('test-sessions?statuses=FAILED')).body.length).toBe(1);
   });
 
-  it('repeats a failed run as it was asked to', async () => {
+  it('retries a failed run as requested', async () => {
     await stage.start();
     const testRetryStrategy = { type: 'FIXED', baseBackoffSeconds: 0, maxRetries: 1 };
     const { body } = await run({ checkRunJobs: [{ ...job, testRetryStrategy }] });
@@ -78,7 +78,7 @@ export function definitionRunSuite(stage: StoreStage): void {
     expect((await call(`test-sessions/${body.testSessionId}`)).body.status).toBe('PASSED');
   });
 
-  it('takes what a group sets, and hidden values of the check that it is of', async () => {
+  it('applies the settings of a group, and hidden values of its check', async () => {
     await stage.start();
     const environmentVariables = [{ key: 'PASSWORD', value: 'swordfish', locked: true }];
     const check = await createCheck(stage.harness, {
@@ -100,7 +100,7 @@ export function definitionRunSuite(stage: StoreStage): void {
     });
   });
 
-  it('refuses what cannot run, and names it', async () => {
+  it('refuses definitions that cannot run, and names the reason', async () => {
     await stage.start();
     const keysOf = async (body: object) => {
       const answer = await run(body);
@@ -127,7 +127,7 @@ export function definitionRunSuite(stage: StoreStage): void {
     ]);
   });
 
-  it('gives scripts the shared files that they name', async () => {
+  it('gives scripts the shared files that they refer to', async () => {
     await stage.start();
     const sharedFiles = [
       { path: 'a.ts', content: 'export {}' },
@@ -151,7 +151,7 @@ export function definitionRunSuite(stage: StoreStage): void {
     expect(dependencies).toEqual([[sharedFiles[1]]]);
   });
 
-  it('is for keys that may write: a definition may use every secret of the account', async () => {
+  it('requires keys that may write: a definition may use every secret of the account', async () => {
     await stage.start();
     const body = { name: 'try', runLocation, checkRunJobs: [job] };
     for (const role of ['READ_ONLY', 'READ_RUN'] as const) {

@@ -3,7 +3,7 @@ import { checkTypes } from '../../../../src/checks/index.ts';
 import type { Samples } from '../samples/samples.ts';
 import type { StoreStage } from './stage.ts';
 
-/** Every common field with another value than its default. */
+/** Every common field with a value other than its default. */
 export const common = (variant: number) => ({
   activated: false,
   muted: variant === 1,
@@ -27,7 +27,7 @@ export const common = (variant: number) => ({
   environmentVariables: [{ key: 'PLACE', value: `v${variant}`, locked: false, secret: false }],
 });
 
-/** Whether what a deployment writes is what its code says, for every type of check. */
+/** A deployment writes exactly what its code defines, for every type of check. */
 export function deployedFieldSuite(stage: StoreStage): void {
   it('deploys every type of check with every common field, finds no drift, and changes what changes', async () => {
     await stage.start();
@@ -38,7 +38,7 @@ export function deployedFieldSuite(stage: StoreStage): void {
         checkTypes.map(async (type) => {
           const { samples } = (await import(`../samples/${type.route}.ts`)) as { readonly samples: Samples };
           const { retryStrategy, ...others } = common(variant);
-          // Suites repeat their tests by themselves.
+          // Suites retry their tests themselves.
           const isSuite = type.name === 'PLAYWRIGHT';
           const fields = isSuite ? others : { ...others, retryStrategy };
           const payload = { name: type.title, ...fields, ...samples.minimal, checkType: type.name };

@@ -28,17 +28,17 @@ type Variant = 1 | 2;
 export interface Deployed {
   readonly type: string;
   readonly logicalId: string;
-  /** Where one is shown, but for its id. */
+  /** The path that shows it, without its id. */
   readonly path: string;
   readonly payload: Body;
-  /** What is shown of it, where that is not what was written. */
+  /** The fields that are shown, if they differ from the written ones. */
   readonly shown?: Body;
 }
 
 const ref = (name: string) => ({ ref: name });
 const image = 'https://example.com/image.png';
 
-/** A body by its schema; ids in it are those of others of the project. */
+/** A body derived from its schema; ids in it refer to other resources of the project. */
 function whole(schema: z.ZodType, variant: Variant, known: Body): Body {
   return wholeBody(schema as z.ZodObject, variant, known);
 }
@@ -53,7 +53,7 @@ function shownColors(themeColors: unknown): unknown {
   return JSON.parse(text.replaceAll(/"#[0-9a-f]+"/gi, (color) => color.toUpperCase()));
 }
 
-/** Addresses are derived by no schema. */
+/** Addresses cannot be derived from a schema. */
 const pageAddresses = (v: string) => ({
   logoDark: image,
   privacyPolicyLink: `https://example.com/privacy/${v}`,
@@ -67,7 +67,7 @@ export const certificatesOfKinds = async () => {
   return [await authority.issue(), await authority.issue()] as const;
 };
 
-/** A resource of every kind that is no check, with every field. */
+/** A resource of every kind other than checks, with every field. */
 export function resourcesOf(
   variant: Variant,
   certificates: Awaited<ReturnType<typeof certificatesOfKinds>>,
@@ -82,7 +82,7 @@ export function resourcesOf(
   return [...derived, ...known];
 }
 
-/** Those that their schemas do not say everything of. */
+/** Resources whose schemas do not express every rule. */
 function knownResourcesOf(
   variant: Variant,
   [first, second]: Awaited<ReturnType<typeof certificatesOfKinds>>,
@@ -156,7 +156,7 @@ function knownResourcesOf(
       const own = kind.type === 'WEBHOOK' ? { method: variant === 1 ? 'PUT' : 'GET', headers } : {};
       const config = whole(kind.config, variant, { ...kind.sample, ...own });
       const flags = whole(ChannelFlags, variant, {
-        // New groups would be subscribed by it, and not by the code.
+        // It would subscribe new groups, which the code does not define.
         autoSubscribe: variant === 2,
         quietHours: {
           from: '22:00',
@@ -311,7 +311,7 @@ export const parts = (variant: Variant) => [
   },
 ];
 
-/** Whether what a deployment writes is what its code says, for every kind of resource that is no check. */
+/** A deployment writes exactly what its code defines, for every kind of resource other than checks. */
 export function deployedKindSuite(stage: StoreStage): void {
   it('deploys every kind with every field, finds no drift, changes every one, and destroys them', async () => {
     const provider = 'https://phone.example.com';

@@ -10,7 +10,7 @@ type Body = Readonly<Record<string, unknown>>;
 interface Refusal {
   readonly kind: KindName | 'alert-channel-subscription' | 'deletion';
   readonly what: string;
-  /** What is refused, and what it names of the project. */
+  /** The refused resource, and the resources that it refers to. */
   readonly resources: readonly {
     readonly type: string;
     readonly logicalId: string;
@@ -27,7 +27,7 @@ const one = (type: KindName | 'alert-channel-subscription', what: string, payloa
   resources: [{ type, logicalId: 'refused', payload }],
 });
 
-/** What only the account shows to be wrong, at least one of each kind. */
+/** Errors that depend on the state of the account, at least one for each kind. */
 async function refusals(): Promise<readonly Refusal[]> {
   const authority = await createAuthority();
   const [first, second] = [await authority.issue(), await authority.issue()];
@@ -110,12 +110,12 @@ async function refusals(): Promise<readonly Refusal[]> {
 }
 
 const plain: ReadonlySet<unknown> = new Set(Object.values(resources).map(({ api }) => api.routes));
-/** Kinds of which only their own payload can be wrong. Plain resources that refuse more have their cases above. */
+/** Kinds with errors in their own payload only. Plain resources with other errors have their cases above. */
 const judgedByPayload = kinds.flatMap(({ type, routes }) =>
   type === 'status-page-service' || plain.has(routes) ? [type] : [],
 );
 
-/** A dry run refuses what the deployment itself refuses, in the same words. */
+/** A dry run refuses what the deployment itself refuses, with the same message. */
 export function deployedRefusalSuite(stage: StoreStage): void {
   const call = (...args: Parameters<typeof stage.harness.call>) => stage.harness.call(...args);
 
@@ -149,7 +149,7 @@ export function deployedRefusalSuite(stage: StoreStage): void {
     expect((await call('GET', '/v1/checks')).body).toEqual([]);
   });
 
-  it('refuses in a dry run to take away what others need, as the deployment does', async () => {
+  it('refuses in a dry run to remove what others need, like the deployment', async () => {
     await stage.start();
     stage.harness.startDeployments();
     const resource = (type: string, logicalId: string, payload: Body) => ({ type, logicalId, payload });

@@ -109,7 +109,7 @@ export function deploymentSuite(stage: StoreStage): void {
   };
   const locationNames = async () =>
     (await call('GET', '/v1/private-locations')).body.map(({ slugName }: { slugName: string }) => slugName);
-  /** Once the metrics of the account say so. */
+  /** Waits until the metrics of the account contain the line. */
   const isCounted = (line: string) =>
     until(line, async () => {
       const { body: text } = await call('GET', '/metrics');
@@ -118,7 +118,7 @@ export function deploymentSuite(stage: StoreStage): void {
   const named = (diff: readonly Change[], action: string) =>
     diff.filter((one) => one.action === action).map(({ type, logicalId }) => `${type} ${logicalId}`);
 
-  it('says what a deployment would create, and creates nothing', async () => {
+  it('shows what a deployment would create, and creates nothing', async () => {
     await start();
     const diff = await preview(everything);
     const created = everything.filter(({ type }) => !String(type).endsWith('-assignment'));
@@ -132,7 +132,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect(JSON.stringify(log.body)).not.toContain('deployProject');
   });
 
-  it('creates every type, finds nothing to change then, changes what the code changes, and deletes it all', async () => {
+  it('creates every type, finds no further changes, applies changes of the code, and deletes everything', async () => {
     await start();
     const diff = await deploy(everything);
     const ids = new Map(diff.map(({ type, logicalId, physicalId }) => [`${type} ${logicalId}`, physicalId]));
@@ -175,7 +175,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect(sameCards[0].id).toBe(page.cards[0].id);
     expect((await call('GET', `/v1/checks/${ids.get('check beat')}`)).body).toEqual(before);
 
-    // What people change meanwhile is overwritten.
+    // Changes that users make meanwhile are overwritten.
     await call('PUT', `/v1/checks/${home.id}`, { frequency: 60, frequencyOffset: 1 });
     expect(named(await preview(another), 'UPDATE')).toEqual(['check home']);
 
@@ -233,8 +233,8 @@ export function deploymentSuite(stage: StoreStage): void {
     await isCounted('picket_deployments_total{outcome="failed"} 1');
   });
 
-  it('lets one deployment of a project go on at a time, and be cancelled', async () => {
-    await stage.start(); // Nobody works on it yet.
+  it('allows one deployment of a project at a time, which can be cancelled', async () => {
+    await stage.start(); // No worker handles it yet.
     const first = await call('POST', '/v1/projects/deploy', body(everything));
     const second = await call('POST', '/v1/projects/deploy', body(everything));
     expect([second.status, second.body.deploymentId]).toEqual([409, first.body.id]);
@@ -252,7 +252,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect((await call('POST', `${path}/cancel`, undefined, { key: stranger.key })).status).toBe(404);
   });
 
-  it('is begun anew by another process when its own is lost', async () => {
+  it('is restarted by another process when its own is lost', async () => {
     await stage.start();
     const { store, clock } = stage.harness;
     const { body: started } = await call('POST', '/v1/projects/deploy', body(everything));
@@ -268,7 +268,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect(await store.deployments.end(started.id, 'lost', late)).toBe(false);
   });
 
-  it('refuses what unpacks to 50 MB, and keeps nothing of it', async () => {
+  it('refuses bundles that unpack to 50 MB, and keeps nothing of them', async () => {
     await stage.start();
     const { app, key } = stage.harness;
     const large = { path: 'large.ts', content: 'x'.repeat(1_000_000) };
@@ -288,7 +288,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect((await call('GET', '/next/projects')).body).toEqual([]);
   });
 
-  it('names every resource and field that is refused, at once', async () => {
+  it('names every refused resource and field at once', async () => {
     await start();
     const wrong = changed(changed(everything, 'home', { frequency: 7 }), 'beat', { heartbeat: null, nme: 1 });
     const refused = await call('POST', '/v1/projects/deploy', body(wrong));
@@ -300,7 +300,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect((await call('GET', '/next/projects')).body).toEqual([]);
   });
 
-  it('makes a project of what the account has, by an import', async () => {
+  it('creates a project from existing resources, by an import', async () => {
     await start();
     await deploy(everything);
     await ended(await call('DELETE', '/v1/projects/project?preserveResources=true'));
@@ -322,7 +322,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect((await call('POST', `${one}/commit`)).status).toBe(403);
     expect((await call('POST', `${one}/apply`)).status).toBe(200);
     expect((await call('POST', `${one}/apply`)).status).toBe(403);
-    // Nothing is deleted before it is committed.
+    // Nothing is deleted before the commit.
     expect(named(await preview([]), 'DELETE')).toEqual([]);
     expect((await call('GET', `${path}?onlyUnapplied=true`)).body).toEqual([]);
     expect((await call('GET', '/next/projects/imports?onlyUncommitted=true')).body).toHaveLength(1);
@@ -337,7 +337,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect((await call('DELETE', one, undefined, { key: stranger.key })).status).toBe(404);
   });
 
-  it('ends the deployment of an account while a larger one of another that was first is under way', async () => {
+  it('ends the deployment of an account while an earlier, larger one of another is in progress', async () => {
     await stage.start();
     const other = await stage.harness.addAccount();
     const checks = (count: number) =>
@@ -374,7 +374,7 @@ export function deploymentSuite(stage: StoreStage): void {
     expect(ends.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED']);
   });
 
-  it('names resources of its own account only, without having them', async () => {
+  it('refers to resources of its own account only, without owning them', async () => {
     await start();
     const foreign = await stage.harness.addAccount();
     const asForeign = { key: foreign.key };

@@ -3,9 +3,9 @@ import { failure } from '../../../../src/checks/contract/failure.ts';
 import { createCheck, reportOf } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
-/** Error groups: what belongs together, what comes back, and who sees it. */
+/** Error groups: grouping, reopening, and visibility. */
 export function errorGroupSuite(stage: StoreStage): void {
-  /** Runs a check once with these messages; returns the result. */
+  /** Runs a check once with these error messages; returns the result. */
   const failWith = async (checkId: string, ...errorMessages: string[]) => {
     await stage.queueNextSlot(checkId);
     const run = (await stage.agent.claim()).find(({ check }) => check.id === checkId);
@@ -21,7 +21,7 @@ export function errorGroupSuite(stage: StoreStage): void {
   const get = async (id: string | undefined) =>
     (await stage.harness.call('GET', `/v1/error-groups/${id}`)).body;
 
-  it('makes a bounded number of groups of one batch of reports, and takes every report', async () => {
+  it('creates a limited number of groups for one batch of reports, and accepts every report', async () => {
     await stage.start();
     const checkIds = await Promise.all(Array.from({ length: 6 }, async () => (await create()).id));
     for (const checkId of checkIds) {
@@ -46,7 +46,7 @@ export function errorGroupSuite(stage: StoreStage): void {
     expect(groups).toBe(200);
   });
 
-  it('puts errors that are alike into one group of their check', async () => {
+  it('groups similar errors of a check', async () => {
     await stage.start();
     const check = await create();
     expect((await failWith(check.id)).errorGroupIds).toEqual([]);
@@ -67,7 +67,7 @@ export function errorGroupSuite(stage: StoreStage): void {
       rootCauseAnalyses: [],
     });
     expect(group.errorHash).toMatch(/^[0-9a-f]{64}$/);
-    // Nearly the same words are the same error; others are another.
+    // Similar messages are the same error; others are different ones.
     const similar = await failWith(check.id, 'connect ECONNREFUSED 10.0.0.5:8443!');
     expect(similar.errorGroupIds).toEqual(first.errorGroupIds);
     const other = await failWith(check.id, 'getaddrinfo ENOTFOUND api.test');
@@ -83,7 +83,7 @@ export function errorGroupSuite(stage: StoreStage): void {
     expect((await stage.harness.call('GET', '/v1/error-groups')).body).toHaveLength(3);
   });
 
-  it('makes a group of every failing assertion, whatever was received', async () => {
+  it('creates a group for every failing assertion, whatever was received', async () => {
     await stage.start();
     const check = await create();
     const assertion = (target: string, actual: string) =>
@@ -94,7 +94,7 @@ export function errorGroupSuite(stage: StoreStage): void {
     expect(first.errorGroupIds).toContain(second.errorGroupIds[0]);
   });
 
-  it('shows an archived group again when its error comes back, unless it is archived for good', async () => {
+  it('shows an archived group again when its error recurs, unless it is archived for good', async () => {
     await stage.start();
     const check = await create();
     const message = 'Unexpected status 503';
@@ -119,14 +119,14 @@ export function errorGroupSuite(stage: StoreStage): void {
     expect((await get(id)).statusCode).toBe(404);
   });
 
-  it('counts the runs that failed by an error, however often each was repeated', async () => {
+  it('counts the runs that failed by an error, however often each was retried', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, {
       ...{ privateLocations: ['lab'], doubleCheck: false },
       retryStrategy: { type: 'FIXED', baseBackoffSeconds: 0, maxRetries: 2, sameRegion: true },
     });
     const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 192.0.2.7:443');
-    /** Runs it once; each attempt but the last fails, and that one as said. */
+    /** Runs it once; every attempt but the last fails, and the last one fails or passes as given. */
     const run = async (attempts: number, last: 'fails' | 'passes') => {
       await stage.queueNextSlot(check.id);
       for (let attempt = 1; attempt <= attempts; attempt += 1) {

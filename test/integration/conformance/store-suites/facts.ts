@@ -8,7 +8,9 @@ import type { StoreStage } from './stage.ts';
 const dayMs = 86_400_000;
 const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
 
-/** What agents report in addition to verdicts: facts of failures, certificates, doubt about times, and what they can do. */
+/**
+ * Facts that agents report in addition to verdicts: facts of failures, certificates, doubtful times, and capabilities.
+ */
 export function factSuite(stage: StoreStage): void {
   async function startWithCheck(): Promise<string> {
     await stage.start();
@@ -18,7 +20,7 @@ export function factSuite(stage: StoreStage): void {
 
   async function report(checkId: string, fields: Partial<ResultReport>): Promise<void> {
     await stage.queueNextSlot(checkId);
-    // Where the clock has just jumped, what was queued first may be a slot of the time that was skipped.
+    // If the clock has just jumped, the first queued run may be for a skipped slot.
     const run = await stage.advanceUntil('a run is leased', async () => (await stage.agent.claim())[0]);
     expect(await stage.agent.report([reportOf(run, fields)])).toEqual(['accepted']);
   }
@@ -26,12 +28,12 @@ export function factSuite(stage: StoreStage): void {
   async function daysRemaining(checkId: string): Promise<number | null> {
     const one = await stage.harness.call('GET', `/v1/check-statuses/${checkId}`);
     const all = await stage.harness.call('GET', '/v1/check-statuses');
-    // Slots of a day that was skipped may be noted between the two.
+    // Slots of a skipped day may be recorded between the two requests.
     expect(all.body).toEqual([{ ...one.body, coverage: expect.anything() }]);
     return one.body.sslDaysRemaining;
   }
 
-  it('stores the facts of a failure, and finds its cause by them, however its message is worded', async () => {
+  it('stores the facts of a failure, and finds its cause by them, whatever the wording of its message', async () => {
     const checkId = await startWithCheck();
     const details = {
       ...{ proxy: '10.0.0.9:3128', proxyStatus: 502, proxyStatusText: 'Bad Gateway' },
@@ -53,7 +55,7 @@ export function factSuite(stage: StoreStage): void {
     );
   });
 
-  it('reads the facts of an older agent from its message, and takes a result whose facts it does not understand', async () => {
+  it('reads the facts of an older agent from its message, and accepts a result with unknown facts', async () => {
     const checkId = await startWithCheck();
     const factsOf = async (failed: object) => {
       await report(checkId, { failure: failed as typeof down });
@@ -87,11 +89,11 @@ export function factSuite(stage: StoreStage): void {
     if (!run) throw new Error('nothing was leased');
     const certificateExpiresAt = stage.clock.wallMs() + inMs;
     await stage.agent.report([reportOf(run, { certificateExpiresAt })]);
-    // The stage may have moved its clock on while it looked for the slot; not since.
+    // The stage may have advanced its clock while it waited for the slot, but not since.
     expect(await daysRemaining(checkId)).toBe(days);
   });
 
-  it('keeps what is known of a certificate until a run passes without one', async () => {
+  it('keeps the facts of a certificate until a run passes without one', async () => {
     const checkId = await startWithCheck();
     await report(checkId, { certificateExpiresAt: stage.clock.wallMs() + 10.5 * dayMs });
     expect(await daysRemaining(checkId)).toBe(10);
@@ -108,7 +110,7 @@ export function factSuite(stage: StoreStage): void {
     expect(await daysRemaining(checkId)).toBeNull();
   });
 
-  it('lets no older slot change what is known of a certificate', async () => {
+  it('lets no older slot change the facts of a certificate', async () => {
     const checkId = await startWithCheck();
     await stage.queueNextSlot(checkId);
     const [older] = await stage.agent.claim();
@@ -118,7 +120,7 @@ export function factSuite(stage: StoreStage): void {
     expect(await daysRemaining(checkId)).toBe(20);
   });
 
-  it('shows what the agent cost a result, and doubt about its times', async () => {
+  it('shows the agent overhead of a result, and doubt about its times', async () => {
     const checkId = await startWithCheck();
     const hostStartedAt = Date.UTC(1999, 11, 31);
     await report(checkId, { agentLagMs: 12.5, agentOverheadMs: 0.75, isTimingDoubtful: true, hostStartedAt });
@@ -132,7 +134,7 @@ export function factSuite(stage: StoreStage): void {
     expect(body[0].startedAt).not.toContain('1999');
   });
 
-  it('takes reports and claims of agents that know nothing of these facts', async () => {
+  it('accepts reports and claims of agents without these facts', async () => {
     const checkId = await startWithCheck();
     await stage.queueNextSlot(checkId);
     const [run] = await stage.agent.claim();
@@ -143,7 +145,7 @@ export function factSuite(stage: StoreStage): void {
     expect(body[0]).toMatchObject({ agentOverheadMs: 0, isTimingDoubtful: false, hostStartedAt: null });
   });
 
-  it('shows how check types work where an agent runs, and why others do not', async () => {
+  it('shows how check types work on an agent, and why others do not', async () => {
     await stage.start();
     const shown = async () => {
       const { body } = await stage.harness.call('GET', `/v1/private-locations/${stage.location.id}`);
@@ -158,7 +160,7 @@ export function factSuite(stage: StoreStage): void {
       unavailable: { BROWSER: 'no browser is installed' },
       droppedResults: 3,
     };
-    // What changes is stored at once, however short ago the agent was seen.
+    // Changes are stored at once, however recently the agent was seen.
     await stage.agent.claim(facts);
     expect(await shown()).toMatchObject([{ id: 'agent-1', ...facts }]);
   });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createCheck, createLocation } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
-/** Groups of checks: their settings hold for their checks, in what is shown, scheduled and leased. */
+/** Groups of checks: their settings apply to their checks in responses, scheduling and leases. */
 export function groupSuite(stage: StoreStage): void {
   const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const post = async (fields: object = {}) => {
@@ -19,7 +19,7 @@ export function groupSuite(stage: StoreStage): void {
     (await stage.harness.store.checks.find(stage.harness.accountId, id))?.nextSlotAt;
   const statesOf = async (id: string) => (await stage.runsOf(id)).map(({ state }) => state);
 
-  it('keeps groups, merges what is changed and hides what is hidden', async () => {
+  it('keeps groups, merges changes and hides hidden values', async () => {
     await stage.start();
     const made = await post({
       tags: ['prod'],
@@ -59,7 +59,7 @@ export function groupSuite(stage: StoreStage): void {
     expect([nowhere.status, nowhere.body.validation.keys]).toEqual([400, ['privateLocations.1']]);
   });
 
-  it('is deleted only when no check is in it, and joined only when it is there', async () => {
+  it('is deleted only if it is empty, and joined only if it exists', async () => {
     await stage.start();
     const group = await post();
     const check = await createCheck(stage.harness, { groupId: group.id });
@@ -84,7 +84,7 @@ export function groupSuite(stage: StoreStage): void {
     expect([joined.status, joined.body.validation?.keys]).toEqual([400, ['groupId']]);
   });
 
-  it('shows its checks with its settings applied, in their order', async () => {
+  it('shows its checks with its settings applied, in order', async () => {
     await stage.start();
     const group = await post({ tags: ['shared'], runtimeId: '2025.04', muted: true, runParallel: true });
     const last = await createCheck(stage.harness, { groupId: group.id, name: 'last' });
@@ -106,7 +106,7 @@ export function groupSuite(stage: StoreStage): void {
     expect((await call('GET', '/v1/checks?applyGroupSettings=perhaps')).status).toBe(400);
   });
 
-  it('shows its channels in every answer, whichever way they were subscribed', async () => {
+  it('shows its channels in every response, however they were subscribed', async () => {
     await stage.start();
     const channel = async (subscriptions: object[] = []) => {
       const config = { address: 'ops@example.com' };
@@ -151,7 +151,7 @@ export function groupSuite(stage: StoreStage): void {
     }
   });
 
-  it('stops its checks when it is switched off, and cancels what waits', async () => {
+  it('stops its checks when it is deactivated, and cancels waiting runs', async () => {
     await stage.start();
     const group = await post();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'], groupId: group.id });
@@ -166,7 +166,7 @@ export function groupSuite(stage: StoreStage): void {
     expect(await nextSlotOf(check.id)).toBeNull();
     const born = await createCheck(stage.harness, { privateLocations: ['lab'], groupId: group.id });
     expect(await nextSlotOf(born.id)).toBeNull();
-    // Written again for another reason it stays off.
+    // Another update leaves it deactivated.
     await call('PUT', `/v1/checks/${check.id}`, { name: 'renamed' });
     expect(await nextSlotOf(check.id)).toBeNull();
     await put(group.id, { activated: true });
@@ -177,7 +177,7 @@ export function groupSuite(stage: StoreStage): void {
     expect(await stage.agent.claim()).toHaveLength(1);
   });
 
-  it('tells agents what the checks at their location need, those whose group names it, too', async () => {
+  it('tells agents what the checks at their location need, including those whose group names it', async () => {
     await stage.start();
     const elsewhere = await createLocation(stage.harness, 'elsewhere');
     const group = await post({ privateLocations: ['elsewhere'] });
@@ -194,7 +194,7 @@ export function groupSuite(stage: StoreStage): void {
     expect(await needsAt(elsewhere)).toEqual([{ ...need, checkCount: 1, checkNames: ['moved'] }]);
   });
 
-  it('moves its checks to its own locations, all at once when it says so', async () => {
+  it('moves its checks to its own locations, all at once if configured', async () => {
     await stage.start();
     await createLocation(stage.harness, 'b');
     await createLocation(stage.harness, 'c');

@@ -6,7 +6,10 @@ const second = 1000;
 const minute = 60 * second;
 const limits = { period: 5, periodUnit: 'minutes', grace: 1, graceUnit: 'minutes' };
 
-/** Heartbeats: pings from outside, the timer that notes their absence, and what the rest of the service sees of both. */
+/**
+ * Heartbeats: pings from outside, the timer that detects their absence, and the effects of both on the rest of the
+ * service.
+ */
 export function heartbeatSuite(stage: StoreStage): void {
   const create = async (fields: object = {}) => {
     const answer = await stage.harness.call('POST', '/v1/checks/heartbeat', {
@@ -26,7 +29,7 @@ export function heartbeatSuite(stage: StoreStage): void {
   };
   const states = async (checkId: string, key?: string) =>
     (await events(checkId, key)).map(({ state }) => state);
-  /** Lets time pass as it does: the watch looks every few seconds. */
+  /** Lets time pass realistically: the watch runs every few seconds. */
   const pass = async (ms: number) => {
     const { clock } = stage;
     const { heartbeats } = stage.harness.store;
@@ -34,7 +37,7 @@ export function heartbeatSuite(stage: StoreStage): void {
     const endAt = clock.wallMs() + ms;
     let watchedAt = clock.wallMs();
     while (clock.wallMs() < endAt) {
-      // One that falls asleep after time has moved on would sleep past the look that is waited for below.
+      // A watch that falls asleep after time has advanced would sleep past the look that is awaited below.
       await until('the watch sleeps', () => clock.sleeperCount > 0);
       clock.advance(Math.min(endAt - clock.wallMs(), 2 * second));
       if ((await heartbeats.nextDeadline()) === null) watchedAt = clock.wallMs();
@@ -45,13 +48,13 @@ export function heartbeatSuite(stage: StoreStage): void {
     }
   };
 
-  it('takes a ping that says that the job failed for a failure, with what it says', async () => {
+  it('counts a ping that reports a failed job as a failure, with its message', async () => {
     await stage.start();
     const check = await create();
     const address = check.heartbeat.pingUrl;
     const pingWith = (query: string) => ping({ heartbeat: { pingUrl: `${address}${query}` } });
     expect((await pingWith('?status=up&msg=OK&ping=12')).status).toBe(200);
-    // Events of one millisecond have no order.
+    // Events in the same millisecond have no order.
     stage.clock.advance(second);
     expect((await pingWith('?status=Down&msg=disk%20full')).body).toEqual({});
     expect(await states(check.id)).toEqual(['FAILING', 'RECEIVED']);
@@ -60,13 +63,13 @@ export function heartbeatSuite(stage: StoreStage): void {
     const results = await stage.harness.call('GET', `/v1/check-results/${check.id}`);
     expect(JSON.stringify(results.body)).toContain('The job reported that it failed: disk full');
     expect((await pingWith('?status=sideways')).body.validation.keys).toEqual(['status']);
-    // Shells and people write tokens in capitals, too.
+    // Shells and people may write tokens in capitals.
     const capitals = address.replace(/[^/]+$/, (token) => token.toUpperCase());
     expect((await ping({ heartbeat: { pingUrl: capitals } })).status).toBe(200);
     expect(await status()).toMatchObject({ hasFailures: false });
   });
 
-  it('takes pings and tells when they came', async () => {
+  it('accepts pings and shows their times', async () => {
     await stage.start();
     const check = await create();
     expect((await ping(check, 'GET', { 'user-agent': 'curl/8.5.0' })).body).toEqual({});
@@ -88,14 +91,14 @@ export function heartbeatSuite(stage: StoreStage): void {
       successRatio: { previousPeriod: null, currentPeriod: 100 },
       totalEntitiesCurrentPeriod: 5,
     });
-    // Each is a record of the ledger too, and none was ever to be leased.
+    // Each is also recorded in the ledger, and none was ever available to lease.
     expect(await stage.harness.store.runs.countSlots(check.id)).toEqual({ final: 5 });
     expect(await stage.agent.claim({ checkTypes: ['HEARTBEAT'] })).toEqual([]);
     const status = await stage.harness.call('GET', `/v1/check-statuses/${check.id}`);
     expect(status.body).toMatchObject({ hasFailures: false, longestRun: null });
   });
 
-  it('notes a missed ping once, again after another period, and recovers with the next ping', async () => {
+  it('records a missed ping once, again after another period, and recovers with the next ping', async () => {
     await stage.start();
     stage.harness.startHeartbeatWatch();
     const check = await create();
@@ -128,7 +131,7 @@ export function heartbeatSuite(stage: StoreStage): void {
     expect(availability.body).toEqual({ successRatio: 50, totalEntitiesCurrentPeriod: 4 });
   });
 
-  it('goes on after a restart, and forgives what was due while the service was away', async () => {
+  it('continues after a restart, and ignores pings that were due during the downtime', async () => {
     await stage.start();
     stage.harness.startHeartbeatWatch();
     const [short, long] = [
@@ -146,16 +149,16 @@ export function heartbeatSuite(stage: StoreStage): void {
     stage.harness.startHeartbeatWatch();
     await pass(10 * second);
     expect(await states(short.id, key)).toEqual(['RECEIVED']);
-    // The rhythm goes on: five minutes after the one it would have made, and a minute of grace.
+    // The schedule continues: five minutes after the ping that would have been due, and a minute of grace.
     await pass(7 * minute);
     expect(await states(short.id, key)).toEqual(['FAILING', 'RECEIVED']);
-    // The other one was not due meanwhile, and nothing changed for it.
+    // The other one was not due meanwhile and stays unchanged.
     const timer = await stage.harness.store.heartbeats.find(long.id);
     expect((timer?.deadline_at ?? 0) - (timer?.last_at ?? 0)).toBe(10 * 60 * minute + minute);
     expect(await states(long.id, key)).toEqual(['RECEIVED']);
   });
 
-  it('forgets its last ping when it is switched off and on, and takes none meanwhile', async () => {
+  it('forgets its last ping when it is deactivated and activated, and accepts none meanwhile', async () => {
     await stage.start();
     stage.harness.startHeartbeatWatch();
     const check = await create();
@@ -174,7 +177,7 @@ export function heartbeatSuite(stage: StoreStage): void {
     expect(await states(check.id)).toEqual(['RECEIVED', 'RECEIVED']);
   });
 
-  it('does the same when its group is, and takes no ping in a group that is off', async () => {
+  it('does the same with its group, and accepts no ping in a deactivated group', async () => {
     await stage.start();
     stage.harness.startHeartbeatWatch();
     const { call } = stage.harness;
@@ -196,7 +199,7 @@ export function heartbeatSuite(stage: StoreStage): void {
     expect(await states(later.id)).toEqual(['RECEIVED']);
   });
 
-  it('gives a new URL on demand, refuses a token that is taken, and forgets deleted monitors', async () => {
+  it('creates a new URL on demand, refuses a token that is taken, and forgets deleted monitors', async () => {
     await stage.start();
     const check = await create();
     const taken = await stage.harness.call('POST', '/v1/checks/heartbeat', {

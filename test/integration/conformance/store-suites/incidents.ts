@@ -13,7 +13,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const base = '/v1/status-pages';
 
-/** Incidents: what their updates make of them, what pages show, and those that follow alerts. */
+/** Incidents: the effects of their updates, their display on pages, and incidents of alerts. */
 export function incidentSuite(stage: StoreStage): void {
   const call = async (method: string, path: string, body?: unknown) => {
     const answer = await stage.harness.call(method, path, body);
@@ -22,7 +22,7 @@ export function incidentSuite(stage: StoreStage): void {
   };
   const open = (path: string) => stage.harness.call('GET', path, undefined, { key: null });
 
-  /** A page with one card for each list of services, and the services. */
+  /** Creates a page with one card for each list of services, and the services. */
   async function statusPage(names: readonly string[]) {
     const services = [];
     for (const name of names) services.push(await call('POST', `${base}/services`, { name }));
@@ -36,7 +36,7 @@ export function incidentSuite(stage: StoreStage): void {
     await stage.start();
     const { services, shown } = await statusPage(['API', 'Shop']);
     const [api, shop] = services;
-    // A share is over the time that something was watched: all of the 90 days.
+    // A share refers to the time that a service was watched: all of the 90 days.
     stage.clock.advance(90 * 24 * hourMs);
     const start = stage.clock.wallMs();
     const incident = await call('POST', `${base}/incidents`, {
@@ -72,7 +72,7 @@ export function incidentSuite(stage: StoreStage): void {
       (await shown()).cards.map((card: { uptime: number }) => Number(card.uptime.toFixed(6)));
     expect(await uptimes()).toEqual([Number(nineHours.toFixed(6)), 100]);
 
-    // Opened again: the time between counts too, and saying RESOLVED twice does not make it longer.
+    // Reopened: the time in between counts too, and a second RESOLVED does not extend it.
     stage.clock.advance(hourMs);
     await call('POST', `${at}/incident-updates`, { status: 'MONITORING', description: 'not quite' });
     expect((await call('GET', at)).duration).toBeNull();
@@ -82,7 +82,7 @@ export function incidentSuite(stage: StoreStage): void {
     await call('POST', `${at}/incident-updates`, { status: 'RESOLVED', description: 'really' });
     expect((await call('GET', at)).duration).toBe((12 * hourMs) / 1000);
 
-    // A second incident over the same hours of one service counts once, on the page of the other too.
+    // A second incident in the same hours of one service counts once, on the other page too.
     await call('POST', `${base}/incidents`, {
       name: 'Also down',
       severity: 'CRITICAL',
@@ -104,7 +104,7 @@ export function incidentSuite(stage: StoreStage): void {
     expect(days.reduce((sum, day) => sum + day.incidentSeconds, 0)).toBe(13 * 3600);
     expect(incidents.map(({ name }: { name: string }) => name)).toEqual(['Also down', 'Down']);
 
-    // Corrections count from then on.
+    // Corrections count from now on.
     await call('PUT', `${at}/incident-updates/${last.id}`, { status: 'IDENTIFIED' });
     await call('DELETE', `${at}/incident-updates/${resolved.id}`);
     expect((await call('GET', at)).duration).toBe((13 * hourMs) / 1000);
@@ -139,7 +139,7 @@ export function incidentSuite(stage: StoreStage): void {
     expect(await shown()).toMatchObject({ state: 'MINOR', incidents: [{ name: 'Move of the machines' }] });
   });
 
-  it('opens and resolves the incident of an alert once, whatever it is told', async () => {
+  it('opens and resolves the incident of an alert once, whatever events arrive', async () => {
     await stage.start();
     const { page, services, shown } = await statusPage(['API']);
     const bulk = ['reader@example.com', 'nobody@example.com'].map((address) => ({
@@ -191,7 +191,7 @@ export function incidentSuite(stage: StoreStage): void {
     ).toEqual(['INVESTIGATING', 'RESOLVED']);
     const resolved = entries.find(({ duration }: { duration: number | null }) => duration !== null);
     expect([resolved.duration, resolved.incidentUpdates.length]).toEqual([90, 2]);
-    // What people resolved by hand stays as they left it.
+    // Incidents that users resolved by hand stay unchanged.
     const other = entries.find(({ id }: { id: string }) => id !== resolved.id);
     const byHand = { status: 'RESOLVED', description: 'by hand' };
     await call('POST', `${base}/incidents/${other.id}/incident-updates`, byHand);
@@ -201,7 +201,7 @@ export function incidentSuite(stage: StoreStage): void {
     expect(await listed()).toHaveLength(2);
     expect((await shown()).state).toBe('OPERATIONAL');
 
-    // The server is busy at first, and never takes mail for nobody.
+    // The server is busy at first, and always refuses an unknown mailbox.
     await using receiver = await startMailReceiver();
     receiver.isBusy = true;
     const mail = new MailServer({ smtpUrl: receiver.url, from: 'status@picket.test' });
@@ -234,7 +234,7 @@ export function incidentSuite(stage: StoreStage): void {
     expect(header('Subject').sort()).toEqual(subjects);
     const ids = header('Message-ID');
     expect(new Set(ids).size).toBe(2);
-    // Not a position alone, which every installation begins at 1.
+    // Not only a position, which begins at 1 in every installation.
     for (const id of ids) expect(id).toMatch(/^<subscriber-[0-9a-f]{32}@picket\.test>$/);
     expect(header('List-Unsubscribe-Post')).toEqual(Array(2).fill('List-Unsubscribe=One-Click'));
     const unsubscribe = new URL(header('List-Unsubscribe')[0]?.slice(1, -1) ?? '');

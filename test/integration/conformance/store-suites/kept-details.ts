@@ -6,7 +6,7 @@ import { createCheck, quietLogger, reportOf } from '../../../helpers/service/ser
 import { httpDetail, resultRow } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';
 
-/** Details of results: stored compressed, and left out where the service is set up so. */
+/** Details of results: stored compressed, and omitted if the service is configured to. */
 export function keptDetailSuite(stage: StoreStage): void {
   afterEach(() => {
     stage.everyNthPass = undefined;
@@ -29,7 +29,7 @@ export function keptDetailSuite(stage: StoreStage): void {
     return body;
   };
 
-  it('shows details as they were reported, of any length, in lists and alone, and those of older builds', async () => {
+  it('shows details as reported, of any length, in lists and alone, and those of older builds', async () => {
     await stage.start();
     const { store, accountId } = stage.harness;
     const check = await create();
@@ -74,7 +74,7 @@ export function keptDetailSuite(stage: StoreStage): void {
     for (const row of rows) expect((row as CountedResultRow).measured).toContain('"dns":2');
   });
 
-  it('keeps those of runs that somebody started', async () => {
+  it('keeps those of on-demand runs', async () => {
     stage.everyNthPass = 100;
     await stage.start();
     const check = await create();

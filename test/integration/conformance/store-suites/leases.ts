@@ -11,9 +11,9 @@ import { leaseTtlMs, type StoreStage } from './stage.ts';
 
 const minuteMs = 60_000;
 
-/** Leases: claims, renewals, fencing, releases and what happens to runs nobody takes. */
+/** Leases: claims, renewals, fencing, releases, and runs that no agent claims. */
 export function leaseSuite(stage: StoreStage): void {
-  it('goes the whole way: slot, claim, result, status', async () => {
+  it('covers the whole flow: slot, claim, result, status', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
@@ -41,7 +41,7 @@ export function leaseSuite(stage: StoreStage): void {
     await stage.start();
     const checks = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        // One offset: all slots lie within six seconds, and stay fresh for as many minutes.
+        // One offset: all slots lie within six seconds, and remain fresh for as many minutes.
         createCheck(stage.harness, {
           name: `check ${index}`,
           frequency: 10,
@@ -68,7 +68,7 @@ export function leaseSuite(stage: StoreStage): void {
       agents.map((each) => each.claim({ freeSlots: { probe: 4, script: 0 } })),
     );
     const ids = claimed.flat().map(({ runId }) => runId);
-    // A claim passes over a run that somebody else has in hand, be it the scheduler.
+    // A claim skips a run that another transaction has locked, such as the scheduler's.
     const leased = await until('all are leased', async () => {
       ids.push(...(await stage.agent.claim()).map(({ runId }) => runId));
       const runs = (await Promise.all(checks.map(({ id }) => stage.runsOf(id)))).flat();
@@ -81,7 +81,7 @@ export function leaseSuite(stage: StoreStage): void {
     expect(claimed.every((runs) => runs.length <= 4)).toBe(true);
   });
 
-  it('renews the leases of a session and names those that are lost', async () => {
+  it('renews the leases of a session and names the lost ones', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
@@ -90,7 +90,7 @@ export function leaseSuite(stage: StoreStage): void {
     expect(await stage.agent.renew(runs)).toMatchObject({ lostRunIds: [], cancelledRunIds: [] });
     const [row] = await stage.runsOf(check.id);
     expect(row?.lease_until).toBe(stage.clock.wallMs() + leaseTtlMs);
-    // A clone of the machine: the same agent id, another session.
+    // A clone of the machine: the same agent id with another session.
     const clone = new TestAgent(stage.harness, stage.location);
     expect(await clone.renew(runs)).toMatchObject({ lostRunIds: runs.map(({ runId }) => runId) });
     expect(await clone.release(runs)).toBe(0);
@@ -152,7 +152,7 @@ export function leaseSuite(stage: StoreStage): void {
     const shown = await stage.harness.call('GET', `/v1/check-results/${one.check.id}?resultType=ALL`);
     expect(shown.body).toMatchObject([{ id: one.resultId, hasFailures: true }]);
     const states = await Promise.all([one, two].map(({ check }) => stage.runsOf(check.id)));
-    // The one that failed is tried again.
+    // The failed one is retried.
     expect(states.flat().map(({ state }) => state)).toEqual(['queued', 'final']);
   });
 
@@ -186,7 +186,7 @@ export function leaseSuite(stage: StoreStage): void {
     expect(run).toMatchObject({ state: 'missed', reason: 'agent-lost', lease_number: 2 });
   });
 
-  it('takes released leases back at once and holds nothing against them', async () => {
+  it('takes released leases back at once without counting them as deaths', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
@@ -242,7 +242,7 @@ export function leaseSuite(stage: StoreStage): void {
     },
   );
 
-  it('calls a run unsupported when no agent has its runtime', async () => {
+  it('ends a run as unsupported if no agent has its runtime', async () => {
     await stage.start();
     stage.harness.startLeaseSweep();
     const check = await createScriptCheck(stage.harness, { runtimeId: '2025.04' });
@@ -275,7 +275,7 @@ export function leaseSuite(stage: StoreStage): void {
     await stage.advanceUntil('it is missed', async () => {
       stage.clock.advance(500);
       if (checkTypes) await stage.agent.claim({ checkTypes });
-      // It is still there, and does not want it any more.
+      // The agent is still present, but has no free slot for it.
       if (freeSlots || gaveBack) await stage.agent.claim({ freeSlots: { probe: 0, script: 0 } });
       return (await stage.runsOf(check.id))[0]?.state === 'missed';
     });
@@ -289,7 +289,7 @@ export function leaseSuite(stage: StoreStage): void {
     ['over-capacity', 'has work in hand'],
     ['no-agent', 'was killed'],
     ['no-agent', 'has a key that was revoked'],
-  ])('misses a run that waited too long: %s, when the agent that was there %s', async (reason, story) => {
+  ])('misses a run that waited too long: %s, if its agent %s', async (reason, story) => {
     await stage.start();
     stage.harness.startLeaseSweep();
     const other = await createCheck(stage.harness, { privateLocations: ['lab'], frequency: 60 });

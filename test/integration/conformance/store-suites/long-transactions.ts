@@ -2,13 +2,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Repositories } from '../../../../src/platform/store/repositories.ts';
 import type { StoreStage } from './stage.ts';
 
-/** Longer than a slice: the next pause is one. */
+/** Longer than a slice, so that the next pause takes effect. */
 function work(): void {
   const endsAtMs = performance.now() + 40;
   while (performance.now() < endsAtMs);
 }
 
-/** Transactions that take long: what others do meanwhile, and that they are all or nothing. */
+/** Long transactions: other transactions run meanwhile, and each one is atomic. */
 export function longTransactionSuite(stage: StoreStage): void {
   describe('long transactions', () => {
     beforeEach(() => stage.start());
@@ -35,7 +35,7 @@ export function longTransactionSuite(stage: StoreStage): void {
           await repositories.projects.insert(projectNamed(name));
           work();
           await pause();
-          // What it wrote itself is there after each pause.
+          // Its own writes are visible after each pause.
           seen.push((await namesOf(repositories)).length);
         }
         while (!isOtherDone) {
@@ -54,7 +54,7 @@ export function longTransactionSuite(stage: StoreStage): void {
       expect(await store.accounts.find(other.accountId)).toBeDefined();
     });
 
-    it('do not begin anew because others add rows that are counted up, too', async () => {
+    it('do not restart if others add rows that are counted, too', async () => {
       const { store } = stage.harness;
       const other = await stage.harness.addAccount();
       const channelOf = (account_id: string) =>
@@ -98,7 +98,7 @@ export function longTransactionSuite(stage: StoreStage): void {
       expect((await stage.harness.addAccount()).accountId).toBeDefined();
     });
 
-    it('end with what others changed in a pause, and with their own', async () => {
+    it('end with the changes of others in a pause, and with their own', async () => {
       const { store } = stage.harness;
       const stored = projectNamed('stored');
       await store.projects.insert(stored);
@@ -120,7 +120,7 @@ export function longTransactionSuite(stage: StoreStage): void {
         });
       await Promise.all([long, change]);
       expect(isChanged).toBe(true);
-      // On SQLite it began anew; on PostgreSQL either may be first. No change is lost, and no row is there twice.
+      // On SQLite it restarted; on PostgreSQL either may be first. No change is lost, and no row is duplicated.
       const names = await namesOf(store);
       expect(names).toHaveLength(2);
       expect(names.some((name) => name.startsWith('after '))).toBe(true);

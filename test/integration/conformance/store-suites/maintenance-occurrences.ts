@@ -12,7 +12,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const base = '/v1/maintenance-windows';
 
-/** Single occurrences of maintenance windows: moved, left out, told of, and shown on status pages. */
+/** Single occurrences of maintenance windows: moved, skipped, announced, and shown on status pages. */
 const noticesJob = (parts: ConstructorParameters<typeof MaintenanceNotices>[0]): Job => ({
   ...{ name: 'maintenance notices', leaderOnly: true, longestMs: 20_000 },
   work: new MaintenanceNotices(parts),
@@ -26,7 +26,7 @@ export function occurrenceSuite(stage: StoreStage): void {
     return answer.body;
   };
   const iso = (epochMs: number) => new Date(epochMs).toISOString();
-  /** A window of an hour a day that pauses all checks, its first occurrence some time from now. */
+  /** A daily one-hour window that pauses all checks; its first occurrence starts after `inMs`. */
   const daily = (inMs: number, fields: object = {}) => ({
     name: 'nightly',
     startsAt: iso(stage.clock.wallMs() + inMs),
@@ -77,7 +77,7 @@ export function occurrenceSuite(stage: StoreStage): void {
       [2],
       [],
     ]);
-    // The list of windows knows that this one is not over either.
+    // The list of windows also includes this one, which is not over.
     const listed = await good('GET', `${base}?startsAt=${iso(now + 4 * dayMs)}`);
     expect(listed.map(({ id }: { id: number }) => id)).toEqual([window.id]);
     await good('PATCH', `${at}/1`, { startsAt: iso(now - minuteMs) });
@@ -94,7 +94,7 @@ export function occurrenceSuite(stage: StoreStage): void {
     expect((await call('PATCH', `${at}/99`, { startsAt: iso(now) })).status).toBe(404);
   });
 
-  it('leaves an occurrence out, and forgets what was changed when the window gets others', async () => {
+  it('skips an occurrence, and forgets changes when the window gets new ones', async () => {
     await stage.start();
     const window = await good('POST', base, daily(0));
     const at = `${base}/${window.id}/maintenances`;
@@ -105,7 +105,7 @@ export function occurrenceSuite(stage: StoreStage): void {
       expect([method, (await call(method, `${at}/1`, body)).status]).toEqual([method, 404]);
     }
     expect((await good('GET', `${at}?limit=1`))[0].id).toBe(2);
-    // Other words leave the occurrences as they are; another start makes them others.
+    // New texts keep the occurrences; a new start replaces them.
     await good('PUT', `${base}/${window.id}`, {
       name: 'renamed',
       endsAt: iso(stage.clock.wallMs() + 2 * hourMs),
@@ -116,7 +116,7 @@ export function occurrenceSuite(stage: StoreStage): void {
     expect(await pauses(0)).toBe(true);
   });
 
-  it('follows what updates say, and what is left of them', async () => {
+  it('follows updates, and those that remain', async () => {
     await stage.start();
     const window = await good('POST', base, daily(hourMs));
     const at = `${base}/${window.id}/maintenances/1`;
@@ -182,7 +182,7 @@ export function occurrenceSuite(stage: StoreStage): void {
     expect([wrong.status, wrong.body.validation.keys]).toEqual([400, ['dateAdjustments.endsAt']]);
   });
 
-  it('is shown on status pages, told to subscribers and keeps incidents of checks away, as the window wishes', async () => {
+  it('is shown on status pages, announced to subscribers and prevents incidents of checks, as configured', async () => {
     await stage.start();
     const { store, accountId } = stage.harness;
     const pages = '/v1/status-pages';
@@ -228,7 +228,7 @@ export function occurrenceSuite(stage: StoreStage): void {
       );
       return all.map(({ address, subject }) => [address, subject]);
     };
-    // Two processes look; each notice is sent once.
+    // Two processes run the job; each notice is sent once.
     const [one, another] = [noticesOf(), noticesOf()];
     one.start();
     another.start();
@@ -300,11 +300,11 @@ export function occurrenceSuite(stage: StoreStage): void {
     expect(await states()).toEqual(['OPERATIONAL', 'OPERATIONAL', 'OPERATIONAL', 'COMPLETED']);
     await store.transaction((repositories) => handle(repositories, order(randomUUID())));
     expect(await incidents()).toBe(1);
-    // Nothing is told of a window that no page shows.
+    // No notice is sent about a window that no page shows.
     expect((await call('DELETE', `${base}/${hidden.id}`)).status).toBe(204);
   });
 
-  it('tells subscribers of an update once, and not of the same by itself', async () => {
+  it('notifies subscribers of an update once, and not of the same automatically', async () => {
     stage.hasMailer = true;
     await stage.start();
     const { store } = stage.harness;
@@ -344,12 +344,12 @@ export function occurrenceSuite(stage: StoreStage): void {
     const notices = new JobLoop(noticesJob(parts), parts);
     notices.start();
     const told = ['[Ours] Maintenance being verified: nightly'];
-    // It goes on past its end, until somebody says that it is over; then the window itself tells.
+    // It continues past its end until a user completes it; then the window itself sends the notice.
     stage.clock.advance(2 * hourMs);
     expect((await good('GET', at)).status).toBe('VERIFYING');
     await good('POST', `${at}/updates`, { status: 'COMPLETED', description: 'quietly' });
     await until('the end is told', async () => {
-      // It looks three times a minute.
+      // The job runs three times a minute.
       stage.clock.advance(5_000);
       return (await subjects()).length === 2;
     });

@@ -6,7 +6,7 @@ import type { StoreStage } from './stage.ts';
 const minuteMs = 60_000;
 const dayMs = 1440 * minuteMs;
 
-/** Maintenance windows: what they leave out, and that each slot left out is accounted for. */
+/** Maintenance windows: the slots that they skip, and the record of each skipped slot. */
 export function maintenanceSuite(stage: StoreStage): void {
   const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const iso = (epochMs: number) => new Date(epochMs).toISOString();
@@ -149,7 +149,7 @@ export function maintenanceSuite(stage: StoreStage): void {
     expect([wrong.status, wrong.body.validation.keys]).toEqual([400, ['endsAt']]);
   });
 
-  it('lists a window that never ends to the last year a date can be written with', async () => {
+  it('lists an endless window up to the last displayable year', async () => {
     await stage.start();
     const window = await post({
       pauseAllChecks: true,

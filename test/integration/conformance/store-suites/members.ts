@@ -23,7 +23,7 @@ export const singleSignOn: SingleSignOn = {
   accountId: undefined,
 };
 
-/** People: how they come in, what they may, how they go. */
+/** Members: joining, permissions, leaving. */
 export function memberSuite(stage: StoreStage): void {
   const list = async (query = '') => {
     const { status, body } = await stage.harness.call('GET', `${members}${query}`);
@@ -31,7 +31,7 @@ export function memberSuite(stage: StoreStage): void {
     return body;
   };
 
-  it('invites, and lists members and invitations by what they are, page by page', async () => {
+  it('invites, and lists members and invitations by kind, page by page', async () => {
     await stage.start();
     const { harness, clock } = stage;
     await addMember(harness, 'ada@example.com', 'ADMIN');
@@ -75,7 +75,7 @@ export function memberSuite(stage: StoreStage): void {
     expect((await harness.call('GET', path, undefined, stranger)).status).toBe(404);
   });
 
-  it('lets an invitation be taken once, in its time, however many try', async () => {
+  it('accepts an invitation once, within its time, however many try', async () => {
     await stage.start();
     const { harness, clock } = stage;
     const of = {
@@ -99,7 +99,7 @@ export function memberSuite(stage: StoreStage): void {
     );
   });
 
-  it('keeps the last admin, also of two who remove each other at once', async () => {
+  it('keeps the last admin, even of two who remove each other at once', async () => {
     await stage.start();
     const { harness } = stage;
     const [ada, bob] = [
@@ -118,7 +118,7 @@ export function memberSuite(stage: StoreStage): void {
     expect((await harness.call('DELETE', `${members}/${bob}`, undefined, stranger)).status).toBe(404);
   });
 
-  it('ends sessions with the membership, and lets a new role hold at the next request', async () => {
+  it('ends sessions with the membership, and applies a new role to the next request', async () => {
     await stage.start();
     const { harness } = stage;
     await addMember(harness, 'ada@example.com', 'ADMIN');
@@ -126,7 +126,7 @@ export function memberSuite(stage: StoreStage): void {
     const visitor = await memberLoggedIn(harness, 'bob@example.com');
     expect((await visitor.get('/alerts/channels/new')).status).toBe(200);
     await harness.call('PATCH', `${members}/${bob}`, { role: 'READ_ONLY' });
-    // A role that shrinks ends the sessions; one that grows leaves them.
+    // A reduced role ends the sessions; an extended role keeps them.
     expect((await visitor.get('/alerts/channels/new')).status).toBe(303);
     const again = await memberLoggedIn(harness, 'bob@example.com');
     expect((await again.get('/alerts/channels/new')).status).toBe(403);
@@ -134,7 +134,7 @@ export function memberSuite(stage: StoreStage): void {
     expect((await again.get('/account')).status).toBe(200);
     await harness.call('DELETE', `${members}/${bob}`);
     expect((await again.get('/account')).status).toBe(303);
-    // Somebody who comes back has none of the old sessions.
+    // A person who rejoins has none of the old sessions.
     await addMember(harness, 'bob@example.com', 'READ_ONLY');
     expect((await again.get('/account')).status).toBe(303);
     const { body } = await harness.call('GET', '/v1/accounts/me/sessions');
@@ -161,7 +161,7 @@ export function memberSuite(stage: StoreStage): void {
     expect(await resetPassword(harness, late, 'yet another password')).toBeNull();
   });
 
-  it('lets in by single sign-on who is invited, of a domain or in a group, and nobody else', async () => {
+  it('admits by single sign-on only people who are invited, of a domain or in a group', async () => {
     await stage.start();
     const { harness } = stage;
     await addMember(harness, 'ada@example.com', 'ADMIN');
@@ -209,18 +209,18 @@ export function memberSuite(stage: StoreStage): void {
     expect(await enter(claims('eva'), { domains: ['elsewhere.test'] })).toContain(
       'no longer give you access',
     );
-    // A rule for everybody else is for members only, and takes nothing from what was given.
+    // A rule for everyone applies to members only, and never reduces a role.
     const everybody = [['*', 'READ_ONLY']] as const;
     expect(await enter(claims('eva'), { roles: everybody })).toContain('is not invited');
     expect(await enter(claims('bob'), { roles: everybody })).toBe('READ_RUN');
     expect(await enter(claims('none', { groups: ['other'] }), { roles })).toContain('is not invited');
   });
 
-  it('gives an address to whom it is proven to belong, and takes it from whom it is not', async () => {
+  it('assigns an address to the person who has proved it, and removes it from others', async () => {
     await stage.start();
     const { harness } = stage;
     const squatted = await harness.addAccount();
-    // An admin of another account invites an address that is not theirs, and takes the invitation.
+    // An admin of another account invites an address that belongs to someone else, and accepts the invitation.
     await addMember(harness, 'victim@example.com', 'ADMIN', { accountId: squatted.accountId });
     const visitor = await memberLoggedIn(harness, 'victim@example.com');
     await invite(harness, {

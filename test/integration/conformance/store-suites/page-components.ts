@@ -36,7 +36,7 @@ export function pageComponentSuite(stage: StoreStage): void {
       incidentUpdates: [{ status: 'INVESTIGATING', description: 'looking' }],
     });
 
-  it('shows components in their order, and leaves out what is hidden with what is in it', async () => {
+  it('shows components in order, and omits hidden ones with their children', async () => {
     await stage.start();
     const { id, shown, add } = await newPage();
     const group = await add('Shop', {
@@ -63,7 +63,7 @@ export function pageComponentSuite(stage: StoreStage): void {
     expect(components[3]).toMatchObject({ parentId: inner, uptime: null, days: [] });
     expect(components[0].days).toHaveLength(90);
 
-    // A group takes the worst of what is in it; what is hidden is not named, and makes nothing worse.
+    // A group has the worst state of its components; hidden components are not named, and do not make it worse.
     const incident = await announce([
       { componentId: inner, impact: 'DEGRADED_PERFORMANCE' },
       { componentId: within, impact: 'MAJOR_OUTAGE' },
@@ -92,7 +92,7 @@ export function pageComponentSuite(stage: StoreStage): void {
     expect([down('Shop'), down('Payment'), down('API')]).toEqual([3600, 3600, 0]);
     expect(after.state).toBe('OPERATIONAL');
 
-    // Work that was announced is no time that something was down.
+    // Announced maintenance does not count as downtime.
     const work = await announce([{ componentId: group, impact: 'UNDER_MAINTENANCE' }]);
     stage.clock.advance(hourMs);
     const worked = await shown();
@@ -101,13 +101,13 @@ export function pageComponentSuite(stage: StoreStage): void {
       'OPERATIONAL',
       'MINOR',
     ]);
-    // Of more time, as much was down.
+    // The downtime is equal, but the total time is longer.
     expect(worked.components[1].uptime).toBeGreaterThan(after.components[1].uptime);
     expect((await call('GET', `${base}/incidents/${work.id}`)).components).toEqual([
       { id: group, name: 'Shop', statusPageId: id, impact: 'UNDER_MAINTENANCE' },
     ]);
 
-    // What is in a group that goes moves to where the group was.
+    // The children of a deleted group move to the group's parent.
     await call('DELETE', `${base}/components/${inner}`);
     expect((await call('GET', `${base}/components?statusPageId=${id}`)).entries).toContainEqual(
       expect.objectContaining({ name: 'Cards', parentId: group }),
@@ -156,14 +156,14 @@ export function pageComponentSuite(stage: StoreStage): void {
     const top = await add('Top', { type: 'GROUP' });
     expect(await change(group, { parentId: top })).toEqual([400, ['parentId']]);
     expect(await change(leaf, { parentId: null, name: 'Leaf 2' })).toEqual([200, undefined]);
-    // A page stays what it was made as.
+    // The version of a page cannot change.
     expect(await refused('PUT', `/${id}`, { version: 2 })).toEqual([400, ['version']]);
     expect(await refused('PUT', `/${id}`, { cards: [{ name: 'x' }] })).toEqual([400, ['cards']]);
     expect(await refused('PUT', `/${cards.id}`, { version: 3 })).toEqual([400, ['version']]);
     expect(await refused('POST', '', { name: 'x', url: 'nocards' })).toEqual([400, ['cards']]);
   });
 
-  /** A page with two components and a rule, and what checks tell it. */
+  /** Creates a page with two components and a rule, and sends it events of checks. */
   async function ruled(fields: object = {}) {
     const page = await newPage();
     const [api, shop] = [await page.add('API'), await page.add('Shop')];
@@ -220,7 +220,7 @@ export function pageComponentSuite(stage: StoreStage): void {
     await tell('resolve', 'one');
     await tell('resolve', 'unheard');
     expect(await said()).toEqual([['We look into it.']]);
-    // Switched off, it still ends what it began, in the words of now.
+    // A disabled rule still ends what it began, with the current text.
     await call('PUT', `${base}/automation-rules/${rule.id}`, { enabled: false, lastUpdate: 'Well again.' });
     await Promise.all([tell('resolve', 'two'), tell('resolve', 'two')]);
     expect(await said()).toEqual([['Well again.', 'We look into it.']]);
@@ -238,7 +238,7 @@ export function pageComponentSuite(stage: StoreStage): void {
     ]);
   });
 
-  it('lets a rule cool down, and opens the next incident of what still fails then', async () => {
+  it('lets a rule cool down, and then opens the next incident of ongoing failures', async () => {
     await stage.start();
     const { tell, waiting, incidents, said } = await ruled({ coolDownWindowMinutes: 10 });
     await tell('open', 'one');
@@ -269,7 +269,7 @@ export function pageComponentSuite(stage: StoreStage): void {
     expect(await incidents()).toHaveLength(3);
   });
 
-  it('opens none during a maintenance that says so, and resolves that of a rule that is gone', async () => {
+  it('opens none during a maintenance that suppresses them, and resolves that of a deleted rule', async () => {
     await stage.start();
     const { page, rule, api, tell, waiting, incidents, said } = await ruled();
     const elsewhere = await newPage();
@@ -301,7 +301,7 @@ export function pageComponentSuite(stage: StoreStage): void {
     expect(await said()).toEqual([['The checks recovered.', 'We look into it.']]);
   });
 
-  it('keeps rules to the components of their page', async () => {
+  it('restricts rules to the components of their page', async () => {
     await stage.start();
     const { page, rule, api } = await ruled();
     const other = await newPage();

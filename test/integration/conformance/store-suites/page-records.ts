@@ -3,7 +3,7 @@ import type { StoreStage } from './stage.ts';
 
 const dayMs = 86_400_000;
 
-/** Subscriptions that people make themselves, host names of pages, and what says that a page changed. */
+/** Self-service subscriptions, host names of pages, and headers that reveal that a page changed. */
 export function pageRecordSuite(stage: StoreStage): void {
   const call = async (method: string, path: string, body?: unknown) => {
     const answer = await stage.harness.call(method, path, body);
@@ -11,7 +11,7 @@ export function pageRecordSuite(stage: StoreStage): void {
     return answer.body;
   };
 
-  it('keeps a subscription that nobody confirmed for as long as its link is good', async () => {
+  it('keeps an unconfirmed subscription for as long as its link is valid', async () => {
     await stage.start();
     const { subscriptions } = stage.harness.store;
     const now = stage.clock.wallMs();
@@ -45,7 +45,7 @@ export function pageRecordSuite(stage: StoreStage): void {
     expect(await subscriptions.counts(pageId)).toEqual({ PENDING: 1, VERIFIED: 2 });
   });
 
-  it('knows the host names of pages, and notices each change of what a page shows', async () => {
+  it("knows the host names of pages, and detects each change of a page's content", async () => {
     await stage.start();
     const { statusPages, dashboards } = stage.harness.store;
     const cards: object[] = [];

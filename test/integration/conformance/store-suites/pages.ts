@@ -11,7 +11,7 @@ const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
 const wrong = failure('ASSERTION_FAILED', 'expected 200, received 503');
 const ours = failure('AGENT_OUT_OF_RESOURCES', 'the agent crashed');
 
-/** Dashboards, reports and badges: what they show follows from what happened. */
+/** Dashboards, reports and badges: their content follows from the results. */
 export function pageSuite(stage: StoreStage): void {
   const call = async (method: string, path: string, body?: unknown) => {
     const answer = await stage.harness.call(method, path, body);
@@ -35,7 +35,7 @@ export function pageSuite(stage: StoreStage): void {
     expect(await stage.agent.report([reportOf(own, fields)])).toEqual(['accepted']);
   }
 
-  it('reports success ratios and nearest-rank percentiles as a plain count has them', async () => {
+  it('reports success ratios and nearest-rank percentiles like a plain count', async () => {
     await stage.start();
     const ids = [
       await monitor('alpha', ['a', 'both']),
@@ -91,7 +91,7 @@ export function pageSuite(stage: StoreStage): void {
     expect(await named('deactivated=false')).toEqual(['beta', 'none']);
   });
 
-  it('shows on a dashboard what its tags choose, as the runs left it', async () => {
+  it('shows on a dashboard the checks with its tags, in their last state', async () => {
     await stage.start();
     const alpha = await monitor('alpha', ['web', 'prod']);
     const beta = await monitor('beta', ['web']);
@@ -122,7 +122,7 @@ export function pageSuite(stage: StoreStage): void {
       last24Hours: { successRatio: 100, avg: 80, p95: 80, p99: 80 },
       lastRuns: [{ state: 'passing', responseTime: 80, runLocation: 'lab', resultUrl: null }],
     });
-    // Nobody answered, so there is no time to speak of.
+    // No response arrived, so there is no response time.
     expect(first.checks[1].last24Hours).toEqual({
       successRatio: 0,
       avg: null,
@@ -166,7 +166,7 @@ export function pageSuite(stage: StoreStage): void {
     expect(await status(rawKey)).toBe(200);
     expect(await status(null, `?key=${rawKey}`)).toBe(200);
     expect(await status(null, `?key=${maskedKey}`)).toBe(401);
-    // A key of another private dashboard is no key to this one.
+    // A key of another private dashboard is not valid for this one.
     const other = await call('POST', '/v1/dashboards', { header: 'x', isPrivate: true });
     expect(await status(other.keys[0].rawKey)).toBe(401);
 
@@ -202,7 +202,7 @@ export function pageSuite(stage: StoreStage): void {
     expect([await status(rawKey), await status(again.keys[0].rawKey)]).toEqual([401, 200]);
   });
 
-  it('shows the incidents of a dashboard while they go on and for two weeks after', async () => {
+  it('shows the incidents of a dashboard while they last and for two weeks after', async () => {
     await stage.start();
     const { dashboardId } = await call('POST', '/v1/dashboards', { header: 'x', customUrl: 'old' });
     const incident = await call('POST', '/v1/incidents', {
@@ -237,7 +237,7 @@ export function pageSuite(stage: StoreStage): void {
     expect((await stage.harness.call('GET', at)).status).toBe(404);
   });
 
-  it('draws badges of what public dashboards show, and of everything for the account', async () => {
+  it('draws badges for public dashboards, and for everything within the account', async () => {
     await stage.start();
     const alpha = await monitor('<alpha> & co', ['web']);
     const beta = await monitor('beta', ['secret']);
@@ -277,7 +277,7 @@ export function pageSuite(stage: StoreStage): void {
     expect((await open(groupPath)).body).toContain('Shop: passing');
     expect((await open('/v1/badges/groups/999999')).status).toBe(404);
 
-    // A group lends its checks its tags, its name, and its rest.
+    // A group passes its tags, its name and its deactivation on to its checks.
     await call('POST', '/v1/dashboards', { header: 'x', customUrl: 'of-group', tags: ['grouped'] });
     const shown = async () => (await open('/v1/public/dashboards/of-group')).body.checks;
     expect(await shown()).toMatchObject([{ checkId: alpha, groupName: 'Shop', tags: ['web', 'grouped'] }]);
@@ -288,7 +288,7 @@ export function pageSuite(stage: StoreStage): void {
   });
 }
 
-/** Numbers between 0 and 1, the same every time (a linear congruential generator). */
+/** Reproducible numbers between 0 and 1 (a linear congruential generator). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -15,14 +15,14 @@ const sample = fc.record({
 const verdicts = {
   passed: { has_failures: 0, has_errors: 0, code: null },
   assertion: { has_failures: 1, has_errors: 0, code: 'ASSERTION_FAILED' },
-  // Nothing was measured of it.
+  // Its response was not measured.
   refused: { has_failures: 1, has_errors: 0, code: 'CONNECTION_REFUSED', measured: '[[0,{}]]' },
   error: { has_failures: 0, has_errors: 1, code: 'RUNNER_CRASHED' },
 } as const;
 
-/** What reports say of many checks at once. */
+/** Reports about many checks at once. */
 export function reportSuite(stage: StoreStage): void {
-  it('reports what a brute-force count of the results does, sealed or not', async () => {
+  it('reports the same as a brute-force count of the results, sealed or not', async () => {
     await stage.start();
     const { store, accountId } = stage.harness;
     const base = stage.clock.wallMs() - spanMs;

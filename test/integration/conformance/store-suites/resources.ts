@@ -6,7 +6,7 @@ import type { StoreStage } from './stage.ts';
 
 const request = { url: 'http://{{HOST}}/' };
 
-/** What an account gives to its checks: variables, snippets, client certificates. */
+/** Resources of an account for its checks: variables, snippets, client certificates. */
 export function resourceSuite(stage: StoreStage): void {
   const call = (method: string, path: string, body?: unknown) => stage.harness.call(method, path, body);
   const post = async (path: string, body: unknown) => {
@@ -15,7 +15,7 @@ export function resourceSuite(stage: StoreStage): void {
     return answer.body;
   };
 
-  /** A check of a type, its next slot, and what an agent is leased for it. */
+  /** Creates a check of a type, lets its next slot become due, and returns the lease. */
   async function leaseOf(route: string, fields: object = {}): Promise<LeasedRun> {
     const check = await post(`/v1/checks/${route}`, {
       name: 'a check',
@@ -59,7 +59,7 @@ export function resourceSuite(stage: StoreStage): void {
     expect((await call('PUT', '/v1/variables/HOST', { value: 'x' })).status).toBe(404);
   });
 
-  it('changes a variable without ever showing what was hidden', async () => {
+  it('changes a variable without ever showing hidden values', async () => {
     await stage.start();
     const stored = async (key: string) =>
       (await stage.harness.store.variables.find(stage.harness.accountId, key))?.value;
@@ -82,7 +82,7 @@ export function resourceSuite(stage: StoreStage): void {
     expect((await call('PUT', '/v1/variables/LOCKED', { secret: true, value: 'now' })).body.value).toBe('');
   });
 
-  it('leases variables of the account, the group and the check, the nearest one first', async () => {
+  it('leases variables of the account, the group and the check, with the nearest first', async () => {
     await stage.start();
     const variables = { ACCOUNT: 'account', GROUP: 'account', CHECK: 'account' };
     for (const [key, value] of Object.entries(variables)) {
@@ -113,7 +113,7 @@ export function resourceSuite(stage: StoreStage): void {
     expect((await post('/v1/variables', { ...body, value: 'own' })).value).toBe('own');
   });
 
-  it('keeps snippets, and leases them to the phases that name them', async () => {
+  it('keeps snippets, and leases them to the phases that refer to them', async () => {
     await stage.start();
     const snippet = await post('/v1/snippets', { name: 'sign in', script: 'first();' });
     const other = await post('/v1/snippets', { name: 'other', script: 'other();' });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { CountedResultRow } from '../../../../src/service/results/tables.ts';
 
-/** A result as random data has it. */
+/** A random result. */
 export interface Sample {
   readonly atMs: number;
   readonly location: string;
@@ -80,7 +80,7 @@ export function resultRow(
   };
 }
 
-/** What a URL monitor reports of an answer with these phases. */
+/** The detail of a URL monitor for a response with these phases. */
 export function httpDetail(status: number, phases: object) {
   return {
     assertions: [],

@@ -7,7 +7,7 @@ import type { StoreStage } from './stage.ts';
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** What is kept for how long, and the numbers of queues. */
+/** Retention periods, and queue metrics. */
 export function retentionSuite(stage: StoreStage): void {
   const numbersOf = async (checkId: string, from: number) => {
     const query = `from=${new Date(from).toISOString()}&metrics=responseTime_sum,availability`;
@@ -15,19 +15,19 @@ export function retentionSuite(stage: StoreStage): void {
     return body.series[0].data;
   };
 
-  /** Retention of a service that ran all the time. */
+  /** Retention of a service that was never down. */
   const startRetention = async () => {
     await stage.harness.store.retired.setTrustedUntil(stage.clock.wallMs(), 0);
     stage.harness.startRetention();
   };
 
-  it('removes old results, keeps what analytics know of them longer, and leaves the others alone', async () => {
+  it('removes old results, keeps their analytics longer, and leaves other data unchanged', async () => {
     await stage.start();
     const { harness, clock } = stage;
     const { store, accountId } = harness;
     const checkId = (await createCheck(harness)).id;
     const now = clock.wallMs();
-    // More than one statement removes, and more than one chunk seals.
+    // Enough for more than one DELETE statement, and more than one chunk.
     const old = Array.from({ length: 1200 }, (_none, index) =>
       resultRow(checkId, accountId, now - 40 * dayMs + index, { responseTime: 2 }),
     );
@@ -49,7 +49,7 @@ export function retentionSuite(stage: StoreStage): void {
     expect(await numbersOf(checkId, now - 50 * dayMs)).toEqual(before);
   });
 
-  it('removes the records of runs and fenced results when they are old, never those on their way', async () => {
+  it('removes the records of old runs and fenced results, but never pending ones', async () => {
     await stage.start();
     const { harness, clock } = stage;
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
@@ -73,7 +73,7 @@ export function retentionSuite(stage: StoreStage): void {
     expect(body.length).toBeLessThanOrEqual(1);
   });
 
-  it('removes old sessions with their results, events of heartbeats, and alerts but those of certificates', async () => {
+  it('removes old sessions with their results, events of heartbeats, and alerts except those of certificates', async () => {
     await stage.start();
     const { harness, clock, agent } = stage;
     const { store, accountId } = harness;
@@ -134,7 +134,7 @@ export function retentionSuite(stage: StoreStage): void {
     expect(left.alerts.sort()).toEqual(['ALERT_FAILURE', 'ALERT_SSL', 'ALERT_SSL']);
   });
 
-  it('removes groups of errors that do not come back, but for those archived for good', async () => {
+  it('removes error groups that do not recur, except permanently archived ones', async () => {
     await stage.start();
     const { harness, clock, agent } = stage;
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false, frequency: 1440 };
@@ -164,13 +164,13 @@ export function retentionSuite(stage: StoreStage): void {
     const status = async (id: string) => (await harness.call('GET', `/v1/error-groups/${id}`)).status;
     await stage.advanceUntil('the old group is gone', async () => (await status(gone)) === 404);
     expect([await status(back), await status(archived)]).toEqual([200, 200]);
-    // The error that comes back makes a new group; the one archived for good stays where it was put.
+    // The recurring error creates a new group; the permanently archived one stays archived.
     const [again, , stays] = await failWith(...texts);
     expect(again).not.toBe(gone);
     expect(stays).toBe(archived);
   });
 
-  it('tells how long the queue of a location was, minute by minute', async () => {
+  it('shows how long the queue of a location was, minute by minute', async () => {
     await stage.start();
     const { harness, clock, location } = stage;
     clock.advance(minuteMs - (clock.wallMs() % minuteMs) + 1000);
@@ -206,12 +206,12 @@ export function retentionSuite(stage: StoreStage): void {
     expect(foreign.status).toBe(404);
   });
 
-  it('tells Prometheus what waits, what is under way and what was missed, each account its own', async () => {
+  it('exports waiting, running and missed runs to Prometheus, each account its own', async () => {
     await stage.start();
     const { harness, clock, agent } = stage;
     const other = await harness.addAccount();
     const fields = { privateLocations: ['lab'], retryStrategy: null, doubleCheck: false, frequency: 30 };
-    // Far apart: no slot comes due while the numbers are read.
+    // Far apart, so that no slot becomes due while the metrics are read.
     for (const frequencyOffset of [1, 151]) {
       await stage.queueNextSlot((await createCheck(harness, { ...fields, frequencyOffset })).id);
     }

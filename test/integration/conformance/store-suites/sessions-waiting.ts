@@ -16,7 +16,7 @@ import { leaseTtlMs, type StoreStage } from './stage.ts';
 
 const minuteMs = 60_000;
 
-/** Runs that somebody asked for and that wait for an agent: how long, and when waiting has no use. */
+/** On-demand runs that wait for an agent: how long they wait, and when waiting is pointless. */
 export function sessionWaitingSuite(stage: StoreStage): void {
   const create = (fields: object = {}) =>
     createCheck(stage.harness, { privateLocations: ['lab'], doubleCheck: false, ...fields });
@@ -50,7 +50,7 @@ export function sessionWaitingSuite(stage: StoreStage): void {
       checkRunJobs,
     });
 
-  it('says at once that no agent can run a check, with what is missing and where', async () => {
+  it('reports at once that no agent can run a check, with what is missing and where', async () => {
     await stage.start();
     const check = await create();
     const { body: made } = await call('POST', `triggers/checks/${check.id}`);
@@ -94,7 +94,7 @@ export function sessionWaitingSuite(stage: StoreStage): void {
     expect((await runDefinitions([icmp])).body.message).toBe(
       'No agent can run it now. No agent of the private location lab can run checks of type ICMP. agent-1 says: no right to open raw sockets.',
     );
-    // An agent that said goodbye is gone at once.
+    // An agent that announced its exit is gone at once.
     await stage.agent.call('leases/release', { ...stage.agent.identity, leases: [], isLeaving: true });
     expect(await trigger(check.id)).toMatchObject(noAgent);
   });
@@ -158,12 +158,15 @@ export function sessionWaitingSuite(stage: StoreStage): void {
     await stage.agent.report(leased.map((run) => reportOf(run)));
     const ended = await call('GET', `test-sessions/${tried.body.testSessionId}`);
     expect(ended.body).toMatchObject({ status: 'FAILED' });
-    // It runs somewhere: where an agent can.
+    // It runs at a location that has an agent.
     const able = await create({ privateLocations: ['empty', 'lab'] });
     expect((await trigger(able.id)).body.sessions).toMatchObject([{ runLocations: ['lab'] }]);
   });
 
-  /** Sweeps when it is told to: the clock of these tests runs for hours, and one in the background would lag behind it. */
+  /**
+   * Sweeps only when called: the clock of these tests runs for hours, and a sweep in the background would lag behind
+   * it.
+   */
   const openSweep = async () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
@@ -173,7 +176,7 @@ export function sessionWaitingSuite(stage: StoreStage): void {
     return new LeaseSweep({ store, artifactStore, leaseTtlMs, ...means });
   };
 
-  it('waits as long as an agent works through a session, and lets the schedule go first then', async () => {
+  it('waits while an agent works through a session, and then prefers the schedule', async () => {
     await stage.start();
     const sweep = await openSweep();
     const one = { freeSlots: { probe: 1, script: 0 } };
@@ -194,7 +197,7 @@ export function sessionWaitingSuite(stage: StoreStage): void {
       await stage.agent.report([reportOf(run)]);
       ranChecks.push(run.check.id);
     };
-    // 21 seconds each, so 42 minutes in all.
+    // 21 seconds each, so 42 minutes in total.
     while (ranChecks.length < 100) await workOne();
     expect(await state()).toMatchObject({ status: 'RUNNING', failed: [] });
     const check = await create();
@@ -205,7 +208,7 @@ export function sessionWaitingSuite(stage: StoreStage): void {
     expect((await stage.harness.store.runs.countSlots(check.id))['missed'] ?? 0).toBe(0);
   });
 
-  it('ends the runs of a session when no agent takes any for six minutes, or after six hours', async () => {
+  it('ends the runs of a session if no agent claims any for six minutes, or after six hours', async () => {
     await stage.start();
     const sweep = await openSweep();
     await stage.agent.claim();
@@ -222,7 +225,7 @@ export function sessionWaitingSuite(stage: StoreStage): void {
         await sweep.turn();
       }
     };
-    // An agent that holds one run for hours has the others ahead of it, for six hours.
+    // An agent that holds one run for hours delays the other runs, for up to six hours.
     await holdFor(5.9 * 60);
     expect((await session()).running).toHaveLength(3);
     await holdFor(13);

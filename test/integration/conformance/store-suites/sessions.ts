@@ -8,7 +8,7 @@ import type { StoreStage } from './stage.ts';
 const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 10.0.0.5:80');
 const failing = { failure: down, errorMessages: [down.message] };
 
-/** Runs that somebody asked for: check sessions, test sessions and triggers, through the ledger like any others. */
+/** On-demand runs: check sessions, test sessions and triggers, through the ledger like other runs. */
 export function sessionSuite(stage: StoreStage): void {
   const create = (fields: object = {}) =>
     createCheck(stage.harness, { privateLocations: ['lab'], doubleCheck: false, ...fields });
@@ -34,7 +34,7 @@ export function sessionSuite(stage: StoreStage): void {
     return run;
   };
 
-  it('runs a check now, through the ledger, and tells how far it is', async () => {
+  it('runs a check now, through the ledger, and reports its progress', async () => {
     await stage.start();
     const check = await create();
     const [session] = await trigger({ checkId: check.id });
@@ -60,12 +60,12 @@ export function sessionSuite(stage: StoreStage): void {
     expect(ended.body.results).toEqual([
       expect.objectContaining({ checkResultId: run.resultId, hasFailures: true, resultType: 'FINAL' }),
     ]);
-    // It counts as any other run.
+    // It counts like any other run.
     expect((await call('GET', `check-results/${check.id}`)).body).toHaveLength(1);
     expect((await call('GET', `check-statuses/${check.id}`)).body.hasFailures).toBe(true);
   });
 
-  it('answers 408 while a session goes on, and TIMED_OUT when nobody takes it', async () => {
+  it('answers 408 while a session lasts, and TIMED_OUT if no agent claims it', async () => {
     await stage.start();
     stage.harness.startLeaseSweep();
     const check = await create();
@@ -88,7 +88,7 @@ export function sessionSuite(stage: StoreStage): void {
     expect(await stage.harness.store.runs.countSlots(check.id)).toEqual({ missed: 1 });
   });
 
-  it('gives every asked run a slot of its own, also when several ask in one millisecond', async () => {
+  it('gives every on-demand run a separate slot, even if several are requested in one millisecond', async () => {
     await stage.start();
     const check = await create();
     const found = await stage.harness.store.checks.find(stage.harness.accountId, check.id);
@@ -140,7 +140,7 @@ export function sessionSuite(stage: StoreStage): void {
     );
   });
 
-  it('cancels what of a session is on its way, and agents stop it', async () => {
+  it('cancels the pending runs of a session, and agents stop them', async () => {
     await stage.start();
     const check = await create();
     const [session] = await trigger({ checkId: check.id });
@@ -158,7 +158,7 @@ export function sessionSuite(stage: StoreStage): void {
     expect((await call('POST', `${path}/cancel`)).status).toBe(204);
   });
 
-  it('tries checks out without a trace in results, statuses and error groups of the checks', async () => {
+  it('runs tests without a trace in results, statuses and error groups of the checks', async () => {
     await stage.start();
     const check = await create({
       activated: false,
@@ -183,7 +183,7 @@ export function sessionSuite(stage: StoreStage): void {
     });
     expect(session.results).toEqual([expect.objectContaining({ resultType: 'PENDING', checkId: check.id })]);
     const path = `test-sessions/${session.testSessionId}`;
-    // Changes of the check do not touch what is tried out.
+    // Changes of the check do not affect the test session.
     await call('PUT', `checks/${check.id}`, { description: 'switched off' });
     const first = only(await stage.agent.claim());
     expect(first).toMatchObject({
@@ -219,7 +219,7 @@ export function sessionSuite(stage: StoreStage): void {
     ]);
     expect(ended.errorGroupIds).toEqual([groups[0].id]);
     expect((await call('GET', 'test-session-error-groups/projects/other')).body).toEqual([]);
-    // All of them when no page is asked for: more than a page holds by itself elsewhere.
+    // All of them without pagination: more than the default page size of other lists.
     await stage.harness.store.transaction(async (repositories) => {
       const stored = await repositories.errorGroups.find(
         stage.harness.accountId,
@@ -273,7 +273,7 @@ export function sessionSuite(stage: StoreStage): void {
     expect(after.results).toHaveLength(before.results.length);
   });
 
-  it('makes the last attempt of a test final when the retry never starts', async () => {
+  it('makes the last attempt of a test final if the retry never starts', async () => {
     await stage.start();
     stage.harness.startLeaseSweep();
     const check = await create();
@@ -296,7 +296,7 @@ export function sessionSuite(stage: StoreStage): void {
     expect((await call('GET', `check-results/${check.id}?resultType=ALL`)).body).toEqual([]);
   });
 
-  it('lists test sessions by what is known of them, page by page', async () => {
+  it('lists test sessions by their metadata, page by page', async () => {
     await stage.start();
     const check = await create();
     const target = { checkId: check.id };
@@ -334,7 +334,7 @@ export function sessionSuite(stage: StoreStage): void {
     expect(await list('statuses=CANCELLED')).toEqual([2]);
   });
 
-  it('runs a check by the URL of a trigger: 200 when it passes, 503 when it fails, 429 too often', async () => {
+  it('runs a check by the URL of a trigger: 200 if it passes, 503 if it fails, 429 too often', async () => {
     await stage.start();
     const { id: groupId } = (await call('POST', 'check-groups', { name: 'a group' })).body;
     const check = await create({ groupId });

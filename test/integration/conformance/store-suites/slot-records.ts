@@ -7,7 +7,7 @@ import type { StoreStage } from './stage.ts';
 const minuteMs = 60_000;
 const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
 
-/** The ledger on the API: what became of every slot. */
+/** The ledger in the API: the outcome of every slot. */
 export function slotRecordSuite(stage: StoreStage): void {
   const slotsOf = async (checkId: string, query = '') =>
     (await stage.harness.call('GET', `/v1/checks/${checkId}/slots?${query}`)).body as {
@@ -17,7 +17,7 @@ export function slotRecordSuite(stage: StoreStage): void {
     };
   const countsOf = async (path: string) => (await stage.harness.call('GET', `/v1/${path}`)).body;
 
-  it('tells what became of each slot, and why', async () => {
+  it('shows the outcome of each slot, and the reason', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'], retryStrategy: null });
     await stage.queueNextSlot(check.id);
@@ -41,7 +41,7 @@ export function slotRecordSuite(stage: StoreStage): void {
     await stage.harness.call('PUT', `/v1/checks/url/${check.id}`, { activated: false });
 
     const { entries } = await slotsOf(check.id);
-    // Newest first; more than one slot may have been missed meanwhile, or due when the check was switched off.
+    // Newest first; more than one slot may have been missed meanwhile, or was due when the check was deactivated.
     const cancelled = entries.filter(({ state }) => state === 'CANCELLED');
     const others = entries.slice(cancelled.length);
     const [passed, failed] = others.toReversed();
@@ -86,10 +86,10 @@ export function slotRecordSuite(stage: StoreStage): void {
     expect(await countsOf(`checks/${check.id}/slots/count?location=us-east-1`)).toMatchObject({ due: 0 });
   });
 
-  it('counts every slot of a time in which the service was away', async () => {
+  it("counts every slot of the service's downtime", async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
-    // As if it had been: nobody schedules meanwhile.
+    // As if the service had been down: no scheduler runs meanwhile.
     stage.clock.advance(30 * minuteMs);
     stage.harness.startScheduler();
     await stage.advanceUntil('the gap is recorded', async () => (await stage.runsOf(check.id)).length > 0);
@@ -104,7 +104,7 @@ export function slotRecordSuite(stage: StoreStage): void {
     expect(counts.due).toBe(counts.final + (gap?.slotCount ?? 0) + counts.onTheirWay);
   });
 
-  it('pages through slots, newest first, and leaves out runs that nobody scheduled', async () => {
+  it('pages through slots, newest first, and omits on-demand runs', async () => {
     await stage.start();
     const other = await createLocation(stage.harness, 'other');
     const check = await createCheck(stage.harness, { privateLocations: ['lab', 'other'], runParallel: true });

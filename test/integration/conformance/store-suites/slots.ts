@@ -8,7 +8,7 @@ const down = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED');
 
 /** Slots: schedules, retries, gaps, cancellation, and the one terminal record of each. */
 export function slotSuite(stage: StoreStage): void {
-  it('retries as the check says: ATTEMPT, ATTEMPT, FINAL of one sequence', async () => {
+  it('retries as configured: ATTEMPT, ATTEMPT, FINAL of one sequence', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, {
       privateLocations: ['lab'],
@@ -44,7 +44,7 @@ export function slotSuite(stage: StoreStage): void {
     expect(status.body).toMatchObject({ hasFailures: true, longestRun: null });
   });
 
-  it('moves a retry to another location with agents when the check says so', async () => {
+  it('moves a retry to another location with agents if configured', async () => {
     await stage.start();
     const other = await createLocation(stage.harness, 'other');
     await createLocation(stage.harness, 'deserted');
@@ -62,11 +62,11 @@ export function slotSuite(stage: StoreStage): void {
     expect(await stage.agent.claim()).toEqual([]);
     const again = (await there.claim()).find((each) => each.runId === run.runId);
     expect(again).toMatchObject({ attempt: 1, location: { name: 'other' } });
-    // The first agent repeats its report, as after a lost answer.
+    // The first agent repeats its report, as after a lost response.
     expect(await stage.agent.report([reportOf(run, { failure: down })])).toEqual(['duplicate']);
   });
 
-  it('makes the last attempt final when the retry never starts', async () => {
+  it('makes the last attempt final if the retry never starts', async () => {
     await stage.start();
     stage.harness.startLeaseSweep();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
@@ -84,7 +84,7 @@ export function slotSuite(stage: StoreStage): void {
     expect((await stage.harness.call('GET', `/v1/check-statuses/${check.id}`)).body.hasFailures).toBe(true);
   });
 
-  it('records slots missed while the service was away as one record, and runs the newest', async () => {
+  it('records slots missed during downtime as one record, and runs the newest', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     const firstSlotAt =
@@ -119,7 +119,7 @@ export function slotSuite(stage: StoreStage): void {
     }
   });
 
-  it('cancels what waits when a check is switched off, and everything when it is deleted', async () => {
+  it('cancels waiting runs when a check is deactivated, and all runs when it is deleted', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     await stage.queueNextSlot(check.id);
@@ -142,7 +142,7 @@ export function slotSuite(stage: StoreStage): void {
     expect((await stage.runsOf(check.id)).every(({ state }) => state === 'cancelled')).toBe(true);
   });
 
-  it('ends every slot in exactly one terminal record, whatever happens on the way', async () => {
+  it('ends every slot in exactly one terminal record, whatever happens before', async () => {
     await stage.start();
     stage.harness.startScheduler();
     stage.harness.startLeaseSweep();
@@ -158,7 +158,7 @@ export function slotSuite(stage: StoreStage): void {
     const endAt = firstSlotAt + 120_000;
     for (let step = 0; stage.clock.wallMs() < endAt; step += 1) {
       stage.clock.advance(2000);
-      // Else a slow machine has hardly a slot that somebody could claim while it is fresh.
+      // Otherwise a slow machine has hardly any slot that can be claimed while it is fresh.
       await stage.advanceUntil(
         'the scheduler has kept up',
         async () => (await nextSlotAt()) > stage.clock.wallMs(),

@@ -13,7 +13,7 @@ import {
   until,
 } from '../../../helpers/service/service.ts';
 
-/** Where a store keeps its data. */
+/** Location of a store's data. */
 export interface StorePlace {
   readonly databaseUrl?: string;
   readonly folder?: string;
@@ -22,18 +22,18 @@ export interface StorePlace {
 export const leaseTtlMs = 15_000;
 
 /**
- * What every test of a store begins with: an empty store of one engine, a service on it, a location and an agent. The
- * clock is the test's own.
+ * The initial state of every store test: an empty store of one engine, a service on it, a location and an agent. The
+ * test controls the clock.
  */
 export class StoreStage {
   place: StorePlace = {};
   clock = new ManualClock();
   readonly open: ServiceHarness[] = [];
-  /** Settings of alerting of the services to be opened. */
+  /** Alerting settings of services that are opened. */
   alerting: HarnessOptions['alerting'] = {};
   /** Whether mails to subscribers are stored. */
   hasMailer = false;
-  /** How many passes keep their details; all when undefined. */
+  /** Details are kept of every nth pass; of all passes when undefined. */
   everyNthPass: number | undefined;
   readonly #nextPlace: () => Promise<StorePlace>;
   #set: { harness: ServiceHarness; location: TestLocation; agent: TestAgent } | undefined;
@@ -53,11 +53,11 @@ export class StoreStage {
     const location = await createLocation(harness, 'lab');
     const agent = new TestAgent(harness, location);
     this.#set = { harness, location, agent };
-    // It is there from the start: what no agent can run is not begun.
+    // It is present from the start: runs that no agent can run are not queued.
     await agent.claim();
   }
 
-  /** Opens a service on the present place: the same data after a restart. */
+  /** Opens a service on the current place: the same data after a restart. */
   async openHere(): Promise<ServiceHarness> {
     const opened = await openHarness({
       ...this.place,
@@ -94,7 +94,7 @@ export class StoreStage {
     return this.#set;
   }
 
-  /** Advances in small steps until the condition holds, so that timers of the service fire on their way. */
+  /** Advances in small steps until the condition holds, so that timers of the service fire in between. */
   advanceUntil<T>(what: string, look: () => Promise<T | undefined | false>) {
     return until(what, async () => {
       const seen = await look();
@@ -103,7 +103,7 @@ export class StoreStage {
     });
   }
 
-  /** Makes the next slot of a check due and has it queued. */
+  /** Advances until the next slot of a check is due and queued. */
   async queueNextSlot(checkId: string, expected = 1): Promise<void> {
     const { harness, clock } = this;
     harness.startScheduler();
@@ -116,7 +116,7 @@ export class StoreStage {
     );
   }
 
-  /** The end of a deployment of the project `project`, whose start was answered. */
+  /** Waits for the end of a deployment of the project `project`. Returns its final state. */
   async deploymentEnded(
     started: Answer,
     options?: Parameters<ServiceHarness['call']>[3],

@@ -40,7 +40,7 @@ import { slotSuite } from './slots.ts';
 import type { StoreStage } from './stage.ts';
 import { suiteErrorSuite } from './suite-errors.ts';
 
-/** Runs, slots, results and all that is counted of them: where the engines speak different SQL. */
+/** Runs, slots, results and everything counted from them: the parts where the SQL of the engines differs. */
 export function runSuites(stage: StoreStage): void {
   leaseSuite(stage);
   longTransactionSuite(stage);
@@ -59,7 +59,7 @@ export function runSuites(stage: StoreStage): void {
   checkMetricsSuite(stage);
 }
 
-/** All that accounts define, and what becomes of it. */
+/** Definitions in accounts, and their effects. */
 export function definitionSuites(stage: StoreStage): void {
   consoleRecordSuite(stage);
   apiSuite(stage);

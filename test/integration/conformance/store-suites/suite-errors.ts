@@ -6,7 +6,7 @@ import type { StoreStage } from './stage.ts';
 
 type SuiteError = PlaywrightDetail['errors'][number];
 
-/** What error groups of test sessions know of the tests that failed. */
+/** Error groups of test sessions include the failed tests. */
 export function suiteErrorSuite(stage: StoreStage): void {
   const call = async (method: string, path: string, body?: unknown) => {
     const answer = await stage.harness.call(method, `/v1/${path}`, body);
@@ -40,7 +40,7 @@ export function suiteErrorSuite(stage: StoreStage): void {
     playwrightTestJsonReportFile: null,
   });
 
-  it('names the tests of suites that an error occurred in, one for each occurrence, newest first', async () => {
+  it('names the tests of suites in which an error occurred, one for each occurrence, newest first', async () => {
     await stage.start();
     const check = await call('POST', 'checks/playwright', {
       name: 'suite',

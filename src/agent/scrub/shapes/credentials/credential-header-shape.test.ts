@@ -4,7 +4,7 @@ import { credentialHeaderShapes } from './credential-header-shape.ts';
 
 const finder = new SecretFinder([], credentialHeaderShapes());
 
-/** Replaces all findings in a text. */
+/** Returns the text with matches replaced. */
 function masked(text: string): string {
   const bytes = Buffer.from(text);
   let clean = '';
@@ -111,6 +111,6 @@ it.each([
   ['a scheme without a value', 'Whatever sets `Authorization: Bearer` and handles 401'],
   ['a command with a variable', 'curl -H "Authorization: Bearer $KEY"'],
   ['code', 'const cookie = parse(request.headers.cookie);'],
-])('leaves %s alone', (_form, text) => {
+])('leaves %s unchanged', (_form, text) => {
   expect(masked(text)).toBe(text);
 });

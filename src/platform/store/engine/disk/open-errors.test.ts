@@ -36,7 +36,7 @@ describe('a database that cannot be opened', () => {
       /nothing listens there/,
     ],
     ['an unknown host', failed({ code: 'ENOTFOUND' }), 'STORE_UNAVAILABLE', /host name is unknown/],
-  ])('is named with its place and the cause: %s', (_what, error, code, says) => {
+  ])('is named with its path and the cause: %s', (_what, error, code, says) => {
     const place = placeOf('postgres://me:secret@db.test:5432/picket?sslmode=require', '');
     const shown = asOpenError(error, place);
     expect(shown).toMatchObject({ code });
@@ -45,7 +45,7 @@ describe('a database that cannot be opened', () => {
     expect(shown.message).not.toMatch(/secret|sslmode/);
   });
 
-  it('leaves faults of ours as they are', () => {
+  it('leaves internal errors unchanged', () => {
     const error = new TypeError('x is not a function');
     expect(asOpenError(error, 'here')).toBe(error);
   });

@@ -3,7 +3,7 @@ import { asStoreError } from '../dialect.ts';
 
 const failed = (fields: object) => Object.assign(new Error('no'), fields);
 
-// Quotas are not available on every machine; test/system/service/full-disk.night.test.ts provokes the other problems.
+// Quotas are not available on every machine; test/system/service/full-disk.night.test.ts provokes the others.
 it.each([
   ['a full disk', { code: 'ENOSPC' }, 'A disk of the service is full'],
   ['a quota that is used up', { code: 'EDQUOT' }, 'A disk of the service is full'],

@@ -22,7 +22,7 @@ const shown = (facts: readonly FailingCheck[], context: Partial<CauseContext> = 
   );
 
 describe('causes', () => {
-  it('joins checks of one host, one address, one certificate, one rule; leaves the others alone', () => {
+  it('groups checks of one host, one address, one certificate or one rule, and no others', () => {
     const host = { host: 'shop.test' };
     const certificate = { subject: '*.test', issuer: 'CA', validTo: 'then' };
     expect(
@@ -46,7 +46,7 @@ describe('causes', () => {
     ]);
   });
 
-  it('keeps apart what fails differently, and answers that many hosts may share an address for', () => {
+  it('separates different failures, and failed responses of hosts that share an address', () => {
     const content = { host: 'api.test', symptom: 'content' } as const;
     expect(
       shown([
@@ -58,7 +58,7 @@ describe('causes', () => {
     ).toHaveLength(4);
   });
 
-  it('takes one more failure on a host for another cause when the check passed long after the others failed', () => {
+  it('attributes a further failure on a host to another cause if the check passed long after the others failed', () => {
     const [first, later] = [
       failing('a', { host: 'h.test' }),
       failing('b', { host: 'h.test', since: 11 * minuteMs }),
@@ -68,7 +68,7 @@ describe('causes', () => {
     expect(shown([first, { ...later, intervalMs: 30 * minuteMs }])).toEqual(['host h.test: a b']);
   });
 
-  it('suspects a location when several targets fail there alone, or nearly all that run nowhere else', () => {
+  it('suspects a location if several targets fail only there, or nearly all that run nowhere else', () => {
     const there = { fromLocation: 'network', passedAt: ['office'] } as const;
     expect(shown([failing('a', there), failing('b', there)])).toEqual(['location lab: a b']);
     const nowhereElse = ['a', 'b', 'c'].map((id) => failing(id, { fromLocation: 'network' }));
@@ -88,7 +88,7 @@ describe('causes', () => {
     expect(other).toMatchObject({ kind: 'check', isLocationsOwn: false });
   });
 
-  it('moves checks to what they depend on, and joins those of one parent that has not run yet', () => {
+  it('assigns checks to their parents, and groups those of one parent that has not run yet', () => {
     const child = { parentIds: ['router'] };
     const facts = [failing('a', child), failing('b', child)];
     expect(shown([...facts, failing('router')])).toEqual(['parent router: router a b']);
@@ -99,7 +99,7 @@ describe('causes', () => {
     expect(shown(loop).length).toBeGreaterThan(0);
   });
 
-  it('says why in one sentence, and has every check once', () => {
+  it('gives the reason in one sentence, and contains every check once', () => {
     const facts = ['a', 'b', 'c', 'd'].map((id) => failing(id, { hop: '10.1.1.1' }));
     const groups = causes(facts, quiet);
     expect(groups.map(({ reason }) => reason)).toEqual([
