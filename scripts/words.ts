@@ -77,6 +77,7 @@ if (import.meta.main) {
     .sort()
     .flatMap((file) => wordHits(file, readFileSync(join(root, file), 'utf8')));
   for (const hit of hits) console.error(hit);
-  if (hits.length > 0) console.error(`${hits.length} words that are not used here: see scripts/words.ts`);
+  if (hits.length > 0)
+    console.error(`Words that this project does not use: ${hits.length}. See scripts/words.ts`);
   process.exitCode = hits.length > 0 ? 1 : 0;
 }

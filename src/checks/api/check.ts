@@ -7,6 +7,7 @@ import { summaryOf } from '../http/summary.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { apiGroupDefaults } from './group-defaults.ts';
+import { apiShorthand } from './shorthand.ts';
 import { ApiSpec, maskedInApi } from './spec.ts';
 
 export { ApiSpec };
@@ -29,6 +30,7 @@ export const api = defineCheckType({
   groupDefaults: apiGroupDefaults,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
+  shorthand: apiShorthand,
   facts: httpFacts,
   summary: summaryOf,
   analytics: { route: 'api-checks', metrics: httpMetrics, dimension: statusCodeDimension },

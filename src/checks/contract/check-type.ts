@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { DetailKey, DetailSummary } from '../summary/detail-summary.ts';
 import type { FormLayout } from './definition/form-layout.ts';
+import type { Shorthand } from './definition/shorthand.ts';
 import type { RunFacts } from './facts.ts';
 import type { PingRules } from './frequency.ts';
 import type { DefinitionProblem, GroupDefaults } from './group-defaults.ts';
@@ -82,6 +83,8 @@ export interface CheckType<
    * with URLs.
    */
   readonly artifactFields?: readonly string[] | undefined;
+  /** Short forms of the type in files that people write. */
+  readonly shorthand?: Shorthand | undefined;
   /** How forms show the fields of the spec. */
   readonly form?: FormLayout | undefined;
   /** Whether runs may present the account's client certificates; no other run receives them. */

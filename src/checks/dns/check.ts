@@ -1,5 +1,6 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, limitsForm } from '../contract/definition/common-form.ts';
+import { hostAndPort, withRequest } from '../contract/definition/shorthand.ts';
 import { responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
@@ -40,6 +41,7 @@ export const dns = defineCheckType({
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: DnsDetail,
   detailKey: 'apiCheckResult',
+  shorthand: { complete: (fields) => withRequest(fields, withPort) },
   artifactFields: diagnosisArtifactFields,
   facts: dnsFacts,
   summary: summaryOf,
@@ -51,3 +53,10 @@ export const dns = defineCheckType({
     return { run: runDns };
   },
 });
+
+/** A name server without a port has that of the protocol. */
+function withPort({ nameServer, port, protocol }: Readonly<Record<string, unknown>>) {
+  if (typeof nameServer !== 'string' || port !== undefined) return {};
+  const [host, own] = hostAndPort(nameServer);
+  return { nameServer: host, port: own ?? (protocol === 'DOT' ? 853 : protocol === 'DOH' ? 443 : 53) };
+}

@@ -42,6 +42,7 @@ export const heartbeat = defineCheckType({
   },
   detail: HeartbeatDetail,
   detailKey: 'heartbeatCheckResult',
+  shorthand: { names: ['CRON', 'PUSH'] },
   summary: summaryOf,
   analytics: {
     route: 'heartbeat-checks',

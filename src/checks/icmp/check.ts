@@ -43,6 +43,7 @@ export const icmp = defineCheckType({
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: IcmpDetail,
   detailKey: 'apiCheckResult',
+  shorthand: { names: ['PING'] },
   artifactFields: diagnosisArtifactFields,
   facts: icmpFacts,
   summary: summaryOf,

@@ -34,6 +34,7 @@ export const playwright = defineCheckType({
   artifactFields: playwrightArtifactFields,
   detail: PlaywrightDetail,
   detailKey: 'playwrightCheckResult',
+  shorthand: { names: ['SUITE'] },
   facts: playwrightFacts,
   summary: summaryOf,
   failedTests: ({ errors }) =>

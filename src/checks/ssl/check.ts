@@ -1,6 +1,7 @@
 import { addressesWords } from '../addresses/fields.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
+import { withRequest } from '../contract/definition/shorthand.ts';
 import { millisecondsAt, responseTimeMetric } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
@@ -71,6 +72,10 @@ export const ssl = defineCheckType({
   usesClientCertificates: true,
   detail: SslDetail,
   detailKey: 'sslCheckResult',
+  shorthand: {
+    names: ['TLS', 'CERTIFICATE', 'CERT'],
+    complete: (fields) => withRequest(fields, ({ sslConfig }) => ({ sslConfig: sslConfig ?? {} })),
+  },
   artifactFields: diagnosisArtifactFields,
   facts: sslFacts,
   summary: summaryOf,

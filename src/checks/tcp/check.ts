@@ -1,6 +1,7 @@
 import { addressesWords } from '../addresses/fields.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
+import { splitHost, withRequest } from '../contract/definition/shorthand.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { TcpDetail } from './detail.ts';
@@ -52,6 +53,7 @@ export const tcp = defineCheckType({
   definitionProblems: tcpProblems,
   detail: TcpDetail,
   detailKey: 'apiCheckResult',
+  shorthand: { names: ['PORT'], complete: (fields) => withRequest(fields, splitHost) },
   artifactFields: diagnosisArtifactFields,
   facts: tcpFacts,
   summary: summaryOf,

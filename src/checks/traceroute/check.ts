@@ -41,6 +41,7 @@ export const traceroute = defineCheckType({
   definitionProblems: ({ request }) => assertionProblems(request.assertions),
   detail: TracerouteDetail,
   detailKey: 'tracerouteCheckResult',
+  shorthand: { names: ['TRACE'] },
   facts: tracerouteFacts,
   summary: summaryOf,
   endpoint: ({ request }) => ({ hostname: request.url, port: portOf(request) }),

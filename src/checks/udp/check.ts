@@ -1,5 +1,6 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
+import { splitHost, withRequest } from '../contract/definition/shorthand.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { UdpDetail } from './detail.ts';
@@ -56,6 +57,7 @@ export const udp = defineCheckType({
   artifactFields: diagnosisArtifactFields,
   detail: UdpDetail,
   detailKey: 'udpCheckResult',
+  shorthand: { complete: (fields) => withRequest(fields, splitHost) },
   facts: udpFacts,
   summary: summaryOf,
   analytics: {

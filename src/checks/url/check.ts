@@ -1,4 +1,5 @@
 import { defineCheckType } from '../contract/check-type.ts';
+import { withRequest, withScheme } from '../contract/definition/shorthand.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
 import { HttpDetail } from '../http/detail.ts';
 import { httpFacts } from '../http/facts.ts';
@@ -22,6 +23,11 @@ export const url = defineCheckType({
   artifactFields: diagnosisArtifactFields,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
+  shorthand: {
+    names: ['HTTP', 'HTTPS', 'WEBSITE', 'WEB'],
+    schemes: ['http', 'https'],
+    complete: (fields) => withRequest(fields, withScheme),
+  },
   facts: httpFacts,
   summary: summaryOf,
   analytics: { route: 'url-monitors', metrics: httpMetrics, dimension: statusCodeDimension },

@@ -89,6 +89,7 @@ export const webSocket = defineCheckType({
   usesClientCertificates: true,
   detail: WebSocketDetail,
   detailKey: 'webSocketCheckResult',
+  shorthand: { names: ['WS', 'WSS'], schemes: ['ws', 'wss'] },
   facts: webSocketFacts,
   summary: summaryOf,
   analytics: {

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { parseCheckFile } from '../check-file.ts';
 import { expandCheck } from './expand.ts';
 
-/** What a file runs: the type and those fields of its spec that are named, or the problems it is refused with. */
+/** The checks that a file runs, each with its type and spec, or the problems that the file is refused for. */
 function readFrom(content: string): readonly unknown[] | string {
   try {
     return parseCheckFile('memory.yaml', content).checks.map(({ type, spec, variables }) => ({

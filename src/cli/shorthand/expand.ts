@@ -35,10 +35,7 @@ export function expandCheck(written: Fields): {
   for (const name of ['request', 'heartbeat']) {
     if (name in schema.shape) fields[name] ??= {};
   }
-  const { request } = fields;
-  if (type.name === 'SSL' && isRecord(request)) request['sslConfig'] ??= {};
-  if (isRecord(request)) fields['request'] = wholeRequest(type.name, request);
-  return { fields: { checkType: type.name, ...fields }, problems };
+  return { fields: { checkType: type.name, ...(type.shorthand?.complete?.(fields) ?? fields) }, problems };
 }
 
 function withAssertions(
@@ -75,48 +72,4 @@ function wholeHeartbeat(heartbeat: Fields): Fields {
     ] as const;
   });
   return { ...heartbeat, ...Object.fromEntries(times) };
-}
-
-/** Parts of a request that follow from others: a scheme, a port, the type of a body. */
-function wholeRequest(type: string, request: Fields): Fields {
-  const { url, body, bodyType, nameServer, port, hostname, protocol } = request;
-  const whole: Record<string, unknown> = { ...request };
-  const isWeb = type === 'URL' || type === 'API';
-  if (
-    isWeb &&
-    typeof url === 'string' &&
-    /^(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d+)?(?:[/?#]|$)/.test(url)
-  )
-    whole['url'] = `https://${url}`;
-  if (type === 'API' && body !== undefined) {
-    const isText = typeof body === 'string';
-    whole['body'] = isText ? body : JSON.stringify(body);
-    if (bodyType === undefined && body !== '') whole['bodyType'] = isText && !isJson(body) ? 'RAW' : 'JSON';
-  }
-  if (typeof nameServer === 'string' && port === undefined) {
-    const [name, own] = hostAndPort(nameServer);
-    whole['nameServer'] = name;
-    whole['port'] = own ?? (protocol === 'DOT' ? 853 : protocol === 'DOH' ? 443 : 53);
-  }
-  if ((type === 'TCP' || type === 'UDP') && typeof hostname === 'string' && port === undefined) {
-    const [name, own] = hostAndPort(hostname);
-    if (own !== undefined) Object.assign(whole, { hostname: name, port: own });
-  }
-  return whole;
-}
-
-/** `db.example.com:5432`; an IPv6 address without brackets has no port. */
-function hostAndPort(text: string): readonly [host: string, port: number | undefined] {
-  const [, bracketed, plain, port] = /^(?:\[([\da-f:.]+)\]|([^:]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  return host === undefined ? [text, undefined] : [host, port === undefined ? undefined : Number(port)];
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -13,7 +13,7 @@ const texts = given.texts;
 /** Comparisons cut codes of colours; where Playwright then takes colours out of a message, a letter of one is left (docs/explanation/secrets.md). */
 const uncoloured = texts.filter((text) => !text.includes('\\u001b'));
 const files = given.files.map(({ name, base64 }) => ({ name, bytes: Buffer.from(base64, 'base64') }));
-/** What a comparison shows in colours, next to the text, and holds no more than three characters of it in a row. */
+/** The text as a comparison shows it in colours next to it, with at most three of its characters in a row. */
 const alike = (text) => text.replaceAll(/(...)./gsu, '$1#');
 const all = texts.map((text, index) => '#' + index + ' ' + text).join(' ~ ');
 

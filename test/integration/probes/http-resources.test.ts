@@ -12,7 +12,7 @@ const script = `
   const held = new AbortController();
   const running = Array.from({ length: 60 }, () => probe(url, { timeoutMs: 60_000, signal: held.signal }));
   await Promise.race(running);
-  // What others close meanwhile is taken too, until nothing was free for many turns of the event loop.
+  // Descriptors that others close meanwhile are taken too, until nothing was free for many turns of the event loop.
   for (let fullTurns = 0; fullTurns < 200; fullTurns += 1) {
     try { for (;;) { openSync('/dev/null', 'r'); fullTurns = 0; } } catch (error) { if (error.code !== 'EMFILE') throw error; }
     await new Promise((resolve) => setImmediate(resolve));

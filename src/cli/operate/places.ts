@@ -1,7 +1,7 @@
 import { privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
 import { incidentRoutes } from '@picket/protocol/pages/incident.ts';
-import type { Run } from './command.ts';
-import { agoText, table } from './text.ts';
+import type { Run } from '../api/command.ts';
+import { agoText, table } from '../api/text.ts';
 
 /** `picket locations` */
 export const listLocations: Run = async (api) => {

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { type CheckSession, checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
-import { ApiError } from './api-error.ts';
-import type { ApiClient } from './client.ts';
-import type { Run } from './command.ts';
-import { findCheck } from './find-check.ts';
-import { showProgress } from './show.ts';
-import { printable, table } from './text.ts';
+import { ApiError } from '../api/api-error.ts';
+import type { ApiClient } from '../api/client.ts';
+import type { Run } from '../api/command.ts';
+import { findCheck } from '../api/find-check.ts';
+import { showProgress } from '../api/show.ts';
+import { printable, table } from '../api/text.ts';
 
 const pauseMs = 500;
 const unfinished: ReadonlySet<string> = new Set([
