@@ -146,7 +146,7 @@ describe('a service on SQLite', () => {
     await until('the jump is seen', () => service.process.output().includes('clock jumped'));
     expect(Math.abs((await serverTime()) - Date.now())).toBeLessThan(minuteMs);
     shift(0);
-    await until('the clock is back', () => service.process.output().includes('clock came back'));
+    await until('the clock is back', () => service.process.output().includes('clock returned'));
     expect(Math.abs((await serverTime()) - Date.now())).toBeLessThan(minuteMs);
   });
 });
