@@ -18,9 +18,9 @@ import { createDatabase, whyNoPostgres } from '../../helpers/service/postgres.ts
 import { emptyDatabase } from '../../helpers/service/shared-database.ts';
 
 const noPostgres = whyNoPostgres();
-const [resultCount, runCount, kills] = isNight ? [1_000_000, 100_000, 20] : [40_000, 4_000, 3];
+const [resultCount, runCount, kills] = isNight ? [200_000, 20_000, 10] : [40_000, 4_000, 3];
 /** The range of random kill times after the work has begun: about as long as the work takes without interruption. */
-const workMs = isNight ? 8_000 : 150;
+const workMs = isNight ? 2_000 : 150;
 const key = 'ak_00000000000000000000000000000001';
 const sequence = (engine: 'postgres' | 'sqlite') =>
   engine === 'postgres'
