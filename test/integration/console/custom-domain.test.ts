@@ -199,11 +199,13 @@ it('a copy is served after a restart when the database is unavailable, and is de
   };
   await until('there are copies', async () => {
     const other = await broken();
-    const answers = await Promise.all(
-      ['/status/kept', '/status/gone', `/status/shut?key=${keys[0].rawKey}`].map((path) =>
+    const ofAcme = at('status.acme.test', '/', {}, other.app);
+    const answers = await Promise.all([
+      ofAcme,
+      ...['/status/kept', '/status/gone', `/status/shut?key=${keys[0].rawKey}`].map((path) =>
         at('picket.example.com', path, {}, other.app),
       ),
-    );
+    ]);
     await other.close();
     clock.advance(10_000);
     return answers.every(({ statusCode }) => statusCode === 200);

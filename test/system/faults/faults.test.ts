@@ -5,7 +5,8 @@ import { whyNoPostgres } from '../../helpers/service/postgres.ts';
 import { runCampaign } from './campaign.ts';
 
 const noPostgres = whyNoPostgres();
-const engines = noPostgres === null ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+// By day PostgreSQL has test/system/service/killed-processes.test.ts.
+const engines = isNight && noPostgres === null ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
 
 describe.concurrent('processes that are killed, stopped, cut off and starved at random', () => {
   // Long campaigns with other seeds: npm run faults -- --seed 1 --minutes 2
