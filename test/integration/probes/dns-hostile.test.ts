@@ -107,7 +107,7 @@ describe('a DNS query over UDP', () => {
     );
     expect(error).toMatchObject({ kind: 'response-timeout' });
     expect(error.message).toMatch(
-      /no response from 127\.0\.0\.1:\d+ within 200 ms; ignored 1 .*evil\.test\. A/,
+      /no response from 127\.0\.0\.1:\d+ within \d+ ms; ignored 1 .*evil\.test\. A/,
     );
   });
 
