@@ -35,6 +35,9 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   location: ['locations'],
 };
 
+/** Names that mean different units to different people, with an example that has one. A bare number is refused. */
+const needUnits: Readonly<Record<string, string>> = { interval: '5m', every: '5m', timeout: '5s' };
+
 /** Fields that hold what a check does; names are looked for inside them. */
 const ownObjects: ReadonlySet<string> = new Set(['request', 'heartbeat']);
 
@@ -44,7 +47,7 @@ type Path = readonly string[];
  * The fields with their full names at their places: `host` becomes `request.hostname` where the type has that. A name
  * that the schema knows at its place stays.
  *
- * @returns problems for two values of one field. Unknown names stay, for the check of the schema.
+ * @returns problems for two values of one field, and for numbers without a unit. Unknown names stay, for the check of the schema.
  */
 export function withFullNames(
   schema: z.ZodType,
@@ -64,7 +67,12 @@ export function withFullNames(
     }
     const owner = at(fields, place.slice(0, -1));
     const name = String(place.at(-1));
-    if (Object.hasOwn(owner, name))
+    const written = String(path.at(-1));
+    const example = Object.hasOwn(needUnits, written) && written !== name ? needUnits[written] : undefined;
+    if (example !== undefined && /^\d+(\.\d+)?$/.test(String(value)))
+      problems.push(`${from.join('.')}: needs a unit, such as "${written}: ${example}"`);
+    else if (name === '__proto__') problems.push(`${from.join('.')}: unknown field`);
+    else if (Object.hasOwn(owner, name))
       problems.push(`${from.join('.')}: is a second value for ${place.join('.')}`);
     else owner[name] = value;
   };
