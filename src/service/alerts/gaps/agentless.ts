@@ -64,7 +64,7 @@ export async function endAbsences(repositories: Repositories, now: number): Prom
     const isNews = await notifyOfGapEnd(repositories, {
       ...{ groupId: group.id, now },
       // The gap was over when its channels were notified: only incidents at receivers are still open.
-      isTold: ({ type }) => findChannelKind(type)?.keepsIncidents === true,
+      isNotified: ({ type }) => findChannelKind(type)?.keepsIncidents === true,
     });
     hasNews ||= isNews;
   }

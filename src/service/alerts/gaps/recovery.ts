@@ -14,19 +14,19 @@ export async function notifyOfGapEnd(
   {
     groupId,
     now,
-    isTold = () => true,
+    isNotified = () => true,
   }: {
     /** Id of the alert that reported the gap. */
     readonly groupId: string;
     readonly now: number;
-    readonly isTold?: (channel: AlertChannel) => boolean;
+    readonly isNotified?: (channel: AlertChannel) => boolean;
   },
 ): Promise<boolean> {
   const begin = (await repositories.alerts.findMany([groupId])).get(groupId);
   if (!begin) return false;
   const facts: AlertFacts = { ...storedFacts(begin), error: null, recoversFrom: 'gap' };
   const channels = (await repositories.alertChannels.notifiedOfAlert(begin.id)).filter(
-    (channel) => isTold(channel) && wantsNotice(channel.definition as StoredChannel, 'recovery', facts),
+    (channel) => isNotified(channel) && wantsNotice(channel.definition as StoredChannel, 'recovery', facts),
   );
   return storeAlert(
     repositories,
