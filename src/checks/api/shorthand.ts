@@ -17,18 +17,8 @@ export const apiShorthand: Shorthand = {
   complete: (fields) => withRequest(fields, (request) => ({ ...withScheme(request), ...withBody(request) })),
 };
 
-/** A structured body as JSON, and the type of a body that has none. */
+/** A structured body as JSON. A text stays as it is: the API takes it with any type. */
 function withBody({ body, bodyType }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  if (body === undefined || body === '') return {};
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return { body: text, ...(bodyType === undefined ? { bodyType: isJson(text) ? 'JSON' : 'RAW' } : {}) };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  if (!isRecord(body) && !Array.isArray(body)) return {};
+  return { body: JSON.stringify(body), bodyType: bodyType ?? 'JSON' };
 }

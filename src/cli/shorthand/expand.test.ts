@@ -76,10 +76,10 @@ describe('a check file in short forms', () => {
       request('method: POST'),
     ],
     [
-      'a body as text',
+      'a body as text, unchanged',
       'checkType: API\nurl: http://a.test\nmethod: PUT\nbody: hello',
       'API',
-      request('{ body: hello, bodyType: RAW }'),
+      request('{ body: hello, bodyType: NONE }'),
     ],
     [
       'params',
