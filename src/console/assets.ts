@@ -46,7 +46,10 @@ const files = {
   app: {
     name: 'app.js',
     contentType: 'text/javascript; charset=utf-8',
-    sources: [join(folder, 'app.js')],
+    // live.js is last: it starts the others.
+    sources: ['toasts.js', 'times.js', 'copy.js', 'brush.js', 'code.js', 'preview.js', 'live.js'].map(
+      (name) => join(folder, 'app', name),
+    ),
   },
   analytics: {
     name: 'analytics.js',
@@ -54,6 +57,11 @@ const files = {
     sources: [join(folder, 'analytics.js')],
   },
   icon: { name: 'icon.svg', contentType: 'image/svg+xml', sources: [join(folder, 'icon.svg')] },
+  iconFailing: {
+    name: 'icon-failing.svg',
+    contentType: 'image/svg+xml',
+    sources: [join(folder, 'icon-failing.svg')],
+  },
 } as const;
 
 export function readAssets(): Assets {

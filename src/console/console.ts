@@ -26,6 +26,7 @@ import { addFilePages } from './artifacts/routes.ts';
 import { findTraceViewer } from './artifacts/trace-viewer.ts';
 import { type Assets, readAssets, serveAssets } from './assets.ts';
 import { notAllowed } from './error-page.ts';
+import type { NavigationEntry } from './layout.ts';
 import { LiveFeed } from './live/feed.ts';
 import { Entrance } from './login/entrance.ts';
 import { addPasswordLogin } from './login/password-routes.ts';
@@ -244,7 +245,10 @@ function answer(
 ): FastifyReply | Promise<FastifyReply> {
   const { reply } = answering;
   if (answered === 'answered') return reply;
-  if ('goTo' in answered) return reply.redirect(answered.goTo, 303);
+  if ('goTo' in answered) {
+    if (answered.toast !== undefined) replies.keepToast(answered.toast, answering);
+    return reply.redirect(answered.goTo, 303);
+  }
   if ('file' in answered) {
     const { status, headers, body } = answered.file;
     transfers.add(answering.request, reply);
@@ -255,9 +259,9 @@ function answer(
 }
 
 /** Returns the navigation entries that a role may see. */
-function navigationFor(role: KeyRole): { path: string; word: string }[] {
+function navigationFor(role: KeyRole): NavigationEntry[] {
   return pages.flatMap(({ path, navigation, role: least }) =>
-    navigation === undefined || ranks[role] < ranks[least] ? [] : [{ path, word: navigation }],
+    navigation === undefined || ranks[role] < ranks[least] ? [] : [{ path, ...navigation }],
   );
 }
 

@@ -2,10 +2,18 @@ import { packageVersion } from '@picket/lib/version.ts';
 import type { Viewer } from '@picket/service/logins/sessions.ts';
 import type { Assets } from './assets.ts';
 import { csrfField } from './elements/form.ts';
+import { icon } from './elements/icon.ts';
 import { type Content, type Html, html } from './html.ts';
 
 export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
+
+/** A link of the navigation. */
+export interface NavigationEntry {
+  readonly path: string;
+  readonly word: string;
+  readonly icon: string;
+}
 
 export interface Frame {
   readonly title: string;
@@ -16,7 +24,11 @@ export interface Frame {
   readonly path: string;
   /** Absent without a login. */
   readonly viewer?: Viewer;
-  readonly navigation?: readonly { readonly path: string; readonly word: string }[];
+  readonly navigation?: readonly NavigationEntry[];
+  /** Number of failing checks, for the browser's tab. */
+  readonly failing: number;
+  /** Result of the last form of this browser. */
+  readonly toast?: string | undefined;
   /** Problem of the service itself. */
   readonly trouble?: string;
   /** Source of live events; absent for a static page. */
@@ -25,15 +37,17 @@ export interface Frame {
 
 /** Renders a whole document. */
 export function layout(frame: Frame): string {
-  const { title, main, assets, theme, viewer } = frame;
+  const { title, main, assets, theme, viewer, failing, toast } = frame;
+  const tabTitle = `${failing > 0 ? `(${failing}) ` : ''}${title} · Picket`;
+  const tabIcon = (failing > 0 ? assets.iconFailing : assets.icon).path;
   return `<!doctype html>${html`<html lang="en" data-theme="${theme}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="htmx-config" content="includeIndicatorCSS:false, history:reload">
-<title>${title} · Picket</title>
-<link rel="icon" href="${assets.icon.path}" type="image/svg+xml">
+<title>${tabTitle}</title>
+<link rel="icon" href="${tabIcon}" type="image/svg+xml">
 <link rel="stylesheet" href="${assets.style.path}">
 <script src="${assets.htmx.path}" defer></script>
 <script src="${assets.app.path}" defer></script>
@@ -41,8 +55,9 @@ export function layout(frame: Frame): string {
 <body${frame.live !== undefined && viewer ? html` data-live="${frame.live}"` : ''}>
 <a class="skip" href="#main">Skip to the content</a>
 ${header(frame)}
-<main id="main" tabindex="-1">${frame.trouble === undefined ? '' : html`<p class="notice notice-refused" role="alert">${frame.trouble}</p>`}${main}</main>
+<main id="main" tabindex="-1" data-title="${tabTitle}" data-icon="${tabIcon}">${frame.trouble === undefined ? '' : html`<p class="notice notice-refused" role="alert">${frame.trouble}</p>`}${main}</main>
 ${footer(frame)}
+${toast === undefined ? '' : html`<div class="toasts"><p class="toast" role="status" data-sent>${toast}</p></div>`}
 </body>
 </html>`}`;
 }
@@ -53,14 +68,14 @@ function header({ viewer, navigation = [], path }: Frame): Html {
 <a class="brand" href="/">${mark()}<span>Picket</span></a>
 ${
   viewer
-    ? html`<button class="button menu" type="button" popovertarget="menu">Menu</button>
+    ? html`<button class="button menu-button" type="button" popovertarget="menu">${icon('three-bars')}Menu</button>
 <nav id="menu" aria-label="Pages" popover><ul>${navigation.map(
         (item) =>
-          html`<li><a href="${item.path}"${isCurrent(item.path, path) ? html` aria-current="page"` : ''}>${item.word}</a></li>`,
+          html`<li><a href="${item.path}"${isCurrent(item.path, path) ? html` aria-current="page"` : ''}>${icon(item.icon)}${item.word}</a></li>`,
       )}</ul>
 <form class="who" method="post" action="/logout">${csrfField(viewer)}
 <span class="who-name" title="${viewer.actor.kind === 'MEMBER' ? 'You' : 'The API key you logged in with'}">${viewer.actor.name}</span>
-<button class="link" type="submit">Log out</button></form></nav>`
+<button class="button bare" type="submit" aria-label="Log out" title="Log out">${icon('sign-out')}</button></form></nav>`
     : ''
 }
 </header>`;
@@ -78,7 +93,7 @@ function footer({ theme, path }: Frame): Html {
 <span class="zone" data-zone>Times are UTC</span>
 <a href="/v1/openapi.json">API</a>
 <form class="themes" method="post" action="/theme"><input type="hidden" name="back" value="${path}">
-<span id="theme-label">Colours</span>${themes.map(
+<span id="theme-label">Theme</span>${themes.map(
     (one) =>
       html`<button type="submit" name="theme" value="${one}" aria-pressed="${String(one === theme)}">${words[one]}</button>`,
   )}</form>

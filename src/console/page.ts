@@ -44,10 +44,18 @@ export interface View {
   readonly liveCheckId?: string;
   /** The version of the account's statuses that it shows, if older than the request. */
   readonly version?: number;
+  /** Number of failing checks, for the title and the icon of the browser's tab. */
+  readonly failing?: number;
+}
+
+/** A redirect; the next page shows the message for some seconds, such as `Saved.` */
+export interface Redirect {
+  readonly goTo: string;
+  readonly toast?: string;
 }
 
 /** Response of a handler: a view, a redirect, a file of an operation, or nothing because it has responded itself. */
-export type PageAnswer = View | { readonly goTo: string } | { readonly file: Answer } | 'answered';
+export type PageAnswer = View | Redirect | { readonly file: Answer } | 'answered';
 
 /**
  * A page: one line in registry.ts. Requests that the viewer's role does not allow, and forms without a CSRF token, are
@@ -61,8 +69,8 @@ export interface Page {
   readonly title: string;
   /** The lowest role that may see it. */
   readonly role: KeyRole;
-  /** The word in the navigation; other pages link to pages without one. */
-  readonly navigation?: string;
+  /** The word in the navigation, and its icon (elements/icon.ts); other pages link to pages without one. */
+  readonly navigation?: { readonly word: string; readonly icon: string };
   readonly handler: (call: PageCall) => Promise<PageAnswer>;
 }
 

@@ -10,11 +10,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Assets } from './assets.ts';
 import { errorMain, errorTitle } from './error-page.ts';
 import { withQuery } from './html.ts';
-import { layout } from './layout.ts';
+import { layout, type NavigationEntry } from './layout.ts';
 import type { View } from './page.ts';
 import { ownPath } from './requests/addresses.ts';
 import { cookieOf, isSecure, sessionCookieName } from './requests/cookie.ts';
 import { themeOf } from './theme.ts';
+import { keepToast, takeToast } from './toast.ts';
 
 const gzipped = promisify(gzip);
 
@@ -31,7 +32,7 @@ export interface RepliesDeps {
   readonly store: Pick<Store, 'writeProblem'>;
   readonly turns: CallerTurns;
   readonly publicUrl?: string | undefined;
-  readonly navigationFor: (role: KeyRole) => readonly { readonly path: string; readonly word: string }[];
+  readonly navigationFor: (role: KeyRole) => readonly NavigationEntry[];
 }
 
 /** Responses of pages: viewers, and documents with their common headers. */
@@ -72,7 +73,7 @@ export class Replies {
    * @param version of the account's statuses that a live page shows.
    */
   async send(view: View, { request, reply, viewer }: Answering, version = 0): Promise<FastifyReply> {
-    const { title = '', main, statusCode = 200, isLive = false, liveCheckId: check } = view;
+    const { title = '', main, statusCode = 200, isLive = false, liveCheckId: check, failing = 0 } = view;
     const since = view.version ?? version;
     const trouble = viewer && (await this.#deps.store.writeProblem())?.message;
     const document = layout({
@@ -82,12 +83,19 @@ export class Replies {
       assets: this.#deps.assets,
       theme: themeOf(request),
       path: shownPath(request),
+      failing,
+      toast: takeToast(request, reply, this.#deps.publicUrl),
       ...(trouble === undefined ? {} : { trouble }),
       ...(viewer ? { viewer, navigation: this.#deps.navigationFor(viewer.role) } : {}),
     });
     reply.code(statusCode).type('text/html; charset=utf-8').header('vary', 'accept-encoding');
     if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(document);
     return reply.header('content-encoding', 'gzip').send(await gzipped(document, { level: 4 }));
+  }
+
+  /** Keeps a message for the next page of this browser. */
+  keepToast(text: string, { request, reply }: Answering): void {
+    keepToast(text, { request, reply, publicUrl: this.#deps.publicUrl });
   }
 
   /** Sends an error as a page. */

@@ -9,6 +9,8 @@ export const agentic = defineCheckType({
   name: 'AGENTIC',
   route: 'agentic',
   title: 'Agentic check',
+  icon: 'sparkle',
+  purpose: 'Follows a goal in plain words in a browser, with the help of a model.',
   lane: 'script',
   needsModel: true,
   needsBrowser: true,

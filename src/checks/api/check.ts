@@ -16,6 +16,8 @@ export const api = defineCheckType({
   name: 'API',
   route: 'api',
   title: 'API check',
+  icon: 'code-square',
+  purpose: 'Sends an HTTP request, and checks status, headers, body and times by assertions.',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,

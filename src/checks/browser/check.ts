@@ -30,6 +30,8 @@ export const browser = defineCheckType({
   name: 'BROWSER',
   route: 'browser',
   title: 'Browser check',
+  icon: 'browser',
+  purpose: 'Runs a Playwright script in Chromium, with trace, video and web vitals.',
   lane: 'script',
   needsBrowser: true,
   needsRuntime: true,

@@ -38,6 +38,10 @@ export interface CheckType<
   /** Path segment of the typed routes: `/v1/checks/{route}`. */
   readonly route: string;
   readonly title: string;
+  /** The name of its icon on pages, from @primer/octicons. */
+  readonly icon: string;
+  /** One sentence for the list of types that a user chooses from. */
+  readonly purpose: string;
   readonly lane: Lane;
   /** Whether runs need a browser on the agent's host. */
   readonly needsBrowser?: boolean | undefined;

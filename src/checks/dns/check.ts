@@ -13,6 +13,8 @@ export const dns = defineCheckType({
   name: 'DNS',
   route: 'dns',
   title: 'DNS monitor',
+  icon: 'globe',
+  purpose: 'Queries a name server, and checks the answer.',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,

@@ -15,6 +15,8 @@ export const grpc = defineCheckType({
   name: 'GRPC',
   route: 'grpc',
   title: 'gRPC monitor',
+  icon: 'arrow-switch',
+  purpose: 'Calls a gRPC method or the health service, and checks the response.',
   lane: 'probe',
   // The longest `timeout`, and time to judge the response.
   timeoutMs: 185_000,

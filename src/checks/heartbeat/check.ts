@@ -23,6 +23,8 @@ export const heartbeat = defineCheckType({
   name: 'HEARTBEAT',
   route: 'heartbeat',
   title: 'Heartbeat monitor',
+  icon: 'heart',
+  purpose: 'Waits for pings of a job, and alerts if one is late or missing.',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,

@@ -16,6 +16,8 @@ export const icmp = defineCheckType({
   name: 'ICMP',
   route: 'icmp',
   title: 'ICMP monitor',
+  icon: 'broadcast',
+  purpose: 'Pings a host, and checks packet loss and round-trip times.',
   lane: 'probe',
   needsIcmp: true,
   timeoutMs: 30_000,

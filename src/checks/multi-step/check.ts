@@ -30,6 +30,8 @@ export const multiStep = defineCheckType({
   name: 'MULTI_STEP',
   route: 'multistep',
   title: 'Multi-step check',
+  icon: 'tasklist',
+  purpose: 'Runs a script that sends several requests in turn, as a user’s journey through an API.',
   lane: 'script',
   needsRuntime: true,
   usesSnippets: true,

@@ -9,6 +9,8 @@ export const playwright = defineCheckType({
   name: 'PLAYWRIGHT',
   route: 'playwright',
   title: 'Playwright suite',
+  icon: 'beaker',
+  purpose: 'Runs a Playwright test suite with its own configuration and dependencies.',
   lane: 'script',
   needsSuites: true,
   // Four workers, each with a browser, unless the suite sets another number (measured with two: 1.0 GB).

@@ -14,6 +14,8 @@ export const ssl = defineCheckType({
   name: 'SSL',
   route: 'ssl',
   title: 'SSL monitor',
+  icon: 'shield-lock',
+  purpose: 'Checks a certificate: expiry, names, chain and protocol.',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,

@@ -16,6 +16,8 @@ export const tcp = defineCheckType({
   name: 'TCP',
   route: 'tcp',
   title: 'TCP monitor',
+  icon: 'plug',
+  purpose: 'Opens a TCP connection, sends data, and checks the response.',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,

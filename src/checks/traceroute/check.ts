@@ -13,6 +13,8 @@ export const traceroute = defineCheckType({
   name: 'TRACEROUTE',
   route: 'traceroute',
   title: 'Traceroute monitor',
+  icon: 'milestone',
+  purpose: 'Traces the route to a host, and checks hops, loss and round-trip times.',
   lane: 'probe',
   timeoutMs: 35_000,
   isSubMinuteAllowed: true,

@@ -16,6 +16,8 @@ export const udp = defineCheckType({
   name: 'UDP',
   route: 'udp',
   title: 'UDP monitor',
+  icon: 'paper-airplane',
+  purpose: 'Sends a datagram, and checks the response.',
   lane: 'probe',
   // Five attempts of five seconds, and the diagnosis.
   timeoutMs: 35_000,

@@ -14,6 +14,8 @@ export const url = defineCheckType({
   name: 'URL',
   route: 'url',
   title: 'URL monitor',
+  icon: 'link',
+  purpose: 'Requests a URL, and expects a status code.',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,

@@ -24,6 +24,8 @@ export const webSocket = defineCheckType({
   name: 'WEBSOCKET',
   route: 'websocket',
   title: 'WebSocket monitor',
+  icon: 'arrow-both',
+  purpose: 'Opens a WebSocket, exchanges messages, and checks them.',
   lane: 'probe',
   // The longest `timeout`, and time to judge the response.
   timeoutMs: 65_000,

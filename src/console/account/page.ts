@@ -16,7 +16,7 @@ export const accountPages: readonly Page[] = [
   {
     path: '/account',
     title: 'Account',
-    navigation: 'Account',
+    navigation: { word: 'Account', icon: 'people' },
     role: 'READ_ONLY',
     handler: (call) => showPeople(call),
   },

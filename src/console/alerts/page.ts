@@ -9,7 +9,7 @@ export const alertPages: readonly Page[] = [
   {
     path: '/alerts',
     title: 'Alerts',
-    navigation: 'Alerts',
+    navigation: { word: 'Alerts', icon: 'bell' },
     role: 'READ_ONLY',
     handler: (call) => showOpen(call),
   },

@@ -1,10 +1,10 @@
 import { storedFacts } from '@picket/service/alerts/raise.ts';
 import type { AlertRow } from '@picket/service/alerts/tables.ts';
 import type { Check } from '@picket/service/checks/store.ts';
+import type { ChartMark } from '../elements/charts/time-chart.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
-import type { ChartMark } from '../elements/time-chart.ts';
 import { type Content, html, path } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import type { Range } from './range.ts';

@@ -1,7 +1,7 @@
 import { type Slot, slotRoutes } from '@picket/protocol/runs/slot.ts';
-import { type Bar, bars } from '../elements/bars.ts';
+import { type Bar, bars } from '../elements/charts/bars.ts';
+import { type SlotFacts, slotBar, slotState } from '../elements/charts/slot-bar.ts';
 import { counted, countText, utc } from '../elements/format.ts';
-import { type SlotFacts, slotBar, slotState } from '../elements/slot-bar.ts';
 import { states } from '../elements/state.ts';
 import { section, visible } from '../elements/text.ts';
 import { type Content, type Html, html } from '../html.ts';

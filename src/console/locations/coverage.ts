@@ -1,8 +1,8 @@
 import { utcDay } from '@picket/lib/figures/time.ts';
 import { type Coverage, coverageText, measuredShare } from '@picket/protocol/runs/coverage.ts';
 import type { LocationCoverage } from '@picket/protocol/runs/location-coverage.ts';
+import { reasonWords } from '../elements/charts/slot-bar.ts';
 import { counted, countText, percent } from '../elements/format.ts';
-import { reasonWords } from '../elements/slot-bar.ts';
 import { table } from '../elements/table.ts';
 import { type Html, html } from '../html.ts';
 

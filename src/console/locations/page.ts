@@ -10,7 +10,7 @@ export const locationPages: readonly Page[] = [
   {
     path: '/locations',
     title: 'Locations',
-    navigation: 'Locations',
+    navigation: { word: 'Locations', icon: 'location' },
     role: 'READ_ONLY',
     handler: listLocations,
   },

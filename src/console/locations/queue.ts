@@ -2,9 +2,9 @@ import { lanes } from '@picket/checks/contract/check-type.ts';
 import type { LocationEvent } from '@picket/protocol/locations/location-event.ts';
 import type { QueueState } from '@picket/service/locations/minute-store.ts';
 import type { LocationMinuteRow } from '@picket/service/locations/tables.ts';
+import { type ChartBucket, type ChartMark, timeChart } from '../elements/charts/time-chart.ts';
 import { counted, countText, duration } from '../elements/format.ts';
 import { facts } from '../elements/table.ts';
-import { type ChartBucket, type ChartMark, timeChart } from '../elements/time-chart.ts';
 import { type Html, html } from '../html.ts';
 import { kindWords } from './health.ts';
 

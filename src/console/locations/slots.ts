@@ -1,7 +1,7 @@
 import { shareOf } from '@picket/lib/figures/share.ts';
 import type { SlotCounts } from '@picket/protocol/runs/slot.ts';
+import { reasonWords } from '../elements/charts/slot-bar.ts';
 import { countText, percent } from '../elements/format.ts';
-import { reasonWords } from '../elements/slot-bar.ts';
 import { facts, table } from '../elements/table.ts';
 import { type Html, html } from '../html.ts';
 

@@ -19,7 +19,13 @@ const rowsPerPage = 50;
 export const barsPerRow = 30;
 
 export const overviewPages: readonly Page[] = [
-  { path: '/', title: 'Overview', navigation: 'Overview', role: 'READ_ONLY', handler: overview },
+  {
+    path: '/',
+    title: 'Overview',
+    navigation: { word: 'Overview', icon: 'pulse' },
+    role: 'READ_ONLY',
+    handler: overview,
+  },
 ];
 
 async function overview(call: PageCall): Promise<View> {

@@ -1,9 +1,9 @@
 import { failureWords } from '@picket/checks/judging/failure-words.ts';
 import type { OverviewRow, RecentSlot } from '@picket/service/overviews/store.ts';
-import { bars } from '../elements/bars.ts';
+import { bars } from '../elements/charts/bars.ts';
+import { reasonWords, type SlotFacts, slotBar, slotHref, slotState } from '../elements/charts/slot-bar.ts';
+import { sparkline } from '../elements/charts/sparkline.ts';
 import { ago, counted, duration, percent, shortened } from '../elements/format.ts';
-import { reasonWords, type SlotFacts, slotBar, slotHref, slotState } from '../elements/slot-bar.ts';
-import { sparkline } from '../elements/sparkline.ts';
 import { stateBadge } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';

@@ -14,7 +14,13 @@ const csvFile = 'report.csv';
 
 /** Figures of checks over days, weeks or months: to read, to print, and as a table. */
 export const reportPages: readonly Page[] = [
-  { path: '/report', title: 'Report', navigation: 'Report', role: 'READ_ONLY', handler: showReport },
+  {
+    path: '/report',
+    title: 'Report',
+    navigation: { word: 'Report', icon: 'graph' },
+    role: 'READ_ONLY',
+    handler: showReport,
+  },
   {
     path: '/report/:file',
     title: 'Report as a table',

@@ -1,8 +1,8 @@
 import type { DetailSummary, SummaryPhase } from '@picket/checks/summary/detail-summary.ts';
 import { type CheckResult, detailOf, summaryOfResult } from '@picket/protocol/results/check-result.ts';
+import { type Phase, waterfall } from '../elements/charts/waterfall.ts';
 import { shortened } from '../elements/format.ts';
 import { block, section, visible } from '../elements/text.ts';
-import { type Phase, waterfall } from '../elements/waterfall.ts';
 import { type Content, html } from '../html.ts';
 import { assertionSection } from './summary/assertions.ts';
 import { logSection } from './summary/log.ts';

@@ -8,8 +8,8 @@ import {
 } from '@picket/protocol/results/check-result.ts';
 import { slotRoutes } from '@picket/protocol/runs/slot.ts';
 import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
+import { reasonWords } from '../elements/charts/slot-bar.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
-import { reasonWords } from '../elements/slot-bar.ts';
 import { stateBadge } from '../elements/state.ts';
 import { facts, table } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';

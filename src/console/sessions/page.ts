@@ -8,7 +8,7 @@ export const sessionPages: readonly Page[] = [
   {
     path: '/sessions',
     title: 'Sessions',
-    navigation: 'Sessions',
+    navigation: { word: 'Sessions', icon: 'play' },
     role: 'READ_ONLY',
     handler: (call) => listSessions(call),
   },

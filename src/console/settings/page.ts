@@ -10,7 +10,7 @@ export const settingsPages: readonly Page[] = [
   {
     path: '/settings',
     title: 'Settings',
-    navigation: 'Settings',
+    navigation: { word: 'Settings', icon: 'gear' },
     role: 'READ_ONLY',
     handler: async () => ({ goTo: tables[0]?.path ?? '/settings/runtimes' }),
   },

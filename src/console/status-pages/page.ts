@@ -12,7 +12,7 @@ export const statusPagePages: readonly Page[] = [
   {
     path: '/pages',
     title: 'Status pages',
-    navigation: 'Status pages',
+    navigation: { word: 'Status pages', icon: 'broadcast' },
     role: 'READ_ONLY',
     handler: async () => ({ goTo: base }),
   },

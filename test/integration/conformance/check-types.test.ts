@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definitionSchema, runnableSpec } from '../../../src/checks/contract/definition/definition.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
+import { icon } from '../../../src/console/elements/icon.ts';
 import { runSuite } from './run-suite.ts';
 import type { Samples } from './samples/samples.ts';
 
@@ -46,6 +47,11 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('check type 
   let samples: Samples;
   beforeAll(async () => {
     ({ samples } = (await import(`./samples/${type.route}.ts`)) as { readonly samples: Samples });
+  });
+
+  it('has an icon, and one sentence about its purpose', () => {
+    expect(String(icon(type.icon))).toContain('<path');
+    expect(type.purpose).toMatch(/^[A-Z].{20,88}\.$/);
   });
 
   it('has a section in docs/reference/checks.md, with its analytics', () => {

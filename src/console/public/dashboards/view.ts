@@ -2,7 +2,7 @@ import { shareOfPercent } from '@picket/lib/figures/share.ts';
 import type { DashboardData } from '@picket/protocol/pages/public-page.ts';
 import { coverageText, notMeasured } from '@picket/protocol/runs/coverage.ts';
 import { shownStates } from '@picket/service/overviews/states.ts';
-import { type Bar, bars } from '../../elements/bars.ts';
+import { type Bar, bars } from '../../elements/charts/bars.ts';
 import { counted, duration, instant, percent, utc } from '../../elements/format.ts';
 import { type State, stateBadge } from '../../elements/state.ts';
 import { pager } from '../../elements/table.ts';

@@ -6,11 +6,11 @@ import type {
   SummaryText,
   SummaryValue,
 } from '@picket/checks/summary/detail-summary.ts';
+import { waterfall } from '../../elements/charts/waterfall.ts';
 import { duration, instant, shortened } from '../../elements/format.ts';
 import { stateBadge } from '../../elements/state.ts';
 import { facts, table } from '../../elements/table.ts';
 import { block, headerList, section, visible } from '../../elements/text.ts';
-import { waterfall } from '../../elements/waterfall.ts';
 import { type Content, type Html, html } from '../../html.ts';
 import { type EarlierPath, pathPart } from './path.ts';
 

@@ -1,5 +1,5 @@
-import { type Html, html } from '../html.ts';
-import { duration, utc } from './format.ts';
+import { type Html, html } from '../../html.ts';
+import { duration, utc } from '../format.ts';
 import type { Phase } from './waterfall.ts';
 
 export interface ChartPart {

@@ -1,5 +1,5 @@
-import { type Html, html } from '../html.ts';
-import type { State } from './state.ts';
+import { type Html, html } from '../../html.ts';
+import type { State } from '../state.ts';
 
 export interface Bar {
   readonly state: State;

@@ -1,9 +1,9 @@
 import { failureWords } from '@picket/checks/judging/failure-words.ts';
 import { type SlotReason, slotReasons } from '@picket/protocol/runs/slot.ts';
-import { path, withQuery } from '../html.ts';
+import { path, withQuery } from '../../html.ts';
+import { countText, duration, shortened, utc } from '../format.ts';
+import type { State } from '../state.ts';
 import type { Bar } from './bars.ts';
-import { countText, duration, shortened, utc } from './format.ts';
-import type { State } from './state.ts';
 
 /** Facts of a slot, from the database or the API. */
 export interface SlotFacts {

@@ -1,5 +1,5 @@
-import { type Html, html } from '../html.ts';
-import { duration } from './format.ts';
+import { type Html, html } from '../../html.ts';
+import { duration } from '../format.ts';
 
 export interface Phase {
   readonly name: string;

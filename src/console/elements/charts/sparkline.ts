@@ -1,4 +1,4 @@
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../../html.ts';
 
 /** A curve without axes, with gaps for missing values. */
 export function sparkline(
