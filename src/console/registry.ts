@@ -15,6 +15,7 @@ import { runPages } from './run/page.ts';
 import { servicePages } from './services/page.ts';
 import { sessionPages } from './sessions/page.ts';
 import { settingsPages } from './settings/page.ts';
+import { slotPages } from './slots/page.ts';
 import { statusPagePages } from './status-pages/page.ts';
 
 /** Every page, in the order of the navigation. To add one, add its folder and its line here. */
@@ -23,6 +24,7 @@ export const pages: readonly Page[] = [
   ...checkPages,
   ...editorPages,
   ...runPages,
+  ...slotPages,
   ...rootCausePages,
   ...planPages,
   ...alertPages,

@@ -44,7 +44,7 @@ ${problems?.fields.size === 0 ? problemNotice(problems) : ''}${made ? once(made)
         title: 'Last used',
         cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : ago(Date.parse(lastUsedAt), now)),
       },
-      { title: 'Made', cell: ({ created_at }) => instant(created_at), isMinor: true },
+      { title: 'Created', cell: ({ created_at }) => instant(created_at), isMinor: true },
       { title: 'Actions', cell: (key) => revocation(key, viewer) },
     ],
   })}${pager({ page, pages: Math.ceil(total / rowsPerPage), href: (other) => withQuery('/account/keys', { page: other }), of: 'API keys' })}</section>
@@ -90,5 +90,5 @@ export async function createKey(call: PageCall): Promise<PageAnswer> {
 export async function revokeKey(call: PageCall): Promise<PageAnswer> {
   const params = { id: call.params.id ?? '' };
   const { problems } = await attempt(() => call.api.call(apiKeyRoutes.deleteApiKey, { params }));
-  return problems ? showKeys(call, { problems }) : { goTo: '/account/keys' };
+  return problems ? showKeys(call, { problems }) : { goTo: '/account/keys', toast: 'Key revoked.' };
 }

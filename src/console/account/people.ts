@@ -141,7 +141,7 @@ export async function sendInvite(call: PageCall): Promise<PageAnswer> {
 
 export async function withdrawInvite(call: PageCall): Promise<PageAnswer> {
   await call.api.call(memberRoutes.deleteInvite, { params: { id: call.params.id ?? '' } });
-  return { goTo: '/account' };
+  return { goTo: '/account', toast: 'Invitation withdrawn.' };
 }
 
 export async function changeRole(call: PageCall): Promise<PageAnswer> {
@@ -150,11 +150,11 @@ export async function changeRole(call: PageCall): Promise<PageAnswer> {
   const { problems } = await attempt(() =>
     call.api.call(memberRoutes.updateMember, { params, body: { role } }),
   );
-  return problems ? showPeople(call, { problems }) : { goTo: '/account' };
+  return problems ? showPeople(call, { problems }) : { goTo: '/account', toast: 'Role changed.' };
 }
 
 export async function remove(call: PageCall): Promise<PageAnswer> {
   const params = { userId: call.params.id ?? '' };
   const { problems } = await attempt(() => call.api.call(memberRoutes.deleteMember, { params }));
-  return problems ? showPeople(call, { problems }) : { goTo: '/account' };
+  return problems ? showPeople(call, { problems }) : { goTo: '/account', toast: 'Member removed.' };
 }

@@ -122,7 +122,7 @@ export async function saveName(call: PageCall): Promise<PageAnswer> {
   const name = (call.form.get('name') ?? '').trim().slice(0, 200).toWellFormed().replaceAll('\u0000', '');
   await call.store.members.updatePerson(person.id, { name: name === '' ? null : name });
   await recordOwn(call, 'updateProfile', { before: { name: person.name }, after: { name } });
-  return { goTo: '/account/profile' };
+  return { goTo: '/account/profile', toast: 'Saved.' };
 }
 
 export async function changePassword(call: PageCall): Promise<PageAnswer> {
@@ -144,7 +144,7 @@ export async function changePassword(call: PageCall): Promise<PageAnswer> {
 
 export async function endSession(call: PageCall): Promise<PageAnswer> {
   await call.api.call(loginSessionRoutes.endLoginSession, { params: { id: call.params.id ?? '' } });
-  return { goTo: '/account/profile' };
+  return { goTo: '/account/profile', toast: 'Session ended.' };
 }
 
 export async function endOtherSessions(call: PageCall): Promise<PageAnswer> {
@@ -154,7 +154,7 @@ export async function endOtherSessions(call: PageCall): Promise<PageAnswer> {
     if (actor.id !== viewer.actor.id || id === viewer.sessionId) continue;
     await api.call(loginSessionRoutes.endLoginSession, { params: { id } });
   }
-  return { goTo: '/account/profile' };
+  return { goTo: '/account/profile', toast: 'Other sessions ended.' };
 }
 
 /** Switches to another account that the person is a member of. */

@@ -127,10 +127,10 @@ export async function saveDashboard(call: PageCall): Promise<PageAnswer> {
   if (newKey !== undefined) {
     return dashboardEditor({ ...call, params: { id: done.dashboardId } }, { isSaved: true, newKey });
   }
-  return { goTo: `${path`/pages/dashboards/${done.dashboardId}`}?saved=1` };
+  return { goTo: `${path`/pages/dashboards/${done.dashboardId}`}`, toast: 'Saved.' };
 }
 
 export async function removeDashboard({ api, params }: PageCall): Promise<PageAnswer> {
   await api.call(deleteDashboard, { params: { dashboardId: params['id'] ?? '' } });
-  return { goTo: base };
+  return { goTo: base, toast: 'Dashboard deleted.' };
 }

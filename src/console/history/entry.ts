@@ -6,7 +6,7 @@ import { type Content, html, withQuery } from '../html.ts';
 export const outcomeWords = { DONE: 'done', REFUSED: 'refused', UNKNOWN: 'outcome unknown' } as const;
 
 /** Longer entries are folded. */
-const longestOpen = 400;
+const longestOpen = 160;
 
 const kindWords = {
   API_KEY: 'API key',

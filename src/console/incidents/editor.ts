@@ -92,5 +92,5 @@ export async function createOne(call: PageCall): Promise<PageAnswer> {
   const body = { ...incidentOf(form), incidentUpdates: [updateOf(first, form)] };
   const { done, problems } = await attempt(() => api.call(createIncident, { body }));
   if (problems) return newIncident(call, { values: form, problems });
-  return { goTo: path`/pages/incidents/${done.id}` };
+  return { goTo: path`/pages/incidents/${done.id}`, toast: 'Incident published.' };
 }

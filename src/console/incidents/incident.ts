@@ -143,7 +143,7 @@ export async function postUpdate(call: PageCall): Promise<PageAnswer> {
     api.call(createIncidentUpdate, { params: incidentIdOf(call), body }),
   );
   if (problems) return showIncident(call, { problems, form: 'update', values: form });
-  return { goTo: path`/pages/incidents/${call.params['id'] ?? ''}` };
+  return { goTo: path`/pages/incidents/${call.params['id'] ?? ''}`, toast: 'Update published.' };
 }
 
 export async function saveIncident(call: PageCall): Promise<PageAnswer> {
@@ -152,17 +152,17 @@ export async function saveIncident(call: PageCall): Promise<PageAnswer> {
     api.call(updateIncident, { params: incidentIdOf(call), body: incidentOf(form) }),
   );
   if (problems) return showIncident(call, { problems, form: 'change', values: form });
-  return { goTo: path`/pages/incidents/${call.params['id'] ?? ''}` };
+  return { goTo: path`/pages/incidents/${call.params['id'] ?? ''}`, toast: 'Saved.' };
 }
 
 export async function takeBack(call: PageCall): Promise<PageAnswer> {
   const params = { ...incidentIdOf(call), incidentUpdateId: call.params['update'] ?? '' };
   const { problems } = await attempt(() => call.api.call(deleteIncidentUpdate, { params }));
   if (problems) return showIncident(call, { problems, form: 'none', values: call.form });
-  return { goTo: path`/pages/incidents/${call.params['id'] ?? ''}` };
+  return { goTo: path`/pages/incidents/${call.params['id'] ?? ''}`, toast: 'Update withdrawn.' };
 }
 
 export async function deleteOne(call: PageCall): Promise<PageAnswer> {
   await call.api.call(deleteIncident, { params: incidentIdOf(call) });
-  return { goTo: '/pages/incidents' };
+  return { goTo: '/pages/incidents', toast: 'Incident deleted.' };
 }

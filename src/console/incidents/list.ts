@@ -37,7 +37,7 @@ ${table({
         html`<a href="${path`/pages/incidents/${id}`}">${visible(shortened(name, 120))}</a>`,
     },
     {
-      title: 'Concerns',
+      title: 'Affected',
       cell: ({ services, components }) =>
         services.length + components.length === 0
           ? '–'
@@ -45,9 +45,9 @@ ${table({
               ({ name }) => html`<span class="tag">${visible(shortened(name, 40))}</span> `,
             ),
     },
-    { title: 'Begun', cell: ({ created_at: at }) => instant(at) },
+    { title: 'Started', cell: ({ created_at: at }) => instant(at) },
     {
-      title: 'Took',
+      title: 'Duration',
       cell: ({ duration: seconds }) => (seconds === null ? 'ongoing' : duration(seconds * 1_000)),
     },
   ],

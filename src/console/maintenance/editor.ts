@@ -173,5 +173,5 @@ export async function saveWindow(call: PageCall): Promise<PageAnswer> {
       : api.callAny<Window>(maintenanceWindowApi.routes.update as Route, { params: { id }, body }),
   );
   if (problems) return windowEditor(call, { values: sent, problems });
-  return { goTo: path`/pages/maintenance/${done.id}` };
+  return { goTo: path`/pages/maintenance/${done.id}`, toast: 'Maintenance window saved.' };
 }

@@ -140,7 +140,7 @@ async function done(call: PageCall, work: () => Promise<unknown>): Promise<PageA
   const { problems } = await attempt(work);
   return problems
     ? showWindow(call, problems)
-    : { goTo: path`/pages/maintenance/${call.params['id'] ?? ''}` };
+    : { goTo: path`/pages/maintenance/${call.params['id'] ?? ''}`, toast: 'Saved.' };
 }
 
 function idsOf({ params }: PageCall) {
@@ -173,5 +173,5 @@ export function skipOccurrence(call: PageCall): Promise<PageAnswer> {
 
 export async function deleteWindow(call: PageCall): Promise<PageAnswer> {
   await call.api.callAny(maintenanceWindowApi.routes.delete, { params: { id: call.params['id'] } });
-  return { goTo: '/pages/maintenance' };
+  return { goTo: '/pages/maintenance', toast: 'Maintenance window deleted.' };
 }

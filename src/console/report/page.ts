@@ -8,7 +8,7 @@ import { type Html, html, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { Page, PageCall, View } from '../page.ts';
 import { choiceOf, type ReportChoice, rangeWords } from './range.ts';
-import { reportTable } from './table.ts';
+import { type ReportWindow, reportTable } from './table.ts';
 
 const csvFile = 'report.csv';
 
@@ -43,10 +43,16 @@ async function showReport(call: PageCall): Promise<View> {
 ${form(choice, tags)}
 <p class="lead">${periodOf(choice, call.clock.wallMs())}${fields.tag === '' ? '' : html`, checks tagged <span class="tag">${shortened(fields.tag, 60)}</span>`}.
 <a class="button" href="${withQuery(`/report/${csvFile}`, fields)}">Download CSV</a></p>
-${reportTable(reports)}
+${reportTable(reports, windowOf(choice, call.clock.wallMs()))}
 <p class="small soft">Each due slot is counted once: the columns from "Evaluated" on add up to "Due". Slots are assigned to a period by due time, results by arrival
 time. "Succeeded" is the share of evaluated runs that did not fail. Slots that were not measured count neither as success nor as failure.</p>`;
   return { main };
+}
+
+function windowOf({ fields: { range, zone }, query: { from, to } }: ReportChoice, now: number): ReportWindow {
+  if (from !== undefined && to !== undefined) return { from, to };
+  const named = namedWindow(range, now, zone);
+  return { from: new Date(named.from).toISOString(), to: new Date(named.to).toISOString() };
 }
 
 /** On paper a named range needs its dates. */

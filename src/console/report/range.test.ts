@@ -3,8 +3,8 @@ import { choiceOf } from './range.ts';
 
 const choice = (query: Readonly<Record<string, string>>) => choiceOf(new URLSearchParams(query));
 
-it('is last month by default', () => {
-  expect(choice({}).query).toEqual({ quickRange: 'lastMonth', timezone: 'UTC' });
+it('is the last 30 days by default', () => {
+  expect(choice({}).query).toEqual({ quickRange: 'last30Days', timezone: 'UTC' });
 });
 
 it('consists of whole calendar days of the zone, also when clocks change', () => {
@@ -28,7 +28,7 @@ it('reports an error, and shows something anyway', () => {
   ];
   for (const query of wrong) {
     expect(choice(query)).toMatchObject({
-      query: { quickRange: 'lastMonth' },
+      query: { quickRange: 'last30Days' },
       problem: expect.stringMatching(/both days/),
     });
   }

@@ -29,13 +29,14 @@ export interface ReportChoice {
 }
 
 /**
- * Parses the query of the page: days in the calendar of a zone, both included, or a named range; by default last month.
+ * Parses the query of the page: days in the calendar of a zone, both included, or a named range; by default the last 30 days, which have figures from
+ * the first day on.
  */
 export function choiceOf(query: URLSearchParams): ReportChoice {
   const given = (name: string) => (query.get(name) ?? '').trim().slice(0, 255);
   const asked = given('zone');
   const zone = asked === '' || !isTimeZone(asked) ? 'UTC' : asked;
-  const range = reportRanges.find((one) => one === given('range')) ?? 'lastMonth';
+  const range = reportRanges.find((one) => one === given('range')) ?? 'last30Days';
   const [first, last] = [dayOf(given('first')), dayOf(given('last'))];
   const isReversed = first !== null && last !== null && Temporal.PlainDate.compare(first, last) > 0;
   const days = first !== null && last !== null && !isReversed ? { first, last } : null;

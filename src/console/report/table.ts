@@ -4,9 +4,18 @@ import { addedCoverage, type Coverage, coverageText, notMeasured } from '@picket
 import { countText, duration, percent, shortened } from '../elements/format.ts';
 import { type Column, table } from '../elements/table.ts';
 import { type Content, type Html, html, path } from '../html.ts';
+import { countLink, reasonOf, type SlotSelection } from '../slots/page.ts';
+
+/** The reported period, as ISO instants. */
+export interface ReportWindow {
+  readonly from: string;
+  readonly to: string;
+}
 
 interface Row {
   readonly name: Content;
+  /** Absent for the total. */
+  readonly checkId?: string;
   readonly succeeded: Share | null;
   readonly p95Ms: number | null;
   readonly coverage: Coverage;
@@ -16,10 +25,11 @@ interface Row {
  * Shows the figures of each check in a report, and their total in the last row. In every row, the columns from the
  * evaluated slots on add up to the due slots.
  */
-export function reportTable(reports: readonly CheckReport[]): Html {
+export function reportTable(reports: readonly CheckReport[], window: ReportWindow): Html {
   const rows = reports.map(
     ({ name, checkId, deactivated, aggregate }): Row => ({
-      name: html`<a href="${path`/checks/${checkId}`}">${shortened(name, 120)}</a>${deactivated ? html` <span class="small soft">switched off</span>` : ''}`,
+      name: html`<a href="${path`/checks/${checkId}`}">${shortened(name, 120)}</a>${deactivated ? html` <span class="small soft">paused</span>` : ''}`,
+      checkId,
       succeeded: shareOfPercent(aggregate.successRatio),
       p95Ms: aggregate.p95,
       coverage: aggregate.coverage,
@@ -43,24 +53,39 @@ export function reportTable(reports: readonly CheckReport[]): Html {
         },
       },
       { title: 'p95', isNumber: true, cell: ({ p95Ms }) => (p95Ms === null ? '–' : duration(p95Ms)) },
-      ...slotColumns(total),
+      ...slotColumns(total, window),
     ],
   });
 }
 
-/** Returns the columns of slots; omits reasons without missed slots. */
-function slotColumns(total: Coverage): Column<Row>[] {
-  const counts = (title: string, read: (coverage: Coverage) => number): Column<Row> => ({
+/**
+ * Returns the columns of slots; omits reasons without missed slots. Counts link to their records, where the records can
+ * be selected by state and reason.
+ */
+function slotColumns(total: Coverage, window: ReportWindow): Column<Row>[] {
+  const counts = (
+    title: string,
+    read: (coverage: Coverage) => number,
+    records?: SlotSelection,
+  ): Column<Row> => ({
     title,
     isNumber: true,
-    cell: ({ coverage }) => countText(read(coverage)),
+    cell: ({ coverage, checkId }) =>
+      checkId === undefined || records === undefined
+        ? countText(read(coverage))
+        : countLink(read(coverage), { checkId, ...window }, records),
   });
   const ofReasons = (kind: 'missed' | 'cancelled') =>
     Object.keys(total[kind])
       .sort()
-      .map((reason) => counts(`${kind}: ${reason}`, (coverage) => coverage[kind][reason] ?? 0));
+      .map((name) => {
+        const reason = reasonOf(name);
+        const state = kind === 'missed' ? ('MISSED' as const) : ('CANCELLED' as const);
+        const records: SlotSelection | undefined = reason && { state, reason };
+        return counts(`${kind}: ${name}`, (coverage) => coverage[kind][name] ?? 0, records);
+      });
   return [
-    counts('Due', ({ due }) => due),
+    counts('Due', ({ due }) => due, {}),
     counts('Evaluated', ({ evaluated }) => evaluated),
     ...ofReasons('missed'),
     ...(total.errors > 0 ? [counts('Monitoring errors', ({ errors }) => errors)] : []),

@@ -48,7 +48,7 @@ ${table({
   empty: 'No services yet.',
   columns: [
     { title: 'Service', cell: ({ name }) => visible(shortened(name, 120)) },
-    { title: 'Made', isMinor: true, cell: ({ created_at: at }) => instant(at) },
+    { title: 'Created', isMinor: true, cell: ({ created_at: at }) => instant(at) },
     ...(mayWrite
       ? [
           {
@@ -78,7 +78,7 @@ function renameForm(viewer: PageCall['viewer'], id: string, name: string): Html 
 async function create(call: PageCall): Promise<PageAnswer> {
   const name = call.form.get('name') ?? '';
   const { problems } = await attempt(() => call.api.call(createService, { body: { name } }));
-  return problems ? showServices(call, { problems, name }) : { goTo: base };
+  return problems ? showServices(call, { problems, name }) : { goTo: base, toast: 'Service created.' };
 }
 
 async function rename(call: PageCall): Promise<PageAnswer> {
@@ -87,10 +87,10 @@ async function rename(call: PageCall): Promise<PageAnswer> {
   const { problems } = await attempt(() =>
     api.call(updateService, { params: { serviceId: params['id'] ?? '' }, body }),
   );
-  return problems ? showServices(call, { problems }) : { goTo: base };
+  return problems ? showServices(call, { problems }) : { goTo: base, toast: 'Service renamed.' };
 }
 
 async function remove({ api, params }: PageCall): Promise<PageAnswer> {
   await api.call(deleteService, { params: { serviceId: params['id'] ?? '' } });
-  return { goTo: base };
+  return { goTo: base, toast: 'Service deleted.' };
 }

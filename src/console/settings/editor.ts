@@ -51,7 +51,9 @@ export async function createOne(call: PageCall, table: Table): Promise<PageAnswe
   const { api } = table;
   const body = (await newForm(call, table)).object(call.form);
   const { done, problems } = await attempt(() => call.api.callAny<Shown>(api.routes.create, { body }));
-  return problems ? newOne(call, table, { values: call.form, problems }) : { goTo: pathOf(table, done) };
+  return problems
+    ? newOne(call, table, { values: call.form, problems })
+    : { goTo: pathOf(table, done), toast: 'Created.' };
 }
 
 /** Shows one object: its form if the viewer may change it, else its values. */
@@ -132,13 +134,17 @@ export async function changeOne(call: PageCall, table: Table): Promise<PageAnswe
   const one = await call.api.callAny<Shown>(get, { params: keyOf(call, table) });
   const body = new Form(inputOf(table), await changeWords(call, table)).object(call.form, one);
   const { problems } = await attempt(() => call.api.callAny(update, { params: keyOf(call, table), body }));
-  return problems ? showOne(call, table, { values: call.form, problems }) : { goTo: table.path };
+  return problems
+    ? showOne(call, table, { values: call.form, problems })
+    : { goTo: table.path, toast: 'Saved.' };
 }
 
 export async function deleteOne(call: PageCall, table: Table): Promise<PageAnswer> {
   const route: Route = table.api.routes.delete;
   const { problems } = await attempt(() => call.api.callAny(route, { params: keyOf(call, table) }));
-  return problems ? showOne(call, table, { values: call.form, problems }) : { goTo: table.path };
+  return problems
+    ? showOne(call, table, { values: call.form, problems })
+    : { goTo: table.path, toast: 'Deleted.' };
 }
 
 function keyOf({ params }: PageCall, { api }: Table): Shown {

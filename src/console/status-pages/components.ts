@@ -129,7 +129,7 @@ ${table({
       cell: ({ enabled }) => (enabled ? stateBadge('passed', 'On') : stateBadge('off', 'Off')),
     },
     { title: 'Tags', cell: ({ tags }) => visible(shortened(tags.join(', '), 80)) },
-    { title: 'Concerns', cell: (rule) => counted(rule.components.length, 'component') },
+    { title: 'Components', cell: (rule) => counted(rule.components.length, 'component') },
   ],
 })}
 ${components.length === 0 ? '' : html`<div class="actions"><a class="button" href="${here}/rules/new">Add a rule</a></div>`}`,
@@ -217,7 +217,7 @@ export async function saveComponent(call: PageCall): Promise<PageAnswer> {
     return api.call(createStatusPageComponent, { body: { ...(body as object), ...place } as never });
   });
   if (problems) return componentEditor(call, { values: sent, problems });
-  return { goTo: path`/pages/status/${statusPageId}` };
+  return { goTo: path`/pages/status/${statusPageId}`, toast: 'Component saved.' };
 }
 
 /** Moves a component by one place among its siblings. */
@@ -253,5 +253,5 @@ export async function componentPage({ api, params }: PageCall): Promise<StatusPa
 
 export async function deleteComponent({ api, params }: PageCall): Promise<PageAnswer> {
   await api.call(deleteStatusPageComponent, { params: { componentId: params['component'] ?? '' } });
-  return { goTo: path`/pages/status/${params['id'] ?? ''}` };
+  return { goTo: path`/pages/status/${params['id'] ?? ''}`, toast: 'Component deleted.' };
 }

@@ -206,7 +206,7 @@ export async function savePage(call: PageCall): Promise<PageAnswer> {
   const newKey = before?.isPrivate ? undefined : done.keys[0]?.rawKey;
   if (newKey !== undefined)
     return pageEditor({ ...call, params: { id: done.id } }, { isSaved: true, newKey });
-  return { goTo: `${path`/pages/status/${done.id}`}?saved=1` };
+  return { goTo: `${path`/pages/status/${done.id}`}`, toast: 'Saved.' };
 }
 
 export async function checkPageDomain({ api, params }: PageCall): Promise<PageAnswer> {
@@ -217,5 +217,5 @@ export async function checkPageDomain({ api, params }: PageCall): Promise<PageAn
 
 export async function deletePage({ api, params }: PageCall): Promise<PageAnswer> {
   await api.call(deleteStatusPage, { params: { statusPageId: params['id'] ?? '' } });
-  return { goTo: base };
+  return { goTo: base, toast: 'Status page deleted.' };
 }

@@ -21,7 +21,7 @@ export async function listPages({ api, query }: PageCall): Promise<View> {
   const main = html`${heading(
     'Status pages',
     mayWrite
-      ? html`<div class="actions"><a class="button primary" href="/pages/status/new?version=3">New page of components</a><a class="button" href="/pages/status/new">New page of cards</a></div>`
+      ? html`<div class="actions"><a class="button primary" href="/pages/status/new?version=3">New status page</a><a class="button" href="/pages/status/new">New page with cards</a></div>`
       : '',
   )}${statusTabs('/pages/status')}
 <p class="lead soft">Pages for your customers: your services, their incidents and maintenance, and their measured uptime.</p>
@@ -47,7 +47,7 @@ ${table({
       cell: ({ isPrivate }) =>
         isPrivate ? stateBadge('off', 'With a key') : stateBadge('passed', 'Everybody'),
     },
-    { title: 'Shows', cell: shownWords },
+    { title: 'Content', cell: shownWords },
     {
       title: 'Subscribers',
       cell: ({ id, name }) =>

@@ -101,10 +101,10 @@ export async function saveRule(call: PageCall): Promise<PageAnswer> {
       : api.call(updateAutomationRule, { params: { automationRuleId }, body }),
   );
   if (problems) return ruleEditor(call, { values: sent, problems });
-  return { goTo: path`/pages/status/${statusPageId}` };
+  return { goTo: path`/pages/status/${statusPageId}`, toast: 'Rule saved.' };
 }
 
 export async function deleteRule({ api, params }: PageCall): Promise<PageAnswer> {
   await api.call(deleteAutomationRule, { params: { automationRuleId: params['rule'] ?? '' } });
-  return { goTo: path`/pages/status/${params['id'] ?? ''}` };
+  return { goTo: path`/pages/status/${params['id'] ?? ''}`, toast: 'Rule deleted.' };
 }

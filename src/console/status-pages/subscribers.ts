@@ -107,5 +107,5 @@ export async function addSubscribers(call: PageCall): Promise<PageAnswer> {
 export async function removeSubscriber(call: PageCall): Promise<PageAnswer> {
   const params = { ...idOf(call), subscriptionId: call.params['subscription'] ?? '' };
   await call.api.call(deleteSubscription, { params });
-  return { goTo: path`/pages/status/${call.params['id'] ?? ''}/subscribers` };
+  return { goTo: path`/pages/status/${call.params['id'] ?? ''}/subscribers`, toast: 'Subscriber removed.' };
 }

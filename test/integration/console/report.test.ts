@@ -34,10 +34,9 @@ function rowsOf(body: string): Record<string, number>[] {
     .filter((row) => row.includes('<td'))
     .map((row) =>
       Object.fromEntries(
-        [...row.matchAll(/data-label="([^"]+)">([\d,]+)<\/td>/g)].map(([, title = '', text = '']) => [
-          title,
-          Number(text.replaceAll(',', '')),
-        ]),
+        [...row.matchAll(/data-label="([^"]+)">(?:<a [^>]*>)?([\d,]+)(?:<\/a>)?<\/td>/g)].map(
+          ([, title = '', text = '']) => [title, Number(text.replaceAll(',', ''))],
+        ),
       ),
     );
 }
@@ -59,6 +58,25 @@ it('has rows whose parts add up to the due slots, and a total that adds up to th
   );
   expect(counts.reduce((sum, due) => sum + due, 0)).toBe(whole);
   expect(rows[2]?.['missed: service-away']).toBeGreaterThan(1000);
+});
+
+it('links each sum to its records, which add up to it', async () => {
+  const { body } = await reader.get('/report?range=last7Days');
+  const [, href = '', shown = ''] =
+    /<a href="([^"]*state=MISSED[^"]*reason=service-away)">([\d,]+)<\/a>/.exec(body) ?? [];
+  const records = await reader.get(href.replaceAll('&amp;', '&'));
+  expect(records.status).toBe(200);
+  const several = [...records.body.matchAll(/<b>([\d,]+) runs<\/b>/g)].map(([, count = '']) =>
+    Number(count.replaceAll(',', '')),
+  );
+  const single = records.body.match(/<td[^>]*data-label="Outcome">/g)?.length ?? 0;
+  const sum = several.reduce((total, count) => total + count, single - several.length);
+  expect(sum).toBe(Number(shown.replaceAll(',', '')));
+  expect(records.body).toContain('The service was not running.');
+  const other = await reader.get(href.replaceAll('&amp;', '&').replace('MISSED', 'FINAL'));
+  expect(other.body).toContain('none matches');
+  const wrong = await reader.get(`/checks/${ids[0]}/slots?from=x&state=y&reason=%3Cb%3E&nextId=z`);
+  expect([wrong.status, wrong.body.includes('<b>y')]).toEqual([400, false]);
 });
 
 it('equals the table that it links to', async () => {

@@ -21,7 +21,7 @@ export function pageKeys(noun: string, keys: readonly PageKey[]): Html {
       empty: 'It has no key, so no one can open it. Make it public, then private again, to get a key.',
       columns: [
         { title: 'Key', cell: ({ maskedKey }) => html`<code>${maskedKey}</code>` },
-        { title: 'Made', cell: ({ created_at: at }) => instant(at) },
+        { title: 'Created', cell: ({ created_at: at }) => instant(at) },
       ],
     }),
   );
