@@ -11,6 +11,8 @@ export const apiShorthand: Shorthand = {
     const request = { ...fields, ...(isRecord(fields['request']) ? fields['request'] : {}) };
     if (ownFields.some((name) => Object.hasOwn(request, name))) return true;
     if (String(request['method'] ?? 'GET').toUpperCase() !== 'GET') return true;
+    // A text is one that the body must contain.
+    if (typeof request['expect'] === 'string') return true;
     const judged = JSON.stringify([request['assertions'] ?? [], request['expect'] ?? {}]);
     return /body|json|header|time|\$[.[]/i.test(judged);
   },

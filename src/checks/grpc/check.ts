@@ -1,5 +1,7 @@
+import { isRecord } from '@picket/lib/json/record.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
+import { withRequest } from '../contract/definition/shorthand.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { GrpcDetail } from './detail.ts';
@@ -10,6 +12,12 @@ import { summaryOf } from './summary.ts';
 
 const phase = (name: string, label: string) =>
   millisecondsAt(name, label, ['response', 'timingPhases', name]);
+
+/** Without a method there is only the health service to query. */
+function withMode({ grpcConfig = {} }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  if (!isRecord(grpcConfig) || 'mode' in grpcConfig || 'method' in grpcConfig) return {};
+  return { grpcConfig: { ...grpcConfig, mode: 'HEALTH' } };
+}
 
 export const grpc = defineCheckType({
   name: 'GRPC',
@@ -69,6 +77,7 @@ export const grpc = defineCheckType({
   usesClientCertificates: true,
   detail: GrpcDetail,
   detailKey: 'grpcCheckResult',
+  shorthand: { complete: (fields) => withRequest(fields, withMode) },
   facts: grpcFacts,
   summary: summaryOf,
   endpoint: ({ request: { url, port } }) => ({ hostname: url, port }),

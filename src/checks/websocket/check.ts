@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import type { FormLayout } from '../contract/definition/form-layout.ts';
+import { withRequest } from '../contract/definition/shorthand.ts';
 import { millisecondsAt, statusCodeDimension } from '../contract/metric.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { WebSocketDetail } from './detail.ts';
@@ -19,6 +20,16 @@ const stepAssertionsForm: FormLayout = Object.fromEntries(
     layout,
   ]),
 );
+
+/** `send: hello` is a conversation of two steps: the message, and any answer. */
+function withSteps({
+  send,
+  ...fields
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (send === undefined) return fields;
+  const steps = [{ type: 'SEND', message: send }, { type: 'EXPECT' }];
+  return withRequest(fields, (request) => ({ steps: request['steps'] ?? steps }));
+}
 
 export const webSocket = defineCheckType({
   name: 'WEBSOCKET',
@@ -91,7 +102,7 @@ export const webSocket = defineCheckType({
   usesClientCertificates: true,
   detail: WebSocketDetail,
   detailKey: 'webSocketCheckResult',
-  shorthand: { names: ['WS', 'WSS'], schemes: ['ws', 'wss'] },
+  shorthand: { names: ['WS', 'WSS'], schemes: ['ws', 'wss'], complete: withSteps },
   facts: webSocketFacts,
   summary: summaryOf,
   analytics: {

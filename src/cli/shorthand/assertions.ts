@@ -47,11 +47,12 @@ export function wholeAssertion(
   return { assertion: { ...found, comparison, target: targetOf(target, found.source) } };
 }
 
-/** The assertions of `expect: { status: 200, body: ok }`. */
+/** The assertions of `expect: { status: 200, body: ok }`, `expect: 200` or `expect: ok`. */
 export function expectedAssertions(
   expected: unknown,
 ): { readonly lines: readonly string[] } | { readonly problem: string } {
   if (typeof expected === 'number') return { lines: [`status == ${expected}`] };
+  if (typeof expected === 'string') return { lines: [`body contains ${expected}`] };
   if (!isRecord(expected)) return { problem: `write assertions: [${example}]` };
   const lines = Object.entries(expected).map(([name, value]) => {
     const bare = bareName(name);

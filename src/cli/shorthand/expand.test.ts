@@ -64,6 +64,33 @@ describe('a check file in short forms', () => {
       request(`assertions: [${status}]`),
     ],
     [
+      'expect as a text',
+      'type: http\nurl: http://a.test\nexpect: all good',
+      'API',
+      request('assertions: [{ source: TEXT_BODY, comparison: CONTAINS, target: all good }]'),
+    ],
+    [
+      'a message over a WebSocket',
+      'type: ws\nurl: wss://a.test/ws\nsend: ping\nexpect: pong',
+      'WEBSOCKET',
+      request(
+        '{ steps: [{ type: SEND, message: ping }, { type: EXPECT }], assertions: [{ source: TEXT_BODY, comparison: CONTAINS, target: pong }] }',
+      ),
+    ],
+    ['a datagram', 'type: udp\nhost: a.test:53\nsend: hi', 'UDP', request('{ port: 53, data: hi }')],
+    [
+      'the health of a gRPC service',
+      'type: grpc\nhost: a.test\nport: 50051\nservice: shop.Cart',
+      'GRPC',
+      request('{ grpcConfig: { mode: HEALTH, service: shop.Cart } }'),
+    ],
+    [
+      'days before the expiry',
+      'type: ssl\nhost: a.test\ndaysBeforeExpiry: 14',
+      'SSL',
+      request('sslConfig: { alertDaysBeforeExpiry: 14 }'),
+    ],
+    [
       'headers as a mapping',
       'checkType: API\nurl: http://a.test\nheaders: { X-A: b, X-N: 1 }',
       'API',
