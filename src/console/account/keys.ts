@@ -1,6 +1,7 @@
 import { type ApiKey, apiKeyRoutes } from '@picket/protocol/accounts/api-key.ts';
 import type { Role } from '@picket/protocol/accounts/role.ts';
 import type { Viewer } from '@picket/service/logins/sessions.ts';
+import { copyBox } from '../elements/copy.ts';
 import { csrfField, selectField, textField } from '../elements/form.ts';
 import { ago, instant, shortened } from '../elements/format.ts';
 import { pager, table } from '../elements/table.ts';
@@ -76,7 +77,7 @@ ${selectField({ name: 'role', label: 'Role', value: role, choices: roleChoices, 
 function once({ name, rawKey }: { name: string; rawKey: string }): Html {
   return html`<div class="key-once" role="status"><h2>The new key “${shortened(name, 100)}”</h2>
 <p>Copy it now. It is not shown again, because Picket does not store it.</p>
-<pre class="command selectable" tabindex="0" role="region" aria-label="The key">${rawKey}</pre></div>`;
+${copyBox(rawKey, 'the key')}</div>`;
 }
 
 export async function createKey(call: PageCall): Promise<PageAnswer> {

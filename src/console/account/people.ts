@@ -1,6 +1,7 @@
 import { type Invite, type Member, memberRoutes } from '@picket/protocol/accounts/member.ts';
 import { Role } from '@picket/protocol/accounts/role.ts';
 import type { Viewer } from '@picket/service/logins/sessions.ts';
+import { copyBox } from '../elements/copy.ts';
 import { csrfField, selectField, textField } from '../elements/form.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { type Column, table } from '../elements/table.ts';
@@ -125,7 +126,7 @@ function invitation({ email, link }: { email: string; link: string | null }): Ht
   if (link === null) return notice(`The invitation was sent to ${email}.`);
   return html`<div class="key-once" role="status"><h2>The invitation of ${email}</h2>
 <p>The mail could not be sent. Send this link yourself. It is not shown again, works once, and expires in a week.</p>
-<pre class="command selectable" tabindex="0" role="region" aria-label="The link">${link}</pre></div>`;
+${copyBox(link, 'the link')}</div>`;
 }
 
 export async function sendInvite(call: PageCall): Promise<PageAnswer> {

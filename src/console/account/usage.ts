@@ -1,4 +1,5 @@
 import { accountRoutes } from '@picket/protocol/accounts/account.ts';
+import { copyable } from '../elements/copy.ts';
 import { bytes, counted, countText } from '../elements/format.ts';
 import { facts } from '../elements/table.ts';
 import { html } from '../html.ts';
@@ -13,7 +14,7 @@ export async function showUsage({ api, viewer }: PageCall): Promise<View> {
   const { retentionDays: days } = usage;
   const main = html`${heading('Account')}${accountTabs('/account/usage', viewer)}
 <section><h2>${account.name}</h2>${facts([
-    ['Account', html`<code>${account.id}</code>`],
+    ['Account', copyable(account.id, 'the id of the account')],
     ['Checks', `${countText(usage.checks)}, ${countText(usage.activeChecks)} of them active`],
     ['Private locations', countText(usage.privateLocations)],
     ['Members', countText(usage.members)],

@@ -4,6 +4,7 @@ import {
   type StatusPageInput,
   statusPageRoutes,
 } from '@picket/protocol/pages/status-page.ts';
+import { copyBox } from '../elements/copy.ts';
 import { csrfField } from '../elements/form.ts';
 import { shortened } from '../elements/format.ts';
 import { customDomainSection } from '../elements/pages/custom-domain.ts';
@@ -178,7 +179,7 @@ ${confirmed({
 function badge({ url }: StatusPage, origin: string): Html {
   const image = path`/v1/badges/status-pages/${url}`;
   return html`<details class="confirm"><summary class="button">Badge…</summary><div class="confirm-box calm"><p><img src="${image}" alt="The badge of this page"></p><p>For a README or a site:</p>
-<pre class="selectable" tabindex="0" role="region" aria-label="Badge as Markdown">[![Status](${origin}${image})](${origin}${path`/status/${url}`})</pre></div></details>`;
+${copyBox(`[![Status](${origin}${image})](${origin}${path`/status/${url}`})`, 'the badge as Markdown')}</div></details>`;
 }
 
 /** Shows the form again after a button moved something, without saving. */

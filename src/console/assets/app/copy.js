@@ -1,18 +1,28 @@
 (() => {
+  /** The older way, for origins without TLS: browsers offer them no clipboard. */
+  function copySelected(text) {
+    const area = document.createElement('textarea');
+    area.value = text;
+    area.className = 'hidden';
+    document.body.append(area);
+    area.select();
+    const isCopied = document.execCommand('copy');
+    area.remove();
+    return isCopied;
+  }
+
   /** Buttons with `data-copy` copy its text, and say so. */
-  document.addEventListener('click', async (event) => {
-    const button = event.target.closest('[data-copy]');
+  document.addEventListener('click', async ({ target }) => {
+    const button = target.closest('[data-copy]');
     if (!button) return;
     const text = button.dataset.copy;
-    try {
-      await navigator.clipboard.writeText(text);
-      toast('Copied.');
-    } catch {
-      // Browsers offer the clipboard to secure origins only: the text is selected instead.
-      const source = button.parentElement.querySelector('pre, code, input');
-      if (source) getSelection().selectAllChildren(source);
-      toast('This browser does not allow copying here. The text is selected: press Ctrl+C.');
-    }
+    const written = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'));
+    const isCopied = await written.then(
+      () => true,
+      () => copySelected(text),
+    );
+    button.focus();
+    toast(isCopied ? 'Copied.' : 'This browser does not allow copying here. Select the text and press Ctrl+C.');
   });
   document.addEventListener('click', ({ target }) => {
     const open = target.closest('details.menu');

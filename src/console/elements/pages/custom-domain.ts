@@ -1,6 +1,7 @@
 import type { CustomDomainState } from '@picket/protocol/pages/page-fields.ts';
 import type { Viewer } from '@picket/service/logins/sessions.ts';
 import { type Html, html } from '../../html.ts';
+import { copyable } from '../copy.ts';
 import { csrfField } from '../form.ts';
 import { visible } from '../text.ts';
 
@@ -27,9 +28,9 @@ export function customDomainSection(
   const alternative =
     cname === null
       ? ''
-      : html`<p>Or point the domain here with a CNAME record: <code>${customDomain}</code> → <code>${cname}</code></p>`;
+      : html`<p>Or point the domain here with a CNAME record: <code>${customDomain}</code> → ${copyable(cname, 'the target of the record')}</p>`;
   const how = html`<p>Create this TXT record at the DNS provider of the domain:</p>
-<dl class="facts"><div><dt>Name</dt><dd><code class="selectable">${record.name}</code></dd></div><div><dt>Value</dt><dd><code class="selectable">${record.value}</code></dd></div></dl>${alternative}`;
+<dl class="facts"><div><dt>Name</dt><dd>${copyable(record.name, 'the name of the record')}</dd></div><div><dt>Value</dt><dd>${copyable(record.value, 'the value of the record')}</dd></div></dl>${alternative}`;
   return html`<section id="custom-domain"><h2>Custom domain</h2><p>${words[status]}${
     status === 'LOST' && servesUntil !== null
       ? html` The page stays available there until ${servesUntil.slice(0, 10)}.`

@@ -1,5 +1,6 @@
 import type { PageKey } from '@picket/protocol/pages/page-fields.ts';
 import { type Html, html, withQuery } from '../../html.ts';
+import { copyBox } from '../copy.ts';
 import { instant } from '../format.ts';
 import { table } from '../table.ts';
 import { section } from '../text.ts';
@@ -7,8 +8,8 @@ import { section } from '../text.ts';
 /** Shows a new key of a private page, once. */
 export function pageKeyOnce(noun: string, address: string, key: string): Html {
   return html`<section class="key-once" role="status"><h2>The key of the ${noun}</h2><p>Copy it now. It is not shown again.</p>
-<pre class="selectable" tabindex="0" role="region" aria-label="Key">${key}</pre><p class="small">Address with the key, for screens and feed readers:</p>
-<pre class="selectable" tabindex="0" role="region" aria-label="Address with the key">${withQuery(address, { key })}</pre></section>`;
+${copyBox(key, 'the key')}<p class="small">Address with the key, for screens and feed readers:</p>
+${copyBox(withQuery(address, { key }), 'the address with the key')}</section>`;
 }
 
 /** Lists the masked keys of a private page. */
