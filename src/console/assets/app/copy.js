@@ -22,7 +22,9 @@
       () => copySelected(text),
     );
     button.focus();
-    toast(isCopied ? 'Copied.' : 'This browser does not allow copying here. Select the text and press Ctrl+C.');
+    toast(
+      isCopied ? 'Copied.' : 'This browser does not allow copying here. Select the text and press Ctrl+C.',
+    );
   });
   document.addEventListener('click', ({ target }) => {
     const open = target.closest('details.menu');
