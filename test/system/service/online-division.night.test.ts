@@ -215,7 +215,7 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
       await using _held = kill === 0 ? await store.hold() : undefined;
       const { output } = process;
       if (engine === 'PostgreSQL')
-        await until('it is at work', () => /(?:results|runs) become partitions/.test(output()), { process });
+        await until('it is at work', () => output().includes('to daily partitions'), { process });
       // SQLite has nothing to convert: its migrations are done before the service is ready.
       await delay(Math.random() * (engine === 'SQLite' ? Math.min(workMs, 1_000) : workMs));
       // One is asked to stop, which does not wait for the work either.
@@ -224,10 +224,11 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
       else await process.kill('SIGKILL');
       const line = output()
         .split('\n')
-        .findLast((text) => text.includes('partitions by day'));
-      const at = /(?:results|runs) (?:become|are) partitions[^"]*/.exec(line ?? '')?.[0] ?? 'at the start';
+        .findLast((text) => /to daily partitions|partitions by day/.test(text));
+      const at =
+        /converting (?:results|runs)|(?:results|runs) are partitions/.exec(line ?? '')?.[0] ?? 'at the start';
       // A kill after the end of the work hit nothing.
-      if (/^\w+ become/.test(at) || engine === 'SQLite') hits.push(at);
+      if (at.startsWith('converting') || engine === 'SQLite') hits.push(at);
       await judge();
     }
     const last = await start();
