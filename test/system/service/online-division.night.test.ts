@@ -226,9 +226,11 @@ async function killAndJudge(engine: string, store: OldStore): Promise<void> {
         .split('\n')
         .findLast((text) => /to daily partitions|partitions by day/.test(text));
       const at =
-        /converting (?:results|runs)|(?:results|runs) are partitions/.exec(line ?? '')?.[0] ?? 'at the start';
+        /converting (?:results|runs)|runs become partitions by day: reading|(?:results|runs) are partitions/.exec(
+          line ?? '',
+        )?.[0] ?? 'at the start';
       // A kill after the end of the work hit nothing.
-      if (at.startsWith('converting') || engine === 'SQLite') hits.push(at);
+      if (/^converting|reading$/.test(at) || engine === 'SQLite') hits.push(at);
       await judge();
     }
     const last = await start();
