@@ -116,7 +116,7 @@ async function plainProxy(patient: ExaminedAgent, name: string, target: string):
   if (status === 407 || (error && proxyStatusIn(error.message) === 407)) return unauthorised(name);
   if (status === 502 || status === 504) {
     return problem(
-      `${name} answers ${status}`,
+      `${name} responded with status ${status}`,
       `The proxy cannot reach ${target}: see its logs, or exclude it with NO_PROXY.`,
     );
   }

@@ -64,7 +64,7 @@ const finders: Readonly<
     return {
       violated: weak !== undefined,
       value: (weak ?? handshake.chain[0])?.signatureAlgorithm ?? null,
-      sentence: `The signature of ${nameOf(weak)} is weak: ${weak?.signatureAlgorithm}`,
+      sentence: `The signature of ${certificateName(weak)} is weak: ${weak?.signatureAlgorithm}`,
     };
   },
   weakCipherSuite: ({ cipherSuite }) => ({
@@ -77,7 +77,7 @@ const finders: Readonly<
     return {
       violated: bad !== undefined,
       value: bad?.issuer ?? null,
-      sentence: `${nameOf(bad)} belongs to an authority that browsers no longer trust: ${bad?.issuer}`,
+      sentence: `${certificateName(bad)} belongs to an authority that browsers no longer trust: ${bad?.issuer}`,
     };
   },
   recommendedTLSVersion: ({ protocol }, { recommendedTLSVersion }) =>
@@ -122,7 +122,7 @@ function keyFinding(handshake: HandshakeFacts, leastBits: number): Finding {
   return {
     violated: weak !== undefined,
     value: keySizeBits,
-    sentence: `The key of ${nameOf(weak)} is weak: ${keyAlgorithm} of ${keySizeBits} bits, which is less than ${leastBits} of RSA`,
+    sentence: `The key of ${certificateName(weak)} is weak: ${keyAlgorithm} of ${keySizeBits} bits, which is less than ${leastBits} of RSA`,
   };
 }
 
@@ -135,6 +135,10 @@ function strengthOf({ keyAlgorithm, keySizeBits }: ChainCertificate): number | n
   return keySizeBits >= 224 ? 2048 : 1024;
 }
 
-function nameOf(certificate: ChainCertificate | undefined): string {
-  return `the certificate of ${certificate?.subjectCN ?? (certificate?.subject || 'nobody')}`;
+/** Names a certificate in a sentence. */
+export function certificateName(
+  certificate: Pick<ChainCertificate, 'subjectCN' | 'subject'> | undefined,
+): string {
+  const subject = certificate?.subjectCN ?? certificate?.subject;
+  return subject ? `the certificate of ${subject}` : 'the certificate without a subject';
 }

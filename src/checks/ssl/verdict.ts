@@ -2,7 +2,7 @@ import { daysLeft, expiryText } from '@picket/lib/figures/days-left.ts';
 import type { CertificateProblem, HandshakeFacts } from '@picket/probes/tls/handshake-facts.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
-import { type JudgedBaseline, judgedCertificates } from './baseline.ts';
+import { certificateName, type JudgedBaseline, judgedCertificates } from './baseline.ts';
 import type { SslConfig } from './spec.ts';
 import { chainExpiryMs, dayMs } from './view.ts';
 
@@ -50,8 +50,9 @@ function dateProblem(
   const clockAt = new Date(nowMs).toISOString();
   const clock = `this host's clock says ${clockAt}`;
   const problem = (message: string) => ({ message, details: { clockAt } });
-  for (const { subjectCN, subject, notBeforeMs, notAfterMs } of judgedCertificates(handshake)) {
-    const name = `the certificate of ${subjectCN ?? (subject || 'nobody')}`;
+  for (const certificate of judgedCertificates(handshake)) {
+    const { notBeforeMs, notAfterMs } = certificate;
+    const name = certificateName(certificate);
     if (!(notAfterMs >= nowMs)) return problem(`${name} has expired; ${clock} [CERT_HAS_EXPIRED]`);
     if (!(notBeforeMs <= nowMs)) return problem(`${name} is not yet valid; ${clock} [CERT_NOT_YET_VALID]`);
   }

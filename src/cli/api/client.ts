@@ -159,7 +159,8 @@ function isCut(thrown: unknown): boolean {
 
 function refusal(statusCode: number, text: string, url: string): ApiError {
   const said = parseJson(text) as { readonly message?: unknown } | undefined;
-  const message = typeof said?.message === 'string' ? said.message : `${url} answers ${statusCode}.`;
+  const message =
+    typeof said?.message === 'string' ? said.message : `${url} responded with status ${statusCode}.`;
   const hint = statusCode === 401 ? ' PICKET_API_KEY holds the key.' : '';
   return new ApiError(`${message}${hint}`, statusCode === 400);
 }
