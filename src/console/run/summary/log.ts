@@ -1,23 +1,54 @@
 import type { SummaryLogLine } from '@picket/checks/summary/detail-summary.ts';
+import { counted } from '../../elements/format.ts';
+import { icon } from '../../elements/icon.ts';
 import { section, visible } from '../../elements/text.ts';
-import { type Content, html } from '../../html.ts';
+import { type Content, type Html, html } from '../../html.ts';
 
 const shownLines = 500;
 
 /** Shows the log of a run with the time of each line. */
 export function logSection(entries: readonly SummaryLogLine[]): Content {
-  if (entries.length === 0) return '';
+  return entries.length === 0 ? '' : section('Log', logPart(entries), 'log');
+}
+
+/**
+ * The same as a part of a section. The script of the page filters it by level, and copies it.
+ *
+ * @param id distinguishes several logs of a page.
+ */
+export function logPart(entries: readonly SummaryLogLine[], id = 'log-lines'): Html {
   const rest = entries.length - shownLines;
-  return section(
-    'Log',
-    html`<div class="log" tabindex="0" role="region" aria-label="Log of the run"><ol>${entries
-      .slice(0, shownLines)
-      .map(
-        ({ time, msg, level }) =>
-          html`<li class="log-${level.toLowerCase()}"><time datetime="${isoOf(time)}" data-ago title="${isoOf(time)}">${isoOf(time).slice(11, 23)}</time> <span class="log-level">${level}</span> <span>${visible(msg)}</span></li>`,
-      )}</ol></div>${rest > 0 ? html`<p class="hint">${rest} more lines are in the API.</p>` : ''}`,
-    'log',
+  return html`${tools(entries, id)}<div class="log" id="${id}" tabindex="0" role="region" aria-label="Log of the run"><ol>${entries
+    .slice(0, shownLines)
+    .map(
+      ({ time, msg, level }) =>
+        html`<li class="log-${level.toLowerCase()}"><time datetime="${isoOf(time)}" data-ago title="${isoOf(time)}">${isoOf(time).slice(11, 23)}</time> <span class="log-level">${level}</span> <span>${visible(msg)}</span></li>`,
+    )}</ol></div>${rest > 0 ? html`<p class="hint">${counted(rest, 'more line')}: the API has them.</p>` : ''}`;
+}
+
+const levels = [
+  ['DEBUG', 'All'],
+  ['INFO', 'Info'],
+  ['WARN', 'Warnings'],
+  ['ERROR', 'Errors'],
+] as const;
+
+/** Levels without lines are not offered: they would hide nothing, or everything. */
+function tools(entries: readonly SummaryLogLine[], id: string): Html {
+  const order = levels.map(([level]) => level);
+  const from = (level: SummaryLogLine['level']) =>
+    entries.filter((one) => order.indexOf(one.level) >= order.indexOf(level)).length;
+  const offered = levels.filter(
+    ([level], index) => index === 0 || (from(level) > 0 && from(level) < from(order[index - 1] ?? level)),
   );
+  const filter =
+    offered.length < 2
+      ? ''
+      : html`<span class="log-filter" role="group" aria-label="Least level">${offered.map(
+          ([level, word], index) =>
+            html`<button type="button" data-least="${level}" data-log="${id}" aria-pressed="${String(index === 0)}">${word} ${from(level)}</button>`,
+        )}</span>`;
+  return html`<div class="log-tools">${filter}<button class="copy" type="button" data-copy-from="#${id} ol" aria-label="Copy the log">${icon('copy')}Copy</button></div>`;
 }
 
 /** Script times are from the script's host and may be any number. */
