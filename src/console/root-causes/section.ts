@@ -62,7 +62,11 @@ function causeLine({ analysis }: RootCauseAnalysis): Content {
  */
 function otherRunNotice({ analysis }: RootCauseAnalysis, failure: CheckResult['failure']): Content {
   const [first] = analysis.evidence;
-  const letters = (text: string) => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim();
+  const letters = (text: string) =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+      .trim();
   if (!first || !failure || letters(first.description).includes(letters(failure.sentence))) return '';
   return html`<p class="notice">Found in a run with a similar error: ${visible(shortened(first.description, 300))}</p>`;
 }

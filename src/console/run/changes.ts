@@ -69,10 +69,10 @@ export async function changeSection(call: PageCall, now: CheckResult, before: Ch
       before.runLocation === now.runLocation ? '' : html`, at ${visible(before.runLocation)}`
     }, in ${duration(before.responseTime)}. <a href="${compareHref}">Compare with the last pass</a></p>
 ${leftOutNotice(before)}${
-      changes.length === 0 && edits.length === 0
-        ? html`<p class="soft">No significant difference, apart from the failure.</p>`
-        : html`<dl class="changed">${changes.slice(0, shownChanges).map(changeRow)}${edits.map((entry) => editRow(entry, failedAt))}</dl>`
-    }${rest > 0 ? html`<p class="hint"><a href="${compareHref}">${counted(rest, 'more difference')}</a></p>` : ''}`,
+  changes.length === 0 && edits.length === 0
+    ? html`<p class="soft">No significant difference, apart from the failure.</p>`
+    : html`<dl class="changed">${changes.slice(0, shownChanges).map(changeRow)}${edits.map((entry) => editRow(entry, failedAt))}</dl>`
+}${rest > 0 ? html`<p class="hint"><a href="${compareHref}">${counted(rest, 'more difference')}</a></p>` : ''}`,
     'changes',
   );
 }

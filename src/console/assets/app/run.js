@@ -11,7 +11,8 @@
       const text = (element) => element.textContent.replaceAll(/\s*\n\s*/g, ' ').trim();
       // copy.js copies it; without a clipboard, it is selected.
       if (!navigator.clipboard) getSelection().selectAllChildren(source);
-      button.dataset.copy = lines.length > 0 ? lines.filter(isShown).map(text).join('\n') : source.textContent;
+      button.dataset.copy =
+        lines.length > 0 ? lines.filter(isShown).map(text).join('\n') : source.textContent;
     },
     true,
   );

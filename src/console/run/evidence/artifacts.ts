@@ -64,9 +64,7 @@ export async function openingsOf(
   const hrefOf = await links.of(viewer, { checkId, resultId: id });
   return new Map<string, Opening>([
     ...reports.map(({ name }) => [name, { kind: 'report', href: hrefOf(name) }] as const),
-    ...traces.map(
-      ({ name }) => [name, { kind: 'trace', href: links.traceViewer(hrefOf(name)) }] as const,
-    ),
+    ...traces.map(({ name }) => [name, { kind: 'trace', href: links.traceViewer(hrefOf(name)) }] as const),
   ]);
 }
 

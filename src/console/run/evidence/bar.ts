@@ -39,11 +39,7 @@ function button({ icon: name, word, href, note, isElsewhere }: Offer): Html {
 }
 
 function offersOf({ result, files, openings, summary }: BarSources): Offer[] {
-  const [videos, shots, captures] = [
-    files.ofType('video'),
-    files.ofType('screenshot'),
-    files.ofType('pcap'),
-  ];
+  const [videos, shots, captures] = [files.ofType('video'), files.ofType('screenshot'), files.ofType('pcap')];
   const sections = summary?.sections ?? [];
   const path = sections.find((one) => one.path !== undefined);
   const routes = [

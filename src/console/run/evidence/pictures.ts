@@ -41,10 +41,12 @@ export function screenshotSection(result: CheckResult, lastPass: CheckResult | u
   const pairs = pairsOf(now, before);
   return section(
     'Screenshots',
-    html`<ul class="shot-pairs">${pairs.slice(0, shownPairs).map(
-      (pair) =>
-        html`<li>${side('This run', result, pair.now)}${side('Last pass', lastPass, pair.before)}</li>`,
-    )}</ul>${restHint(pairs.length)}`,
+    html`<ul class="shot-pairs">${pairs
+      .slice(0, shownPairs)
+      .map(
+        (pair) =>
+          html`<li>${side('This run', result, pair.now)}${side('Last pass', lastPass, pair.before)}</li>`,
+      )}</ul>${restHint(pairs.length)}`,
     'screenshots',
   );
 }
