@@ -71,7 +71,7 @@ export async function changeSection(call: PageCall, now: CheckResult, before: Ch
 ${leftOutNotice(before)}${
   changes.length === 0 && edits.length === 0
     ? html`<p class="soft">No significant difference, apart from the failure.</p>`
-    : html`<dl class="changed">${changes.slice(0, shownChanges).map(changeRow)}${edits.map((entry) => editRow(entry, failedAt))}</dl>`
+    : html`<dl class="changed">${edits.map((entry) => editRow(entry, failedAt))}${changes.slice(0, shownChanges).map(changeRow)}</dl>`
 }${rest > 0 ? html`<p class="hint"><a href="${compareHref}">${counted(rest, 'more difference')}</a></p>` : ''}`,
     'changes',
   );

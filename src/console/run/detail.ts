@@ -60,7 +60,7 @@ function curlPart(summary: DetailSummary): Content {
 /** Copies the same command; empty for runs without an HTTP request. It needs the section of the request on the page. */
 export function curlButton(summary: DetailSummary | undefined): Content {
   if (curlOf(summary) === undefined) return '';
-  return html`<button class="copy" type="button" data-copy-from="#curl pre" aria-label="Copy the request as a curl command">${icon('copy')}Copy as curl</button>`;
+  return html`<button class="copy" type="button" data-copy-from="#curl pre">${icon('copy')}Copy as curl</button>`;
 }
 
 function timing({ isTimingDoubtful, agentOverheadMs }: CheckResult, parts: readonly SummaryPhase[]): Content {
