@@ -64,7 +64,7 @@ export async function changeSection(call: PageCall, now: CheckResult, before: Ch
   const failedAt = Date.parse(now.startedAt ?? now.created_at);
   const rest = changes.length - shownChanges;
   return section(
-    'What changed since the last pass',
+    'Changes since the last pass',
     html`<p>The <a href="${path`/checks/${checkId}/runs/${before.id}`}">last pass</a> was ${duration(Math.max(0, failedAt - passedAt))} before${
       before.runLocation === now.runLocation ? '' : html`, at ${visible(before.runLocation)}`
     }, in ${duration(before.responseTime)}. <a href="${compareHref}">Compare with the last pass</a></p>
