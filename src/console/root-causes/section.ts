@@ -5,12 +5,12 @@ import {
   rootCauseAnalysisRoutes,
 } from '@picket/protocol/results/root-cause-analysis.ts';
 import { isOfRun } from '@picket/service/analyses/cause-owner.ts';
+import { factRows } from '../elements/fact-lists.ts';
 import { csrfField } from '../elements/form.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { section, visible } from '../elements/text.ts';
 import { type Content, type Html, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
-import { factRows } from '../run/facts.ts';
 
 const shownGroups = 3;
 

@@ -7,6 +7,7 @@ import {
 } from '@picket/protocol/results/check-result.ts';
 import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
 import { copyable } from '../elements/copy.ts';
+import { factRows } from '../elements/fact-lists.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import type { Page, PageAnswer, PageCall, View } from '../page.ts';
@@ -17,7 +18,6 @@ import { comparePage } from './compare.ts';
 import { copyFile, copyPage } from './copy.ts';
 import { curlButton, detailParts } from './detail.ts';
 import { evidenceOf } from './evidence/evidence.ts';
-import { factRows } from './facts.ts';
 import { crumbs, lastPassedBefore, leftOutNotice, runAgainForm } from './parts.ts';
 import { slotPage } from './slot.ts';
 import { findEarlierPath } from './summary/path.ts';

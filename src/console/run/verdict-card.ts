@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { CheckResult } from '@picket/protocol/results/check-result.ts';
 import { copyable } from '../elements/copy.ts';
+import { factLine } from '../elements/fact-lists.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { icon } from '../elements/icon.ts';
 import { stateBadge } from '../elements/state.ts';
 import { block, visible } from '../elements/text.ts';
 import { type Content, type Html, html } from '../html.ts';
-import { factLine } from './facts.ts';
 import type { Verdict } from './verdict.ts';
 
 /** A heading is the first line of an error, and no longer than this; the whole error is folded below it. */

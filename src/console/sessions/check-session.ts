@@ -1,12 +1,12 @@
 import { checkResultRoutes } from '@picket/protocol/results/check-result.ts';
 import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
 import { copyable } from '../elements/copy.ts';
+import { factLine } from '../elements/fact-lists.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { actionButton } from '../forms/action.ts';
 import { html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { factLine } from '../run/facts.ts';
 import { runAgainForm } from '../run/parts.ts';
 import { progressList, runHref } from './progress.ts';
 import { following, statusBadge } from './words.ts';

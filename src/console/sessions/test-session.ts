@@ -2,6 +2,7 @@ import { AppError } from '@picket/lib/errors.ts';
 import type { CheckResult } from '@picket/protocol/results/check-result.ts';
 import { type TestSession, testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import { copyable } from '../elements/copy.ts';
+import { factLine } from '../elements/fact-lists.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { visible } from '../elements/text.ts';
@@ -9,7 +10,6 @@ import { actionButton } from '../forms/action.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { factLine } from '../run/facts.ts';
 import { progressList, type RunRow } from './progress.ts';
 import { following, outcomeCounts, resultBadge, statusBadge } from './words.ts';
 

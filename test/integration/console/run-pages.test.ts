@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import { httpDetail } from '../../helpers/console/http-detail.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
 import { program } from '../../helpers/program.ts';
+import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
 import {
   createCheck,
   createLocation,
@@ -17,7 +19,7 @@ import {
   temporaryFolder,
   until,
 } from '../../helpers/service/service.ts';
-import { Visitor } from '../../helpers/service/visitor.ts';
+import { loggedIn, Visitor } from '../../helpers/service/visitor.ts';
 import { listen } from '../../helpers/targets/listening.ts';
 import { resultRow } from '../conformance/store-suites/result-samples.ts';
 
@@ -241,6 +243,42 @@ it('offers the evidence that a run has, and says why it has no other', async () 
   expect(passed).toContain('curl &#39;http://target.test/&#39; -H &#39;Authorization: *********&#39;');
   expect(textOf(passed)).toContain('Replace ********* by the secrets');
   expect(textOf(refused)).toMatch(/Whole error a b/);
+});
+
+it('a slot in progress leads to its run, whose files appear once the agent has sent them', async () => {
+  const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
+  const own = await openHarness({ clock });
+  const watcher = await loggedIn(own);
+  const location = await createLocation(own, 'quay');
+  const agent = new TestAgent(own, location);
+  const check = await createCheck(own, { frequency: 1, privateLocations: ['quay'] });
+  own.startScheduler();
+  clock.advance(60_000);
+  const leased = await until('the slot is due', async () => {
+    const [run] = await agent.claim();
+    if (!run) clock.advance(20);
+    return run;
+  });
+  const slot = `/checks/${check.id}/slots/${leased.runId}?at=${leased.slotAt}`;
+  const running = (await watcher.get(slot)).body;
+  expect(textOf(running)).toContain('An agent is running the check');
+  expect(running).toContain('data-unfinished');
+  const { bytes, reported } = artifactOf(Buffer.from('captured'), {
+    ...{ name: 'network.pcap', contentType: 'application/vnd.tcpdump.pcap' },
+  });
+  await agent.report([reportOf(leased, { detail: httpDetail(), artifacts: [reported] })]);
+  const run = `/checks/${check.id}/runs/${leased.resultId}`;
+  expect((await watcher.get(slot)).headers['location']).toBe(run);
+  const arriving = (await watcher.get(run)).body;
+  expect(arriving).toContain('data-unfinished');
+  expect(textOf(arriving)).toContain('1 file not stored yet');
+  const url = await own.app.listen({ port: 0, host: '127.0.0.1' });
+  const sent = await upload({ url, key: location.key, run: leased, name: reported.name, bytes });
+  expect(sent.status).toBe(200);
+  const { body } = await watcher.get(run);
+  expect(body).not.toContain('data-unfinished');
+  expect(body).toMatch(/<nav class="evidence"[\s\S]*network\.pcap"[\s\S]*Capture/);
+  await own.close();
 });
 
 it('a failed run of a test session is analysed on request, and its root cause is judged', async () => {

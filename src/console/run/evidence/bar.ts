@@ -13,6 +13,7 @@ export interface BarSources {
   readonly files: StoredFiles;
   readonly openings: ReadonlyMap<string, Opening>;
   readonly summary: DetailSummary | undefined;
+  readonly now: number;
 }
 
 interface Offer {
@@ -29,9 +30,17 @@ export function evidenceBar(sources: BarSources): Content {
   const offers = offersOf(sources);
   const gaps = gapsOf(sources);
   if (offers.length + gaps.length === 0) return '';
-  return html`<nav class="evidence" aria-label="Evidence">${offers.map(button)}${gaps.map(
+  return html`<nav class="evidence" aria-label="Evidence"${isArriving(sources) ? html` data-unfinished` : ''}>${offers.map(button)}${gaps.map(
     (gap) => html`<p class="evidence-gap">${gap}</p>`,
   )}</nav>`;
+}
+
+/** Agents send files within moments of the result, except when they are lost; the page then refreshes by hand. */
+const arrivalMs = 2 * 60_000;
+
+function isArriving({ result, now }: BarSources): boolean {
+  const isRecent = now - Date.parse(result.created_at) < arrivalMs;
+  return isRecent && result.artifacts.some(({ state }) => state === 'awaited');
 }
 
 function button({ icon: name, word, href, note, isElsewhere }: Offer): Html {
@@ -84,9 +93,13 @@ function gapsOf({ result, files, openings }: BarSources): string[] {
   const fields = type?.artifactFields ?? [];
   if (result.isDetailLeftOut || !type) return [];
   const isBad = result.hasFailures || result.hasErrors;
-  const missing = result.artifacts.filter(({ state }) => state !== 'stored').length;
+  const missing = result.artifacts.filter(({ state }) => state !== 'stored');
+  const isAwaited = missing.some(({ state }) => state === 'awaited');
   const hasTrace = [...openings.values()].some(({ kind }) => kind === 'trace');
   const gaps: string[] = [];
+  // The rest of the evidence may be among the files that the agent is sending.
+  if (isAwaited)
+    return [`${counted(missing.length, 'file')} not stored yet: the agent sends files after the result.`];
   if (fields.includes('playwrightTestTraces') && !hasTrace) gaps.push('No trace was recorded.');
   if (fields.includes('playwrightTestVideos') && files.ofType('video').length === 0) {
     gaps.push(
@@ -106,6 +119,7 @@ function gapsOf({ result, files, openings }: BarSources): string[] {
         : 'No capture and no route: agents make them when the connection to the target fails.',
     );
   }
-  if (missing > 0) gaps.push(`${counted(missing, 'file')} not stored: the reason is below, under Files.`);
+  if (missing.length > 0)
+    gaps.push(`${counted(missing.length, 'file')} not stored: the reason is below, under Files.`);
   return gaps;
 }

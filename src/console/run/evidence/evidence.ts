@@ -29,7 +29,7 @@ export async function evidenceOf(
     route ? readText(call, result, route.name) : undefined,
   ]);
   return {
-    bar: evidenceBar({ result, files, openings, summary }),
+    bar: evidenceBar({ result, files, openings, summary, now: call.clock.wallMs() }),
     pictures: [screenshotSection(result, lastPass), videoSection(result)],
     files: [
       routeText === undefined ? '' : routeSection(routeText),

@@ -7,12 +7,12 @@ import type {
   SummaryValue,
 } from '@picket/checks/summary/detail-summary.ts';
 import { waterfall } from '../../elements/charts/waterfall.ts';
+import { factRows } from '../../elements/fact-lists.ts';
 import { counted, duration, instant, shortened } from '../../elements/format.ts';
 import { stateBadge } from '../../elements/state.ts';
 import { table } from '../../elements/table.ts';
 import { block, headerList, section, visible } from '../../elements/text.ts';
 import { type Content, type Html, html } from '../../html.ts';
-import { factRows } from '../facts.ts';
 import { type EarlierPath, pathPart } from './path.ts';
 
 const longestCell = 600;
