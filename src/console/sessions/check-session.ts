@@ -39,7 +39,7 @@ export async function showCheckSession(call: PageCall): Promise<View> {
   const main = html`<nav class="crumbs"><a href="/sessions">Sessions</a> / <a href="${path`/checks/${checkId}`}">${name}</a></nav>${heading(
     name,
     html`<div class="actions">${isOver ? runAgainForm(call, checkId) : cancel}</div>`,
-  )}<p class="lead">${statusBadge(session.status)}</p>${isOver ? '' : following(path`/sessions/checks/${id}`)}
+  )}<p class="lead" role="status">${statusBadge(session.status)}</p>${isOver ? '' : following(path`/sessions/checks/${id}`)}
 ${factLine([
   ['Begun', instant(session.startedAt)],
   [isOver ? 'Took' : 'Duration', duration(session.timeElapsed)],

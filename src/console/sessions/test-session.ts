@@ -44,7 +44,7 @@ export async function showTestSession(call: PageCall): Promise<View> {
     !isOver && api.allows(testSessionRoutes.cancelTestSession)
       ? html`<div class="actions">${actionButton({ to: path`/sessions/tests/${id}/cancel`, word: 'Cancel', viewer })}</div>`
       : '',
-  )}<p class="lead">${statusBadge(session.status)} <span class="soft">${outcomeCounts(session)}</span></p>${isOver ? '' : following(path`/sessions/tests/${id}`)}
+  )}<p class="lead" role="status">${statusBadge(session.status)} <span class="soft">${outcomeCounts(session)}</span></p>${isOver ? '' : following(path`/sessions/tests/${id}`)}
 ${factLine([
   ['Begun', instant(session.startedAt)],
   [isOver ? 'Took' : 'Duration', duration(session.timeElapsed)],

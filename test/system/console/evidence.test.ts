@@ -254,3 +254,28 @@ it('a run that was just started shows its progress and its log as they arrive, w
   expect(await page.locator('.verdict').innerText()).toContain('Passed in');
   expect(window.complaints).toEqual([]);
 });
+
+it('what a reader has opened and chosen stays while the page updates', async () => {
+  const late = file('late.bin', 'application/octet-stream', 'on its way');
+  let leased: LeasedRun | undefined;
+  await stage.runOnce((name, run) => {
+    if (name === '503') leased = run;
+    const detail = httpDetail();
+    detail.jobLog?.request.push({ time: Date.UTC(2026, 10, 22), msg: 'gone', level: 'ERROR' });
+    return { detail, artifacts: name === '503' ? [late.reported] : [] };
+  });
+  if (!leased) throw new Error('the check did not run');
+  await using window = await stage.visit();
+  const { page } = window;
+  await window.go(await lastRun('503'));
+  await page.getByText('Timeline of this run').click();
+  await page.getByRole('button', { name: 'Errors 1' }).click();
+  for (let updates = 0; updates < 2; updates += 1) await page.waitForResponse(/\/runs\//);
+  await page.getByText('1 file not stored yet').waitFor();
+  const sent = { url: stage.url, key: stage.location.key, run: leased, name: late.reported.name };
+  expect(await upload({ ...sent, bytes: late.bytes })).toMatchObject({ status: 200 });
+  await page.locator('#files a', { hasText: 'late.bin' }).waitFor();
+  expect(await page.getByText('Lease to probe').isVisible()).toBe(true);
+  expect(await page.locator('#log-lines li:visible').count()).toBe(1);
+  expect(window.complaints).toEqual([]);
+});

@@ -37,4 +37,19 @@
     showLevels();
   });
   document.addEventListener('arranged', showLevels);
+
+  /** Folds that the reader opened or closed: an update gives them the state that the service sends. */
+  const folds = new Map();
+
+  document.addEventListener('click', ({ target }) => {
+    const fold = target.closest('summary')?.parentElement;
+    // The browser opens or closes it after this event.
+    if (fold) folds.set(fold, !fold.open);
+  });
+  document.addEventListener('arranged', () => {
+    for (const [fold, isOpen] of folds) {
+      if (!fold.isConnected) folds.delete(fold);
+      else if (!fold.matches('.menu, .confirm')) fold.open = isOpen;
+    }
+  });
 })();

@@ -33,20 +33,23 @@ const levels = [
   ['ERROR', 'Errors'],
 ] as const;
 
-/** Levels without lines are not offered: they would hide nothing, or everything. */
+/** Levels that would hide nothing or everything are not offered, and of two that show the same, only the stricter one. */
 function tools(entries: readonly SummaryLogLine[], id: string): Html {
   const order = levels.map(([level]) => level);
-  const from = (level: SummaryLogLine['level']) =>
-    entries.filter((one) => order.indexOf(one.level) >= order.indexOf(level)).length;
-  const offered = levels.filter(
-    ([level], index) => index === 0 || (from(level) > 0 && from(level) < from(order[index - 1] ?? level)),
+  const counts = order.map(
+    (_level, index) => entries.filter(({ level }) => order.indexOf(level) >= index).length,
   );
+  const offered = levels.flatMap(([level, word], index) => {
+    const [count = 0, stricter] = [counts[index], counts[index + 1]];
+    const isUseful = count > 0 && count < entries.length && count !== stricter;
+    return index === 0 || isUseful ? [{ level, word: `${word} ${count}` }] : [];
+  });
   const filter =
     offered.length < 2
       ? ''
       : html`<span class="log-filter" role="group" aria-label="Least level">${offered.map(
-          ([level, word], index) =>
-            html`<button type="button" data-least="${level}" data-log="${id}" aria-pressed="${String(index === 0)}">${word} ${from(level)}</button>`,
+          ({ level, word }, index) =>
+            html`<button type="button" data-least="${level}" data-log="${id}" aria-pressed="${String(index === 0)}">${word}</button>`,
         )}</span>`;
   return html`<div class="log-tools">${filter}<button class="copy" type="button" data-copy-from="#${id} ol" aria-label="Copy the log">${icon('copy')}Copy</button></div>`;
 }
