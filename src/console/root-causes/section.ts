@@ -5,14 +5,21 @@ import {
   rootCauseAnalysisRoutes,
 } from '@picket/protocol/results/root-cause-analysis.ts';
 import { isOfRun } from '@picket/service/analyses/cause-owner.ts';
+import { factRows } from '../elements/fact-lists.ts';
 import { csrfField } from '../elements/form.ts';
 import { instant, shortened } from '../elements/format.ts';
-import { facts } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
 import { type Content, type Html, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
 const shownGroups = 3;
+
+/** Where the page of a run shows its cause. */
+export interface RootCause {
+  /** The cause in one sentence, for the verdict; empty if it is not known. */
+  readonly line: Content;
+  readonly section: Content;
+}
 
 /**
  * Shows the analysis of a run's cause, and the users' verdict on it. A run has one cause: that of its first error; its
@@ -20,19 +27,48 @@ const shownGroups = 3;
  *
  * @param page the path of the run's page, which handles its forms.
  */
-export async function rootCauseSection(
+export async function rootCauseOf(
   call: PageCall,
   { errorGroupIds, failure }: Pick<CheckResult, 'errorGroupIds' | 'failure'>,
   page: string,
-): Promise<Content> {
+): Promise<RootCause> {
   const groupIds = errorGroupIds.slice(0, shownGroups);
-  if (groupIds.length === 0) return '';
+  if (groupIds.length === 0) return { line: '', section: '' };
   const analyses = await call.store.analyses.ofGroups(groupIds);
   const known = groupIds.flatMap((groupId) => analyses.get(groupId)?.[0] ?? []);
   const newest = known.find(({ analysis }) => isOfRun(analysis, failure && failureWords(failure)));
-  const shown = newest ? analysisPart(call, page, newest) : missingPart(known[0]);
+  const shown = newest
+    ? html`${otherRunNotice(newest, failure)}${analysisPart(call, page, newest)}`
+    : missingPart(known[0]);
   const again = lookAgainForm(call, page, newest ? 'Analyse again' : 'Analyse the cause');
-  return section('Root cause', html`${shown}${again}`, 'root-cause');
+  const title = newest ? titles[newest.analysis.certainty] : 'Root cause';
+  return {
+    line: newest ? causeLine(newest) : '',
+    section: section(title, html`${shown}<div class="actions">${again}</div>`, 'root-cause'),
+  };
+}
+
+/** Facts without a cause are not called one. */
+const titles = { CERTAIN: 'Root cause', LIKELY: 'Likely cause', OPEN: 'Cause not known' } as const;
+
+function causeLine({ analysis }: RootCauseAnalysis): Content {
+  if (analysis.certainty === 'OPEN') return '';
+  return html`<p class="verdict-cause"><span class="soft">Cause:</span> <a href="#root-cause">${visible(shortened(analysis.rootCause, 200))}</a></p>`;
+}
+
+/**
+ * States that the analysed run failed with another message, if so: runs with similar errors share an analysis, and the
+ * message above it is that of this run. The first piece of evidence quotes the message of the analysed run.
+ */
+function otherRunNotice({ analysis }: RootCauseAnalysis, failure: CheckResult['failure']): Content {
+  const [first] = analysis.evidence;
+  const letters = (text: string) =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+      .trim();
+  if (!first || !failure || letters(first.description).includes(letters(failure.sentence))) return '';
+  return html`<p class="notice">Found in a run with a similar error: ${visible(shortened(first.description, 300))}</p>`;
 }
 
 /** For an error that was analysed only in another run, in which another part failed. */
@@ -46,7 +82,7 @@ function missingPart(other: RootCauseAnalysis | undefined): Html {
 function analysisPart(call: PageCall, page: string, one: RootCauseAnalysis): Html {
   const { analysis } = one;
   return html`<p><b>${visible(shortened(analysis.rootCause, 1_500))}</b></p>
-${facts([
+${factRows([
   ['Impact', visible(shortened(analysis.userImpact, 500))],
   ['Next step', visible(shortened(analysis.codeFix ?? '', 500))],
   ['Kind', analysis.kind ?? kinds[analysis.classification]],

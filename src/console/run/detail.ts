@@ -1,9 +1,13 @@
+import { mask } from '@picket/checks/judging/credential-headers.ts';
 import type { DetailSummary, SummaryPhase } from '@picket/checks/summary/detail-summary.ts';
 import { type CheckResult, detailOf, summaryOfResult } from '@picket/protocol/results/check-result.ts';
 import { type Phase, waterfall } from '../elements/charts/waterfall.ts';
+import { copyBox } from '../elements/copy.ts';
 import { shortened } from '../elements/format.ts';
+import { icon } from '../elements/icon.ts';
 import { block, section, visible } from '../elements/text.ts';
 import { type Content, html } from '../html.ts';
+import { curlOf } from './curl.ts';
 import { assertionSection } from './summary/assertions.ts';
 import { logSection } from './summary/log.ts';
 import type { EarlierPath } from './summary/path.ts';
@@ -35,10 +39,28 @@ export function detailParts(
       addresses ? summarySection(addresses) : '',
       timing(result, phases),
       assertionSection(assertions),
-      ...sections.map((one) => summarySection(one, earlierPath)),
+      ...sections.map((one) =>
+        summarySection(one, earlierPath, one.id === 'request' ? curlPart(summary) : ''),
+      ),
     ],
     log: logSection(log),
   };
+}
+
+/** Shows the request as a command, for browsers without scripts, too. */
+function curlPart(summary: DetailSummary): Content {
+  const command = curlOf(summary);
+  if (command === undefined) return '';
+  const hint = command.includes(mask)
+    ? html`<p class="hint">Replace <code>${mask}</code> by the secrets: the service does not have them.</p>`
+    : '';
+  return html`<details id="curl"><summary>As a curl command</summary>${copyBox(command, 'Request as a curl command')}${hint}</details>`;
+}
+
+/** Copies the same command; empty for runs without an HTTP request. It needs the section of the request on the page. */
+export function curlButton(summary: DetailSummary | undefined): Content {
+  if (curlOf(summary) === undefined) return '';
+  return html`<button class="copy" type="button" data-copy-from="#curl pre">${icon('copy')}Copy as curl</button>`;
 }
 
 function timing({ isTimingDoubtful, agentOverheadMs }: CheckResult, parts: readonly SummaryPhase[]): Content {

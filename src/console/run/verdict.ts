@@ -12,7 +12,13 @@ export interface Verdict {
   readonly whatFailed: string | null;
   /** The full message of the probe, or the explanation in the failure catalogue. */
   readonly detail: string | null;
+  /** The full message of the probe, if the sentence omits a part of it. */
+  readonly wholeMessage: string | null;
+  /** The explanation in the failure catalogue, if the sentence does not state it. */
+  readonly meaning: string | null;
 }
+
+const nothingFailed = { whatFailed: null, detail: null, wholeMessage: null, meaning: null };
 
 export function verdictOf(result: CheckResult): Verdict {
   const { failure } = result;
@@ -24,14 +30,16 @@ export function verdictOf(result: CheckResult): Verdict {
   if (failure) {
     const { sentence, whatFailed } = failure;
     const { wholeMessage, meaning } = failureWords(failure);
-    return { ...ended, sentence, whatFailed, detail: wholeMessage ?? meaning };
+    return { ...ended, sentence, whatFailed, detail: wholeMessage ?? meaning, wholeMessage, meaning };
   }
   if (result.hasErrors || result.hasFailures) {
-    return { ...ended, sentence: 'The run did not pass.', whatFailed: null, detail: null };
+    return { ...nothingFailed, ...ended, sentence: 'The run did not pass.' };
   }
-  const passed = { whatFailed: null, detail: null };
   if (result.isDegraded) {
-    return { ...passed, state: 'degraded', word: 'Degraded', sentence: `Responded, but slowly: ${time}` };
+    return {
+      ...nothingFailed,
+      ...{ state: 'degraded', word: 'Degraded', sentence: `Responded, but slowly: ${time}` },
+    };
   }
-  return { ...passed, state: 'passed', word: 'Passed', sentence: `Passed in ${time}` };
+  return { ...nothingFailed, state: 'passed', word: 'Passed', sentence: `Passed in ${time}` };
 }

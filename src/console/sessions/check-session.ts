@@ -1,47 +1,59 @@
+import { checkResultRoutes } from '@picket/protocol/results/check-result.ts';
 import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
+import { copyable } from '../elements/copy.ts';
+import { factLine } from '../elements/fact-lists.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
-import { facts, table } from '../elements/table.ts';
 import { actionButton } from '../forms/action.ts';
 import { html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { following, resultBadge, statusBadge } from './words.ts';
+import { runAgainForm } from '../run/parts.ts';
+import { progressList, runHref } from './progress.ts';
+import { following, statusBadge } from './words.ts';
 
-/** Shows an on-demand run of a check: its progress and its results. */
-export async function showCheckSession({ api, params, viewer }: PageCall): Promise<View> {
+/** A check may run at many locations, and each may be retried: only the newest results are read with their logs. */
+const shownResults = 20;
+
+/** Shows an on-demand run of a check as it goes: queued, claimed, running, and the log of each attempt. */
+export async function showCheckSession(call: PageCall): Promise<View> {
+  const { api, params, viewer, store, clock } = call;
   const { id = '' } = params;
   const session = await api.call(checkSessionRoutes.getCheckSession, { params: { id } });
+  const { checkId } = session;
   const isOver = session.stoppedAt !== null;
   const name = shortened(session.name, 200);
-  const main = html`<nav class="crumbs"><a href="/sessions">Sessions</a></nav>${heading(
-    name,
+  const ids = session.results.flatMap(({ checkResultId }) => checkResultId ?? []).slice(-shownResults);
+  const [runs, results] = await Promise.all([
+    store.checkSessions.runs([id]),
+    Promise.all(
+      ids.map((checkResultId) =>
+        api.call(checkResultRoutes.getCheckResult, { params: { checkId, checkResultId } }),
+      ),
+    ),
+  ]);
+  const bySequence = Map.groupBy(results, ({ sequenceId }) => sequenceId);
+  const cancel =
     !isOver && api.allows(checkSessionRoutes.cancelCheckSession)
-      ? html`<div class="row-actions">${actionButton({ to: path`/sessions/checks/${id}/cancel`, word: 'Cancel', viewer })}</div>`
-      : '',
-  )}<p class="lead">${statusBadge(session.status)}</p>${isOver ? '' : following(path`/sessions/checks/${id}`)}
-${facts([
-  ['Check', html`<a href="${path`/checks/${session.checkId}`}">${name}</a>`],
+      ? actionButton({ to: path`/sessions/checks/${id}/cancel`, word: 'Cancel', viewer })
+      : '';
+  const main = html`<nav class="crumbs"><a href="/sessions">Sessions</a> / <a href="${path`/checks/${checkId}`}">${name}</a></nav>${heading(
+    name,
+    html`<div class="actions">${isOver ? runAgainForm(call, checkId) : cancel}</div>`,
+  )}<p class="lead" role="status">${statusBadge(session.status)}</p>${isOver ? '' : following(path`/sessions/checks/${id}`)}
+${factLine([
   ['Begun', instant(session.startedAt)],
   [isOver ? 'Took' : 'Duration', duration(session.timeElapsed)],
   ['Requested by', session.runSource.toLowerCase().replaceAll('_', ' ')],
-  ['Locations', session.runLocations.join(', ')],
+  ['Session', copyable(id, 'the id of the session')],
 ])}
-<section><h2>Runs</h2>${table({
-    caption: 'Runs of the session',
-    rows: session.results,
-    empty: 'No run has finished yet.',
-    columns: [
-      { title: 'State', cell: resultBadge },
-      { title: 'Location', cell: ({ runLocation }) => html`<code>${shortened(runLocation, 40)}</code>` },
-      {
-        title: 'Result',
-        cell: ({ checkId, checkResultId, message }) =>
-          checkResultId === null
-            ? (message ?? '–')
-            : html`<a href="${path`/checks/${checkId}/runs/${checkResultId}`}">Show the run</a>`,
-      },
-    ],
-  })}</section>`;
+<section><h2>Runs</h2>${progressList(
+    runs.map((run) => ({
+      run,
+      results: bySequence.get(run.sequence_id) ?? [],
+      hrefOf: runHref,
+    })),
+    clock.wallMs(),
+  )}</section>`;
   return { title: session.name, main };
 }
 

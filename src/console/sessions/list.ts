@@ -3,12 +3,13 @@ import { testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import { csrfField } from '../elements/form.ts';
 import { ago, duration, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
+import { visible } from '../elements/text.ts';
 import { notice } from '../forms/action.ts';
 import { attempt } from '../forms/problems.ts';
 import { type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { statusBadge } from './words.ts';
+import { outcomeCounts, statusBadge } from './words.ts';
 
 const { triggerCheckSessions } = checkSessionRoutes;
 const rowsPerPage = 30;
@@ -35,11 +36,10 @@ export async function listSessions(
       ...(nextId === undefined ? {} : { nextId }),
     },
   });
-  const main = html`${heading('Sessions')}${done.refused === undefined ? '' : notice(done.refused, 'refused')}
+  const main = html`${heading('Sessions', api.allows(triggerCheckSessions) ? await runForm(call) : '')}${done.refused === undefined ? '' : notice(done.refused, 'refused')}
 ${done.started === undefined ? '' : startedList(done.started)}
-${api.allows(triggerCheckSessions) ? await runForm(call) : ''}
 <section><h2>Test sessions</h2>
-<p class="lead soft">Trial runs of checks, such as from a pipeline. They do not count in availability and send no alerts.</p>
+<p class="hint">Trial runs of checks, such as from a pipeline. They do not count in availability and send no alerts.</p>
 <form class="filter-row lead" method="get" action="/sessions" role="search"><label>Name <input type="search" name="q" value="${search}" placeholder="at least 3 letters"></label><button class="button" type="submit">Search</button></form>
 ${table({
   caption: 'Test sessions, newest first',
@@ -54,6 +54,12 @@ ${table({
       title: 'Name',
       cell: ({ testSessionId, name }) =>
         html`<a href="${path`/sessions/tests/${testSessionId}`}">${shortened(name, 120)}</a>`,
+    },
+    { title: 'Checks', cell: outcomeCounts },
+    {
+      title: 'From',
+      cell: ({ branchName, commitOwner }) =>
+        visible(shortened([branchName, commitOwner].filter(Boolean).join(' · ') || '–', 60)),
     },
     { title: 'Location', cell: ({ runLocation }) => html`<code>${shortened(runLocation, 40)}</code>` },
     { title: 'Begun', cell: ({ startedAt }) => ago(Date.parse(startedAt), now) },
@@ -70,9 +76,7 @@ ${table({
 async function runForm({ store, viewer }: PageCall): Promise<Html> {
   const { tags } = await store.overviews.choices(viewer.accountId);
   if (tags.length === 0) return html``;
-  return html`<section><h2>Run checks now</h2>
-<p class="lead soft">Their results count like scheduled ones.</p>
-<form class="filter-row" method="post" action="/sessions">${csrfField(viewer)}<label>All checks tagged <select name="tag">${tags.map((tag) => html`<option value="${tag}">${shortened(tag, 60)}</option>`)}</select></label><button class="button" type="submit">Run checks</button></form></section>`;
+  return html`<form class="filter-row" method="post" action="/sessions" title="Their results count like scheduled ones">${csrfField(viewer)}<label>All checks tagged <select name="tag">${tags.map((tag) => html`<option value="${tag}">${shortened(tag, 60)}</option>`)}</select></label><button class="button primary" type="submit">Run checks</button></form>`;
 }
 
 function startedList(started: readonly Started[]): Html {

@@ -1,12 +1,23 @@
 import { AppError } from '@picket/lib/errors.ts';
-import { testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
+import type { CheckResult } from '@picket/protocol/results/check-result.ts';
+import { type TestSession, testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
+import { copyable } from '../elements/copy.ts';
+import { factLine } from '../elements/fact-lists.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
-import { facts, table } from '../elements/table.ts';
+import { table } from '../elements/table.ts';
+import { visible } from '../elements/text.ts';
 import { actionButton } from '../forms/action.ts';
-import { html, path } from '../html.ts';
+import { type Content, type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { following, resultBadge, statusBadge } from './words.ts';
+import { progressList, type RunRow } from './progress.ts';
+import { following, outcomeCounts, resultBadge, statusBadge } from './words.ts';
+
+/** A session of this many checks shows the progress of each, with its log; a larger one a row for each. */
+const followedRuns = 3;
+
+/** Checks that exist, by id. */
+type Checks = ReadonlyMap<string, unknown>;
 
 /** Redirects the links that command lines print, which contain the account. */
 export async function linkedTestSession({ params, viewer }: PageCall): Promise<PageAnswer> {
@@ -18,26 +29,70 @@ export async function linkedTestSession({ params, viewer }: PageCall): Promise<P
 }
 
 /** Shows a test session: its progress and its results. */
-export async function showTestSession({ api, params, store, viewer }: PageCall): Promise<View> {
+export async function showTestSession(call: PageCall): Promise<View> {
+  const { api, params, store, viewer } = call;
   const { id = '' } = params;
   const session = await api.call(testSessionRoutes.getTestSession, { params: { id } });
   const isOver = session.stoppedAt !== null;
-  const checks = await store.checks.findMany(session.results.map(({ checkId }) => checkId));
+  const [checks, runs] = await Promise.all([
+    store.checks.findMany(session.results.map(({ checkId }) => checkId)),
+    store.testSessions.runs(id),
+  ]);
   const from = Object.entries(session.metadata).filter(([, value]) => typeof value === 'string');
   const main = html`<nav class="crumbs"><a href="/sessions">Sessions</a></nav>${heading(
     shortened(session.name, 200),
     !isOver && api.allows(testSessionRoutes.cancelTestSession)
-      ? html`<div class="row-actions">${actionButton({ to: path`/sessions/tests/${id}/cancel`, word: 'Cancel', viewer })}</div>`
+      ? html`<div class="actions">${actionButton({ to: path`/sessions/tests/${id}/cancel`, word: 'Cancel', viewer })}</div>`
       : '',
-  )}<p class="lead">${statusBadge(session.status)}</p>${isOver ? '' : following(path`/sessions/tests/${id}`)}
-${facts([
+  )}<p class="lead" role="status">${statusBadge(session.status)} <span class="soft">${outcomeCounts(session)}</span></p>${isOver ? '' : following(path`/sessions/tests/${id}`)}
+${factLine([
   ['Begun', instant(session.startedAt)],
   [isOver ? 'Took' : 'Duration', duration(session.timeElapsed)],
   ['Location', html`<code>${shortened(session.runLocation, 64)}</code>`],
   ['Project', session.projectId === null ? null : shortened(session.projectId, 120)],
   ...from.map(([name, value]) => [metadataWords[name] ?? name, shortened(String(value), 300)] as const),
+  ['Session', copyable(id, 'the id of the session')],
 ])}
-<section><h2>Checks</h2>${table({
+${
+  runs.length > 0 && runs.length <= followedRuns
+    ? await progressSection(call, session, { runs, checks })
+    : checkTable(session, checks)
+}`;
+  return { title: session.name, main };
+}
+
+/** Shows the runs of a small session as they go, with their logs. */
+async function progressSection(
+  { api, clock }: PageCall,
+  session: TestSession,
+  { runs, checks }: { readonly runs: readonly RunRow[]; readonly checks: Checks },
+): Promise<Html> {
+  const { id } = session;
+  const shown = session.results.filter(({ testSessionResultLink }) => testSessionResultLink !== null);
+  const results = await Promise.all(
+    shown.map(({ testSessionResultId: resultId }) =>
+      api.call(testSessionRoutes.getTestSessionResult, { params: { id, resultId } }),
+    ),
+  );
+  const names = new Map(session.results.map(({ sequenceId, name }) => [sequenceId, name]));
+  const bySequence = Map.groupBy(results, ({ sequenceId }) => sequenceId);
+  const hrefOf = (result: CheckResult) => path`/sessions/tests/${id}/results/${result.id}`;
+  const progress = runs.map((run) => ({
+    ...{ run, name: checkLink(run.check_id, names.get(run.sequence_id) ?? '', checks), hrefOf },
+    results: bySequence.get(run.sequence_id) ?? [],
+  }));
+  return html`<section><h2>Runs</h2>${progressList(progress, clock.wallMs())}</section>`;
+}
+
+/** A definition that was only tested is not a check and has no page besides its result. */
+function checkLink(checkId: string, name: string, checks: Checks): Content {
+  const shown = visible(shortened(name, 120));
+  return checks.has(checkId) ? html`<a href="${path`/checks/${checkId}`}">${shown}</a>` : shown;
+}
+
+function checkTable(session: TestSession, checks: Checks): Content {
+  const { testSessionId: id } = session;
+  return html`<section><h2>Checks</h2>${table({
     caption: 'Checks of the session',
     rows: session.results,
     empty: 'No check matched the request.',
@@ -45,11 +100,7 @@ ${facts([
       { title: 'State', cell: resultBadge },
       {
         title: 'Check',
-        cell: ({ checkId, name }) =>
-          // A definition that was only tested is not a check and has no page besides its result.
-          checks.has(checkId)
-            ? html`<a href="${path`/checks/${checkId}`}">${shortened(name, 120)}</a>`
-            : shortened(name, 120),
+        cell: ({ checkId, name }) => checkLink(checkId, name, checks),
       },
       {
         title: 'Result',
@@ -61,7 +112,6 @@ ${facts([
       { title: 'Location', cell: ({ runLocation }) => html`<code>${shortened(runLocation, 40)}</code>` },
     ],
   })}</section>`;
-  return { title: session.name, main };
 }
 
 const metadataWords: Readonly<Record<string, string>> = {

@@ -21,9 +21,9 @@ export function statusBadge(status: Status): Html {
   return stateBadge(...statuses[status]);
 }
 
-/** Refreshes a page while its session lasts, since results of test sessions change no check. */
+/** Refreshes a page while its session lasts: stages of runs, and results of test sessions, change no check. */
 export function following(here: string): Html {
-  return html`<p class="small soft lead" hx-get="${here}" hx-trigger="every 3s" hx-target="#main" hx-select="#main" hx-swap="outerMorph">This page updates automatically. <a href="${here}">Reload</a></p>`;
+  return html`<p class="small soft lead" hx-get="${here}" hx-trigger="every 1s" hx-target="#main" hx-select="#main" hx-swap="outerMorph">This page updates automatically. <a href="${here}">Reload</a></p>`;
 }
 
 /** Shows the outcome of one run of a session. */
@@ -42,4 +42,20 @@ export function resultBadge(result: {
   if (result.hasErrors) return stateBadge('error', word('Not judged'));
   if (result.hasFailures) return stateBadge('failed', word('Failed'));
   return result.isDegraded ? stateBadge('degraded', word('Degraded')) : stateBadge('passed', word('Passed'));
+}
+
+/** Number of checks of a test session by their outcome. */
+export function outcomeCounts(session: {
+  readonly running: readonly unknown[];
+  readonly passed: readonly unknown[];
+  readonly failed: readonly unknown[];
+  readonly cancelled: readonly unknown[];
+}): string {
+  const parts = [
+    [session.running, 'unfinished'],
+    [session.passed, 'passed'],
+    [session.failed, 'failed'],
+    [session.cancelled, 'cancelled'],
+  ] as const;
+  return parts.flatMap(([ids, word]) => (ids.length > 0 ? [`${ids.length} ${word}`] : [])).join(', ');
 }

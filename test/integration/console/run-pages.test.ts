@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { failure } from '../../../src/checks/contract/failure.ts';
 import { httpDetail } from '../../helpers/console/http-detail.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
 import { program } from '../../helpers/program.ts';
+import { artifactOf, upload } from '../../helpers/service/artifact-upload.ts';
 import {
   createCheck,
   createLocation,
@@ -17,7 +19,7 @@ import {
   temporaryFolder,
   until,
 } from '../../helpers/service/service.ts';
-import { Visitor } from '../../helpers/service/visitor.ts';
+import { loggedIn, Visitor } from '../../helpers/service/visitor.ts';
 import { listen } from '../../helpers/targets/listening.ts';
 import { resultRow } from '../conformance/store-suites/result-samples.ts';
 
@@ -143,6 +145,10 @@ it('a failed run shows its root cause, which is judged and analysed again', asyn
     return body.includes('refuses connections') ? body : undefined;
   });
   expect(textOf(shown)).toContain('Next step');
+  // The verdict names the cause, too, and leads to it.
+  const [, verdict = ''] = /<div class="verdict([\s\S]*?)<\/dl>/.exec(shown) ?? [];
+  expect(textOf(verdict)).toMatch(/refused the connection.* Cause: .*refuses connections/);
+  expect(verdict).toContain('href="#root-cause"');
   const csrf = await visitor.csrf(page);
   const judging = /action="([^"]*root-cause\/[^"]*)"/.exec(shown)?.[1] ?? '';
   expect((await visitor.post(judging, { csrf, verdict: 'WRONG' })).status).toBe(303);
@@ -187,6 +193,92 @@ it('a run shows no cause of another run with a similar error in which something 
   expect(refused).toContain(
     'analysed in a run where another part failed: the target, or the network path to it.',
   );
+});
+
+it('a cause that was found in a run with another message says so', async () => {
+  const agent = new TestAgent(harness, await createLocation(harness, 'dock'));
+  await agent.claim();
+  const once = { retryStrategy: null, doubleCheck: false };
+  const check = await createCheck(harness, { privateLocations: ['dock'], ...once });
+  const failsBy = async (message: string) => {
+    await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: check.id } });
+    const [leased] = await agent.claim();
+    if (!leased) throw new Error('nothing to run');
+    const failed = failure('CONNECTION_REFUSED', message);
+    await agent.report([reportOf(leased, { failure: failed, errorMessages: [message] })]);
+    return `/checks/${check.id}/runs/${leased.resultId}`;
+  };
+  const first = await failsBy('connect ECONNREFUSED 10.0.0.7:8443');
+  const shown = await until('it is looked into', async () => {
+    const body = textOf((await visitor.get(first)).body);
+    return body.includes('refuses connections') ? body : undefined;
+  });
+  expect(shown).not.toContain('Found in a run with a similar error');
+  const other = textOf((await visitor.get(await failsBy('connect ECONNREFUSED 10.0.0.8:8443'))).body);
+  expect(other).toMatch(/Found in a run with a similar error: .*10\.0\.0\.7:8443/);
+});
+
+it('offers the evidence that a run has, and says why it has no other', async () => {
+  const check = await createCheck(harness, { name: 'Offers', activated: false });
+  const now = Date.now();
+  const detail = httpDetail();
+  const hidden = { ...detail.request, headers: { Authorization: '*********' }, data: '' };
+  const row = (fields: object) => ({
+    ...resultRow(check.id, harness.accountId, now, {}),
+    detail: JSON.stringify({ ...detail, request: hidden }),
+    ...fields,
+  });
+  const fails = (code: string) => ({ has_failures: 1, owner: 'TARGET', code, message: 'a\nb' });
+  const rows = [row({}), row(fails('CONNECTION_REFUSED')), row(fails('STATUS_UNEXPECTED'))];
+  await harness.store.results.insert(rows);
+  const [passed = '', refused = '', status = ''] = await Promise.all(
+    rows.map(async ({ id }) => (await visitor.get(`/checks/${check.id}/runs/${id}`)).body),
+  );
+  const barOf = (body: string) => textOf(/<nav class="evidence"[\s\S]*?<\/nav>/.exec(body)?.[0] ?? '');
+  expect(barOf(passed)).toMatch(/^ Certificate Log No capture and no route: agents make them when/);
+  expect(barOf(refused)).toMatch(/^ Certificate Log No capture and no route: the log says why\. $/);
+  expect(barOf(status)).toMatch(/agents make them when the connection to the target fails/);
+  for (const body of [passed, refused, status])
+    expect(barOf(body)).not.toMatch(/Trace|Video|Screenshots|HTML/);
+  expect(passed).toContain('curl &#39;http://target.test/&#39; -H &#39;Authorization: *********&#39;');
+  expect(textOf(passed)).toContain('Replace ********* by the secrets');
+  expect(textOf(refused)).toMatch(/Whole error a b/);
+});
+
+it('a slot in progress leads to its run, whose files appear once the agent has sent them', async () => {
+  const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
+  const own = await openHarness({ clock });
+  const watcher = await loggedIn(own);
+  const location = await createLocation(own, 'quay');
+  const agent = new TestAgent(own, location);
+  const check = await createCheck(own, { frequency: 1, privateLocations: ['quay'] });
+  own.startScheduler();
+  clock.advance(60_000);
+  const leased = await until('the slot is due', async () => {
+    const [run] = await agent.claim();
+    if (!run) clock.advance(20);
+    return run;
+  });
+  const slot = `/checks/${check.id}/slots/${leased.runId}?at=${leased.slotAt}`;
+  const running = (await watcher.get(slot)).body;
+  expect(textOf(running)).toContain('An agent is running the check');
+  expect(running).toContain('data-unfinished');
+  const { bytes, reported } = artifactOf(Buffer.from('captured'), {
+    ...{ name: 'network.pcap', contentType: 'application/vnd.tcpdump.pcap' },
+  });
+  await agent.report([reportOf(leased, { detail: httpDetail(), artifacts: [reported] })]);
+  const run = `/checks/${check.id}/runs/${leased.resultId}`;
+  expect((await watcher.get(slot)).headers['location']).toBe(run);
+  const arriving = (await watcher.get(run)).body;
+  expect(arriving).toContain('data-unfinished');
+  expect(textOf(arriving)).toContain('1 file not stored yet');
+  const url = await own.app.listen({ port: 0, host: '127.0.0.1' });
+  const sent = await upload({ url, key: location.key, run: leased, name: reported.name, bytes });
+  expect(sent.status).toBe(200);
+  const { body } = await watcher.get(run);
+  expect(body).not.toContain('data-unfinished');
+  expect(body).toMatch(/<nav class="evidence"[\s\S]*network\.pcap"[\s\S]*Capture/);
+  await own.close();
 });
 
 it('a failed run of a test session is analysed on request, and its root cause is judged', async () => {

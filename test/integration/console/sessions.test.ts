@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { failure } from '../../../src/checks/contract/failure.ts';
+import { httpDetail } from '../../helpers/console/http-detail.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
   createCheck,
@@ -16,6 +18,8 @@ let harness: ServiceHarness;
 let agent: TestAgent;
 let runner: Visitor;
 let reader: Visitor;
+
+const textOf = (body: string) => body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 
 beforeAll(async () => {
   harness = await openHarness({ clock });
@@ -39,11 +43,18 @@ describe('running checks now', () => {
     expect((await reader.get(path)).body).toMatch(
       /Waiting for an agent[\s\S]*This page updates automatically/,
     );
+    expect(textOf((await reader.get(path)).body)).toMatch(/Queued .* for .* Claimed Running Finished/);
     const runs = await agent.claim();
-    expect((await reader.get(path)).body).toContain('Running');
-    await agent.report(runs.map((run) => reportOf(run)));
+    const running = textOf((await reader.get(path)).body);
+    expect(running).toMatch(/Claimed by \S+ .* UTC • ?Running for/);
+    expect(running).toContain('sends the log of an attempt with its result');
+    await agent.report(
+      runs.map((run) => reportOf(run, { detail: httpDetail({ text: 'a line of the log' }) })),
+    );
     const { body } = await reader.get(path);
     expect(body).toMatch(/state-passed[\s\S]*Passed/);
+    expect(textOf(body)).toMatch(/Ran for .* Passed/);
+    expect(body).toMatch(/class="log"[\s\S]*a line of the log/);
     expect(body).toMatch(/\/checks\/[\w-]+\/runs\/[\w-]+/);
     expect(body).not.toContain('This page updates automatically');
     expect(body).not.toContain('<svg onload');
@@ -69,7 +80,56 @@ describe('running checks now', () => {
   });
 });
 
+describe('a run that is retried', () => {
+  it('shows each attempt with its log as it arrives, and waits for the next', async () => {
+    const retryStrategy = { type: 'FIXED', baseBackoffSeconds: 30, maxRetries: 1, sameRegion: true };
+    const check = await createCheck(harness, {
+      privateLocations: ['lab'],
+      retryStrategy,
+      doubleCheck: false,
+    });
+    const csrf = await runner.csrf('/sessions');
+    const { headers } = await runner.post(`/checks/${check.id}/run`, { csrf });
+    const path = headers['location'] ?? '';
+    expect(path).toMatch(/^\/sessions\/checks\//);
+    const failed = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 192.0.2.7:443');
+    const reportNext = async (text: string) => {
+      const runs = (await agent.claim()).filter((run) => run.check.id === check.id);
+      expect(runs).toHaveLength(1);
+      await agent.report(runs.map((run) => reportOf(run, { failure: failed, detail: httpDetail({ text }) })));
+    };
+    await reportNext('log of the first');
+    const waiting = textOf((await reader.get(path)).body);
+    expect(waiting).toMatch(/Waiting for attempt 2, in 30 s/);
+    expect(waiting).toMatch(/Attempt 1: Failed .*refused the connection.* log of the first/);
+    expect(waiting).toContain('This page updates automatically');
+    clock.advance(30_000);
+    await reportNext('log of the second');
+    const { body } = await reader.get(path);
+    expect(textOf(body)).toMatch(
+      /attempt 2 .* Failed .* log of the first .* Attempt 2: .* log of the second/,
+    );
+    expect(body).toMatch(/\/checks\/[\w-]+\/runs\/[\w-]+">Open the run/);
+    expect(body).not.toContain('This page updates automatically');
+  });
+});
+
 describe('test sessions', () => {
+  it('of many checks have a row for each', async () => {
+    const fields = { privateLocations: ['lab'], tags: ['many'] };
+    for (const name of ['a', 'b', 'c', 'd']) await createCheck(harness, { name, ...fields });
+    const { body: made } = await harness.call('POST', '/v1/test-sessions/trigger', {
+      ...{ name: 'nightly', runLocation: 'lab', target: { matchTags: [['many']] } },
+    });
+    const { body } = await reader.get(`/sessions/tests/${made.testSessionId}`);
+    expect(body.match(/In progress/g)).toHaveLength(4);
+    expect(textOf(body)).toContain('4 unfinished');
+    await runner.post(`/sessions/tests/${made.testSessionId}/cancel`, {
+      csrf: await runner.csrf('/sessions'),
+    });
+    expect(textOf((await reader.get('/sessions?q=nightly')).body)).toContain('4 cancelled');
+  });
+
   it('are listed and found by name, each with its checks and its origin', async () => {
     const { body: made } = await harness.call('POST', '/v1/test-sessions/trigger', {
       name: `release ${hostile}`,
@@ -87,7 +147,7 @@ describe('test sessions', () => {
     const { body } = await reader.get(path);
     expect(body).toMatch(/Branch[\s\S]*main &quot;/);
     expect(body).toContain('ada');
-    expect(body).toContain('In progress');
+    expect(body).toMatch(/aria-current="step"[\s\S]*Queued/);
     expect(body).toContain('This page updates automatically');
     expect(list.body + body).not.toContain('<svg onload');
     await runner.post(`${path}/cancel`, { csrf: await runner.csrf('/sessions') });

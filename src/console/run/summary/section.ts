@@ -7,26 +7,29 @@ import type {
   SummaryValue,
 } from '@picket/checks/summary/detail-summary.ts';
 import { waterfall } from '../../elements/charts/waterfall.ts';
-import { duration, instant, shortened } from '../../elements/format.ts';
+import { factRows } from '../../elements/fact-lists.ts';
+import { counted, duration, instant, shortened } from '../../elements/format.ts';
 import { stateBadge } from '../../elements/state.ts';
-import { facts, table } from '../../elements/table.ts';
+import { table } from '../../elements/table.ts';
 import { block, headerList, section, visible } from '../../elements/text.ts';
 import { type Content, type Html, html } from '../../html.ts';
 import { type EarlierPath, pathPart } from './path.ts';
 
 const longestCell = 600;
+/** More headers are folded. */
+const openHeaders = 6;
 
-/** Shows a section of a summary; empty if it has no contents. */
-export function summarySection(part: SummarySection, earlier?: EarlierPath): Html | '' {
+/** Shows a section of a summary; empty if it has no contents. @param end is shown after them. */
+export function summarySection(part: SummarySection, earlier?: EarlierPath, end: Content = ''): Html | '' {
   const { title, id, note, line, texts = [], table: rows, timeline, conversation, path } = part;
   const given = part.facts?.filter(({ value, problem }) => value !== null && (value !== '' || problem));
   const contents = [
     note ? html`<p>${visible(note)}</p>` : '',
     line ? html`<p class="mono line"><b>${visible(line.text)}</b> ${visible(line.url ?? '')}</p>` : '',
     given?.length
-      ? facts(given.map(({ name, value, problem }) => [visible(name), valueHtml(value, problem)]))
+      ? factRows(given.map(({ name, value, problem }) => [visible(name), valueHtml(value, problem)]))
       : '',
-    headerList(part.headers ?? {}),
+    headersPart(part.headers ?? {}),
     ...texts.map(textPart),
     rows && (rows.rows.length > 0 || rows.empty !== undefined) ? tablePart(rows) : '',
     timeline && timeline.length > 0 ? timelinePart(title, timeline) : '',
@@ -35,7 +38,14 @@ export function summarySection(part: SummarySection, earlier?: EarlierPath): Htm
       : '',
     path ? pathPart(path, earlier) : '',
   ].filter((content) => content !== '');
-  return contents.length === 0 ? '' : section(title, contents, id);
+  return contents.length === 0 ? '' : section(title, [...contents, end], id);
+}
+
+function headersPart(headers: Readonly<Record<string, string>>): Html | '' {
+  const list = headerList(headers);
+  const count = Object.keys(headers).length;
+  if (count <= openHeaders) return list;
+  return html`<details><summary>${counted(count, 'header')}</summary>${list}</details>`;
 }
 
 function valueHtml(value: SummaryValue, problem?: string | null): Content {

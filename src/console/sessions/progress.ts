@@ -1,0 +1,123 @@
+import { type CheckResult, summaryOfResult } from '@picket/protocol/results/check-result.ts';
+import { whyUnmeasured } from '@picket/service/sessions/able-agents.ts';
+import { duration, instant, shortened } from '../elements/format.ts';
+import { stateBadge } from '../elements/state.ts';
+import { visible } from '../elements/text.ts';
+import { type Content, type Html, html, path } from '../html.ts';
+import { logPart } from '../run/summary/log.ts';
+import { verdictOf } from '../run/verdict.ts';
+
+/** A run as the ledger has it. */
+export type RunRow = Parameters<typeof whyUnmeasured>[0];
+
+/** A requested run, with the results of its attempts so far, oldest first. */
+export interface ProgressOfRun {
+  readonly run: RunRow;
+  readonly name?: Content;
+  readonly results: readonly CheckResult[];
+  readonly hrefOf: (result: CheckResult) => string;
+}
+
+type StageState = 'done' | 'now' | 'open';
+
+/** Step of a run: in the queue, at an agent, ended. */
+interface Stage {
+  readonly word: Content;
+  readonly state: StageState;
+}
+
+/** Shows how far each run is, and the result and the log of each attempt as soon as they arrive. */
+export function progressList(runs: readonly ProgressOfRun[], now: number): Html {
+  return html`<ol class="progress">${runs.map((one) => progressOf(one, now))}</ol>`;
+}
+
+function progressOf({ run, name, results, hrefOf }: ProgressOfRun, now: number): Html {
+  const last = results.at(-1);
+  const isOver = run.state !== 'queued' && run.state !== 'leased';
+  const link =
+    isOver && last
+      ? html`<a class="button${isBad(last) ? ' primary' : ''}" href="${hrefOf(last)}">Open the run</a>`
+      : '';
+  return html`<li><div class="progress-top"><p>${name === undefined ? '' : html`<b>${name}</b> `}<span class="soft">at</span> <code>${visible(shortened(run.location, 64))}</code></p>${link}</div>
+<ol class="stages" aria-label="Progress">${stagesOf(run, last, now).map(stageItem)}</ol>
+${results.map((result, index) => attemptOf(result, { href: hrefOf(result), isOnly: results.length === 1 && isOver, isOpen: index === results.length - 1 }))}${
+  run.state === 'leased'
+    ? html`<p class="hint">The agent sends the log of an attempt with its result.</p>`
+    : ''
+}</li>`;
+}
+
+function isBad({ hasFailures, hasErrors }: CheckResult): boolean {
+  return hasFailures || hasErrors;
+}
+
+function stagesOf(run: RunRow, last: CheckResult | undefined, now: number): Stage[] {
+  const { state, attempt, agent_id: agent, created, first_leased_at: leasedAt, ended } = run;
+  const isOver = ended !== null;
+  const wait = duration(Math.max(0, (leasedAt ?? ended ?? now) - created));
+  const isWaiting = state === 'queued';
+  const isRetry = attempt > 0;
+  const claimed =
+    leasedAt === null
+      ? 'Claimed'
+      : html`Claimed${agent === null ? '' : html` by <code>${visible(shortened(agent, 64))}</code>`} ${instant(leasedAt)}`;
+  return [
+    {
+      word: html`Queued ${instant(created)}${leasedAt === null && !isOver ? html` <span class="soft">for ${wait}</span>` : ''}`,
+      state: isWaiting && leasedAt === null ? 'now' : 'done',
+    },
+    { word: claimed, state: leasedAt === null ? 'open' : 'done' },
+    runningStage(run, now, { isRetry, isOver }),
+    {
+      word: isOver ? endWords(run, last) : 'Finished',
+      state: isOver ? 'done' : 'open',
+    },
+  ];
+}
+
+function runningStage(
+  { state, attempt, first_leased_at: leasedAt, ready_at: readyAt, ended }: RunRow,
+  now: number,
+  { isRetry, isOver }: { readonly isRetry: boolean; readonly isOver: boolean },
+): Stage {
+  const number = isRetry ? `, attempt ${attempt + 1}` : '';
+  if (leasedAt === null) return { word: 'Running', state: 'open' };
+  if (isOver)
+    return { word: `Ran for ${duration(Math.max(0, (ended ?? now) - leasedAt))}${number}`, state: 'done' };
+  if (state === 'leased') {
+    return { word: `Running for ${duration(Math.max(0, now - leasedAt))}${number}`, state: 'now' };
+  }
+  const inMs = readyAt - now;
+  return {
+    word: `Waiting for attempt ${attempt + 1}${inMs > 0 ? `, in ${duration(inMs)}` : ''}`,
+    state: 'now',
+  };
+}
+
+function endWords(run: RunRow, last: CheckResult | undefined): Content {
+  if (run.state === 'cancelled') return 'Cancelled';
+  const why = whyUnmeasured(run);
+  if (why !== null) return html`Not measured: ${why}`;
+  return last === undefined ? 'Finished' : verdictOf(last).word;
+}
+
+function stageItem({ word, state }: Stage): Html {
+  const sign = { done: '✓', now: '•', open: '' }[state];
+  return html`<li class="is-${state}"${state === 'now' ? html` aria-current="step"` : ''}><span class="sign" aria-hidden="true">${sign}</span><span>${word}</span></li>`;
+}
+
+function attemptOf(
+  result: CheckResult,
+  { href, isOnly, isOpen }: { readonly href: string; readonly isOnly: boolean; readonly isOpen: boolean },
+): Html {
+  const { state, word, sentence } = verdictOf(result);
+  const log = summaryOfResult(result)?.log ?? [];
+  const head = html`<p>${stateBadge(state, isOnly ? word : `Attempt ${result.attempts + 1}: ${word}`)} <a href="${href}">${visible(shortened(sentence, 200))}</a></p>`;
+  if (log.length === 0) return html`${head}<p class="hint">This attempt has no log.</p>`;
+  return html`${head}<details${isOpen ? html` open` : ''}><summary>Log</summary>${logPart(log, `log-${result.id}`)}</details>`;
+}
+
+/** Returns the path to a result on its own page. */
+export function runHref({ checkId, id }: CheckResult): string {
+  return path`/checks/${checkId}/runs/${id}`;
+}
