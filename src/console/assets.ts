@@ -34,6 +34,7 @@ const files = {
       'forms.css',
       'editor.css',
       'pages.css',
+      'overview.css',
       'charts.css',
       'public.css',
     ].map((name) => join(folder, name)),
@@ -47,9 +48,10 @@ const files = {
     name: 'app.js',
     contentType: 'text/javascript; charset=utf-8',
     // live.js is last: it starts the others.
-    sources: ['toasts.js', 'times.js', 'copy.js', 'brush.js', 'code.js', 'preview.js', 'live.js'].map(
-      (name) => join(folder, 'app', name),
-    ),
+    sources: [
+      ...['toasts.js', 'times.js', 'copy.js', 'brush.js', 'code.js', 'preview.js'],
+      ...['overview.js', 'palette.js', 'live.js'],
+    ].map((name) => join(folder, 'app', name)),
   },
   analytics: {
     name: 'analytics.js',
