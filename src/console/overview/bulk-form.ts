@@ -19,7 +19,8 @@ export function bulkForm(
 ): Html {
   const action = (value: string, word: string, kind = '') =>
     html`<button class="button${kind}" type="submit" name="do" value="${value}">${word}</button>`;
-  const changes = () => html`${action('pause', 'Pause')}${action('resume', 'Resume')}${action('mute', 'Mute')}${action('unmute', 'Unmute')}`;
+  const changes = () =>
+    html`${action('pause', 'Pause')}${action('resume', 'Resume')}${action('mute', 'Mute')}${action('unmute', 'Unmute')}`;
   const tags = () =>
     menu({
       label: 'Tag the selected checks',

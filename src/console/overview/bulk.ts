@@ -52,7 +52,11 @@ function tagging(word: string, change: (tags: readonly string[], tag: string) =>
       const changed = change(tags, tagIn(form));
       if (changed.length === tags.length) return;
       const unchangedSince = String(check['updated_at'] ?? check['created_at']);
-      await api.call(updateCheck, { params: { id: check.id }, query: { unchangedSince }, body: { tags: changed } });
+      await api.call(updateCheck, {
+        params: { id: check.id },
+        query: { unchangedSince },
+        body: { tags: changed },
+      });
     },
   };
 }
@@ -119,7 +123,10 @@ export async function changeSelected(call: PageCall): Promise<PageAnswer> {
 async function refusalOf(call: PageCall, id: string, act: Act): Promise<Refusal | undefined> {
   let name = id;
   try {
-    const check: Check = await call.api.call(getCheck, { params: { id }, query: { includeDependencies: 'false' } });
+    const check: Check = await call.api.call(getCheck, {
+      params: { id },
+      query: { includeDependencies: 'false' },
+    });
     name = check.name;
     await act.run(call, check);
     return undefined;
@@ -131,7 +138,11 @@ async function refusalOf(call: PageCall, id: string, act: Act): Promise<Refusal 
 
 function refusalPage(
   { word }: Act,
-  { done, refusals, goTo }: { readonly done: number; readonly refusals: readonly Refusal[]; readonly goTo: string },
+  {
+    done,
+    refusals,
+    goTo,
+  }: { readonly done: number; readonly refusals: readonly Refusal[]; readonly goTo: string },
 ): View {
   const title = `${counted(refusals.length, 'check')} not ${word}`;
   const main = html`<p class="crumbs"><a href="${goTo}">Overview</a></p>${heading(title)}

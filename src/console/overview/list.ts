@@ -2,7 +2,7 @@ import type { OverviewState } from '@picket/service/overviews/states.ts';
 import { type Html, html } from '../html.ts';
 import { groupBodies } from './groups.ts';
 import { checkRow, type RowOptions, type ShownCheck } from './row.ts';
-import { type Sorting, sortableHeading, type SortKey } from './sorting.ts';
+import { type Sorting, type SortKey, sortableHeading } from './sorting.ts';
 
 export interface ListOptions extends RowOptions {
   readonly sorting: Sorting;
@@ -33,8 +33,8 @@ export function checkTable(shown: readonly ShownCheck[], options: ListOptions): 
       : ''
   }${heading('state', 'State', 'check-state')}${heading('name', 'Check', 'check-name')}<th scope="col" class="check-bars">Last runs</th>${heading('day', '24 h', 'check-figure number', true)}<th scope="col" class="check-figure check-week number">7 d</th>${heading('p95', 'p95', 'check-time number', true)}${heading('run', 'Last run', 'check-last number')}</tr></thead>
 ${
-    byGroup
-      ? groupBodies(shown, byGroup, { ...options, columns: isSelectable ? 8 : 7 })
-      : html`<tbody>${shown.map((check) => checkRow(check, options))}</tbody>`
-  }</table></div>`;
+  byGroup
+    ? groupBodies(shown, byGroup, { ...options, columns: isSelectable ? 8 : 7 })
+    : html`<tbody>${shown.map((check) => checkRow(check, options))}</tbody>`
+}</table></div>`;
 }

@@ -53,7 +53,9 @@ ${isSelectable ? html`<td class="check-pick"><input type="checkbox" form="bulk" 
   }</div></th>
 <td class="check-bars">${bars(spoken(slots), slots.map(slotBar), { slots: barsPerRow })}</td>
 ${figure('24 h', figures?.day)}${figure('7 d', figures?.week, ' check-week')}<td class="check-time number" data-label="p95">${
-    figures === undefined ? skeleton : html`<b>${figures.day.p95Ms === null ? '–' : duration(figures.day.p95Ms)}</b>`
+    figures === undefined
+      ? skeleton
+      : html`<b>${figures.day.p95Ms === null ? '–' : duration(figures.day.p95Ms)}</b>`
   }${sparkline(
     `Response time of the last ${slots.length} runs`,
     slots.map(({ responseTimeMs, verdict }) =>
@@ -89,7 +91,8 @@ function cause(
   if (row.state === 'passed') return warning ? html`<p class="cause">${warning}</p>` : '';
   const shown = slots.findLast(({ verdict }) => verdict !== null && verdict !== 'PASSED');
   if (!shown) return '';
-  const since = began === null ? '' : html`<span class="check-since soft">for ${duration(now - began)}</span>`;
+  const since =
+    began === null ? '' : html`<span class="check-since soft">for ${duration(now - began)}</span>`;
   return html`<p class="cause">${runCause(shown)}</p>${since}`;
 }
 

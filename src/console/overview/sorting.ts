@@ -39,9 +39,10 @@ export function sortedByFigure(
   { by, isDescending }: Sorting,
 ): readonly ShownCheck[] {
   if (by !== 'day' && by !== 'p95') return shown;
-  const valueOf = ({ figures }: ShownCheck) => (by === 'day' ? figures?.day.availability : figures?.day.p95Ms) ?? null;
+  const figureOf = ({ figures }: ShownCheck) =>
+    (by === 'day' ? figures?.day.availability : figures?.day.p95Ms) ?? null;
   return shown.toSorted((left, right) => {
-    const [one, other] = [valueOf(left), valueOf(right)];
+    const [one, other] = [figureOf(left), figureOf(right)];
     if (one === null || other === null) return Number(one === null) - Number(other === null);
     return (one - other) * (isDescending ? -1 : 1);
   });

@@ -16,9 +16,7 @@ const partName = 'part';
  * @param pages every page of the console, which it finds by title.
  */
 export function searchPages(pages: () => readonly Page[]): readonly Page[] {
-  return [
-    { path: '/search', title: 'Search', role: 'READ_ONLY', handler: (call) => search(call, pages()) },
-  ];
+  return [{ path: '/search', title: 'Search', role: 'READ_ONLY', handler: (call) => search(call, pages()) }];
 }
 
 async function search(call: PageCall, pages: readonly Page[]): Promise<PageAnswer> {

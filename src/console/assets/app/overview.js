@@ -1,7 +1,8 @@
 // The table of checks: selection, deleting with undo, folded groups, saved filters, and keys. live.js updates the page
 // in place: each row keeps its element, so that a checkbox keeps its state.
 (() => {
-  const rows = () => [...document.querySelectorAll('.check:not(.is-deleted)')].filter((row) => row.offsetParent);
+  const rows = () =>
+    [...document.querySelectorAll('.check:not(.is-deleted)')].filter((row) => row.offsetParent);
   const boxes = () => rows().flatMap((row) => row.querySelector('.check-pick input') ?? []);
   const bulk = () => document.querySelector('#bulk');
 
@@ -63,7 +64,12 @@
       try {
         // keepalive: the request survives the page.
         const headers = { accept: 'application/json' };
-        const answer = await fetch('/checks/selected', { method: 'POST', body: sent, headers, keepalive: true });
+        const answer = await fetch('/checks/selected', {
+          method: 'POST',
+          body: sent,
+          headers,
+          keepalive: true,
+        });
         if (!answer.ok) throw new Error(`status ${answer.status}`);
         const { refusals } = await answer.json();
         show(refusals.map(({ id }) => id));
@@ -146,7 +152,10 @@
       const forget = element('button', { className: 'button bare', type: 'button', textContent: '×' });
       forget.ariaLabel = `Remove the saved filter ${name}`;
       forget.addEventListener('click', () => {
-        keep(filtersName, saved.filter((one) => one.name !== name));
+        keep(
+          filtersName,
+          saved.filter((one) => one.name !== name),
+        );
         forget.blur();
         showFilters();
       });
@@ -155,7 +164,11 @@
     });
     area.replaceChildren(...chips);
     if (now === '' || saved.some(({ query }) => query === now)) return;
-    const offer = element('button', { className: 'button bare', type: 'button', textContent: 'Save these filters' });
+    const offer = element('button', {
+      className: 'button bare',
+      type: 'button',
+      textContent: 'Save these filters',
+    });
     offer.addEventListener('click', () => {
       const form = element('form');
       const input = element('input', { name: 'name', required: true, maxLength: 40, placeholder: 'Name' });

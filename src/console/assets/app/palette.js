@@ -2,7 +2,8 @@
 (() => {
   const make = (tag, values = {}) => Object.assign(document.createElement(tag), values);
   const isTyping = ({ target }) =>
-    target instanceof Element && target.closest('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]');
+    target instanceof Element &&
+    target.closest('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]');
 
   function open(dialog) {
     dialog.className = 'palette';
@@ -16,14 +17,21 @@
   function openPalette() {
     if (document.querySelector('dialog[open]')) return;
     const dialog = make('dialog', { ariaLabel: 'Go anywhere' });
-    const input = make('input', { type: 'text', placeholder: 'Go to a check, location, page or action', autocomplete: 'off' });
+    const input = make('input', {
+      type: 'text',
+      placeholder: 'Go to a check, location, page or action',
+      autocomplete: 'off',
+    });
     input.role = 'combobox';
     input.ariaLabel = 'Name of a check, location, group, status page, page or action';
     input.ariaExpanded = 'true';
     input.ariaAutoComplete = 'list';
     input.setAttribute('aria-controls', 'palette-list');
     const results = make('div', { className: 'palette-results' });
-    const hint = make('p', { className: 'palette-hint', textContent: '↑ ↓ to choose, Enter to open, Escape to close. ? shows all keys.' });
+    const hint = make('p', {
+      className: 'palette-hint',
+      textContent: '↑ ↓ to choose, Enter to open, Escape to close. ? shows all keys.',
+    });
     dialog.append(input, results, hint);
     let options = [];
     let at = 0;
@@ -140,11 +148,15 @@
       openPalette();
       return;
     }
-    if (ctrlKey || metaKey || altKey || event.repeat && key !== 'j' && key !== 'k') return;
+    if (ctrlKey || metaKey || altKey || (event.repeat && key !== 'j' && key !== 'k')) return;
     if (isTyping(event) || document.querySelector('dialog[open]')) return;
     const goes = performance.now() < goesUntil && places[key];
     goesUntil = 0;
-    const act = goes ? () => { location.href = goes; } : (own[key] ?? globalThis.tableKeys[key]);
+    const act = goes
+      ? () => {
+          location.href = goes;
+        }
+      : (own[key] ?? globalThis.tableKeys[key]);
     if (!act) return;
     event.preventDefault();
     act();
