@@ -21,7 +21,7 @@ export function groupBodies(
     const worst = overviewStates.find((state) => (own.get(state) ?? 0) > 0) ?? 'waiting';
     const name = id === null ? 'In no group' : visible(shortened(checks[0]?.groupName ?? '', 120));
     const isWell = worst === 'passed' || worst === 'off';
-    return html`<tbody><tr class="group-row"><th colspan="${options.columns}" scope="rowgroup"><details class="check-group" id="group-${id ?? 'none'}"${isWell ? '' : html` open`}><summary>${stateGlyph(worst)} <b>${name}</b> <span class="soft">${spoken(own)}</span></summary></details></th></tr>${checks.map((check) => checkRow(check, options))}</tbody>`;
+    return html`<tbody><tr class="group-row"><th colspan="${options.columns - 1}" scope="rowgroup"><details class="check-group" id="group-${id ?? 'none'}"${isWell ? '' : html` open`}><summary>${stateGlyph(worst)} <b>${name}</b> <span class="soft">${spoken(own)}</span></summary></details></th><td class="check-week"></td></tr>${checks.map((check) => checkRow(check, options))}</tbody>`;
   })}`;
 }
 

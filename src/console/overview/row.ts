@@ -1,4 +1,5 @@
 import { failureWords } from '@picket/checks/judging/failure-words.ts';
+import { coarseDurationText } from '@picket/lib/figures/duration.ts';
 import type { OverviewRow, RecentSlot } from '@picket/service/overviews/store.ts';
 import { bars } from '../elements/charts/bars.ts';
 import { reasonWords, type SlotFacts, slotBar, slotHref, slotState } from '../elements/charts/slot-bar.ts';
@@ -92,7 +93,9 @@ function cause(
   const shown = slots.findLast(({ verdict }) => verdict !== null && verdict !== 'PASSED');
   if (!shown) return '';
   const since =
-    began === null ? '' : html`<span class="check-since soft">for ${duration(now - began)}</span>`;
+    began === null
+      ? ''
+      : html`<span class="check-since soft" title="For ${duration(now - began)}"><span class="hidden">for </span>${coarseDurationText(now - began)}</span>`;
   return html`<p class="cause">${runCause(shown)}</p>${since}`;
 }
 
