@@ -306,6 +306,7 @@ describe('the search for everything', () => {
     expect(await found(reader, 'alerts')).toEqual([
       '/alerts Alerts Page',
       '/alerts/notifications Notifications Alerts Page',
+      '/alerts/channels Alert channels Alerts Page',
     ]);
   });
 

@@ -75,10 +75,11 @@
     };
     let timer;
     let isStale = false;
-    const askNow = async () => {
+    let asking;
+    const askNow = () => {
       clearTimeout(timer);
       isStale = false;
-      await ask();
+      asking = ask();
     };
     input.addEventListener('input', () => {
       clearTimeout(timer);
@@ -91,12 +92,13 @@
       event.preventDefault();
       if (step !== undefined) return choose(at + step);
       // Enter right after the last letter means its results, which are not here yet.
-      if (isStale) await askNow();
+      if (isStale) askNow();
+      await asking;
       options[at]?.click();
     });
     open(dialog);
     input.focus();
-    ask();
+    askNow();
   }
 
   const keys = [
