@@ -8,6 +8,9 @@
 
   function showSelection() {
     const all = boxes();
+    // Nobody changes what is not in sight: rows of folded groups lose their selection.
+    for (const box of document.querySelectorAll('.check .check-pick :checked'))
+      box.checked = all.includes(box);
     const count = all.filter(({ checked }) => checked).length;
     const [form, every] = [bulk(), document.querySelector('[data-pick-all]')];
     if (every) {
@@ -20,6 +23,9 @@
     const output = form.querySelector('.bulk-count');
     if (output.textContent !== text) output.textContent = text;
   }
+
+  // A browser that goes back restores checkboxes.
+  addEventListener('pageshow', showSelection);
 
   /** With the Shift key, a click selects every row from the one clicked before. */
   let lastPicked;
