@@ -65,7 +65,7 @@ function tagIn(form: URLSearchParams): string {
   return (form.get('tag') ?? '').trim();
 }
 
-/** What can be done with several checks, by the value of its button: one call of an operation for each check. */
+/** Actions on several checks, by the value of their button: one call of an operation for each check. */
 const acts: Readonly<Record<string, Act>> = {
   pause: changing('paused', { activated: false }),
   resume: changing('resumed', { activated: true }),

@@ -39,7 +39,7 @@ export const overviewPages: readonly Page[] = [
   },
 ];
 
-/** What all readers with the same rights and the same request see. */
+/** Content for all readers with the same rights and the same request. */
 interface SharedOverview {
   readonly main: Html;
   readonly version: number;

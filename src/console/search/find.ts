@@ -11,7 +11,7 @@ export interface Found {
   readonly name: string;
   /** Shown after the name. */
   readonly note: string;
-  /** What it is: `Page`, `Check`. */
+  /** `Page`, `Check`. */
   readonly kind: string;
   readonly icon: string;
   /** The state of a check. */

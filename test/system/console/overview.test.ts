@@ -237,7 +237,7 @@ describe('the keyboard', () => {
     expect(await dialog.locator('[aria-selected=true]').count()).toBe(1);
     await page.keyboard.press('Escape');
     await page.keyboard.press('/');
-    // Enter waits for the results of what was typed.
+    // Enter waits for the results of the typed words.
     await page.keyboard.type('check f');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/checks\/[\w-]+$/);
