@@ -83,7 +83,8 @@ ${
 </header>`;
 }
 
-function isCurrent(item: string, path: string): boolean {
+function isCurrent(item: string, address: string): boolean {
+  const [path = ''] = address.split('?');
   if (item === '/') return path === '/' || path.startsWith('/checks');
   return path === item || path.startsWith(`${item}/`);
 }

@@ -119,6 +119,7 @@ describe('the table', () => {
     expect(body).toMatch(/aria-sort="descending"><a href="\/\?tag=web&amp;sort=name">Check</);
     expect(body.match(/aria-sort/g)).toHaveLength(1);
     expect(body).toContain('<input type="hidden" name="sort" value="-name">');
+    expect(body).toMatch(/<a href="\/" aria-current="page">/);
   });
 
   it('folds groups in the same table', async () => {

@@ -30,7 +30,7 @@
     const results = make('div', { className: 'palette-results' });
     const hint = make('p', {
       className: 'palette-hint',
-      textContent: '↑ ↓ to choose, Enter to open, Escape to close. ? shows all keys.',
+      textContent: '↑ ↓ to choose, Enter to open, Escape to close. Then ? shows all keys.',
     });
     dialog.append(input, results, hint);
     let options = [];
