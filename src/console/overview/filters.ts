@@ -49,7 +49,7 @@ export function filters(
       return count > 0 || filter.state === state ? tab(state, states[state].word, count) : '';
     },
   )}</ul><div id="saved-filters" class="saved" hx-morph-skip></div></div>
-<form method="get" action="/" role="search" hx-get="/" hx-target="#rows" hx-select="#rows" hx-swap="outerMorph" hx-push-url="true" hx-trigger="input delay:250ms, submit">
+<form class="filters-now" method="get" action="/" role="search" hx-get="/" hx-target="#rows" hx-select="#rows" hx-swap="outerMorph" hx-push-url="true" hx-trigger="input delay:250ms, submit">
 ${kept}
 <label class="hidden" for="search">Search names and addresses</label>
 <input id="search" type="search" name="q" value="${filter.search ?? ''}" placeholder="Search names and addresses">

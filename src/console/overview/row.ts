@@ -12,6 +12,8 @@ import type { CheckFigures, Figures } from './figures.ts';
 import { stateGlyph } from './glyph.ts';
 
 const barsPerRow = 30;
+/** The column may cut longer names. */
+const longName = 20;
 const sparkSize = { width: 56, height: 20 };
 
 export interface ShownCheck {
@@ -49,7 +51,7 @@ export function checkRow(check: ShownCheck, { now, isSelectable }: RowOptions): 
   ].join(' · ');
   return html`<tr class="check check-${row.state}" id="check-${row.id}">
 ${isSelectable ? html`<td class="check-pick"><input type="checkbox" form="bulk" name="check" value="${row.id}" aria-label="Select ${name}"></td>` : ''}<td class="check-state">${stateGlyph(row.state)}</td>
-<th scope="row" class="check-name"><div class="check-what"><span class="check-type" title="${visible(about)}">${icon(check.typeIcon)}<span class="hidden">${visible(about)}</span></span><a class="check-link" href="${path`/checks/${row.id}`}">${name}</a>${row.isMuted ? html`<span class="check-muted" title="Muted">${icon('bell-slash')}<span class="hidden">muted</span></span>` : ''}${cause(check, slots, now)}${
+<th scope="row" class="check-name"><div class="check-what"><span class="check-type" title="${visible(about)}">${icon(check.typeIcon)}<span class="hidden">${visible(about)}</span></span><a class="check-link" href="${path`/checks/${row.id}`}"${row.name.length > longName ? html` title="${name}"` : ''}>${name}</a>${row.isMuted ? html`<span class="check-muted" title="Muted">${icon('bell-slash')}<span class="hidden">muted</span></span>` : ''}${cause(check, slots, now)}${
     row.tags.length === 0 ? '' : html`<span class="check-tags">${row.tags.slice(0, 4).map(tagChip)}</span>`
   }</div></th>
 <td class="check-bars">${bars(spoken(slots), slots.map(slotBar), { slots: barsPerRow })}</td>
@@ -96,7 +98,8 @@ function cause(
     began === null
       ? ''
       : html`<span class="check-since soft" title="For ${duration(now - began)}"><span class="hidden">for </span>${coarseDurationText(now - began)}</span>`;
-  return html`<p class="cause">${runCause(shown)}</p>${since}`;
+  const whole = shown.verdict === 'DEGRADED' ? 'Slower than allowed' : failureWords(shown).sentence;
+  return html`<p class="cause" title="${visible(shortened(whole, 400))}">${runCause(shown)}</p>${since}`;
 }
 
 /** Shows why a run did not pass and what failed, with a link to it. */

@@ -86,7 +86,7 @@ describe('the table', () => {
     const beta = rowOf(body, 'beta');
     expect(beta).toMatch(/title="Failing"[\s\S]*<span class="hidden">Failing<\/span>/);
     expect(beta).toMatch(
-      /<p class="cause"><a href="\/checks\/[\w-]+\/runs\/[\w-]+">The target refused the connection/,
+      /<p class="cause" title="The target refused[^>]*><a href="\/checks\/[\w-]+\/runs\/[\w-]+">The target refused the connection/,
     );
     expect(beta).toContain('<a class="tag" href="/?tag=web">web</a>');
     expect(beta).toContain('class="bar-failed"');

@@ -213,13 +213,21 @@ describe('the keyboard', () => {
     await page.locator('#search').focus();
     await page.keyboard.type('n/?gax');
     expect(await page.locator('#search').inputValue()).toBe('n/?gax');
-    expect(await page.locator('dialog').count()).toBe(0);
+    await expect.poll(() => page.locator('dialog').count()).toBe(0);
     await window.go('/');
     await page.keyboard.press('?');
     expect(await page.getByRole('dialog', { name: 'Keys' }).innerText()).toContain('Go to the alerts');
     await expectNothingForAxe(page, 'the keys');
+    await page.getByLabel('Keys of one letter or sign').uncheck();
     await page.keyboard.press('Escape');
-    expect(await page.locator('dialog').count()).toBe(0);
+    await page.keyboard.press('/');
+    await expect.poll(() => page.locator('dialog').count()).toBe(0);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('button', { name: 'All keys' }).click();
+    await page.getByLabel('Keys of one letter or sign').check();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    await expect.poll(() => page.locator('dialog').count()).toBe(1);
     expect(window.complaints).toEqual([]);
   });
 

@@ -30,8 +30,14 @@
     const results = make('div', { className: 'palette-results' });
     const hint = make('p', {
       className: 'palette-hint',
-      textContent: '↑ ↓ to choose, Enter to open, Escape to close. Then ? shows all keys.',
+      textContent: '↑ ↓ to choose, Enter to open, Escape to close.',
     });
+    const help = make('button', { className: 'link', type: 'button', textContent: 'All keys' });
+    help.addEventListener('click', () => {
+      dialog.close();
+      openKeys();
+    });
+    hint.append(help);
     dialog.append(input, results, hint);
     let options = [];
     let at = 0;
@@ -101,6 +107,23 @@
     askNow();
   }
 
+  /** Speech input may say letters by accident: a browser can do without these keys. */
+  const lettersName = 'picket-keys';
+  function hasLetters() {
+    try {
+      return localStorage.getItem(lettersName) !== 'off';
+    } catch {
+      return true;
+    }
+  }
+  function setLetters(isOn) {
+    try {
+      localStorage.setItem(lettersName, isOn ? 'on' : 'off');
+    } catch {
+      toast('This browser stores nothing for this page.');
+    }
+  }
+
   const keys = [
     ['Ctrl K, ⌘ K or /', 'Go anywhere'],
     ['j, k', 'Next, previous check of the overview'],
@@ -123,7 +146,11 @@
       list.append(name, make('dd', { textContent: does }));
     }
     list.tabIndex = 0;
-    dialog.append(make('h2', { textContent: 'Keys' }), list);
+    const label = make('label', { textContent: 'Keys of one letter or sign' });
+    const isOn = make('input', { type: 'checkbox', checked: hasLetters() });
+    isOn.addEventListener('change', () => setLetters(isOn.checked));
+    label.prepend(isOn);
+    dialog.append(make('h2', { textContent: 'Keys' }), list, label);
     open(dialog);
   }
 
@@ -151,7 +178,7 @@
       return;
     }
     if (ctrlKey || metaKey || altKey || (event.repeat && key !== 'j' && key !== 'k')) return;
-    if (isTyping(event) || document.querySelector('dialog[open]')) return;
+    if (isTyping(event) || !hasLetters() || document.querySelector('dialog[open]')) return;
     const goes = performance.now() < goesUntil && places[key];
     goesUntil = 0;
     const act = goes
