@@ -1,4 +1,5 @@
 import { packageVersion } from '@picket/lib/version.ts';
+import { ranks } from '@picket/platform/ids/keys.ts';
 import type { Viewer } from '@picket/service/logins/sessions.ts';
 import type { Assets } from './assets.ts';
 import { csrfField } from './elements/form.ts';
@@ -68,12 +69,13 @@ function header({ viewer, navigation = [], path }: Frame): Html {
 <a class="brand" href="/">${mark()}<span>Picket</span></a>
 ${
   viewer
-    ? html`<button class="button menu-button" type="button" popovertarget="menu">${icon('three-bars')}Menu</button>
+    ? html`<a class="button search-button" href="/search" data-palette${ranks[viewer.role] >= ranks.READ_WRITE ? html` data-create="/checks/new"` : ''}>${icon('search')}<span>Search</span><kbd aria-hidden="true">/</kbd></a>
+<button class="button menu-button" type="button" popovertarget="menu">${icon('three-bars')}Menu</button>
 <nav id="menu" aria-label="Pages" popover><ul>${navigation.map(
         (item) =>
           html`<li><a href="${item.path}"${isCurrent(item.path, path) ? html` aria-current="page"` : ''}>${icon(item.icon)}${item.word}</a></li>`,
       )}</ul>
-<form class="who" method="post" action="/logout">${csrfField(viewer)}
+<form class="who" id="logout" method="post" action="/logout">${csrfField(viewer)}
 <span class="who-name" title="${viewer.actor.kind === 'MEMBER' ? 'You' : 'The API key you logged in with'}">${viewer.actor.name}</span>
 <button class="button bare" type="submit" aria-label="Log out" title="Log out">${icon('sign-out')}</button></form></nav>`
     : ''
@@ -81,7 +83,8 @@ ${
 </header>`;
 }
 
-function isCurrent(item: string, path: string): boolean {
+function isCurrent(item: string, address: string): boolean {
+  const [path = ''] = address.split('?');
   if (item === '/') return path === '/' || path.startsWith('/checks');
   return path === item || path.startsWith(`${item}/`);
 }

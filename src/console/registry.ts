@@ -12,6 +12,7 @@ import type { Page } from './page.ts';
 import { reportPages } from './report/page.ts';
 import { rootCausePages } from './root-causes/page.ts';
 import { runPages } from './run/page.ts';
+import { searchPages } from './search/page.ts';
 import { servicePages } from './services/page.ts';
 import { sessionPages } from './sessions/page.ts';
 import { settingsPages } from './settings/page.ts';
@@ -21,6 +22,7 @@ import { statusPagePages } from './status-pages/page.ts';
 /** Every page, in the order of the navigation. To add one, add its folder and its line here. */
 export const pages: readonly Page[] = [
   ...overviewPages,
+  ...searchPages(() => pages),
   ...checkPages,
   ...editorPages,
   ...runPages,

@@ -99,6 +99,19 @@ async function measure(run: BenchRun, stage: Stage, found: Found): Promise<void>
     searches.push((await reader.load(`/?q=check+${round}`)).firstByteMs);
   }
   found.rows.push(row(name, 'overview with a search of its own each time, first byte', searches));
+  run.progress(`${name}: search for everything`);
+  const finds: number[] = [];
+  for (let round = 0; round < numberOption(run, 'rounds', 100); round += 1) {
+    finds.push((await reader.load(`/search?part=list&q=check+${round}`)).firstByteMs);
+  }
+  found.rows.push(row(name, 'search for everything, a query of its own each time, first byte', finds));
+  found.figures[`${short}_search_p95_ms`] = quantile(finds, 0.95).toFixed(0);
+  run.progress(`${name}: overview by last run, page by page`);
+  const sorted: number[] = [];
+  for (let round = 0; round < numberOption(run, 'rounds', 100); round += 1) {
+    sorted.push((await reader.load(`/?sort=-run&page=${round + 1}`)).firstByteMs);
+  }
+  found.rows.push(row(name, 'overview by last run, another page each time, first byte', sorted));
   await stage.database.hurry();
   const seconds = numberOption(run, 'seconds', 60);
   const without = await underLoad(run, stage, 0, seconds);

@@ -4,41 +4,53 @@ import type { OverviewChoices, OverviewFilter } from '@picket/service/overviews/
 import { states } from '../elements/state.ts';
 import { type Html, html, withQuery } from '../html.ts';
 
-/** Search and filters. They are part of the address, so that a view can be bookmarked and shared. */
+/** The query of a list, without its page: links that change one part of it keep the others. */
+export function filterQuery(
+  filter: OverviewFilter,
+  { isByGroup, sort }: { readonly isByGroup: boolean; readonly sort: string | undefined },
+): Readonly<Record<string, string | undefined>> {
+  return {
+    q: filter.search,
+    state: filter.state,
+    type: filter.checkType,
+    tag: filter.tag,
+    group: filter.groupId?.toString(),
+    location: filter.location,
+    by: isByGroup ? 'group' : undefined,
+    sort,
+  };
+}
+
+/** Search and filters. They are part of the address, so that a view can be bookmarked, shared, and saved by name. */
 export function filters(
   filter: OverviewFilter,
   choices: OverviewChoices,
   {
     counts,
     total,
-    isByGroup,
+    query,
   }: {
     readonly counts: ReadonlyMap<OverviewState, number>;
     readonly total: number;
-    readonly isByGroup: boolean;
+    readonly query: ReturnType<typeof filterQuery>;
   },
 ): Html {
-  const query = {
-    q: filter.search,
-    state: filter.state,
-    type: filter.checkType,
-    tag: filter.tag,
-    group: filter.groupId,
-    location: filter.location,
-    by: isByGroup ? 'group' : undefined,
-  };
+  const isByGroup = query['by'] === 'group';
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const tab = (state: OverviewState | undefined, word: string, count: number) =>
     html`<li><a href="${withQuery('/', { ...query, state })}"${filter.state === state ? html` aria-current="true"` : ''}>${word} <span class="count">${count}</span></a></li>`;
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
-  return html`<div class="filters"><ul class="tabs" aria-label="States">${tab(undefined, 'All', all)}${overviewStates.map(
+  const kept = (['state', 'by', 'sort'] as const).map((name) =>
+    query[name] === undefined ? '' : html`<input type="hidden" name="${name}" value="${query[name]}">`,
+  );
+  return html`<div class="filters"><div class="filters-line"><ul class="tabs" aria-label="States">${tab(undefined, 'All', all)}${overviewStates.map(
     (state) => {
       const count = counts.get(state) ?? 0;
       return count > 0 || filter.state === state ? tab(state, states[state].word, count) : '';
     },
-  )}</ul>
-<form method="get" action="/" role="search" hx-get="/" hx-target="#rows" hx-select="#rows" hx-swap="outerMorph" hx-push-url="true" hx-trigger="input delay:250ms, submit">
-${filter.state ? html`<input type="hidden" name="state" value="${filter.state}">` : ''}${isByGroup ? html`<input type="hidden" name="by" value="group">` : ''}
+  )}</ul><div id="saved-filters" class="saved" hx-morph-skip></div></div>
+<form class="filters-now" method="get" action="/" role="search" hx-get="/" hx-target="#rows" hx-select="#rows" hx-swap="outerMorph" hx-push-url="true" hx-trigger="input delay:250ms, submit">
+${kept}
 <label class="hidden" for="search">Search names and addresses</label>
 <input id="search" type="search" name="q" value="${filter.search ?? ''}" placeholder="Search names and addresses">
 ${select(

@@ -2,18 +2,22 @@ import { findCheckType } from '@picket/checks/index.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { warningsOf } from '@picket/service/checks/warnings/warnings.ts';
 import { overviewStates } from '@picket/service/overviews/states.ts';
-import type { OverviewFilter, RecentSlot } from '@picket/service/overviews/store.ts';
+import type { OverviewFilter, OverviewRow, RecentSlot } from '@picket/service/overviews/store.ts';
 import { pager } from '../elements/table.ts';
-import { html, withQuery } from '../html.ts';
+import { type Html, html, withQuery } from '../html.ts';
 import { newsHeader } from '../live/feed.ts';
 import type { Page, PageCall, View } from '../page.ts';
+import { unservedBanners } from './banners.ts';
 import { type Board, shared } from './board.ts';
+import { changeSelected } from './bulk.ts';
+import { bulkForm, maySelect } from './bulk-form.ts';
 import { figuresOf } from './figures.ts';
-import { filters } from './filters.ts';
-import { groupedRows } from './groups.ts';
+import { filterQuery, filters } from './filters.ts';
 import { headline } from './headline.ts';
-import { checkRow, type ShownCheck } from './row.ts';
+import { checkTable } from './list.ts';
+import type { ShownCheck } from './row.ts';
 import { sinceOf } from './since.ts';
+import { sortedByFigure, sortingOf, storedOrder } from './sorting.ts';
 
 const rowsPerPage = 50;
 export const barsPerRow = 30;
@@ -26,27 +30,49 @@ export const overviewPages: readonly Page[] = [
     role: 'READ_ONLY',
     handler: overview,
   },
+  {
+    method: 'POST',
+    path: '/checks/selected',
+    title: 'Change several checks',
+    role: 'READ_RUN',
+    handler: changeSelected,
+  },
 ];
+
+/** Content for all readers with the same rights and the same request. */
+interface SharedOverview {
+  readonly main: Html;
+  readonly version: number;
+  readonly failing: number;
+  /** Groups to which the listed checks can be moved; null without a listed check. */
+  readonly groups: Board['choices']['groups'] | null;
+}
 
 async function overview(call: PageCall): Promise<View> {
   const { store, viewer, query, clock, api } = call;
   const { accountId } = viewer;
   const now = clock.wallMs();
-  const mayWrite = api.allows(checkRoutes.createCheck);
+  const rights = { mayWrite: api.allows(checkRoutes.createCheck), isSelectable: maySelect(call) };
   const atLeast = Number(call.request.headers[newsHeader]) || 0;
-  return shared({ store, accountId, now, atLeast }, `${mayWrite} ${query}`, (board) =>
-    overviewOf(call, board, { now, mayWrite }),
+  const key = `${rights.mayWrite} ${rights.isSelectable} ${query}`;
+  const { groups, ...seen } = await shared({ store, accountId, now, atLeast }, key, (board) =>
+    overviewOf(call, board, { now, ...rights }),
   );
+  // The form holds a token of the viewer's session: it is not shared.
+  const main = rights.isSelectable && groups ? html`${seen.main}${bulkForm(call, groups)}` : seen.main;
+  return { ...seen, main, isLive: true };
 }
 
 async function overviewOf(
   call: PageCall,
   { version, counts, choices }: Board,
-  { now, mayWrite }: { readonly now: number; readonly mayWrite: boolean },
-): Promise<{ answer: View; isWhole: boolean }> {
+  rights: { readonly now: number; readonly mayWrite: boolean; readonly isSelectable: boolean },
+): Promise<{ answer: SharedOverview; isWhole: boolean }> {
   const { store, query } = call;
   const { accountId } = call.viewer;
+  const { now, mayWrite } = rights;
   const filter = filterOf(query);
+  const sorting = sortingOf(query);
   const page = Math.max(1, Math.min(1_000_000, Number.parseInt(query.get('page') ?? '1', 10) || 1));
   const isByGroup = query.get('by') === 'group';
   const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined);
@@ -54,43 +80,30 @@ async function overviewOf(
     page: { limit: rowsPerPage, offset: (page - 1) * rowsPerPage },
     now,
     isByGroup,
+    order: storedOrder(sorting),
   });
   const byGroup = isByGroup ? await store.overviews.groupCounts(accountId, filter, now) : undefined;
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
   // Each count scans all checks: it is queried only if it does not follow from known values.
   const known = isFiltered ? (page === 1 && rows.length < rowsPerPage ? rows.length : undefined) : all;
   const total = known ?? (await store.overviews.total(accountId, filter, now));
-  const ids = rows.map(({ id }) => id);
-  const [slots, checks] = await Promise.all([
-    store.overviews.recentSlots(ids, barsPerRow, now),
-    store.checks.findMany(ids),
-  ]);
-  const figures = await figuresOf(call, ids, newestSlots(slots));
-  const warnings = await warningsOf(store, [...checks.values()], now);
-  const groups = new Map(choices.groups.map(({ id, name }) => [id, name]));
-  const shown = rows.map(
-    (row): ShownCheck => ({
-      row,
-      since: sinceOf(row),
-      typeTitle: findCheckType(row.checkType)?.title ?? row.checkType,
-      groupName: row.groupId === null ? null : (groups.get(row.groupId) ?? null),
-      slots: (slots.get(row.id) ?? []).toReversed(),
-      figures: figures.get(row.id),
-      warnings: (warnings.get(row.id) ?? []).map(({ message }) => message),
-    }),
-  );
-  const isWhole = figures.size === ids.length;
-  const main = html`${headline(counts, shown, now, await store.gaps.checksWithGap(accountId))}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}
+  const { shown, isWhole } = await shownChecks(call, rows, { now, groups: choices.groups });
+  const isComplete = total <= rowsPerPage;
+  const queryNow = filterQuery(filter, { isByGroup, sort: query.get('sort') ?? undefined });
+  const list = () =>
+    checkTable(isComplete ? sortedByFigure(shown, sorting) : shown, {
+      ...rights,
+      ...{ sorting, isComplete, byGroup, query: queryNow },
+    });
+  const main = html`<div class="overview-top">${headline(counts, shown, now, await store.gaps.checksWithGap(accountId))}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}</div>
 ${
   all === 0
     ? emptyAccount(mayWrite)
-    : html`${filters(filter, choices, { counts, total, isByGroup })}
+    : html`${await unservedBanners(call, now)}${filters(filter, choices, { counts, total, query: queryNow })}
 <div id="rows">${
         rows.length === 0
           ? html`<p class="empty">No checks match these filters. <a href="/">Show all ${all}</a></p>`
-          : byGroup
-            ? groupedRows(shown, byGroup, now)
-            : html`<ul class="checks">${shown.map((check) => checkRow(check, now))}</ul>`
+          : list()
       }${pager({
         page,
         pages: Math.ceil(total / rowsPerPage),
@@ -98,7 +111,39 @@ ${
         of: 'checks',
       })}${isWhole ? '' : unfinished}</div>`
 }`;
-  return { answer: { main, isLive: true, version }, isWhole };
+  const groups = rows.length === 0 ? null : choices.groups;
+  return { answer: { main, version, failing: counts.get('failed') ?? 0, groups }, isWhole };
+}
+
+/** Reads what the rows show besides the state of their checks. */
+async function shownChecks(
+  call: PageCall,
+  rows: readonly OverviewRow[],
+  { now, groups }: { readonly now: number; readonly groups: Board['choices']['groups'] },
+): Promise<{ readonly shown: readonly ShownCheck[]; readonly isWhole: boolean }> {
+  const { store } = call;
+  const ids = rows.map(({ id }) => id);
+  const [slots, checks] = await Promise.all([
+    store.overviews.recentSlots(ids, barsPerRow, now),
+    store.checks.findMany(ids),
+  ]);
+  const figures = await figuresOf(call, ids, newestSlots(slots));
+  const warnings = await warningsOf(store, [...checks.values()], now);
+  const names = new Map(groups.map(({ id, name }) => [id, name]));
+  const shown = rows.map((row): ShownCheck => {
+    const type = findCheckType(row.checkType);
+    return {
+      row,
+      since: sinceOf(row),
+      typeTitle: type?.title ?? row.checkType,
+      typeIcon: type?.icon ?? 'question',
+      groupName: row.groupId === null ? null : (names.get(row.groupId) ?? null),
+      slots: (slots.get(row.id) ?? []).toReversed(),
+      figures: figures.get(row.id),
+      warnings: (warnings.get(row.id) ?? []).map(({ message }) => message),
+    };
+  });
+  return { shown, isWhole: figures.size === ids.length };
 }
 
 /** Returns the newest ended scheduled slot of each check. */

@@ -36,6 +36,12 @@ export interface OverviewRow {
   readonly lastSlotAt: number | null;
 }
 
+/** Order of the list: by state (the worst first), name or last run. Checks without a run count as the oldest. */
+export interface OverviewOrder {
+  readonly by: 'state' | 'name' | 'run';
+  readonly isDescending: boolean;
+}
+
 /** Tags, groups, locations and types available as filters. */
 export interface OverviewChoices {
   readonly tags: readonly string[];
@@ -109,7 +115,7 @@ export class Overviews extends Repository {
     return new Map([...groups].map(([id, own]) => [id, stateCounts(own)]));
   }
 
-  /** A page of the matching checks: worst first, then by name; optionally by group before that. */
+  /** A page of the matching checks, by default worst first, then by name; optionally by group before that. */
   async list(
     accountId: string,
     filter: OverviewFilter,
@@ -117,9 +123,16 @@ export class Overviews extends Repository {
       page,
       now,
       isByGroup = false,
-    }: { readonly page: Page; readonly now: number; readonly isByGroup?: boolean },
+      order: { by, isDescending } = { by: 'state', isDescending: false },
+    }: {
+      readonly page: Page;
+      readonly now: number;
+      readonly isByGroup?: boolean;
+      readonly order?: OverviewOrder;
+    },
   ): Promise<OverviewRow[]> {
     const rank = await this.#rank(accountId, now);
+    const direction = isDescending ? 'desc' : 'asc';
     const rows = await this.#of(accountId, filter, rank)
       .$if(isByGroup, (query) =>
         query
@@ -137,8 +150,10 @@ export class Overviews extends Repository {
         'statuses.last_slot_at',
       ])
       .select(rank.as('rank'))
-      .orderBy('rank')
-      .orderBy('checks.name_search')
+      .$if(by === 'state', (query) => query.orderBy('rank', direction))
+      // Databases disagree on where null sorts.
+      .$if(by === 'run', (query) => query.orderBy(sql`coalesce(statuses.last_slot_at, 0)`, direction))
+      .orderBy('checks.name_search', by === 'name' ? direction : 'asc')
       .orderBy('checks.id')
       .limit(page.limit)
       .offset(page.offset)
@@ -253,6 +268,22 @@ export class Overviews extends Repository {
       types: types.map(({ check_type: type }) => type),
       groups,
     };
+  }
+
+  /** Number of active checks at each of the given locations; omits locations without one. */
+  async activeAt(accountId: string, locations: readonly string[]): Promise<Map<string, number>> {
+    if (locations.length === 0) return new Map();
+    const rows = await this.db
+      .selectFrom('check_locations')
+      .innerJoin('checks', 'checks.id', 'check_locations.check_id')
+      .where('checks.account_id', '=', accountId)
+      .where('checks.activated', '=', 1)
+      .where(this.dialect.inList('check_locations.name', locations))
+      .select('check_locations.name')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .groupBy('check_locations.name')
+      .execute();
+    return new Map(rows.map(({ name, count }) => [name, Number(count)]));
   }
 
   async #rank(accountId: string, now: number): Promise<RawBuilder<number>> {

@@ -191,7 +191,7 @@ export class StateSurfaces {
   }
 
   async #ofRows(path: string): Promise<Map<string, Said>> {
-    const rows = (await this.#text(path)).matchAll(/<li class="check check-(\w+)" id="check-([0-9a-f-]+)"/g);
+    const rows = (await this.#text(path)).matchAll(/<tr class="check check-(\w+)" id="check-([0-9a-f-]+)"/g);
     return new Map([...rows].map(([, shown = '', id = '']) => [id, stateShownAs(shown)]));
   }
 

@@ -30,7 +30,7 @@ export class Visitor {
 
   post(
     path: string,
-    fields: Readonly<Record<string, string>>,
+    fields: Readonly<Record<string, string>> | URLSearchParams,
     options: { readonly headers?: Readonly<Record<string, string>> } = {},
   ): Promise<Visit> {
     return this.#visit('POST', path, {

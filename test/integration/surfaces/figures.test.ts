@@ -95,10 +95,10 @@ describe('each check', () => {
     const body = await wholeOverview();
     const row = partOf(body, `id="check-${stage.id(name)}"`, 'id="check-');
     const { successRatio, coverage, p95 } = of(name);
-    const figures = textOf(partOf(row, '<dt>24 h', '</div>'));
+    const figures = textOf(partOf(row, '<td class="check-figure number"', '</td>'));
     const covered = coverage.percent === 100 ? 'all measured' : `${percentOf(coverage.percent)} measured`;
-    expect(figures.trim()).toBe(`24 h ${successRatio === null ? '–' : percentOf(successRatio)} ${covered}`);
-    expect(textOf(partOf(row, 'p95</span>', '</b>'))).toContain(timeOf(p95));
+    expect(figures.trim()).toBe(`${successRatio === null ? '–' : percentOf(successRatio)} ${covered}`);
+    expect(textOf(partOf(row, '<td class="check-time', '</td>'))).toContain(timeOf(p95));
     const page = textOf((await reader.get(`/checks/${stage.id(name)}?range=24h`)).body);
     if (successRatio !== null) expect(page).toContain(`Available ${percentOf(successRatio)}`);
     const measured = coverage.percent === 100 ? 'all' : `${percentOf(coverage.percent)} of`;

@@ -116,7 +116,7 @@ describe.skipIf(noNamespaces)('ten broken targets, watched by real agents', () =
     await page.goto(`${url}${body.path}`);
     for (const [name, words, owner] of explained) {
       await page.goto(`${url}/`);
-      const row = page.locator('li.check', { has: page.getByRole('heading', { name, exact: true }) });
+      const row = page.locator('tr.check', { has: page.getByRole('link', { name, exact: true }) });
       expect(await row.locator('.cause').innerText(), name).toMatch(words);
       await row.locator('.cause a').first().click();
       await page.waitForURL(/\/runs\//);

@@ -75,7 +75,7 @@ describe('from the overview', () => {
     const { page } = window;
     for (const [name, , words, owner] of seededFailures) {
       await window.go('/');
-      const row = page.locator('li.check', { has: page.getByRole('heading', { name, exact: true }) });
+      const row = page.locator('tr.check', { has: page.getByRole('link', { name, exact: true }) });
       expect(await row.locator('.cause').innerText(), name).toMatch(words);
       // The second path to the run: the last bar, which is the failed run.
       await row.locator('.bars a').last().click();
@@ -88,7 +88,7 @@ describe('from the overview', () => {
   it('an unmeasured run is a grey gap, with its reason behind it', async () => {
     await using window = await stage.visit();
     const { page } = window;
-    const row = page.locator('li.check', { has: page.getByRole('heading', { name: 'nobody there' }) });
+    const row = page.locator('tr.check', { has: page.getByRole('link', { name: 'nobody there' }) });
     expect(await row.locator('.state').innerText()).not.toContain('Passing');
     expect(await row.locator('.bar-passed').count()).toBe(0);
     await row.locator('.bars a').first().click();
@@ -101,7 +101,7 @@ describe('from the overview', () => {
     await page.fill('#search', 'HEALTHY');
     await page.getByRole('button', { name: 'Filter' }).click();
     expect(new URL(page.url()).searchParams.get('q')).toBe('HEALTHY');
-    await expect.poll(() => page.locator('li.check').count()).toBe(1);
+    await expect.poll(() => page.locator('tr.check').count()).toBe(1);
     await page.getByRole('link', { name: 'healthy', exact: true }).click();
     expect(await page.locator('h1').innerText()).toBe('healthy');
     await page.locator('.bars a').last().click();
@@ -135,12 +135,12 @@ describe('from the overview', () => {
     await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
     await page.fill('#search', 'healthy');
     await page.waitForURL(/[?&]q=healthy/);
-    await expect.poll(() => page.locator('li.check').count()).toBe(1);
-    await page.locator('li.check .coverage', { hasText: 'measured' }).first().waitFor();
+    await expect.poll(() => page.locator('tr.check').count()).toBe(1);
+    await page.locator('tr.check .coverage', { hasText: 'measured' }).first().waitFor();
     await stage.runOnce((name) =>
       name === 'healthy' ? { failure: failure('CONNECTION_REFUSED', 'connect ECONNREFUSED') } : {},
     );
-    await page.locator('li.check .cause', { hasText: 'refused the connection' }).waitFor();
+    await page.locator('tr.check .cause', { hasText: 'refused the connection' }).waitFor();
     expect(await page.evaluate(() => 'isSamePage' in globalThis)).toBe(true);
     expect(window.complaints).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
 import { sinceOf } from '../../../../src/console/overview/since.ts';
 import { Sessions } from '../../../../src/service/logins/sessions.ts';
+import type { OverviewOrder } from '../../../../src/service/overviews/store.ts';
 import { createCheck, createLocation, reportOf } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
@@ -127,7 +128,36 @@ export function consoleRecordSuite(stage: StoreStage): void {
     ]);
   });
 
-  it('lists checks by group, and reports the last change of a check and the last write', async () => {
+  it('finds the things of an account by the words of their names', async () => {
+    await stage.start();
+    const { harness } = stage;
+    const { accountId, store } = harness;
+    const make = (path: string, body: object) => harness.call('POST', path, body);
+    for (const name of ['Über 100% sure', 'not über', 'Straße'])
+      await createCheck(harness, {
+        name,
+        privateLocations: ['lab'],
+        request: { url: 'http://shop.test/a_b' },
+      });
+    await make('/v1/check-groups', { name: 'Über-Gruppe' });
+    await make('/v1/dashboards', { header: 'Über den Wolken', customUrl: 'clouds' });
+    const checks = async (...words: string[]) =>
+      (await store.names.checks(accountId, words, 10)).map(({ name }) => name);
+    expect(await checks('über')).toEqual(['Über 100% sure', 'not über']);
+    expect(await checks('sure', '100%')).toEqual(['Über 100% sure']);
+    expect(await checks('shop.test', 'a_b', 'straße')).toEqual(['Straße']);
+    for (const nothing of ['10_%', 'axb', '\\']) expect(await checks(nothing)).toEqual([]);
+    expect((await store.names.checks(accountId, ['shop'], 2)).length).toBe(2);
+    const others = async (...words: string[]) =>
+      (await store.names.others(accountId, words)).map(({ kind, name }) => `${kind}: ${name}`);
+    expect(await others('über')).toEqual(['group: Über-Gruppe', 'dashboard: Über den Wolken']);
+    expect(await others('clouds', 'wolken')).toEqual(['dashboard: Über den Wolken']);
+    expect(await others('lab')).toEqual(['location: lab']);
+    expect(await store.names.others('another account', ['lab'])).toEqual([]);
+    expect(await store.names.checks('another account', ['shop'], 10)).toEqual([]);
+  });
+
+  it('lists checks by group and in order, and reports the last change of a check and the last write', async () => {
     await stage.start();
     const { harness, clock, agent } = stage;
     const { overviews, statuses, audit } = harness.store;
@@ -145,9 +175,22 @@ export function consoleRecordSuite(stage: StoreStage): void {
       new Map([[group.id, new Map([['waiting', 1]])]]),
     );
 
+    const list = async (order: OverviewOrder) =>
+      (await overviews.list(accountId, {}, { page, now, order })).map(({ name }) => name);
+    for (const by of ['state', 'name', 'run'] as const)
+      expect([by, await list({ by, isDescending: false })]).toEqual([by, ['a outside', 'b inside']]);
+    expect(await list({ by: 'name', isDescending: true })).toEqual(['b inside', 'a outside']);
+    expect(await overviews.activeAt(accountId, ['lab', 'empty'])).toEqual(new Map([['lab', 2]]));
+    expect(await overviews.activeAt('another account', ['lab'])).toEqual(new Map());
+
     await stage.queueNextSlot(outside.id);
     const own = (await agent.claim()).filter(({ check }) => check.id === outside.id);
     await agent.report(own.map((run) => reportOf(run)));
+    // Checks without a run count as the oldest on every engine; equal states are sorted by name.
+    expect(await list({ by: 'run', isDescending: false })).toEqual(['b inside', 'a outside']);
+    expect(await list({ by: 'run', isDescending: true })).toEqual(['a outside', 'b inside']);
+    expect(await list({ by: 'state', isDescending: true })).toEqual(['a outside', 'b inside']);
+    expect(await list({ by: 'state', isDescending: false })).toEqual(['b inside', 'a outside']);
     const changes = await statuses.changesOf(accountId, [outside.id, inside.id]);
     expect([...changes]).toEqual([[outside.id, await statuses.lastChange(accountId)]]);
     expect(await statuses.changesOf('another account', [outside.id])).toEqual(new Map());

@@ -1,0 +1,70 @@
+import type { OverviewOrder } from '@picket/service/overviews/store.ts';
+import { type Content, type Html, html, withQuery } from '../html.ts';
+import type { ShownCheck } from './row.ts';
+
+export type SortKey = 'state' | 'name' | 'day' | 'p95' | 'run';
+
+export interface Sorting {
+  readonly by: SortKey;
+  readonly isDescending: boolean;
+}
+
+/** Whether the first click on a column sorts descending: the slowest and the newest first, but the worst state. */
+const startsDescending: Readonly<Record<SortKey, boolean>> = {
+  state: false,
+  name: false,
+  day: false,
+  p95: true,
+  run: true,
+};
+
+/** Reads the order from a query such as `sort=-run`: descending by last run. */
+export function sortingOf(query: URLSearchParams): Sorting {
+  const [, minus, word = ''] = /^(-?)(\w+)$/.exec(query.get('sort') ?? '') ?? [];
+  const by = (Object.keys(startsDescending) as SortKey[]).find((key) => key === word);
+  return by === undefined ? { by: 'state', isDescending: false } : { by, isDescending: minus === '-' };
+}
+
+/**
+ * Returns the order of the database for all pages of the list. It stores no figures, so it cannot sort by them: then the
+ * list is read in its usual order, and `sortedByFigure` sorts it if it fits one page.
+ */
+export function storedOrder({ by, isDescending }: Sorting): OverviewOrder {
+  return by === 'day' || by === 'p95' ? { by: 'state', isDescending: false } : { by, isDescending };
+}
+
+/** Sorts checks by a figure; those without one are last in both directions. */
+export function sortedByFigure(
+  shown: readonly ShownCheck[],
+  { by, isDescending }: Sorting,
+): readonly ShownCheck[] {
+  if (by !== 'day' && by !== 'p95') return shown;
+  const figureOf = ({ figures }: ShownCheck) =>
+    (by === 'day' ? figures?.day.availability : figures?.day.p95Ms) ?? null;
+  return shown.toSorted((left, right) => {
+    const [one, other] = [figureOf(left), figureOf(right)];
+    if (one === null || other === null) return Number(one === null) - Number(other === null);
+    return (one - other) * (isDescending ? -1 : 1);
+  });
+}
+
+/** A sortable heading: a link that sorts by its column, or reverses the order. */
+export function sortableHeading(options: {
+  readonly key: SortKey;
+  readonly word: Content;
+  readonly sorting: Sorting;
+  /** The current query, without the page. */
+  readonly query: Readonly<Record<string, string | undefined>>;
+  readonly className: string;
+  /** Why the column cannot be sorted; absent if it can. */
+  readonly refusal?: string | undefined;
+}): Html {
+  const { key, word, sorting, query, className, refusal } = options;
+  if (refusal !== undefined)
+    return html`<th scope="col" class="${className}" title="${refusal}">${word}<span class="hidden">: ${refusal}</span></th>`;
+  const isCurrent = sorting.by === key;
+  const isNextDescending = isCurrent ? !sorting.isDescending : startsDescending[key];
+  const sort = key === 'state' && !isNextDescending ? undefined : `${isNextDescending ? '-' : ''}${key}`;
+  const order = isCurrent ? (sorting.isDescending ? 'descending' : 'ascending') : undefined;
+  return html`<th scope="col" class="${className}"${order === undefined ? '' : html` aria-sort="${order}"`}><a href="${withQuery('/', { ...query, sort })}">${word}</a></th>`;
+}
