@@ -18,6 +18,7 @@ export const api = defineCheckType({
   title: 'API check',
   icon: 'code-square',
   purpose: 'Sends an HTTP request, and checks status, headers, body and times by assertions.',
+  family: 'web',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,

@@ -32,6 +32,7 @@ export const browser = defineCheckType({
   title: 'Browser check',
   icon: 'browser',
   purpose: 'Runs a Playwright script in Chromium, with trace, video and web vitals.',
+  family: 'scripts',
   lane: 'script',
   needsBrowser: true,
   needsRuntime: true,

@@ -13,6 +13,10 @@ import type { LoadedRunner } from './outcome.ts';
 export const lanes = ['probe', 'script'] as const;
 export type Lane = (typeof lanes)[number];
 
+/** Kinds of check types, in the order of lists. */
+export const families = { web: 'Web', network: 'Network', scripts: 'Scripts', jobs: 'Jobs' } as const;
+export type Family = keyof typeof families;
+
 /** A test in which an error occurred. */
 export interface FailedTest {
   /** The error's message, as the result lists it among its messages. */
@@ -42,6 +46,8 @@ export interface CheckType<
   readonly icon: string;
   /** One sentence for the list of types that a user chooses from. */
   readonly purpose: string;
+  /** Its heading in that list. */
+  readonly family: Family;
   readonly lane: Lane;
   /** Whether runs need a browser on the agent's host. */
   readonly needsBrowser?: boolean | undefined;

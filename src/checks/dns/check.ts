@@ -15,14 +15,15 @@ export const dns = defineCheckType({
   title: 'DNS monitor',
   icon: 'globe',
   purpose: 'Queries a name server, and checks the answer.',
+  family: 'network',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,
   hasNetworkErrors: false,
   spec: DnsSpec,
   form: {
-    'request.query': { label: 'Name to look up' },
-    'request.recordType': { label: 'Record type' },
+    'request.query': { label: 'Name to look up', isFirst: true, width: 'wide', names: 'text' },
+    'request.recordType': { label: 'Record type', isFirst: true, width: 'narrow', initial: 'A' },
     'request.nameServer': {
       label: 'Name server',
       hint: 'Host name or IP address; empty: the resolver of the location.',

@@ -17,6 +17,7 @@ export const grpc = defineCheckType({
   title: 'gRPC monitor',
   icon: 'arrow-switch',
   purpose: 'Calls a gRPC method or the health service, and checks the response.',
+  family: 'web',
   lane: 'probe',
   // The longest `timeout`, and time to judge the response.
   timeoutMs: 185_000,
@@ -24,18 +25,31 @@ export const grpc = defineCheckType({
   hasNetworkErrors: true,
   spec: GrpcSpec,
   form: {
-    'request.url': { label: 'Host', hint: 'Host name or IP address, without scheme and port.' },
-    'request.port': { label: 'Port' },
+    'request.url': {
+      label: 'Host',
+      hint: 'Host name or IP address, without scheme and port.',
+      isFirst: true,
+      width: 'wide',
+      names: 'text',
+    },
+    'request.port': { label: 'Port', isFirst: true, width: 'narrow' },
     'request.grpcConfig': { label: 'Call' },
     'request.grpcConfig.mode': {
       label: 'Mode',
+      isFirst: true,
+      width: 'half',
       words: { BEHAVIOR: 'Call a method', HEALTH: 'Query the health service' },
     },
     'request.grpcConfig.service': {
       label: 'Service',
       hint: 'Service name for the health query; empty: the whole server.',
     },
-    'request.grpcConfig.method': { label: 'Method', hint: 'package.Service/Method' },
+    'request.grpcConfig.method': {
+      label: 'Method',
+      hint: 'package.Service/Method, to call a method',
+      isFirst: true,
+      width: 'half',
+    },
     'request.grpcConfig.message': { label: 'Message', hint: 'As JSON.', lines: 4, isCode: true },
     'request.grpcConfig.streamMessages': {
       label: 'Messages of a stream',
@@ -48,7 +62,7 @@ export const grpc = defineCheckType({
     'request.grpcConfig.protoContent': { label: 'Content of the .proto file', lines: 8, isCode: true },
     'request.grpcConfig.metadata': { label: 'Metadata' },
     'request.grpcConfig.tls': { label: 'Use TLS' },
-    'request.skipSSL': { label: 'With TLS: skip certificate verification' },
+    'request.skipSSL': { label: 'With TLS: ignore certificate errors' },
     'request.serverName': {
       label: 'TLS server name',
       hint: 'Sent as SNI and compared with the certificate. Empty: the host.',

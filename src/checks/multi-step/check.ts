@@ -32,6 +32,7 @@ export const multiStep = defineCheckType({
   title: 'Multi-step check',
   icon: 'tasklist',
   purpose: 'Runs a script that sends several requests in turn, as a user’s journey through an API.',
+  family: 'scripts',
   lane: 'script',
   needsRuntime: true,
   usesSnippets: true,

@@ -16,6 +16,7 @@ export const url = defineCheckType({
   title: 'URL monitor',
   icon: 'link',
   purpose: 'Requests a URL, and expects a status code.',
+  family: 'web',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,

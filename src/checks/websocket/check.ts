@@ -26,6 +26,7 @@ export const webSocket = defineCheckType({
   title: 'WebSocket monitor',
   icon: 'arrow-both',
   purpose: 'Opens a WebSocket, exchanges messages, and checks them.',
+  family: 'web',
   lane: 'probe',
   // The longest `timeout`, and time to judge the response.
   timeoutMs: 65_000,
@@ -33,7 +34,13 @@ export const webSocket = defineCheckType({
   hasNetworkErrors: true,
   spec: WebSocketSpec,
   form: {
-    'request.url': { label: 'URL', hint: 'Starts with ws:// or wss://; {{VARIABLES}} are filled in.' },
+    'request.url': {
+      label: 'URL',
+      hint: '{{VARIABLES}} are filled in.',
+      isFirst: true,
+      scheme: 'wss',
+      names: 'url',
+    },
     'request.subprotocols': {
       label: 'Subprotocols',
       hint: 'One per line, in order of preference.',
@@ -60,7 +67,7 @@ export const webSocket = defineCheckType({
     },
     'request.basicAuth.username': { label: 'User' },
     'request.basicAuth.password': { label: 'Password' },
-    'request.skipSSL': { label: 'Skip certificate verification' },
+    'request.skipSSL': { label: 'Ignore certificate errors' },
     'request.serverName': {
       label: 'TLS server name',
       hint: 'Sent as SNI and compared with the certificate. Empty: the host of the URL.',
@@ -78,11 +85,13 @@ export const webSocket = defineCheckType({
     'request.assertions': {
       label: 'Assertions',
       hint: 'On the handshake, all messages and the close; all must be true.',
+      topic: 'assertions',
     },
     ...limitsForm,
     shouldFail: {
       label: 'Expect a refusal',
       hint: 'Passes when the handshake response has a status other than 101.',
+      topic: 'limits',
     },
   },
   definitionProblems: webSocketProblems,

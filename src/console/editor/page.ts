@@ -1,4 +1,5 @@
 import type { Page } from '../page.ts';
+import { uploadBundle } from './bundles.ts';
 import { editCheck, removeCheck, saveCheck, switchCheck } from './edit-check.ts';
 import { editGroup, listGroups, newGroup, removeGroup, saveGroup, saveNewGroup } from './group-editor.ts';
 import { newCheck, saveNewCheck } from './new-check.ts';
@@ -17,8 +18,16 @@ export const editorPages: readonly Page[] = [
   },
   {
     method: 'POST',
+    path: '/checks/bundles',
+    title: 'Upload a suite',
+    role: 'READ_WRITE',
+    handler: uploadBundle,
+    isUpload: true,
+  },
+  {
+    method: 'POST',
     path: '/checks/:checkId/activated',
-    title: 'Switch a check on or off',
+    title: 'Pause or resume a check',
     role: 'READ_WRITE',
     handler: switchCheck,
   },

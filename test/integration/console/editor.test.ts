@@ -35,14 +35,15 @@ const letters: Readonly<Record<string, string>> = {
 };
 const plain = (text: string) => text.replaceAll(/&(lt|gt|quot|#39|amp);/g, (one) => letters[one] ?? one);
 
-/** The fields that a browser would send for a page's form. */
+/** The fields that a browser would send for a page's form; several of one name are its lines. */
 function formOf(body: string): Record<string, string> {
   const form = /<form class="form editor"[\s\S]*?<\/form>/.exec(body)?.[0] ?? '';
   const fields: Record<string, string> = {};
   for (const [, attributes = ''] of form.matchAll(/<input ([^>]*)>/g)) {
     const name = /name="([^"]*)"/.exec(attributes)?.[1] ?? '';
     if (/type="checkbox"/.test(attributes) && !/ checked/.test(attributes)) continue;
-    fields[name] = plain(/value="([^"]*)"/.exec(attributes)?.[1] ?? '');
+    const value = plain(/value="([^"]*)"/.exec(attributes)?.[1] ?? '');
+    fields[name] = name in fields ? `${fields[name]}\r\n${value}` : value;
   }
   for (const [, name = '', options = ''] of form.matchAll(
     /<select [^>]*name="([^"]*)"[^>]*>([\s\S]*?)<\/select>/g,
@@ -100,7 +101,7 @@ describe('a new check', () => {
     expect(body).toMatch(/#field-privateLocations[\s\S]*without a location the check never runs/);
     expect(body).toMatch(/#field-request-url[\s\S]*Must start with http/);
     expect(body).toMatch(/id="field-request-url-error"/);
-    expect(formOf(body)).toMatchObject({ 'request.url': 'ftp://x', tags: 'a\r\nb' });
+    expect(formOf(body)).toMatchObject({ 'request.url': 'ftp://x', tags: 'a\r\nb\r\n' });
   });
 
   it('gets and loses rows by buttons, without being saved', async () => {
@@ -209,7 +210,7 @@ describe('an existing check', () => {
     const csrf = await writer.csrf();
     await writer.post(`/checks/${id}/activated`, { csrf, activated: 'false' });
     expect((await stored(id)).activated).toBe(false);
-    expect((await writer.get(`/checks/${id}/edit`)).body).toContain('Switch on');
+    expect((await writer.get(`/checks/${id}/edit`)).body).toContain('Resume');
     await writer.post(`/checks/${id}/delete`, { csrf });
     expect((await writer.get(`/checks/${id}/edit`)).status).toBe(404);
   });
