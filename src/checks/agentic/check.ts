@@ -33,6 +33,19 @@ export const agentic = defineCheckType({
     allowedOrigins: { label: 'Further origins', hint: 'One per line, such as https://pay.example.com.' },
     'agentRuntime.skills': { label: 'Skills', hint: 'One per line: hints for the model.' },
   },
+  templates: [
+    {
+      title: 'Visit a page',
+      fields: { prompt: 'Open https://example.com/. The page shows a heading that says “Example Domain”.' },
+    },
+    {
+      title: 'Log in',
+      fields: {
+        prompt:
+          'Open https://example.com/login and log in as {{LOGIN_EMAIL}} with the password {{LOGIN_PASSWORD}}. The next page says “Welcome”.',
+      },
+    },
+  ],
   detail: AgenticDetail,
   detailKey: 'agenticCheckResult',
   facts: agenticFacts,

@@ -1,5 +1,6 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
+import { httpAssertable } from '../http/assertable.ts';
 import { HttpDetail } from '../http/detail.ts';
 import { httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
@@ -36,6 +37,7 @@ export const api = defineCheckType({
   shorthand: apiShorthand,
   facts: httpFacts,
   summary: summaryOf,
+  assertable: httpAssertable,
   analytics: { route: 'api-checks', metrics: httpMetrics, dimension: statusCodeDimension },
   // RFC 9110 9.2.1: these methods are safe, they change nothing.
   isRepeatable: ({ request }) => request.method === 'GET' || request.method === 'HEAD',

@@ -6,6 +6,7 @@ import { scriptForm } from '../script/form.ts';
 import { maskedInPlaywrightConfig } from '../script/playwright-config.ts';
 import { BrowserSpec } from '../script/spec.ts';
 import { browserSummary } from '../script/summary.ts';
+import { browserTemplates } from '../script/templates.ts';
 
 const vital = (name: string, label: string, unit: Metric['unit'] = 'ms'): Metric => ({
   name,
@@ -44,6 +45,7 @@ export const browser = defineCheckType({
   hasNetworkErrors: false,
   spec: BrowserSpec,
   form: scriptForm,
+  templates: browserTemplates,
   masked: maskedInPlaywrightConfig,
   artifactFields: browserArtifactFields,
   detail: BrowserDetail,

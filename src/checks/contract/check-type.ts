@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { AssertableValue } from '../judging/assertable.ts';
 import type { DetailKey, DetailSummary } from '../summary/detail-summary.ts';
 import type { FormLayout } from './definition/form-layout.ts';
 import type { Shorthand } from './definition/shorthand.ts';
@@ -8,6 +9,7 @@ import type { DefinitionProblem, GroupDefaults } from './group-defaults.ts';
 import type { MaskedValue } from './masking.ts';
 import type { Analytics } from './metric.ts';
 import type { LoadedRunner } from './outcome.ts';
+import type { Template } from './template.ts';
 
 /** Lanes keep quick probes from waiting behind long scripts. */
 export const lanes = ['probe', 'script'] as const;
@@ -97,6 +99,8 @@ export interface CheckType<
   readonly shorthand?: Shorthand | undefined;
   /** How forms show the fields of the spec. */
   readonly form?: FormLayout | undefined;
+  /** What a new check can start from. */
+  readonly templates?: readonly Template[] | undefined;
   /** Whether runs may present the account's client certificates; no other run receives them. */
   readonly usesClientCertificates?: boolean | undefined;
   /** Whether every run may need the account's snippets. */
@@ -119,6 +123,8 @@ export interface CheckType<
   facts?(detail: z.output<Detail>): RunFacts;
   /** Summary of a detail for people: pages, terminals and comparisons of runs show only this. */
   summary(detail: z.output<Detail>): DetailSummary;
+  /** Values of a detail that an assertion can expect again. */
+  assertable?(detail: z.output<Detail>): readonly AssertableValue[];
   /** Destination of runs, for types whose definition has neither `request.url` nor `request.hostname`. */
   endpoint?(spec: z.output<Spec>): { readonly hostname: string; readonly port: number | null };
   /** For types that run tests: the tests of a detail in which errors occurred. */

@@ -2,6 +2,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, limitsForm } from '../contract/definition/common-form.ts';
 import { hostAndPort, withRequest } from '../contract/definition/shorthand.ts';
 import { responseTimeMetric } from '../contract/metric.ts';
+import { asFast, containedAgain, sameAgain } from '../judging/assertable.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { DnsDetail } from './detail.ts';
@@ -48,6 +49,14 @@ export const dns = defineCheckType({
   artifactFields: diagnosisArtifactFields,
   facts: dnsFacts,
   summary: summaryOf,
+  assertable: ({ response }) => [
+    ...(response.returnCode === '' ? [] : sameAgain('Response code', 'RESPONSE_CODE', response.returnCode)),
+    ...asFast(response.responseTime),
+    ...containedAgain('Answer', 'TEXT_ANSWER', response.answer),
+    ...(response.json?.Answer ?? []).slice(0, 10).flatMap(({ data }, index) =>
+      sameAgain(`Record ${index + 1}`, 'JSON_ANSWER', data, `$.Answer[${index}].data`),
+    ),
+  ],
   analytics: { route: 'dns', metrics: [{ ...responseTimeMetric, name: 'total', label: 'Total' }] },
   isRepeatable: () => true,
   load: async () => {

@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
+import { asFast, sameAgain, sameJson } from '../judging/assertable.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { GrpcDetail } from './detail.ts';
 import { grpcFacts } from './facts.ts';
@@ -36,6 +37,7 @@ export const grpc = defineCheckType({
     'request.grpcConfig': { label: 'Call' },
     'request.grpcConfig.mode': {
       label: 'Mode',
+      hint: '',
       isFirst: true,
       width: 'half',
       words: { BEHAVIOR: 'Call a method', HEALTH: 'Query the health service' },
@@ -85,6 +87,14 @@ export const grpc = defineCheckType({
   detailKey: 'grpcCheckResult',
   facts: grpcFacts,
   summary: summaryOf,
+  assertable: ({ response }) =>
+    response === null
+      ? []
+      : [
+          ...sameAgain('Status code', 'GRPC_STATUS_CODE', response.grpcStatusCode),
+          ...asFast(response.timingPhases.total),
+          ...(response.truncated ? [] : sameJson('GRPC_RESPONSE', response.responseMessage ?? '')),
+        ],
   endpoint: ({ request: { url, port } }) => ({ hostname: url, port }),
   analytics: {
     route: 'grpc-checks',

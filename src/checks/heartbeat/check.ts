@@ -33,6 +33,7 @@ export const heartbeat = defineCheckType({
   isRetried: false,
   spec: HeartbeatSpec,
   form: {
+    name: { label: 'Name', hint: '', isFirst: true },
     'heartbeat.period': {
       label: 'A ping is expected every',
       hint: 'From 30 seconds to 365 days.',
@@ -67,6 +68,7 @@ export const heartbeat = defineCheckType({
   keptWhenEmpty: [{ path: ['heartbeat', 'pingToken'] }],
   pings: {
     expectation: (spec) => ({ token: spec.heartbeat.pingToken || null, ...limitsOf(spec) }),
+    url: ({ heartbeat }) => heartbeat.pingUrl,
     addressed: (spec, { token, url }) => ({
       ...spec,
       heartbeat: { ...spec.heartbeat, pingToken: token, pingUrl: url },

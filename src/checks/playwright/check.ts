@@ -2,7 +2,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { scriptTimeMetric } from '../contract/metric.ts';
 import { PlaywrightDetail, playwrightArtifactFields } from './detail.ts';
 import { playwrightFacts } from './facts.ts';
-import { PlaywrightSpec } from './spec.ts';
+import { defaultTestCommand, PlaywrightSpec } from './spec.ts';
 import { summaryOf } from './summary.ts';
 
 export const playwright = defineCheckType({
@@ -36,6 +36,11 @@ export const playwright = defineCheckType({
     playwrightVersion: { label: 'Version of Playwright' },
     cacheHash: { label: 'Key of the cache' },
   },
+  templates: [
+    { title: 'All tests', fields: { testCommand: defaultTestCommand } },
+    { title: 'Tests with the tag @smoke', fields: { testCommand: `${defaultTestCommand} --grep @smoke` } },
+    { title: 'One project: chromium', fields: { testCommand: `${defaultTestCommand} --project chromium` } },
+  ],
   artifactFields: playwrightArtifactFields,
   detail: PlaywrightDetail,
   detailKey: 'playwrightCheckResult',

@@ -2,6 +2,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { splitHost, withRequest } from '../contract/definition/shorthand.ts';
 import { millisecondsAt } from '../contract/metric.ts';
+import { asFast, containedAgain } from '../judging/assertable.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { UdpDetail } from './detail.ts';
 import { udpFacts } from './facts.ts';
@@ -70,6 +71,10 @@ export const udp = defineCheckType({
   shorthand: { complete: (fields) => withRequest(fields, splitHost) },
   facts: udpFacts,
   summary: summaryOf,
+  assertable: ({ response }) => [
+    ...(response?.data === undefined ? [] : asFast(response.timingPhases.total)),
+    ...containedAgain('Response', 'RESPONSE_DATA', response?.data ?? ''),
+  ],
   analytics: {
     route: 'udp-checks',
     metrics: [

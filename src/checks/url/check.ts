@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { withRequest, withScheme } from '../contract/definition/shorthand.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
+import { httpAssertable } from '../http/assertable.ts';
 import { HttpDetail } from '../http/detail.ts';
 import { httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
@@ -33,6 +34,7 @@ export const url = defineCheckType({
   },
   facts: httpFacts,
   summary: summaryOf,
+  assertable: httpAssertable,
   analytics: { route: 'url-monitors', metrics: httpMetrics, dimension: statusCodeDimension },
   isRepeatable: () => true,
   selfTest: ({ href }) => ({ request: { url: href } }),

@@ -94,7 +94,7 @@ async function editForm(
     formChoices(call, type, { values: draft.values, to, checkId: String(check['id']) }),
     lastChangesOf(call, resource),
   ]);
-  const panel = tried === undefined ? undefined : await ifThere(tryPanel(call, tried));
+  const panel = tried === undefined ? undefined : await ifThere(tryPanel(call, tried, to));
   const hidden = (field: string, value: string) =>
     html`<input type="hidden" name="${field}" value="${value}">`;
   const main = html`<p class="crumbs"><a href="/">Overview</a> / <a href="${here}">${name}</a></p>${heading(

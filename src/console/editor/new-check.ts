@@ -15,7 +15,7 @@ import { type Choices, choicesOf, preticked } from './choices.ts';
 import { completed } from './completed.ts';
 import { type Draft, draftOf, lostSecrets, typedDraft } from './draft.ts';
 import { saved } from './first-run.ts';
-import { type ChangedForm, changeForm, curlBox, takesCurl } from './form-actions.ts';
+import { type ChangedForm, changeForm, curlBox, takesCurl, templateBox } from './form-actions.ts';
 import { formPage, partialAttributes } from './form-page.ts';
 import { checkPlan } from './sections.ts';
 import { type Entry, ifThere, storedCheck, typeOf } from './stored.ts';
@@ -159,7 +159,7 @@ export async function newForm(
 ): Promise<View> {
   const choices = await formChoices(call, type, { values: draft.values, to: here });
   const partial = partialAttributes(here);
-  const panel = tried === undefined ? undefined : await ifThere(tryPanel(call, tried));
+  const panel = tried === undefined ? undefined : await ifThere(tryPanel(call, tried, here));
   const hidden = (name: string, value: string | undefined) =>
     value === undefined ? '' : html`<input type="hidden" name="${name}" value="${value}">`;
   const locations = choices.get('privateLocations')?.choices ?? [];
@@ -172,7 +172,10 @@ export async function newForm(
       choices,
       problems,
       fields: [hidden('$type', type.name), hidden('$copyOf', copyOf), hidden('$try', panel && tried)],
-      atTop: takesCurl(type) ? curlBox(call.form, problems, partial) : '',
+      atTop: [
+        takesCurl(type) ? curlBox(call.form, problems, partial) : '',
+        templateBox(type, call.form, partial),
+      ],
       aside: [
         tryFields(call, type, {
           chosen: draft.values.get('privateLocations') ?? undefined,

@@ -94,9 +94,9 @@ const retryForm: FormLayout = {
 
 /** How forms show the fields that every check has; those of the first level are in its order. */
 export const commonForm: FormLayout = {
-  name: { label: 'Name', isFirst: true, width: 'wide' },
+  name: { label: 'Name', hint: '', isFirst: true, width: 'wide' },
   frequency: { label: 'Interval', hint: '', isFirst: true, width: 'narrow', topic: 'schedule' },
-  privateLocations: { label: 'Locations', isFirst: true, width: 'half', topic: 'schedule' },
+  privateLocations: { label: 'Locations', hint: '', isFirst: true, width: 'half', topic: 'schedule' },
   locations: {
     label: 'Regions',
     hint: 'From a similar service. Your agents do not serve them.',
