@@ -47,9 +47,16 @@ const files = {
     name: 'app.js',
     contentType: 'text/javascript; charset=utf-8',
     // live.js is last: it starts the others.
-    sources: ['toasts.js', 'times.js', 'copy.js', 'brush.js', 'code.js', 'editor.js', 'preview.js', 'live.js'].map(
-      (name) => join(folder, 'app', name),
-    ),
+    sources: [
+      'toasts.js',
+      'times.js',
+      'copy.js',
+      'brush.js',
+      'code.js',
+      'editor.js',
+      'preview.js',
+      'live.js',
+    ].map((name) => join(folder, 'app', name)),
   },
   analytics: {
     name: 'analytics.js',

@@ -99,7 +99,7 @@ export interface CheckType<
   readonly shorthand?: Shorthand | undefined;
   /** How forms show the fields of the spec. */
   readonly form?: FormLayout | undefined;
-  /** What a new check can start from. */
+  /** Templates of new checks. */
   readonly templates?: readonly Template[] | undefined;
   /** Whether runs may present the account's client certificates; no other run receives them. */
   readonly usesClientCertificates?: boolean | undefined;

@@ -53,9 +53,11 @@ export const dns = defineCheckType({
     ...(response.returnCode === '' ? [] : sameAgain('Response code', 'RESPONSE_CODE', response.returnCode)),
     ...asFast(response.responseTime),
     ...containedAgain('Answer', 'TEXT_ANSWER', response.answer),
-    ...(response.json?.Answer ?? []).slice(0, 10).flatMap(({ data }, index) =>
-      sameAgain(`Record ${index + 1}`, 'JSON_ANSWER', data, `$.Answer[${index}].data`),
-    ),
+    ...(response.json?.Answer ?? [])
+      .slice(0, 10)
+      .flatMap(({ data }, index) =>
+        sameAgain(`Record ${index + 1}`, 'JSON_ANSWER', data, `$.Answer[${index}].data`),
+      ),
   ],
   analytics: { route: 'dns', metrics: [{ ...responseTimeMetric, name: 'total', label: 'Total' }] },
   isRepeatable: () => true,

@@ -49,7 +49,12 @@ export const heartbeat = defineCheckType({
       isFirst: true,
       width: 'half',
     },
-    'heartbeat.graceUnit': { label: 'Unit of the grace time', isFirst: true, width: 'half', initial: 'hours' },
+    'heartbeat.graceUnit': {
+      label: 'Unit of the grace time',
+      isFirst: true,
+      width: 'half',
+      initial: 'hours',
+    },
     'heartbeat.pingToken': {
       label: 'Secret of the ping URL',
       hint: 'Generated if empty. Anyone with the secret can send pings.',

@@ -28,7 +28,7 @@ export const playwright = defineCheckType({
       isFirst: true,
       picker: 'bundles',
     },
-    testCommand: { label: 'Test command', isCode: true, isFirst: true, names: 'text' },
+    testCommand: { label: 'Test command', isCode: true, isFirst: true },
     installCommand: { label: 'Install command', isCode: true },
     workingDir: { label: 'Folder in the bundle' },
     browsers: { label: 'Browsers' },

@@ -38,7 +38,7 @@ test('Order', async ({ page }) => {
 });
 `;
 
-/** What a browser check can start from. */
+/** Templates of browser checks. */
 export const browserTemplates: readonly Template[] = [
   { title: 'Visit a page and check its title', fields: { script: visit } },
   { title: 'Log in', fields: { script: logIn } },
@@ -91,7 +91,7 @@ test('Profile', async ({ request }) => {
 });
 `;
 
-/** What a multi-step check can start from. */
+/** Templates of multi-step checks. */
 export const multiStepTemplates: readonly Template[] = [
   { title: 'Send a request and check the response', fields: { script: request } },
   { title: 'Create, read and delete', fields: { script: lifecycle } },

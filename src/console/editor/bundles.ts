@@ -1,6 +1,6 @@
+import { AppError } from '@picket/lib/errors.ts';
 import { codeBundleRoutes } from '@picket/protocol/agent/code-bundle.ts';
 import { bytes, utc } from '../elements/format.ts';
-import { attempt } from '../forms/problems.ts';
 import type { FieldWords } from '../forms/view.ts';
 import { html } from '../html.ts';
 import type { PageAnswer, PageCall } from '../page.ts';
@@ -22,8 +22,12 @@ export async function bundleChoices({ api, viewer }: PageCall): Promise<Partial<
 
 /** Stores a suite that a script of the form sends, and returns its key. */
 export async function uploadBundle({ api, reply }: PageCall): Promise<PageAnswer> {
-  const { done, problems } = await attempt(() => api.upload(uploadCodeBundle));
-  if (done) reply.send({ key: done.key, word: `now, ${bytes(done.contentLength)}, ${done.key.slice(0, 8)}` });
-  else reply.code(problems.statusCode).send({ message: problems.message });
+  try {
+    const { key, contentLength } = await api.upload(uploadCodeBundle);
+    reply.send({ key, word: `now, ${bytes(contentLength)}, ${key.slice(0, 8)}` });
+  } catch (thrown) {
+    if (!(thrown instanceof AppError)) throw thrown;
+    reply.code(thrown.statusCode).send({ message: thrown.message });
+  }
   return 'answered';
 }

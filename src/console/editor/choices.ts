@@ -20,7 +20,7 @@ const mostFound = 8;
 /** With more locations than this, a user chooses. */
 const mostPreticked = 3;
 
-/** What a form offers for the fields that refer to other objects, by their patterns. */
+/** Offers of a form for the fields that refer to other objects, by their patterns. */
 export type Choices = ReadonlyMap<string, Partial<FieldWords>>;
 
 /** The state of the form for which choices are offered. */

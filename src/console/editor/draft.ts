@@ -66,7 +66,8 @@ export function withAssertion(values: URLSearchParams, text: string): URLSearchP
   );
   if (isThere) return values;
   const changed = new URLSearchParams(values);
-  for (const key of assertedFields) changed.set(`${assertions}.${count}.${key}`, String(assertion[key] ?? ''));
+  for (const key of assertedFields)
+    changed.set(`${assertions}.${count}.${key}`, String(assertion[key] ?? ''));
   return changed;
 }
 

@@ -8,7 +8,7 @@ import { type Entry, typeOf } from './stored.ts';
 
 const { triggerCheckSessions } = checkSessionRoutes;
 
-/** Runs a check that was saved, and leads to its page. A check that cannot run now is saved all the same. */
+/** Runs a check that was saved, and leads to its page. A check that cannot run now is still saved. */
 export async function saved({ api }: PageCall, check: Entry): Promise<Redirect> {
   const checkId = String(check['id']);
   const goTo = path`/checks/${checkId}`;
@@ -24,7 +24,8 @@ export async function saved({ api }: PageCall, check: Entry): Promise<Redirect> 
       toast: `Saved. Running now${places.length === 0 ? '' : ` at ${visible(shortened(places.join(', '), 120))}`}.`,
     };
   } catch (thrown) {
-    if (thrown instanceof AppError && thrown.statusCode < 500) return { goTo, toast: `Saved. ${thrown.message}` };
+    if (thrown instanceof AppError && thrown.statusCode < 500)
+      return { goTo, toast: `Saved. ${thrown.message}` };
     throw thrown;
   }
 }

@@ -1,8 +1,8 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { checkTypes } from '@picket/checks/index.ts';
 import { z } from 'zod';
-import type { Problems } from '../forms/problems.ts';
 import { selectField } from '../elements/form.ts';
+import type { Problems } from '../forms/problems.ts';
 import { type Content, type Html, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import { parseCurl } from './curl/curl-command.ts';
@@ -38,7 +38,10 @@ export async function changeForm(
   if (action === 'curl') return { ...withCurl(draft, plan, form.get('$curl') ?? ''), tried };
   if (action === 'template') return { ...withTemplate(draft, type, form.get('$template') ?? ''), tried };
   if (action.startsWith('assert ')) {
-    return { draft: { ...draft, values: withAssertion(draft.values, action.slice('assert '.length)) }, tried };
+    return {
+      draft: { ...draft, values: withAssertion(draft.values, action.slice('assert '.length)) },
+      tried,
+    };
   }
   return { draft: { ...draft, values: withRows(draft.values, action) }, tried };
 }
@@ -67,7 +70,10 @@ function withTemplate(draft: Draft, { templates = [] }: CheckType, title: string
     return value !== '' && !templates.some((one) => plain(one.fields[name] ?? '') === value);
   };
   if (fields.some(isTyped)) {
-    return { draft, said: 'The template was not used: it would replace what you typed. Empty the field first.' };
+    return {
+      draft,
+      said: 'The template was not used: it would replace what you typed. Empty the field first.',
+    };
   }
   const values = new URLSearchParams(draft.values);
   for (const [name, value] of fields) values.set(name, value);
@@ -78,7 +84,7 @@ function plain(text: string): string {
   return text.replaceAll('\r\n', '\n').trim();
 }
 
-/** The choice of what a new check starts from. */
+/** The choice of a template for a new check. */
 export function templateBox({ templates }: CheckType, form: URLSearchParams, partial: Content): Html | '' {
   if (!templates) return '';
   const none = { value: '', word: '–' };

@@ -93,7 +93,7 @@ function topic({ topic: name, title, fields }: Section, view: FormView, changed:
     ({ pattern }) => isWrong(pattern, view.problems) || (changed !== '' && isChanged(pattern)),
   );
   const set = summaryOf(fields, view);
-  return html`<details class="topic" id="topic-${name}"${isOpen ? html` open` : ''}><summary><span class="topic-title">${title}</span> <span class="topic-set">${set === '' ? 'defaults' : set}</span></summary>${sectionView(fields, view)}</details>`;
+  return html`<details class="topic" id="topic-${name}"${isOpen ? html` open` : ''}><summary><span class="topic-title">${title}</span> <span class="topic-set">${set === '' ? 'defaults' : set}</span></summary><div class="topic-body">${sectionView(fields, view)}</div></details>`;
 }
 
 function isWrong(name: string, problems: Problems | undefined): boolean {

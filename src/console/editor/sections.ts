@@ -77,7 +77,8 @@ export function sectionsOf(
   const first = isNamed
     ? [...ownFirst, ...commonFirst]
     : [...commonFirst.slice(0, 1), ...ownFirst, ...commonFirst.slice(1)];
-  const topicOf = (field: Field) => layout[field.pattern]?.topic ?? (own.includes(field) ? 'request' : 'further');
+  const topicOf = (field: Field) =>
+    layout[field.pattern]?.topic ?? (own.includes(field) ? 'request' : 'further');
   const rest = Map.groupBy([...own, ...inOrder(common)], topicOf);
   return [
     { topic: 'first' as const, title: '', fields: first },

@@ -29,12 +29,14 @@ function setIn(field: Field, name: string, view: FormView): string[] {
   const value = values.get(name) ?? '';
   switch (field.kind) {
     case 'switch':
-      return [value === 'true' ? label : `not ${label.slice(0, 1).toLowerCase()}${label.slice(1)}`];
+      return [value === 'true' ? label : `${label}: off`];
     case 'choice':
     case 'set':
     case 'list': {
       const choices = own.choices ?? optionsOf(field, own);
-      const words = linesOf(values, name).map((one) => choices.find((known) => known.value === one)?.word ?? one);
+      const words = linesOf(values, name).map(
+        (one) => choices.find((known) => known.value === one)?.word ?? one,
+      );
       return words.length === 0 ? [`${label}: none`] : [`${label}: ${shortened(words.join(', '), 60)}`];
     }
     case 'variant':

@@ -106,7 +106,7 @@ export async function tryPanel({ api }: PageCall, sessionId: string, form?: stri
   const follow = isOver
     ? ''
     : html` hx-get="${here}" hx-trigger="every 1s" hx-target="#try" hx-select="#try" hx-swap="outerHTML"`;
-  return html`<section class="try" id="try" aria-label="Result of the test run" aria-live="polite"${follow}><h2>Test run</h2>${
+  return html`<section class="try" id="try" aria-label="Result of the test run" aria-live="polite"${follow}><h2>Result</h2>${
     !isOver || !final
       ? waits
       : final.isCancelled || final.aborted

@@ -10,8 +10,8 @@ import {
 } from '../elements/form.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { type Field, objectWord } from './field.ts';
-import type { Problems } from './problems.ts';
 import { chipField, searchField } from './pickers.ts';
+import type { Problems } from './problems.ts';
 import { linesOf, rowCount } from './values.ts';
 
 /** Code fields with this many lines show line numbers. */
@@ -31,13 +31,13 @@ export interface FieldWords extends Omit<FieldLayout, 'hint'> {
   readonly boxLabel?: string;
   /** Its value is never shown again. */
   readonly isSecret?: boolean;
-  /** What an empty value becomes; it is then not required. */
+  /** Value that an empty input becomes; it is then not required. */
   readonly placeholder?: string;
   /** Further attributes of its input, for scripts. */
   readonly attributes?: Html;
   /** The text for which its choices were searched. */
   readonly search?: string;
-  /** What follows its input: a button that fills it. */
+  /** Content after its input: a control that fills it. */
   readonly after?: Content;
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkTypes } from '../../../src/checks/index.ts';
+import { formOf } from '../../helpers/console/editor-form.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
   createCheck,
@@ -25,39 +26,6 @@ beforeAll(async () => {
   reader = await loggedIn(harness, 'READ_ONLY');
 });
 afterAll(() => harness.close());
-
-const letters: Readonly<Record<string, string>> = {
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&#39;': "'",
-  '&amp;': '&',
-};
-const plain = (text: string) => text.replaceAll(/&(lt|gt|quot|#39|amp);/g, (one) => letters[one] ?? one);
-
-/** The fields that a browser would send for a page's form; several of one name are its lines. */
-function formOf(body: string): Record<string, string> {
-  const form = /<form class="form editor"[\s\S]*?<\/form>/.exec(body)?.[0] ?? '';
-  const fields: Record<string, string> = {};
-  for (const [, attributes = ''] of form.matchAll(/<input ([^>]*)>/g)) {
-    const name = /name="([^"]*)"/.exec(attributes)?.[1] ?? '';
-    if (/type="checkbox"/.test(attributes) && !/ checked/.test(attributes)) continue;
-    const value = plain(/value="([^"]*)"/.exec(attributes)?.[1] ?? '');
-    fields[name] = name in fields ? `${fields[name]}\r\n${value}` : value;
-  }
-  for (const [, name = '', options = ''] of form.matchAll(
-    /<select [^>]*name="([^"]*)"[^>]*>([\s\S]*?)<\/select>/g,
-  )) {
-    const [, chosen = ''] = /value="([^"]*)" selected/.exec(options) ?? /value="([^"]*)"/.exec(options) ?? [];
-    fields[name] = plain(chosen);
-  }
-  for (const [, name = '', text = ''] of form.matchAll(
-    /<textarea [^>]*name="([^"]*)"[^>]*>\n([\s\S]*?)<\/textarea>/g,
-  )) {
-    fields[name] = plain(text).replaceAll('\n', '\r\n');
-  }
-  return fields;
-}
 
 const typeNamed = (route: string) => checkTypes.find((type) => type.route === route)?.name ?? '';
 const newForm = async (route: string) =>

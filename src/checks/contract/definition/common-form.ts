@@ -129,8 +129,8 @@ export const commonForm: FormLayout = {
   concurrency: { topic: 'schedule' },
   ...retryForm,
   doubleCheck: {
-    label: 'Retry once from another location, if no retry strategy is set',
-    hint: '',
+    label: 'Retry once from another location',
+    hint: 'If no retry strategy is set.',
     topic: 'schedule',
   },
   muted: { label: 'Muted: send no notifications', hint: '', topic: 'alerts' },
