@@ -191,7 +191,7 @@ function answerWith(
       throw notAllowed(`"${page.title}" needs the role ${page.role}. Your role is ${viewer.role}.`);
     }
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
-    const csrf = page.isUpload ? String(request.headers['x-csrf'] ?? '') : (form.get('csrf') ?? '');
+    const csrf = form.get('csrf') ?? (page.isUpload ? String(request.headers['x-csrf'] ?? '') : '');
     if (page.method === 'POST' && !(isFromOwnPage(request) && isCsrfToken(token, csrf))) {
       throw notAllowed('The form belongs to another session. Reload the page and submit it again.');
     }

@@ -1,8 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
-import { httpAssertable } from '../http/assertable.ts';
 import { HttpDetail } from '../http/detail.ts';
-import { httpFacts } from '../http/facts.ts';
+import { httpAssertable, httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
 import { summaryOf } from '../http/summary.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';

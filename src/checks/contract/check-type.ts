@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { AssertableValue } from '../judging/assertable.ts';
+import type { AssertableValue } from '../assertable/assertable.ts';
 import type { DetailKey, DetailSummary } from '../summary/detail-summary.ts';
-import type { FormLayout } from './definition/form-layout.ts';
+import type { FormLayout, Template } from './definition/form-layout.ts';
 import type { Shorthand } from './definition/shorthand.ts';
 import type { RunFacts } from './facts.ts';
 import type { PingRules } from './frequency.ts';
@@ -9,7 +9,6 @@ import type { DefinitionProblem, GroupDefaults } from './group-defaults.ts';
 import type { MaskedValue } from './masking.ts';
 import type { Analytics } from './metric.ts';
 import type { LoadedRunner } from './outcome.ts';
-import type { Template } from './template.ts';
 
 /** Lanes keep quick probes from waiting behind long scripts. */
 export const lanes = ['probe', 'script'] as const;

@@ -1,4 +1,4 @@
-import type { Template } from '../contract/template.ts';
+import type { Template } from '../contract/definition/form-layout.ts';
 
 const visit = `import { expect, test } from '@playwright/test';
 

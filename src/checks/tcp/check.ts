@@ -3,7 +3,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { splitHost, withRequest } from '../contract/definition/shorthand.ts';
 import { millisecondsAt } from '../contract/metric.ts';
-import { asFast, containedAgain } from '../judging/assertable.ts';
+import { asFast, containedAgain } from '../assertable/assertable.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { TcpDetail } from './detail.ts';
 import { tcpFacts } from './facts.ts';

@@ -1,9 +1,8 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { withRequest, withScheme } from '../contract/definition/shorthand.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
-import { httpAssertable } from '../http/assertable.ts';
 import { HttpDetail } from '../http/detail.ts';
-import { httpFacts } from '../http/facts.ts';
+import { httpAssertable, httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
 import { summaryOf } from '../http/summary.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';

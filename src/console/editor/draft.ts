@@ -59,29 +59,20 @@ export function withRows(values: URLSearchParams, action: string): URLSearchPara
 
 /** Adds an assertion that was chosen from a result, unless the form has it. */
 export function withAssertion(values: URLSearchParams, text: string): URLSearchParams {
-  const assertion = recordOf(text);
+  const assertion = new URLSearchParams(text);
   const count = rowCount(assertions, values);
   const isThere = Array.from({ length: count }).some((_, index) =>
-    assertedFields.every((key) => (values.get(`${assertions}.${index}.${key}`) ?? '') === assertion[key]),
+    assertedFields.every((key) => (values.get(`${assertions}.${index}.${key}`) ?? '') === (assertion.get(key) ?? '')),
   );
   if (isThere) return values;
   const changed = new URLSearchParams(values);
   for (const key of assertedFields)
-    changed.set(`${assertions}.${count}.${key}`, String(assertion[key] ?? ''));
+    changed.set(`${assertions}.${count}.${key}`, assertion.get(key) ?? '');
   return changed;
 }
 
 const assertions = 'request.assertions';
 const assertedFields = ['source', 'property', 'comparison', 'target'] as const;
-
-function recordOf(text: string): Entry {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
 
 /** Returns the inputs whose stored values are hidden: left empty, they keep their values. */
 export function hiddenInputs(masked: readonly MaskedValue[], definition: Entry, stored: Entry): Set<string> {

@@ -13,7 +13,7 @@ import { changeList, lastAuthor, lastChangesOf } from '../history/last-changes.t
 import { type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { completed } from './completed.ts';
+import { completed } from './parts/completed.ts';
 import { changesOf, draftOf, hiddenInputs, lostSecrets, typedDraft } from './draft.ts';
 import { saved } from './first-run.ts';
 import { type ChangedForm, changeForm, curlBox, takesCurl } from './form-actions.ts';

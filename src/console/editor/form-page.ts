@@ -4,10 +4,10 @@ import type { Problems } from '../forms/problems.ts';
 import { type FormView, firstLevelView, sectionView, type Words } from '../forms/view.ts';
 import { type Content, type Html, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
-import type { Choices } from './choices.ts';
-import { madeName, nameSource } from './completed.ts';
+import type { Choices } from './parts/choices.ts';
+import { madeName, nameSource } from './parts/completed.ts';
 import type { FormPlan, Section } from './sections.ts';
-import { summaryOf } from './summary.ts';
+import { summaryOf } from './parts/summary.ts';
 
 export interface ShownForm {
   readonly to: string;

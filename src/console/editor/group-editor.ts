@@ -14,7 +14,7 @@ import { html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { withFormFields } from './adapters.ts';
-import { choicesOf } from './choices.ts';
+import { choicesOf } from './parts/choices.ts';
 import { changesOf, draftOf, hiddenInputs, lostSecrets, typedDraft, withRows } from './draft.ts';
 import type { ChangedForm } from './form-actions.ts';
 import { formPage } from './form-page.ts';

@@ -162,7 +162,7 @@ function assertableValues(result: CheckResult, form: string): Html | '' {
   if (values.length === 0) return '';
   return html`<details class="assertable" open><summary>Assert a value: click it</summary><ul>${values.map(
     ({ label, value, assertion }) =>
-      html`<li><button class="link" type="submit" name="$do" value="assert ${JSON.stringify(assertion)}" formnovalidate${partialAttributes(form)}><span class="soft">${visible(shortened(label, 80))}</span> ${visible(shortened(value, 120))}</button></li>`,
+      html`<li><button class="link" type="submit" name="$do" value="assert ${String(new URLSearchParams(assertion))}" formnovalidate${partialAttributes(form)}><span class="soft">${visible(shortened(label, 80))}</span> ${visible(shortened(value, 120))}</button></li>`,
   )}</ul></details>`;
 }
 

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkTypes, findCheckType } from '../../../src/checks/index.ts';
 import { checkPlan } from '../../../src/console/editor/sections.ts';
-import { formOf } from '../../helpers/console/editor-form.ts';
+import { formOf, plainText } from '../../helpers/console/editor-form.ts';
 import { httpDetail } from '../../helpers/console/http-detail.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
@@ -201,7 +201,7 @@ describe('a test run', () => {
     if (run) await agent.report([reportOf(run, { detail: httpDetail({ text }) })]);
     const panel = (await writer.get(`/tries/${tried['$try']}?form=%2Fchecks%2Fnew`)).body;
     const offers = [...panel.matchAll(/value="assert ([^"]*)"/g)].map(([, one = '']) =>
-      JSON.parse(one.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&#39;', "'")),
+      Object.fromEntries(new URLSearchParams(plainText(one))),
     );
     expect(offers).toEqual(
       expect.arrayContaining([
@@ -213,7 +213,7 @@ describe('a test run', () => {
         { source: 'JSON_BODY', property: '$.none', comparison: 'IS_NULL', target: '' },
       ]),
     );
-    const chosen = { ...tried, $do: `assert ${JSON.stringify(offers[0])}` };
+    const chosen = { ...tried, $do: `assert ${new URLSearchParams(offers[0])}` };
     const added = await writer.post('/checks/new', chosen);
     expect(folds(added.body)['assertions']).toBe('open: 1 assertion');
     expect(formOf(added.body)).toMatchObject({

@@ -55,6 +55,13 @@ export type Picker = 'tags' | 'checks' | 'bundles';
  */
 export type FormLayout = Readonly<Record<string, FieldLayout>>;
 
+/** Content that a new check of a type can start from. */
+export interface Template {
+  readonly title: string;
+  /** Values of the form, by the paths of its fields. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
 const longestName = 80;
 
 /** Returns the name of a check after a value; empty if the value gives none. */

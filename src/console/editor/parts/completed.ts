@@ -1,6 +1,6 @@
 import { nameAfter } from '@picket/checks/contract/definition/form-layout.ts';
 import { withScheme } from '@picket/checks/contract/definition/shorthand.ts';
-import type { FormPlan } from './sections.ts';
+import type { FormPlan } from '../sections.ts';
 
 /** Completes what users leave out of a form: the scheme of a URL and, if the form is saved, the name. */
 export function completed(plan: FormPlan, form: URLSearchParams): URLSearchParams {

@@ -1,12 +1,16 @@
 import { isRecord } from '@picket/lib/json/record.ts';
-import type { Assertion } from './assertion.ts';
 
 /** A value of a result, and the assertion that holds for it. */
 export interface AssertableValue {
   readonly label: string;
   /** As people read it. */
   readonly value: string;
-  readonly assertion: Pick<Assertion, 'source' | 'property' | 'comparison' | 'target'>;
+  readonly assertion: {
+    readonly source: string;
+    readonly property: string;
+    readonly comparison: 'EQUALS' | 'CONTAINS' | 'LESS_THAN' | 'IS_NULL';
+    readonly target: string;
+  };
 }
 
 const mostValues = 40;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type AssertableValue, asFast, containedAgain, sameAgain, sameJson } from './assertable.ts';
-import { evaluateAssertions, type Sources } from './evaluate.ts';
+import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
 
 /** The problems of assertions on the value that they were made of. */
 function problems(values: readonly AssertableValue[], sources: Sources): (string | null)[] {

@@ -1,7 +1,7 @@
-import { counted, shortened } from '../elements/format.ts';
-import { type Field, objectWord } from '../forms/field.ts';
-import { isInitial, linesOf, rowCount } from '../forms/values.ts';
-import { type FormView, labelOf, optionsOf } from '../forms/view.ts';
+import { counted, shortened } from '../../elements/format.ts';
+import { type Field, objectWord } from '../../forms/field.ts';
+import { isInitial, linesOf, rowCount } from '../../forms/values.ts';
+import { type FormView, labelOf, optionsOf } from '../../forms/view.ts';
 
 const mostShown = 4;
 

@@ -1,9 +1,9 @@
 import { AppError } from '@picket/lib/errors.ts';
 import { codeBundleRoutes } from '@picket/protocol/agent/code-bundle.ts';
-import { bytes, utc } from '../elements/format.ts';
-import type { FieldWords } from '../forms/view.ts';
-import { html } from '../html.ts';
-import type { PageAnswer, PageCall } from '../page.ts';
+import { bytes, utc } from '../../elements/format.ts';
+import type { FieldWords } from '../../forms/view.ts';
+import { html } from '../../html.ts';
+import type { PageAnswer, PageCall } from '../../page.ts';
 
 const { listCodeBundles, uploadCodeBundle } = codeBundleRoutes;
 const mostShown = 100;
@@ -21,7 +21,10 @@ export async function bundleChoices({ api, viewer }: PageCall): Promise<Partial<
 }
 
 /** Stores a suite that a script of the form sends, and returns its key. */
-export async function uploadBundle({ api, reply }: PageCall): Promise<PageAnswer> {
+export async function uploadBundle({ api, request, reply }: PageCall): Promise<PageAnswer> {
+  if (request.headers['content-type'] !== 'application/gzip') {
+    throw new AppError('MALFORMED_BODY', 'Send the tar.gz of a suite as the body.');
+  }
   try {
     const { key, contentLength } = await api.upload(uploadCodeBundle);
     reply.send({ key, word: `now, ${bytes(contentLength)}, ${key.slice(0, 8)}` });

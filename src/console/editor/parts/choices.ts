@@ -3,14 +3,14 @@ import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { runtimeRoutes } from '@picket/protocol/checks/runtime.ts';
 import { privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
 import { statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
-import { channelName } from '../alerts/channel-words.ts';
-import type { Choice } from '../elements/form.ts';
-import { shortened } from '../elements/format.ts';
-import { visible } from '../elements/text.ts';
-import { linesOf } from '../forms/values.ts';
-import type { FieldWords } from '../forms/view.ts';
-import { healthBadge } from '../locations/health.ts';
-import type { PageCall } from '../page.ts';
+import { channelName } from '../../alerts/channel-words.ts';
+import type { Choice } from '../../elements/form.ts';
+import { shortened } from '../../elements/format.ts';
+import { visible } from '../../elements/text.ts';
+import { linesOf } from '../../forms/values.ts';
+import type { FieldWords } from '../../forms/view.ts';
+import { healthBadge } from '../../locations/health.ts';
+import type { PageCall } from '../../page.ts';
 import { bundleChoices } from './bundles.ts';
 
 /** Longer lists are truncated; the API accepts the entries that are not shown. */
