@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type AssertableValue, asFast, containedAgain, sameAgain, sameJson } from './assertable.ts';
 import { evaluateAssertions, type Sources } from '../judging/evaluate.ts';
+import { type AssertableValue, asFast, containedAgain, sameAgain, sameJson } from './assertable.ts';
 
 /** The problems of assertions on the value that they were made of. */
 function problems(values: readonly AssertableValue[], sources: Sources): (string | null)[] {
@@ -28,9 +28,15 @@ it('a text that is no JSON, or too long, gives none', () => {
 });
 
 it('values, texts and times hold again', () => {
-  expect(problems(sameAgain('Status', 'STATUS_CODE', 200), { STATUS_CODE: () => ({ kind: 'value', value: 200 }) })).toEqual([]);
+  expect(
+    problems(sameAgain('Status', 'STATUS_CODE', 200), { STATUS_CODE: () => ({ kind: 'value', value: 200 }) }),
+  ).toEqual([]);
   const text = 'ready\nto go';
-  expect(problems(containedAgain('Response', 'RESPONSE_DATA', text), { RESPONSE_DATA: () => ({ kind: 'text', text }) })).toEqual([]);
+  expect(
+    problems(containedAgain('Response', 'RESPONSE_DATA', text), {
+      RESPONSE_DATA: () => ({ kind: 'text', text }),
+    }),
+  ).toEqual([]);
   expect(asFast(151)[0]?.assertion.target).toBe('400');
   expect(problems(asFast(151), { RESPONSE_TIME: () => ({ kind: 'value', value: 151 }) })).toEqual([]);
 });

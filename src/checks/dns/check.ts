@@ -1,8 +1,8 @@
+import { asFast, containedAgain, sameAgain } from '../assertable/assertable.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, limitsForm } from '../contract/definition/common-form.ts';
 import { hostAndPort, withRequest } from '../contract/definition/shorthand.ts';
 import { responseTimeMetric } from '../contract/metric.ts';
-import { asFast, containedAgain, sameAgain } from '../assertable/assertable.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { DnsDetail } from './detail.ts';

@@ -1,7 +1,7 @@
+import { asFast, sameAgain, sameJson } from '../assertable/assertable.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { millisecondsAt } from '../contract/metric.ts';
-import { asFast, sameAgain, sameJson } from '../assertable/assertable.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { GrpcDetail } from './detail.ts';
 import { grpcFacts } from './facts.ts';

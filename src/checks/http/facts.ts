@@ -1,5 +1,5 @@
-import { headerFacts, hostOf, noFacts, phaseFacts, type RunFacts } from '../contract/facts.ts';
 import { type AssertableValue, asFast, sameAgain, sameJson } from '../assertable/assertable.ts';
+import { headerFacts, hostOf, noFacts, phaseFacts, type RunFacts } from '../contract/facts.ts';
 import { isCredentialHeader } from '../judging/credential-headers.ts';
 import { diagnosisFacts } from '../judging/diagnosis-facts.ts';
 import type { CertificateDetail, HttpDetail } from './detail.ts';

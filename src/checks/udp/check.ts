@@ -1,8 +1,8 @@
+import { asFast, containedAgain } from '../assertable/assertable.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { splitHost, withRequest } from '../contract/definition/shorthand.ts';
 import { millisecondsAt } from '../contract/metric.ts';
-import { asFast, containedAgain } from '../assertable/assertable.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
 import { UdpDetail } from './detail.ts';
 import { udpFacts } from './facts.ts';

@@ -62,12 +62,13 @@ export function withAssertion(values: URLSearchParams, text: string): URLSearchP
   const assertion = new URLSearchParams(text);
   const count = rowCount(assertions, values);
   const isThere = Array.from({ length: count }).some((_, index) =>
-    assertedFields.every((key) => (values.get(`${assertions}.${index}.${key}`) ?? '') === (assertion.get(key) ?? '')),
+    assertedFields.every(
+      (key) => (values.get(`${assertions}.${index}.${key}`) ?? '') === (assertion.get(key) ?? ''),
+    ),
   );
   if (isThere) return values;
   const changed = new URLSearchParams(values);
-  for (const key of assertedFields)
-    changed.set(`${assertions}.${count}.${key}`, assertion.get(key) ?? '');
+  for (const key of assertedFields) changed.set(`${assertions}.${count}.${key}`, assertion.get(key) ?? '');
   return changed;
 }
 

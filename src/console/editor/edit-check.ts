@@ -13,12 +13,12 @@ import { changeList, lastAuthor, lastChangesOf } from '../history/last-changes.t
 import { type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { completed } from './parts/completed.ts';
 import { changesOf, draftOf, hiddenInputs, lostSecrets, typedDraft } from './draft.ts';
 import { saved } from './first-run.ts';
 import { type ChangedForm, changeForm, curlBox, takesCurl } from './form-actions.ts';
 import { formPage, partialAttributes } from './form-page.ts';
 import { formChoices, newForm } from './new-check.ts';
+import { completed } from './parts/completed.ts';
 import { checkPlan } from './sections.ts';
 import {
   changedAt,

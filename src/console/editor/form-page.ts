@@ -6,8 +6,8 @@ import { type Content, type Html, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import type { Choices } from './parts/choices.ts';
 import { madeName, nameSource } from './parts/completed.ts';
-import type { FormPlan, Section } from './sections.ts';
 import { summaryOf } from './parts/summary.ts';
+import type { FormPlan, Section } from './sections.ts';
 
 export interface ShownForm {
   readonly to: string;

@@ -14,10 +14,10 @@ import { html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { withFormFields } from './adapters.ts';
-import { choicesOf } from './parts/choices.ts';
 import { changesOf, draftOf, hiddenInputs, lostSecrets, typedDraft, withRows } from './draft.ts';
 import type { ChangedForm } from './form-actions.ts';
 import { formPage } from './form-page.ts';
+import { choicesOf } from './parts/choices.ts';
 import { arranged, type FormPlan, sectionsOf } from './sections.ts';
 import { type Entry, ifThere, notesOf, overtaken, versionOf } from './stored.ts';
 

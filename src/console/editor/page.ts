@@ -1,8 +1,8 @@
 import type { Page } from '../page.ts';
-import { uploadBundle } from './parts/bundles.ts';
 import { editCheck, removeCheck, saveCheck, switchCheck } from './edit-check.ts';
 import { editGroup, listGroups, newGroup, removeGroup, saveGroup, saveNewGroup } from './group-editor.ts';
 import { newCheck, saveNewCheck } from './new-check.ts';
+import { uploadBundle } from './parts/bundles.ts';
 import { showTry } from './tryout.ts';
 
 export const editorPages: readonly Page[] = [

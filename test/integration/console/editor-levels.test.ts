@@ -39,7 +39,9 @@ function folds(body: string): Record<string, string> {
   const found = body.matchAll(
     /class="topic" id="topic-(\w+)"( open)?><summary><span[^>]*>[^<]*<\/span> <span class="topic-set">([^<]*)/g,
   );
-  return Object.fromEntries([...found].map(([, name = '', open, set = '']) => [name, `${open ? 'open: ' : ''}${set}`]));
+  return Object.fromEntries(
+    [...found].map(([, name = '', open, set = '']) => [name, `${open ? 'open: ' : ''}${set}`]),
+  );
 }
 
 describe.each(checkTypes.map((type) => [type.name, type] as const))('the form of %s', (_name, type) => {
@@ -51,7 +53,8 @@ describe.each(checkTypes.map((type) => [type.name, type] as const))('the form of
     expect(keys).toContain('name');
     expect(keys).toContain('alertChannelSubscriptions');
     expect(keys.includes('privateLocations')).toBe(!type.pings);
-    const { issues = [] } = type.spec.safeParse({ request: { sslConfig: {}, grpcConfig: {} }, heartbeat: {} }).error ?? {};
+    const { issues = [] } =
+      type.spec.safeParse({ request: { sslConfig: {}, grpcConfig: {} }, heartbeat: {} }).error ?? {};
     const missing = issues.flatMap(({ code, path }) => (code === 'invalid_type' ? [path.join('.')] : []));
     expect(missing.filter((path) => !keys.includes(path))).toEqual([]);
   });
@@ -68,7 +71,11 @@ describe('the first level', () => {
     const { body } = await writer.get('/checks/new?type=URL');
     expect(formOf(body)).toMatchObject({ privateLocations: 'lab' });
     expect(body).not.toContain('us-east-1');
-    const { id } = await createCheck(harness, { name: 'moved', locations: ['us-east-1'], privateLocations: ['lab'] });
+    const { id } = await createCheck(harness, {
+      name: 'moved',
+      locations: ['us-east-1'],
+      privateLocations: ['lab'],
+    });
     const edit = (await writer.get(`/checks/${id}/edit`)).body;
     expect(edit).toContain('us-east-1');
     expect(edit).not.toContain('eu-west-1');
@@ -82,14 +89,22 @@ describe('the first level', () => {
       name: 'shop.test/cart',
       request: { url: 'https://shop.test/cart/' },
     });
-    const socket = { ...(await newForm('WEBSOCKET')), 'request.url': 'live.test:8443/feed', $do: 'add request.steps' };
+    const socket = {
+      ...(await newForm('WEBSOCKET')),
+      'request.url': 'live.test:8443/feed',
+      $do: 'add request.steps',
+    };
     const typed = formOf((await writer.post('/checks/new', socket)).body);
     expect(typed).toMatchObject({ 'request.url': 'wss://live.test:8443/feed', name: '' });
   });
 
   it.each([
     ['TCP', { 'request.hostname': 'db.test', 'request.port': '5432' }, 'db.test'],
-    ['BROWSER', { script: "import { test } from '@playwright/test';\ntest('Log in', async () => {});" }, 'Log in'],
+    [
+      'BROWSER',
+      { script: "import { test } from '@playwright/test';\ntest('Log in', async () => {});" },
+      'Log in',
+    ],
     ['AGENTIC', { prompt: 'Open https://a.test/.\nIt greets.' }, 'Open https://a.test/.'],
   ] as const)('names a check of the type %s after its target', async (type, target, name) => {
     const { headers } = await writer.post('/checks/new', { ...(await newForm(type)), ...target });
@@ -130,7 +145,11 @@ describe('topics', () => {
   });
 
   it('have tags as chips, with the tags of the account as suggestions', async () => {
-    const { id } = await createCheck(harness, { name: 'tagged', privateLocations: ['lab'], tags: ['a, b', 'c'] });
+    const { id } = await createCheck(harness, {
+      name: 'tagged',
+      privateLocations: ['lab'],
+      tags: ['a, b', 'c'],
+    });
     const { body } = await writer.get(`/checks/${id}/edit`);
     expect(body).toMatch(/<datalist id="field-tags-list">[\s\S]*<option value="shop">/);
     const fields = formOf(body);
@@ -141,7 +160,10 @@ describe('topics', () => {
   });
 
   it('have dependencies by name, found by a search', async () => {
-    const { id: parent } = await createCheck(harness, { name: 'the <b>router</b>', privateLocations: ['lab'] });
+    const { id: parent } = await createCheck(harness, {
+      name: 'the <b>router</b>',
+      privateLocations: ['lab'],
+    });
     const { id } = await createCheck(harness, { name: 'behind the router', privateLocations: ['lab'] });
     const fields = formOf((await writer.get(`/checks/${id}/edit`)).body);
     const found = await writer.post(`/checks/${id}/edit`, {
@@ -162,13 +184,18 @@ describe('topics', () => {
   });
 
   it('have runtimes with their stages', async () => {
-    expect((await writer.get('/checks/new?type=BROWSER')).body).toMatch(/>2026\.04: Node\.js [\d.]+, current</);
+    expect((await writer.get('/checks/new?type=BROWSER')).body).toMatch(
+      />2026\.04: Node\.js [\d.]+, current</,
+    );
   });
 });
 
 describe('a saved check', () => {
   it('runs at once, and its page shows the run', async () => {
-    const { headers } = await writer.post('/checks/new', { ...(await newForm('URL')), 'request.url': 'https://now.test' });
+    const { headers } = await writer.post('/checks/new', {
+      ...(await newForm('URL')),
+      'request.url': 'https://now.test',
+    });
     const page = await writer.get(headers['location'] ?? '');
     expect(page.body).toContain('Saved. Running now at lab.');
     expect(page.body).toContain('The run is in progress.');
@@ -188,7 +215,9 @@ describe('a saved check', () => {
     expect((await writer.get(off.headers['location'] ?? '')).body).toContain('>Saved.<');
     const { headers } = await writer.post('/checks/new', { ...fields, privateLocations: 'empty' });
     expect(headers['location']).toMatch(/^\/checks\/[0-9a-f-]{36}$/);
-    expect((await writer.get(headers['location'] ?? '')).body).toMatch(/class="toast"[^>]*>Saved\. No agent can run/);
+    expect((await writer.get(headers['location'] ?? '')).body).toMatch(
+      /class="toast"[^>]*>Saved\. No agent can run/,
+    );
   });
 });
 

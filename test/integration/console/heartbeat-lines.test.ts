@@ -61,7 +61,9 @@ it.each([
 it('the step for GitHub Actions sends a ping with the URL as a secret', async () => {
   const id = await addHeartbeat();
   const page = await pageOf(id);
-  const [step] = parse(shown(page, 'line for GitHub Actions')) as [{ run: string; env: Record<string, string> }];
+  const [step] = parse(shown(page, 'line for GitHub Actions')) as [
+    { run: string; env: Record<string, string> },
+  ];
   expect(step.env).toEqual({ PING_URL: '${{ secrets.PING_URL }}' });
   await shell(step.run, { PING_URL: shown(page, 'ping URL') });
   expect(await events(id)).toBe(1);
@@ -81,7 +83,9 @@ it.each([
 it('the page says when the next ping is expected, and offers no run', async () => {
   const id = await addHeartbeat();
   const first = await pageOf(id);
-  expect(first).toContain('A ping is expected every 1 h, and may be up to 10 min late. It waits for its first ping.');
+  expect(first).toContain(
+    'A ping is expected every 1 h, and may be up to 10 min late. It waits for its first ping.',
+  );
   expect(first).not.toContain('Run now');
   expect(first).not.toContain('every 10 min<');
   await shell(shown(first, 'line for curl'));

@@ -10,10 +10,13 @@ let shop: Server;
 let url: string;
 let stage: SuiteStage;
 beforeAll(async () => {
-  shop = createServer((request, response) => void answer(request).then((said) => {
-    response.writeHead(said.status, { 'content-type': said.type });
-    response.end(said.body);
-  }));
+  shop = createServer(
+    (request, response) =>
+      void answer(request).then((said) => {
+        response.writeHead(said.status, { 'content-type': said.type });
+        response.end(said.body);
+      }),
+  );
   await new Promise<void>((listening) => shop.listen(0, '127.0.0.1', listening));
   url = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
   stage = await startSuiteStage();
@@ -49,16 +52,20 @@ async function answer(request: IncomingMessage) {
   }
   if (pathname === '/login') {
     const form = new URLSearchParams(text);
-    const isRight = form.get('email') === variables.LOGIN_EMAIL && form.get('password') === variables.LOGIN_PASSWORD;
+    const isRight =
+      form.get('email') === variables.LOGIN_EMAIL && form.get('password') === variables.LOGIN_PASSWORD;
     return page(isRight ? '<h1>Welcome, Ada</h1>' : '<h1>Wrong password</h1>');
   }
-  if (pathname === '/search') return page('<a href="/products/lamp">lamp</a><a href="/products/lamps">lamp, large</a>');
+  if (pathname === '/search')
+    return page('<a href="/products/lamp">lamp</a><a href="/products/lamps">lamp, large</a>');
   if (pathname === '/products/lamp') return page('<form action="/cart"><button>Add to cart</button></form>');
   if (pathname === '/cart') return page('<p>1 item</p>');
   if (pathname === '/api/products') return json(200, [{ name: 'lamp' }]);
   if (pathname === '/api/login') return json(200, { token: 'token-1' });
   if (headers.authorization !== `Bearer ${variables.API_TOKEN}`) {
-    return pathname.startsWith('/api/') ? json(401, {}) : page('<form action="/search"><input type="search" name="q"></form>');
+    return pathname.startsWith('/api/')
+      ? json(401, {})
+      : page('<form action="/search"><input type="search" name="q"></form>');
   }
   if (pathname === '/api/profile') return json(200, { email: variables.LOGIN_EMAIL });
   if (method === 'POST') return json(201, { id: 7 });
