@@ -59,6 +59,7 @@ const files = {
       'run.js',
       'overview.js',
       'palette.js',
+      'editor.js',
       'live.js',
     ].map((name) => join(folder, 'app', name)),
   },

@@ -113,6 +113,8 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       { parseAs: 'string' },
       (_request, body, done) => done(null, new URLSearchParams(String(body))),
     );
+    // An upload is read by its operation.
+    scope.addContentTypeParser('application/gzip', (_request, _body, done) => done(null));
     scope.setErrorHandler((thrown, request, reply) => replies.sendError(toError(thrown), request, reply));
     scope.addHook('onRequest', async (request, reply) => {
       request.caller = { kind: 'nobody' };
@@ -189,9 +191,11 @@ function answerWith(
       throw notAllowed(`"${page.title}" needs the role ${page.role}. Your role is ${viewer.role}.`);
     }
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
-    if (page.method === 'POST' && !(isFromOwnPage(request) && isCsrfToken(token, form.get('csrf') ?? ''))) {
+    const csrf = form.get('csrf') ?? (page.isUpload ? String(request.headers['x-csrf'] ?? '') : '');
+    if (page.method === 'POST' && !(isFromOwnPage(request) && isCsrfToken(token, csrf))) {
       throw notAllowed('The form belongs to another session. Reload the page and submit it again.');
     }
+    if (page.isUpload) deps.transfers.add(request, reply);
     const call = callOf(request, reply, { viewer, form, deps });
     // Read before the page is made: a later change counts as news.
     const version = page.method === 'POST' ? 0 : await feed.versionOf(viewer.accountId);

@@ -72,6 +72,8 @@ export interface Page {
   /** The word in the navigation, and its icon (elements/icon.ts); other pages link to pages without one. */
   readonly navigation?: { readonly word: string; readonly icon: string };
   readonly handler: (call: PageCall) => Promise<PageAnswer>;
+  /** Whether a script sends a file as the body; its CSRF token is in the header `x-csrf`. */
+  readonly isUpload?: boolean;
 }
 
 /** Defines the form handlers of an area, by path suffix; each changes something. */

@@ -11,6 +11,7 @@ export const agentic = defineCheckType({
   title: 'Agentic check',
   icon: 'sparkle',
   purpose: 'Follows a goal in plain words in a browser, with the help of a model.',
+  family: 'scripts',
   lane: 'script',
   needsModel: true,
   needsBrowser: true,
@@ -21,6 +22,30 @@ export const agentic = defineCheckType({
   hasNetworkErrors: false,
   isRetried: false,
   spec: AgenticSpec,
+  form: {
+    prompt: {
+      label: 'Task and expected result',
+      hint: 'In plain words. A run gets only the variables that it names: {{NAME}}',
+      lines: 5,
+      isFirst: true,
+      names: 'text',
+    },
+    allowedOrigins: { label: 'Further origins', hint: 'One per line, such as https://pay.example.com.' },
+    'agentRuntime.skills': { label: 'Skills', hint: 'One per line: hints for the model.' },
+  },
+  templates: [
+    {
+      title: 'Visit a page',
+      fields: { prompt: 'Open https://example.com/. The page shows a heading that says “Example Domain”.' },
+    },
+    {
+      title: 'Log in',
+      fields: {
+        prompt:
+          'Open https://example.com/login and log in as {{LOGIN_EMAIL}} with the password {{LOGIN_PASSWORD}}. The next page says “Welcome”.',
+      },
+    },
+  ],
   detail: AgenticDetail,
   detailKey: 'agenticCheckResult',
   facts: agenticFacts,

@@ -1,7 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
 import { HttpDetail } from '../http/detail.ts';
-import { httpFacts } from '../http/facts.ts';
+import { httpAssertable, httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
 import { summaryOf } from '../http/summary.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
@@ -18,6 +18,7 @@ export const api = defineCheckType({
   title: 'API check',
   icon: 'code-square',
   purpose: 'Sends an HTTP request, and checks status, headers, body and times by assertions.',
+  family: 'web',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,
@@ -35,6 +36,7 @@ export const api = defineCheckType({
   shorthand: apiShorthand,
   facts: httpFacts,
   summary: summaryOf,
+  assertable: httpAssertable,
   analytics: { route: 'api-checks', metrics: httpMetrics, dimension: statusCodeDimension },
   // RFC 9110 9.2.1: these methods are safe, they change nothing.
   isRepeatable: ({ request }) => request.method === 'GET' || request.method === 'HEAD',

@@ -6,6 +6,7 @@ import { scriptForm } from '../script/form.ts';
 import { maskedInPlaywrightConfig } from '../script/playwright-config.ts';
 import { BrowserSpec } from '../script/spec.ts';
 import { browserSummary } from '../script/summary.ts';
+import { browserTemplates } from '../script/templates.ts';
 
 const vital = (name: string, label: string, unit: Metric['unit'] = 'ms'): Metric => ({
   name,
@@ -32,6 +33,7 @@ export const browser = defineCheckType({
   title: 'Browser check',
   icon: 'browser',
   purpose: 'Runs a Playwright script in Chromium, with trace, video and web vitals.',
+  family: 'scripts',
   lane: 'script',
   needsBrowser: true,
   needsRuntime: true,
@@ -43,6 +45,7 @@ export const browser = defineCheckType({
   hasNetworkErrors: false,
   spec: BrowserSpec,
   form: scriptForm,
+  templates: browserTemplates,
   masked: maskedInPlaywrightConfig,
   artifactFields: browserArtifactFields,
   detail: BrowserDetail,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
+import type { AssertableValue } from '../assertable/assertable.ts';
 import type { DetailKey, DetailSummary } from '../summary/detail-summary.ts';
-import type { FormLayout } from './definition/form-layout.ts';
+import type { FormLayout, Template } from './definition/form-layout.ts';
 import type { Shorthand } from './definition/shorthand.ts';
 import type { RunFacts } from './facts.ts';
 import type { PingRules } from './frequency.ts';
@@ -12,6 +13,10 @@ import type { LoadedRunner } from './outcome.ts';
 /** Lanes keep quick probes from waiting behind long scripts. */
 export const lanes = ['probe', 'script'] as const;
 export type Lane = (typeof lanes)[number];
+
+/** Kinds of check types, in the order of lists. */
+export const families = { web: 'Web', network: 'Network', scripts: 'Scripts', jobs: 'Jobs' } as const;
+export type Family = keyof typeof families;
 
 /** A test in which an error occurred. */
 export interface FailedTest {
@@ -42,6 +47,8 @@ export interface CheckType<
   readonly icon: string;
   /** One sentence for the list of types that a user chooses from. */
   readonly purpose: string;
+  /** Its heading in that list. */
+  readonly family: Family;
   readonly lane: Lane;
   /** Whether runs need a browser on the agent's host. */
   readonly needsBrowser?: boolean | undefined;
@@ -91,6 +98,8 @@ export interface CheckType<
   readonly shorthand?: Shorthand | undefined;
   /** How forms show the fields of the spec. */
   readonly form?: FormLayout | undefined;
+  /** Templates of new checks. */
+  readonly templates?: readonly Template[] | undefined;
   /** Whether runs may present the account's client certificates; no other run receives them. */
   readonly usesClientCertificates?: boolean | undefined;
   /** Whether every run may need the account's snippets. */
@@ -113,6 +122,8 @@ export interface CheckType<
   facts?(detail: z.output<Detail>): RunFacts;
   /** Summary of a detail for people: pages, terminals and comparisons of runs show only this. */
   summary(detail: z.output<Detail>): DetailSummary;
+  /** Values of a detail that an assertion can expect again. */
+  assertable?(detail: z.output<Detail>): readonly AssertableValue[];
   /** Destination of runs, for types whose definition has neither `request.url` nor `request.hostname`. */
   endpoint?(spec: z.output<Spec>): { readonly hostname: string; readonly port: number | null };
   /** For types that run tests: the tests of a detail in which errors occurred. */

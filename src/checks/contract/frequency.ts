@@ -48,6 +48,8 @@ export interface PingExpectation {
 /** Rules for a type whose targets send pings. */
 export interface PingRules<Spec> {
   expectation(spec: Spec): PingExpectation;
+  /** The URL of its pings as responses show it; null if it is hidden. */
+  url(spec: Spec): string | null;
   /** The spec with the token of its pings, and with the ping URL if known. */
   addressed(spec: Spec, address: { readonly token: string | null; readonly url: string | null }): Spec;
 }

@@ -1,3 +1,4 @@
+import { asFast, containedAgain, sameAgain } from '../assertable/assertable.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, limitsForm } from '../contract/definition/common-form.ts';
 import { hostAndPort, withRequest } from '../contract/definition/shorthand.ts';
@@ -15,14 +16,15 @@ export const dns = defineCheckType({
   title: 'DNS monitor',
   icon: 'globe',
   purpose: 'Queries a name server, and checks the answer.',
+  family: 'network',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,
   hasNetworkErrors: false,
   spec: DnsSpec,
   form: {
-    'request.query': { label: 'Name to look up' },
-    'request.recordType': { label: 'Record type' },
+    'request.query': { label: 'Name to look up', isFirst: true, width: 'wide', names: 'text' },
+    'request.recordType': { label: 'Record type', isFirst: true, width: 'narrow', initial: 'A' },
     'request.nameServer': {
       label: 'Name server',
       hint: 'Host name or IP address; empty: the resolver of the location.',
@@ -47,6 +49,16 @@ export const dns = defineCheckType({
   artifactFields: diagnosisArtifactFields,
   facts: dnsFacts,
   summary: summaryOf,
+  assertable: ({ response }) => [
+    ...(response.returnCode === '' ? [] : sameAgain('Response code', 'RESPONSE_CODE', response.returnCode)),
+    ...asFast(response.responseTime),
+    ...containedAgain('Answer', 'TEXT_ANSWER', response.answer),
+    ...(response.json?.Answer ?? [])
+      .slice(0, 10)
+      .flatMap(({ data }, index) =>
+        sameAgain(`Record ${index + 1}`, 'JSON_ANSWER', data, `$.Answer[${index}].data`),
+      ),
+  ],
   analytics: { route: 'dns', metrics: [{ ...responseTimeMetric, name: 'total', label: 'Total' }] },
   isRepeatable: () => true,
   load: async () => {

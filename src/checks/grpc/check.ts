@@ -1,4 +1,5 @@
 import { isRecord } from '@picket/lib/json/record.ts';
+import { asFast, sameAgain, sameJson } from '../assertable/assertable.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { withRequest } from '../contract/definition/shorthand.ts';
@@ -25,6 +26,7 @@ export const grpc = defineCheckType({
   title: 'gRPC monitor',
   icon: 'arrow-switch',
   purpose: 'Calls a gRPC method or the health service, and checks the response.',
+  family: 'web',
   lane: 'probe',
   // The longest `timeout`, and time to judge the response.
   timeoutMs: 185_000,
@@ -32,18 +34,32 @@ export const grpc = defineCheckType({
   hasNetworkErrors: true,
   spec: GrpcSpec,
   form: {
-    'request.url': { label: 'Host', hint: 'Host name or IP address, without scheme and port.' },
-    'request.port': { label: 'Port' },
+    'request.url': {
+      label: 'Host',
+      hint: 'Host name or IP address, without scheme and port.',
+      isFirst: true,
+      width: 'wide',
+      names: 'text',
+    },
+    'request.port': { label: 'Port', isFirst: true, width: 'narrow' },
     'request.grpcConfig': { label: 'Call' },
     'request.grpcConfig.mode': {
       label: 'Mode',
+      hint: '',
+      isFirst: true,
+      width: 'half',
       words: { BEHAVIOR: 'Call a method', HEALTH: 'Query the health service' },
     },
     'request.grpcConfig.service': {
       label: 'Service',
       hint: 'Service name for the health query; empty: the whole server.',
     },
-    'request.grpcConfig.method': { label: 'Method', hint: 'package.Service/Method' },
+    'request.grpcConfig.method': {
+      label: 'Method',
+      hint: 'package.Service/Method, to call a method',
+      isFirst: true,
+      width: 'half',
+    },
     'request.grpcConfig.message': { label: 'Message', hint: 'As JSON.', lines: 4, isCode: true },
     'request.grpcConfig.streamMessages': {
       label: 'Messages of a stream',
@@ -56,7 +72,7 @@ export const grpc = defineCheckType({
     'request.grpcConfig.protoContent': { label: 'Content of the .proto file', lines: 8, isCode: true },
     'request.grpcConfig.metadata': { label: 'Metadata' },
     'request.grpcConfig.tls': { label: 'Use TLS' },
-    'request.skipSSL': { label: 'With TLS: skip certificate verification' },
+    'request.skipSSL': { label: 'With TLS: ignore certificate errors' },
     'request.serverName': {
       label: 'TLS server name',
       hint: 'Sent as SNI and compared with the certificate. Empty: the host.',
@@ -80,6 +96,14 @@ export const grpc = defineCheckType({
   shorthand: { complete: (fields) => withRequest(fields, withMode) },
   facts: grpcFacts,
   summary: summaryOf,
+  assertable: ({ response }) =>
+    response === null
+      ? []
+      : [
+          ...sameAgain('Status code', 'GRPC_STATUS_CODE', response.grpcStatusCode),
+          ...asFast(response.timingPhases.total),
+          ...(response.truncated ? [] : sameJson('GRPC_RESPONSE', response.responseMessage ?? '')),
+        ],
   endpoint: ({ request: { url, port } }) => ({ hostname: url, port }),
   analytics: {
     route: 'grpc-checks',

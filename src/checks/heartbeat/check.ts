@@ -25,6 +25,7 @@ export const heartbeat = defineCheckType({
   title: 'Heartbeat monitor',
   icon: 'heart',
   purpose: 'Waits for pings of a job, and alerts if one is late or missing.',
+  family: 'jobs',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,
@@ -32,10 +33,28 @@ export const heartbeat = defineCheckType({
   isRetried: false,
   spec: HeartbeatSpec,
   form: {
-    'heartbeat.period': { label: 'Expected interval of pings', hint: 'From 30 seconds to 365 days.' },
-    'heartbeat.periodUnit': { label: 'Unit of the interval' },
-    'heartbeat.grace': { label: 'Grace time', hint: 'At most 365 days.' },
-    'heartbeat.graceUnit': { label: 'Unit of the grace time' },
+    name: { label: 'Name', hint: '', isFirst: true },
+    'heartbeat.period': {
+      label: 'A ping is expected every',
+      hint: 'From 30 seconds to 365 days.',
+      initial: 1,
+      isFirst: true,
+      width: 'half',
+    },
+    'heartbeat.periodUnit': { label: 'Unit of the interval', isFirst: true, width: 'half', initial: 'days' },
+    'heartbeat.grace': {
+      label: 'It may be late by',
+      hint: 'The grace time: at most 365 days.',
+      initial: 1,
+      isFirst: true,
+      width: 'half',
+    },
+    'heartbeat.graceUnit': {
+      label: 'Unit of the grace time',
+      isFirst: true,
+      width: 'half',
+      initial: 'hours',
+    },
     'heartbeat.pingToken': {
       label: 'Secret of the ping URL',
       hint: 'Generated if empty. Anyone with the secret can send pings.',
@@ -54,6 +73,7 @@ export const heartbeat = defineCheckType({
   keptWhenEmpty: [{ path: ['heartbeat', 'pingToken'] }],
   pings: {
     expectation: (spec) => ({ token: spec.heartbeat.pingToken || null, ...limitsOf(spec) }),
+    url: ({ heartbeat }) => heartbeat.pingUrl,
     addressed: (spec, { token, url }) => ({
       ...spec,
       heartbeat: { ...spec.heartbeat, pingToken: token, pingUrl: url },

@@ -1,4 +1,6 @@
+import { type AssertableValue, asFast, sameAgain, sameJson } from '../assertable/assertable.ts';
 import { headerFacts, hostOf, noFacts, phaseFacts, type RunFacts } from '../contract/facts.ts';
+import { isCredentialHeader } from '../judging/credential-headers.ts';
 import { diagnosisFacts } from '../judging/diagnosis-facts.ts';
 import type { CertificateDetail, HttpDetail } from './detail.ts';
 
@@ -41,4 +43,17 @@ export function certificateFacts(certificate: CertificateDetail | null): RunFact
   if (!certificate) return null;
   const { host = null, subject, issuer, validTo } = certificate;
   return { host, subject: subject || null, issuer: issuer || null, validTo };
+}
+
+/** Returns what can be asserted of an HTTP response. */
+export function httpAssertable({ response }: HttpDetail): AssertableValue[] {
+  const { status, headers, timings, body, bodyEncoding, truncated } = response;
+  if (status === 0) return [];
+  const shownHeaders = Object.entries(headers ?? {}).filter(([name]) => !isCredentialHeader(name));
+  return [
+    ...sameAgain('Status', 'STATUS_CODE', status),
+    ...(timings ? asFast(timings.end) : []),
+    ...shownHeaders.flatMap(([name, value]) => sameAgain(name, 'HEADERS', value, name)),
+    ...(bodyEncoding === undefined && !truncated ? sameJson('JSON_BODY', body) : []),
+  ];
 }

@@ -4,8 +4,15 @@ import type { FormLayout } from '../contract/definition/form-layout.ts';
 
 /** How forms show an HTTP request. */
 export const httpForm: FormLayout = {
-  'request.method': { label: 'Method' },
-  'request.url': { label: 'URL', hint: 'Starts with http:// or https://; {{VARIABLES}} are filled in.' },
+  'request.method': { label: 'Method', isFirst: true, width: 'narrow' },
+  'request.url': {
+    label: 'URL',
+    hint: '{{VARIABLES}} are filled in.',
+    isFirst: true,
+    width: 'wide',
+    scheme: 'https',
+    names: 'url',
+  },
   'request.headers': { label: 'Headers' },
   'request.queryParameters': { label: 'Query parameters' },
   'request.bodyType': {
@@ -20,7 +27,7 @@ export const httpForm: FormLayout = {
   'request.basicAuth.username': { label: 'User' },
   'request.basicAuth.password': { label: 'Password' },
   'request.followRedirects': { label: 'Follow redirects' },
-  'request.skipSSL': { label: 'Skip certificate verification' },
+  'request.skipSSL': { label: 'Ignore certificate errors' },
   'request.ipFamily': ipFamilyWords,
   'request.addresses': addressesWords,
   'request.serverName': {

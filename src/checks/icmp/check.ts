@@ -18,6 +18,7 @@ export const icmp = defineCheckType({
   title: 'ICMP monitor',
   icon: 'broadcast',
   purpose: 'Pings a host, and checks packet loss and round-trip times.',
+  family: 'network',
   lane: 'probe',
   needsIcmp: true,
   timeoutMs: 30_000,
@@ -25,7 +26,7 @@ export const icmp = defineCheckType({
   hasNetworkErrors: false,
   spec: IcmpSpec,
   form: {
-    'request.hostname': { label: 'Host', hint: 'Host name or IP address.' },
+    'request.hostname': { label: 'Host', hint: 'Host name or IP address.', isFirst: true, names: 'text' },
     'request.pingCount': { label: 'Pings', hint: 'How many, 1 to 50; empty: 10.' },
     'request.packetSize': { label: 'Bytes of each ping' },
     'request.dontFragment': { label: 'Forbid fragmentation of pings' },
@@ -36,10 +37,12 @@ export const icmp = defineCheckType({
     degradedPacketLossThreshold: {
       label: 'Degraded from a packet loss of',
       hint: 'Percent of the pings; empty: never.',
+      topic: 'limits',
     },
     maxPacketLossThreshold: {
       label: 'Fails from a packet loss of',
       hint: 'Percent of the pings; empty: no limit.',
+      topic: 'limits',
     },
   },
   definitionProblems: ({ request }) => assertionProblems(request.assertions),

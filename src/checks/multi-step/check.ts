@@ -7,6 +7,7 @@ import { scriptForm } from '../script/form.ts';
 import { maskedInPlaywrightConfig } from '../script/playwright-config.ts';
 import { ScriptSpec } from '../script/spec.ts';
 import { scriptSummary } from '../script/summary.ts';
+import { multiStepTemplates } from '../script/templates.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
 
 /** Runtimes older than multi-step checks (check model 6). */
@@ -32,6 +33,7 @@ export const multiStep = defineCheckType({
   title: 'Multi-step check',
   icon: 'tasklist',
   purpose: 'Runs a script that sends several requests in turn, as a user’s journey through an API.',
+  family: 'scripts',
   lane: 'script',
   needsRuntime: true,
   usesSnippets: true,
@@ -42,6 +44,7 @@ export const multiStep = defineCheckType({
   hasNetworkErrors: false,
   spec: MultiStepSpec,
   form: scriptForm,
+  templates: multiStepTemplates,
   masked: maskedInPlaywrightConfig,
   artifactFields: multiStepArtifactFields,
   detail: MultiStepDetail,

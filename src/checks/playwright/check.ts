@@ -2,7 +2,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { scriptTimeMetric } from '../contract/metric.ts';
 import { PlaywrightDetail, playwrightArtifactFields } from './detail.ts';
 import { playwrightFacts } from './facts.ts';
-import { PlaywrightSpec } from './spec.ts';
+import { defaultTestCommand, PlaywrightSpec } from './spec.ts';
 import { summaryOf } from './summary.ts';
 
 export const playwright = defineCheckType({
@@ -11,6 +11,7 @@ export const playwright = defineCheckType({
   title: 'Playwright suite',
   icon: 'beaker',
   purpose: 'Runs a Playwright test suite with its own configuration and dependencies.',
+  family: 'scripts',
   lane: 'script',
   needsSuites: true,
   // Four workers, each with a browser, unless the suite sets another number (measured with two: 1.0 GB).
@@ -23,9 +24,11 @@ export const playwright = defineCheckType({
   form: {
     codeBundlePath: {
       label: 'Code bundle',
-      hint: 'The key that POST /v1/code-bundles returned for the uploaded project.',
+      hint: 'The suite as a tar.gz, with its lockfile.',
+      isFirst: true,
+      picker: 'bundles',
     },
-    testCommand: { label: 'Test command', isCode: true },
+    testCommand: { label: 'Test command', isCode: true, isFirst: true },
     installCommand: { label: 'Install command', isCode: true },
     workingDir: { label: 'Folder in the bundle' },
     browsers: { label: 'Browsers' },
@@ -33,6 +36,11 @@ export const playwright = defineCheckType({
     playwrightVersion: { label: 'Version of Playwright' },
     cacheHash: { label: 'Key of the cache' },
   },
+  templates: [
+    { title: 'All tests', fields: { testCommand: defaultTestCommand } },
+    { title: 'Tests with the tag @smoke', fields: { testCommand: `${defaultTestCommand} --grep @smoke` } },
+    { title: 'One project: chromium', fields: { testCommand: `${defaultTestCommand} --project chromium` } },
+  ],
   artifactFields: playwrightArtifactFields,
   detail: PlaywrightDetail,
   detailKey: 'playwrightCheckResult',

@@ -3,7 +3,7 @@ import type { FormLayout } from '../contract/definition/form-layout.ts';
 
 /** How forms show checks that run a script. */
 export const scriptForm: FormLayout = {
-  script: { label: 'Script', lines: 22, isCode: true },
+  script: { label: 'Script', lines: 18, isCode: true, isFirst: true, names: 'test' },
   scriptPath: {
     label: 'Script path',
     hint: 'Path of the script among the files below. Default: script.ts.',

@@ -16,6 +16,7 @@ export const ssl = defineCheckType({
   title: 'SSL monitor',
   icon: 'shield-lock',
   purpose: 'Checks a certificate: expiry, names, chain and protocol.',
+  family: 'network',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,
@@ -26,8 +27,11 @@ export const ssl = defineCheckType({
     'request.sslConfig.hostname': {
       label: 'Host',
       hint: 'Host name or IP address, without scheme and port.',
+      isFirst: true,
+      width: 'wide',
+      names: 'text',
     },
-    'request.sslConfig.port': { label: 'Port' },
+    'request.sslConfig.port': { label: 'Port', isFirst: true, width: 'narrow' },
     'request.sslConfig.serverName': {
       label: 'TLS server name',
       hint: 'Sent as SNI and compared with the certificate. Empty: the host.',

@@ -1,4 +1,5 @@
 import { addressesWords } from '../addresses/fields.ts';
+import { asFast, containedAgain } from '../assertable/assertable.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { splitHost, withRequest } from '../contract/definition/shorthand.ts';
@@ -18,14 +19,21 @@ export const tcp = defineCheckType({
   title: 'TCP monitor',
   icon: 'plug',
   purpose: 'Opens a TCP connection, sends data, and checks the response.',
+  family: 'network',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,
   spec: TcpSpec,
   form: {
-    'request.hostname': { label: 'Host', hint: 'Host name or IP address, without scheme and port.' },
-    'request.port': { label: 'Port' },
+    'request.hostname': {
+      label: 'Host',
+      hint: 'Host name or IP address, without scheme and port.',
+      isFirst: true,
+      width: 'wide',
+      names: 'text',
+    },
+    'request.port': { label: 'Port', isFirst: true, width: 'narrow' },
     'request.data': {
       label: 'Data to send',
       hint: 'Sent once the connection is ready.',
@@ -46,7 +54,7 @@ export const tcp = defineCheckType({
     'request.steps.*.regex': { label: 'To expect: regular expression of the line' },
     'request.steps.*.timeoutMs': { label: 'Timeout', hint: 'Milliseconds; empty: 5000.' },
     'request.useSSL': { label: 'Use TLS' },
-    'request.skipSSL': { label: 'With TLS: skip certificate verification' },
+    'request.skipSSL': { label: 'With TLS: ignore certificate errors' },
     'request.ipFamily': ipFamilyWords,
     'request.addresses': addressesWords,
     ...assertionsForm,
@@ -59,6 +67,10 @@ export const tcp = defineCheckType({
   artifactFields: diagnosisArtifactFields,
   facts: tcpFacts,
   summary: summaryOf,
+  assertable: ({ response }) => [
+    ...(response.timingPhases ? asFast(response.timingPhases.total) : []),
+    ...containedAgain('Response', 'RESPONSE_DATA', response.data ?? ''),
+  ],
   analytics: {
     route: 'tcp-checks',
     metrics: [

@@ -15,6 +15,7 @@ export const traceroute = defineCheckType({
   title: 'Traceroute monitor',
   icon: 'milestone',
   purpose: 'Traces the route to a host, and checks hops, loss and round-trip times.',
+  family: 'network',
   lane: 'probe',
   timeoutMs: 35_000,
   isSubMinuteAllowed: true,
@@ -23,7 +24,12 @@ export const traceroute = defineCheckType({
   hasNetworkErrors: true,
   spec: TracerouteSpec,
   form: {
-    'request.url': { label: 'Host', hint: 'Host name or IP address, without scheme and port.' },
+    'request.url': {
+      label: 'Host',
+      hint: 'Host name or IP address, without scheme and port.',
+      isFirst: true,
+      names: 'text',
+    },
     'request.protocol': {
       label: 'Probes',
       hint: '',

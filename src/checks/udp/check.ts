@@ -1,3 +1,4 @@
+import { asFast, containedAgain } from '../assertable/assertable.ts';
 import { defineCheckType } from '../contract/check-type.ts';
 import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definition/common-form.ts';
 import { splitHost, withRequest } from '../contract/definition/shorthand.ts';
@@ -18,6 +19,7 @@ export const udp = defineCheckType({
   title: 'UDP monitor',
   icon: 'paper-airplane',
   purpose: 'Sends a datagram, and checks the response.',
+  family: 'network',
   lane: 'probe',
   // Five attempts of five seconds, and the diagnosis.
   timeoutMs: 35_000,
@@ -25,8 +27,14 @@ export const udp = defineCheckType({
   hasNetworkErrors: true,
   spec: UdpSpec,
   form: {
-    'request.hostname': { label: 'Host', hint: 'Host name or IP address, without scheme and port.' },
-    'request.port': { label: 'Port' },
+    'request.hostname': {
+      label: 'Host',
+      hint: 'Host name or IP address, without scheme and port.',
+      isFirst: true,
+      width: 'wide',
+      names: 'text',
+    },
+    'request.port': { label: 'Port', isFirst: true, width: 'narrow' },
     'request.data': {
       label: 'Data to send',
       hint: 'Empty: a datagram without data.',
@@ -53,6 +61,7 @@ export const udp = defineCheckType({
     shouldFail: {
       label: 'Expect no response',
       hint: 'Passes without a response, and fails with one.',
+      topic: 'limits',
     },
   },
   definitionProblems: udpProblems,
@@ -62,6 +71,10 @@ export const udp = defineCheckType({
   shorthand: { complete: (fields) => withRequest(fields, splitHost) },
   facts: udpFacts,
   summary: summaryOf,
+  assertable: ({ response }) => [
+    ...(response?.data === undefined ? [] : asFast(response.timingPhases.total)),
+    ...containedAgain('Response', 'RESPONSE_DATA', response?.data ?? ''),
+  ],
   analytics: {
     route: 'udp-checks',
     metrics: [

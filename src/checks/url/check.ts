@@ -2,7 +2,7 @@ import { defineCheckType } from '../contract/check-type.ts';
 import { withRequest, withScheme } from '../contract/definition/shorthand.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
 import { HttpDetail } from '../http/detail.ts';
-import { httpFacts } from '../http/facts.ts';
+import { httpAssertable, httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
 import { summaryOf } from '../http/summary.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
@@ -16,6 +16,7 @@ export const url = defineCheckType({
   title: 'URL monitor',
   icon: 'link',
   purpose: 'Requests a URL, and expects a status code.',
+  family: 'web',
   lane: 'probe',
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,
@@ -32,6 +33,7 @@ export const url = defineCheckType({
   },
   facts: httpFacts,
   summary: summaryOf,
+  assertable: httpAssertable,
   analytics: { route: 'url-monitors', metrics: httpMetrics, dimension: statusCodeDimension },
   isRepeatable: () => true,
   selfTest: ({ href }) => ({ request: { url: href } }),

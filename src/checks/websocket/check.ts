@@ -37,6 +37,7 @@ export const webSocket = defineCheckType({
   title: 'WebSocket monitor',
   icon: 'arrow-both',
   purpose: 'Opens a WebSocket, exchanges messages, and checks them.',
+  family: 'web',
   lane: 'probe',
   // The longest `timeout`, and time to judge the response.
   timeoutMs: 65_000,
@@ -44,7 +45,13 @@ export const webSocket = defineCheckType({
   hasNetworkErrors: true,
   spec: WebSocketSpec,
   form: {
-    'request.url': { label: 'URL', hint: 'Starts with ws:// or wss://; {{VARIABLES}} are filled in.' },
+    'request.url': {
+      label: 'URL',
+      hint: '{{VARIABLES}} are filled in.',
+      isFirst: true,
+      scheme: 'wss',
+      names: 'url',
+    },
     'request.subprotocols': {
       label: 'Subprotocols',
       hint: 'One per line, in order of preference.',
@@ -71,7 +78,7 @@ export const webSocket = defineCheckType({
     },
     'request.basicAuth.username': { label: 'User' },
     'request.basicAuth.password': { label: 'Password' },
-    'request.skipSSL': { label: 'Skip certificate verification' },
+    'request.skipSSL': { label: 'Ignore certificate errors' },
     'request.serverName': {
       label: 'TLS server name',
       hint: 'Sent as SNI and compared with the certificate. Empty: the host of the URL.',
@@ -89,11 +96,13 @@ export const webSocket = defineCheckType({
     'request.assertions': {
       label: 'Assertions',
       hint: 'On the handshake, all messages and the close; all must be true.',
+      topic: 'assertions',
     },
     ...limitsForm,
     shouldFail: {
       label: 'Expect a refusal',
       hint: 'Passes when the handshake response has a status other than 101.',
+      topic: 'limits',
     },
   },
   definitionProblems: webSocketProblems,

@@ -19,6 +19,7 @@ import type { Page, PageCall, View } from '../page.ts';
 import { runAgainForm } from '../run/parts.ts';
 import { errorSection, errorsIn } from './errors.ts';
 import { eventsIn } from './events.ts';
+import { heartbeatPart } from './heartbeat.ts';
 import { numberSections } from './numbers.ts';
 import { type Range, rangeNames, rangeOf, ranges } from './range.ts';
 import { retryWords } from './retries.ts';
@@ -50,7 +51,7 @@ async function checkPage(call: PageCall): Promise<View> {
   if (!row || !stored || !type) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
   const since = sinceOf(row);
   const places = check.runParallel ? Math.max(1, row.locations.length) : 1;
-  const frequencyMs = intervalMs(check);
+  const frequencyMs = type.pings ? 0 : intervalMs(check);
   const range = rangeOf(query, frequencyMs / places, now);
   const happened = eventsIn(call, stored, range);
   const marks = happened.then((events) => events.marks);
@@ -67,9 +68,9 @@ async function checkPage(call: PageCall): Promise<View> {
     whyNotWell(call, checkId, row.state),
   ]);
   const main = html`<p class="crumbs"><a href="/">Overview</a></p>
-<div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${runAgainForm(call, checkId)}${editLink(call, checkId)}</div></div>
+<div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${type.pings ? '' : runAgainForm(call, checkId)}${editLink(call, checkId)}</div></div>
 <p class="check-line">${stateBadge(row.state)} ${since === null || row.state === 'passed' ? '' : html`for ${duration(now - since)}, since ${instant(since)}`} <span class="soft">${type.title}${frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
-${why}${notMeasuredNotice(standing)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}
+${why}${notMeasuredNotice(standing)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}${await heartbeatPart(call, check, type)}
 ${rangeLinks(checkId, range)}
 ${numbers.summary}
 ${slotSection(slots)}${numbers.sections}${errorSection(groups, now)}${events.section}${plan}${configuration(check, { changes, list: changeList(resource, changes, now), retries })}`;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { MaskedValue } from '@picket/checks/contract/masking.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
 import type { Field } from '../forms/field.ts';
-import { objectOf, valuesOf } from '../forms/values.ts';
+import { objectOf, rowCount, valuesOf } from '../forms/values.ts';
 import { asShown, asWritten } from './adapters.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -56,6 +56,24 @@ export function withRows(values: URLSearchParams, action: string): URLSearchPara
     }),
   );
 }
+
+/** Adds an assertion that was chosen from a result, unless the form has it. */
+export function withAssertion(values: URLSearchParams, text: string): URLSearchParams {
+  const assertion = new URLSearchParams(text);
+  const count = rowCount(assertions, values);
+  const isThere = Array.from({ length: count }).some((_, index) =>
+    assertedFields.every(
+      (key) => (values.get(`${assertions}.${index}.${key}`) ?? '') === (assertion.get(key) ?? ''),
+    ),
+  );
+  if (isThere) return values;
+  const changed = new URLSearchParams(values);
+  for (const key of assertedFields) changed.set(`${assertions}.${count}.${key}`, assertion.get(key) ?? '');
+  return changed;
+}
+
+const assertions = 'request.assertions';
+const assertedFields = ['source', 'property', 'comparison', 'target'] as const;
 
 /** Returns the inputs whose stored values are hidden: left empty, they keep their values. */
 export function hiddenInputs(masked: readonly MaskedValue[], definition: Entry, stored: Entry): Set<string> {

@@ -5,6 +5,7 @@ import { fieldError } from '@picket/platform/http/validation.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import type { Warning } from '@picket/protocol/http/warning.ts';
 import { shortened } from '../elements/format.ts';
+import { menu } from '../elements/menu.ts';
 import { visible } from '../elements/text.ts';
 import { actionButton, confirmed, notice } from '../forms/action.ts';
 import { attempt, problemsOf } from '../forms/problems.ts';
@@ -12,11 +13,12 @@ import { changeList, lastAuthor, lastChangesOf } from '../history/last-changes.t
 import { type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { choicesOf } from './choices.ts';
 import { changesOf, draftOf, hiddenInputs, lostSecrets, typedDraft } from './draft.ts';
+import { saved } from './first-run.ts';
 import { type ChangedForm, changeForm, curlBox, takesCurl } from './form-actions.ts';
 import { formPage, partialAttributes } from './form-page.ts';
-import { newForm } from './new-check.ts';
+import { formChoices, newForm } from './new-check.ts';
+import { completed } from './parts/completed.ts';
 import { checkPlan } from './sections.ts';
 import {
   changedAt,
@@ -45,7 +47,7 @@ export async function saveCheck(call: PageCall): Promise<PageAnswer> {
   if (!check) return deletedMeanwhile(call);
   const type = typeOf(check);
   const plan = checkPlan(type);
-  const draft = typedDraft(plan.fields, form, check);
+  const draft = typedDraft(plan.fields, completed(plan, form), check);
   const base = form.get('$base') ?? '';
   const changed = await changeForm(call, type, { plan, draft, checkId });
   if (changed) return editForm(call, check, changed, base);
@@ -56,10 +58,10 @@ export async function saveCheck(call: PageCall): Promise<PageAnswer> {
   if (lost.length > 0) {
     return editForm(call, check, { draft, problems: problemsOf(fieldError('payload', lost)), tried }, base);
   }
-  const { problems } = await attempt(() =>
+  const { done, problems } = await attempt(() =>
     api.call(updateCheck, { params: { id: checkId }, query: { unchangedSince: base }, body: changes }),
   );
-  if (!problems) return { goTo: path`/checks/${checkId}` };
+  if (!problems) return saved(call, done);
   // The form now refers to the current version: a user who saves again has seen it.
   const now = (await ifThere(storedCheck(call, checkId))) ?? check;
   const said = versionOf(now) === base ? undefined : overtaken(call, now, changesOf(draft, now));
@@ -88,8 +90,11 @@ async function editForm(
   const partial = partialAttributes(to);
   const name = visible(shortened(String(check['name']), 120));
   const resource = `checks/${String(check['id'])}`;
-  const [choices, changes] = [await choicesOf(call), await lastChangesOf(call, resource)];
-  const panel = tried === undefined ? undefined : await ifThere(tryPanel(call, tried));
+  const [choices, changes] = await Promise.all([
+    formChoices(call, type, { values: draft.values, to, checkId: String(check['id']) }),
+    lastChangesOf(call, resource),
+  ]);
+  const panel = tried === undefined ? undefined : await ifThere(tryPanel(call, tried, to));
   const hidden = (field: string, value: string) =>
     html`<input type="hidden" name="${field}" value="${value}">`;
   const main = html`<p class="crumbs"><a href="/">Overview</a> / <a href="${here}">${name}</a></p>${heading(
@@ -114,7 +119,7 @@ async function editForm(
       aside: [
         tryFields(call, type, {
           chosen: draft.values.get('privateLocations') ?? undefined,
-          locations: choices.get('privateLocations') ?? [],
+          locations: choices.get('privateLocations')?.choices ?? [],
           values: form,
           problems,
           partial,
@@ -131,20 +136,26 @@ async function editForm(
 /** Other actions on a check. */
 function otherActions({ viewer }: PageCall, check: Entry, here: string): Html {
   const isOn = check['activated'] === true;
-  return html`<div class="row-actions"><a class="button" href="${withQuery('/checks/new', { from: String(check['id']) })}">Duplicate</a>${actionButton(
-    {
-      to: `${here}/activated`,
-      word: isOn ? 'Switch off' : 'Switch on',
-      viewer,
-      fields: html`<input type="hidden" name="activated" value="${String(!isOn)}">`,
-    },
-  )}${confirmed({
-    to: `${here}/delete`,
-    word: 'Delete…',
-    confirmWord: 'Delete the check',
-    question: 'Its results, alerts and history are deleted, too. This cannot be undone.',
-    viewer,
-  })}</div>`;
+  return menu({
+    label: 'Actions',
+    word: 'Actions',
+    items: [
+      html`<a class="button" href="${withQuery('/checks/new', { from: String(check['id']) })}">Duplicate</a>`,
+      actionButton({
+        to: `${here}/activated`,
+        word: isOn ? 'Pause' : 'Resume',
+        viewer,
+        fields: html`<input type="hidden" name="activated" value="${String(!isOn)}">`,
+      }),
+      confirmed({
+        to: `${here}/delete`,
+        word: 'Delete…',
+        confirmWord: 'Delete the check',
+        question: 'Its results, alerts and history are deleted, too. This cannot be undone.',
+        viewer,
+      }),
+    ],
+  });
 }
 
 /** Warnings about one field are shown at that field. */
@@ -159,10 +170,13 @@ export async function switchCheck({ api, params, form }: PageCall): Promise<Page
     params: { id: checkId },
     body: { activated: form.get('activated') === 'true' },
   });
-  return { goTo: path`/checks/${checkId}` };
+  return {
+    goTo: path`/checks/${checkId}`,
+    toast: form.get('activated') === 'true' ? 'Resumed.' : 'Paused.',
+  };
 }
 
 export async function removeCheck({ api, params }: PageCall): Promise<PageAnswer> {
   await api.call(deleteCheck, { params: { id: params['checkId'] ?? '' } });
-  return { goTo: '/' };
+  return { goTo: '/', toast: 'Deleted.' };
 }

@@ -1,11 +1,12 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { checkTypes } from '@picket/checks/index.ts';
 import { z } from 'zod';
+import { selectField } from '../elements/form.ts';
 import type { Problems } from '../forms/problems.ts';
 import { type Content, type Html, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import { parseCurl } from './curl/curl-command.ts';
-import { type Draft, draftOf, withRows } from './draft.ts';
+import { type Draft, draftOf, withAssertion, withRows } from './draft.ts';
 import type { FormPlan } from './sections.ts';
 import type { Entry } from './stored.ts';
 import { startTry } from './tryout.ts';
@@ -35,6 +36,13 @@ export async function changeForm(
     return { draft, problems, tried: sessionId };
   }
   if (action === 'curl') return { ...withCurl(draft, plan, form.get('$curl') ?? ''), tried };
+  if (action === 'template') return { ...withTemplate(draft, type, form.get('$template') ?? ''), tried };
+  if (action.startsWith('assert ')) {
+    return {
+      draft: { ...draft, values: withAssertion(draft.values, action.slice('assert '.length)) },
+      tried,
+    };
+  }
   return { draft: { ...draft, values: withRows(draft.values, action) }, tried };
 }
 
@@ -52,6 +60,42 @@ function withCurl(draft: Draft, plan: FormPlan, text: string): ChangedForm {
   };
   const said = html`<p>The form was filled in from the command.</p>${notes.length === 0 ? '' : html`<ul>${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`;
   return { draft: draftOf(plan.fields, definition), said };
+}
+
+/** Fills a draft from a template, unless that would replace something typed. */
+function withTemplate(draft: Draft, { templates = [] }: CheckType, title: string): ChangedForm {
+  const fields = Object.entries(templates.find((one) => one.title === title)?.fields ?? {});
+  const isTyped = ([name]: readonly [string, string]) => {
+    const value = plain(draft.values.get(name) ?? '');
+    return value !== '' && !templates.some((one) => plain(one.fields[name] ?? '') === value);
+  };
+  if (fields.some(isTyped)) {
+    return {
+      draft,
+      said: 'The template was not used: it would replace what you typed. Empty the field first.',
+    };
+  }
+  const values = new URLSearchParams(draft.values);
+  for (const [name, value] of fields) values.set(name, value);
+  return { draft: { ...draft, values } };
+}
+
+function plain(text: string): string {
+  return text.replaceAll('\r\n', '\n').trim();
+}
+
+/** The choice of a template for a new check. */
+export function templateBox({ templates }: CheckType, form: URLSearchParams, partial: Content): Html | '' {
+  if (!templates) return '';
+  const none = { value: '', word: '–' };
+  const choices = [none, ...templates.map(({ title }) => ({ value: title, word: title }))];
+  const field = selectField({
+    name: '$template',
+    label: 'Start from a template',
+    value: form.get('$template') ?? '',
+    choices,
+  });
+  return html`<div class="templates">${field}<button class="button" type="submit" name="$do" value="template" formnovalidate${partial}>Use it</button></div>`;
 }
 
 /** Whether a type has all fields that a curl command may set. */

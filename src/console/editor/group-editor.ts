@@ -1,21 +1,23 @@
 import { commonForm } from '@picket/checks/contract/definition/common-form.ts';
+import type { FormLayout } from '@picket/checks/contract/definition/form-layout.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
+import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { CheckGroupInput, checkGroupRoutes, maskedInGroups } from '@picket/protocol/checks/check-group.ts';
 import { ago, counted, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';
 import { visible } from '../elements/text.ts';
 import { confirmed, notice, problemNotice } from '../forms/action.ts';
-import { fieldsOf, initialOf } from '../forms/field.ts';
+import { type Field, fieldsOf, initialOf } from '../forms/field.ts';
 import { attempt, type Problems, problemsOf } from '../forms/problems.ts';
 import { html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { withFormFields } from './adapters.ts';
-import { choicesOf } from './choices.ts';
 import { changesOf, draftOf, hiddenInputs, lostSecrets, typedDraft, withRows } from './draft.ts';
 import type { ChangedForm } from './form-actions.ts';
 import { formPage } from './form-page.ts';
+import { choicesOf } from './parts/choices.ts';
 import { arranged, type FormPlan, sectionsOf } from './sections.ts';
 import { type Entry, ifThere, notesOf, overtaken, versionOf } from './stored.ts';
 
@@ -27,35 +29,20 @@ const plan: FormPlan = groupPlan();
 
 /** Form of the settings that a group applies to all of its checks. */
 function groupPlan(): FormPlan {
-  const layout = {
-    ...commonForm,
-    activated: { label: 'Active' },
-    muted: { label: 'Mute: send no notifications for its checks' },
-    tags: { label: 'Tags for all its checks', hint: 'One per line.', lines: 2 },
-    privateLocations: {
-      label: 'Locations',
-      hint: 'All its checks run at these locations. Empty: the locations of each check.',
-    },
-    runParallel: { label: 'Run at all locations at once', words: { '': 'as each check says' } },
-    runtimeId: { label: 'Runtime', hint: 'For checks without a runtime.', words: { '': 'the newest' } },
-    useGlobalAlertSettings: {
-      label: 'Use the alert settings of the account',
-      hint: '',
-      words: { '': 'as each check says' },
-    },
+  const words: FormLayout = {
+    name: { width: 'half' },
+    tags: { label: 'Tags for all its checks', isFirst: true, width: 'half' },
+    muted: { label: 'Muted: send no notifications for its checks' },
+    privateLocations: { hint: 'All its checks run here. Empty: the locations of each check.' },
+    runParallel: { label: 'Run in parallel', words: { '': 'as each check says' } },
+    runtimeId: { hint: 'For checks without a runtime.' },
+    useGlobalAlertSettings: { words: { '': 'as each check says' } },
     alertSettings: {
       label: 'Alert settings of the group',
       words: { '': 'none of its own', object: 'its own' },
     },
-    doubleCheck: {
-      label: 'Retry once at another location',
-      hint: '',
-      words: { '': 'as each check says' },
-    },
-    alertChannelSubscriptions: {
-      label: 'Alert channels',
-      hint: 'For all its checks. Empty: the channels of each check.',
-    },
+    doubleCheck: { label: 'Retry once from another location', words: { '': 'as each check says' } },
+    alertChannelSubscriptions: { hint: 'For all its checks. Empty: the channels of each check.' },
     browserCheckDefaults: { isHidden: true },
     'apiCheckDefaults.url': { label: 'Base URL', hint: 'Value of {{GROUP_BASE_URL}} in its checks.' },
     'apiCheckDefaults.basicAuth': {
@@ -63,8 +50,11 @@ function groupPlan(): FormPlan {
       words: { '': 'none', object: 'user and password' },
     },
   };
+  const own = Object.entries(words).map(([key, one]) => [key, { ...commonForm[key], ...one }]);
+  const layout: FormLayout = { ...commonForm, ...Object.fromEntries(own) };
   const fields = withFormFields(fieldsOf(CheckGroupInput.shape)).map((field) => arranged(field, layout));
-  return { fields, layout, sections: sectionsOf(fields, { title: 'Group', ofType: 'Defaults of requests' }) };
+  const isOwn = ({ kind }: Field) => kind === 'part';
+  return { fields, layout, sections: sectionsOf(fields, { layout, isOwn, title: 'Defaults of requests' }) };
 }
 
 export async function listGroups(call: PageCall, problems?: Problems): Promise<View> {
@@ -91,7 +81,7 @@ ${table({
     },
     {
       title: 'State',
-      cell: ({ activated }) => (activated ? stateBadge('passed', 'On') : stateBadge('off', 'Off')),
+      cell: ({ activated }) => (activated ? stateBadge('passed', 'Enabled') : stateBadge('off', 'Paused')),
     },
     { title: 'Tags', cell: ({ tags }) => visible(shortened(tags.join(', '), 100)) },
     {
@@ -110,14 +100,10 @@ ${total === 0 ? '' : html`<p class="small soft">${counted(total, 'group')}</p>`}
 }
 
 export async function newGroup(call: PageCall): Promise<View> {
-  const choices = await choicesOf(call);
-  const channels = choices.get('alertChannelSubscriptions') ?? [];
+  const channels = await call.api.call(alertChannelRoutes.listAlertChannels, { query: { limit: 100 } });
   const definition = {
     ...initialOf(CheckGroupInput.shape),
-    alertChannelSubscriptions: channels.map(({ value }) => ({
-      alertChannelId: Number(value),
-      activated: true,
-    })),
+    alertChannelSubscriptions: channels.map(({ id }) => ({ alertChannelId: id, activated: true })),
   };
   return groupForm(call, undefined, { draft: draftOf(plan.fields, definition) });
 }
@@ -207,7 +193,7 @@ async function groupForm(
     to: group ? `${here}/edit` : '/groups/new',
     plan,
     values: draft.values,
-    choices: await choicesOf(call),
+    choices: await choicesOf(call, { values: draft.values, to: here }),
     hidden: group ? hiddenInputs(maskedInGroups, draft.definition, group) : new Set(),
     ...(group ? { notes: notesOf(group) } : {}),
     problems,

@@ -3,17 +3,20 @@ import { CommonFields } from '@picket/checks/contract/definition/common-fields.t
 import { definitionSchema, maskedValues } from '@picket/checks/contract/definition/definition.ts';
 import { findCheckType } from '@picket/checks/index.ts';
 import { fieldError, validationError } from '@picket/platform/http/validation.ts';
+import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { notice } from '../forms/action.ts';
 import { initialOf } from '../forms/field.ts';
 import { attempt, type Problems, problemsOf } from '../forms/problems.ts';
-import { html, path } from '../html.ts';
+import { html } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
-import { choicesOf } from './choices.ts';
 import { type Draft, draftOf, lostSecrets, typedDraft } from './draft.ts';
-import { type ChangedForm, changeForm, curlBox, takesCurl } from './form-actions.ts';
+import { saved } from './first-run.ts';
+import { type ChangedForm, changeForm, curlBox, takesCurl, templateBox } from './form-actions.ts';
 import { formPage, partialAttributes } from './form-page.ts';
+import { type Choices, choicesOf, preticked } from './parts/choices.ts';
+import { completed } from './parts/completed.ts';
 import { checkPlan } from './sections.ts';
 import { type Entry, ifThere, storedCheck, typeOf } from './stored.ts';
 import { tryFields, tryPanel } from './tryout.ts';
@@ -35,19 +38,24 @@ export async function newCheck(call: PageCall): Promise<View> {
 /** Returns the initial draft of a new check. */
 async function firstDraft(call: PageCall, type: CheckType): Promise<Draft> {
   const initial = initialOf({ ...CommonFields.shape, ...type.spec.shape });
-  const choices = await choicesOf(call);
-  const [location, ...others] = choices.get('privateLocations') ?? [];
+  const [channels, privateLocations] = await Promise.all([
+    call.api.call(alertChannelRoutes.listAlertChannels, { query: { limit: 100 } }),
+    type.pings ? [] : preticked(call),
+  ]);
   const definition = {
     ...initial,
     name: '',
-    // A single available location is preselected.
-    ...(location && others.length === 0 && !type.pings ? { privateLocations: [location.value] } : {}),
-    alertChannelSubscriptions: (choices.get('alertChannelSubscriptions') ?? []).map(({ value }) => ({
-      alertChannelId: Number(value),
-      activated: true,
-    })),
+    privateLocations,
+    // No agent serves a region.
+    locations: [],
+    alertChannelSubscriptions: channels.map(({ id }) => ({ alertChannelId: id, activated: true })),
   };
-  return draftOf(checkPlan(type).fields, definition);
+  const plan = checkPlan(type);
+  const draft = draftOf(plan.fields, definition);
+  for (const [pattern, { initial }] of Object.entries(plan.layout)) {
+    if (initial !== undefined) draft.values.set(pattern, String(initial));
+  }
+  return draft;
 }
 
 async function copyOf(call: PageCall, id: string): Promise<View> {
@@ -73,7 +81,9 @@ export async function saveNewCheck(call: PageCall): Promise<PageAnswer> {
   if (!type) return chooseType(call);
   const plan = checkPlan(type);
   // A pasted command is submitted before the form exists.
-  const draft = form.has('name') ? typedDraft(plan.fields, form) : await firstDraft(call, type);
+  const draft = form.has('name')
+    ? typedDraft(plan.fields, completed(plan, form))
+    : await firstDraft(call, type);
   const copyOf = form.get('$copyOf') ?? undefined;
   const changed = await changeForm(call, type, { plan, draft });
   if (changed) return newForm(call, type, changed, copyOf);
@@ -87,7 +97,7 @@ export async function saveNewCheck(call: PageCall): Promise<PageAnswer> {
     }),
   );
   if (problems) return newForm(call, type, { draft, problems, tried }, copyOf);
-  return { goTo: path`/checks/${done.id}` };
+  return saved(call, done);
 }
 
 /** Returns problems that would make a new check useless, together with those of its schema. */
@@ -128,6 +138,18 @@ async function ownProblems(
   };
 }
 
+/** Returns what the form of a type offers, with the search that it was sent with. */
+export async function formChoices(
+  call: PageCall,
+  type: CheckType,
+  form: { readonly values: URLSearchParams; readonly to: string; readonly checkId?: string },
+): Promise<Choices> {
+  const values = new URLSearchParams(form.values);
+  for (const [name, value] of call.form) if (name.startsWith('$find.')) values.set(name, value);
+  const hasBundle = Object.values(type.form ?? {}).some(({ picker }) => picker === 'bundles');
+  return choicesOf(call, { ...form, values, hasBundle });
+}
+
 /** Shows the form of an unsaved check. */
 export async function newForm(
   call: PageCall,
@@ -135,12 +157,12 @@ export async function newForm(
   { draft, problems, said, tried }: ChangedForm,
   copyOf?: string,
 ): Promise<View> {
-  const choices = await choicesOf(call);
+  const choices = await formChoices(call, type, { values: draft.values, to: here });
   const partial = partialAttributes(here);
-  const panel = tried === undefined ? undefined : await ifThere(tryPanel(call, tried));
+  const panel = tried === undefined ? undefined : await ifThere(tryPanel(call, tried, here));
   const hidden = (name: string, value: string | undefined) =>
     value === undefined ? '' : html`<input type="hidden" name="${name}" value="${value}">`;
-  const locations = choices.get('privateLocations') ?? [];
+  const locations = choices.get('privateLocations')?.choices ?? [];
   const main = html`<p class="crumbs"><a href="/">Overview</a> / <a href="${here}">New check</a></p>${heading(`New: ${type.title}`)}${said ? notice(said) : ''}${formPage(
     call,
     {
@@ -150,7 +172,10 @@ export async function newForm(
       choices,
       problems,
       fields: [hidden('$type', type.name), hidden('$copyOf', copyOf), hidden('$try', panel && tried)],
-      atTop: takesCurl(type) ? curlBox(call.form, problems, partial) : '',
+      atTop: [
+        takesCurl(type) ? curlBox(call.form, problems, partial) : '',
+        templateBox(type, call.form, partial),
+      ],
       aside: [
         tryFields(call, type, {
           chosen: draft.values.get('privateLocations') ?? undefined,

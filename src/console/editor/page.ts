@@ -2,6 +2,7 @@ import type { Page } from '../page.ts';
 import { editCheck, removeCheck, saveCheck, switchCheck } from './edit-check.ts';
 import { editGroup, listGroups, newGroup, removeGroup, saveGroup, saveNewGroup } from './group-editor.ts';
 import { newCheck, saveNewCheck } from './new-check.ts';
+import { uploadBundle } from './parts/bundles.ts';
 import { showTry } from './tryout.ts';
 
 export const editorPages: readonly Page[] = [
@@ -17,8 +18,16 @@ export const editorPages: readonly Page[] = [
   },
   {
     method: 'POST',
+    path: '/checks/bundles',
+    title: 'Upload a suite',
+    role: 'READ_WRITE',
+    handler: uploadBundle,
+    isUpload: true,
+  },
+  {
+    method: 'POST',
     path: '/checks/:checkId/activated',
-    title: 'Switch a check on or off',
+    title: 'Pause or resume a check',
     role: 'READ_WRITE',
     handler: switchCheck,
   },

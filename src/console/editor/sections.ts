@@ -1,17 +1,16 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { CommonFields } from '@picket/checks/contract/definition/common-fields.ts';
 import { commonForm } from '@picket/checks/contract/definition/common-form.ts';
-import type { FormLayout } from '@picket/checks/contract/definition/form-layout.ts';
+import { type FormLayout, type Topic, topics } from '@picket/checks/contract/definition/form-layout.ts';
 import { fieldsWithoutEffect } from '@picket/service/checks/warnings/without-effect.ts';
 import { type Field, fieldsOf } from '../forms/field.ts';
 import { periodWords, withFormFields } from './adapters.ts';
 
-/** A part of a form, with its heading. */
+/** A part of a form: its first level, or a topic below it that is folded. */
 export interface Section {
+  readonly topic: Topic | 'first';
   readonly title: string;
   readonly fields: readonly Field[];
-  /** Folded until a user opens it, or one of its fields has a problem. */
-  readonly isFolded?: boolean;
 }
 
 /** A form: its fields and their layout. */
@@ -21,33 +20,19 @@ export interface FormPlan {
   readonly layout: FormLayout;
 }
 
-const identity = ['name', 'description', 'activated', 'tags', 'groupId'];
-const schedule = [
-  'privateLocations',
-  'locations',
-  'frequency',
-  'runParallel',
-  'retryStrategy',
-  'doubleCheck',
-  'concurrency',
-];
-const alerts = [
-  'alertChannelSubscriptions',
-  'muted',
-  'useGlobalAlertSettings',
-  'alertSettings',
-  'parentCheckIds',
-  'triggerIncident',
-];
-const scripts = [
-  'environmentVariables',
-  'runtimeId',
-  'setupSnippetId',
-  'localSetupScript',
-  'tearDownSnippetId',
-  'localTearDownScript',
-];
-const limit = /^shouldFail$|Threshold$|ResponseTime$/;
+const titles: Readonly<Record<Topic, string>> = {
+  request: 'Request',
+  assertions: 'Assertions',
+  limits: 'Limits',
+  schedule: 'Schedule and retries',
+  alerts: 'Alerts',
+  grouping: 'Tags, group and dependencies',
+  scripts: 'Variables and scripts',
+  further: 'Further',
+};
+
+/** Topics without effect for types that no agent runs. */
+const topicsOfRuns: readonly (Topic | undefined)[] = ['schedule', 'scripts'];
 
 /** Returns the form of a check type: the fields of its schema in layout order, without those that have no effect. */
 export function checkPlan(type: CheckType): FormPlan {
@@ -60,46 +45,71 @@ export function checkPlan(type: CheckType): FormPlan {
   const own = type.spec.shape;
   const all = fieldsOf({ ...CommonFields.shape, ...own });
   const fields = withFormFields(all).map((field) => arranged(field, layout));
-  return { fields, layout, sections: sectionsOf(fields, { title: 'Check', ofType: type.title, own }) };
+  const isOwn = ({ key }: Field) => key in own && !(key in CommonFields.shape);
+  const title = 'request' in own ? titles.request : type.title;
+  return { fields, layout, sections: sectionsOf(fields, { layout, isOwn, title }) };
 }
 
-/** Groups fields under headings: those common to all checks, and those of the type. */
+/** Splits fields into the first level and topics. */
 export function sectionsOf(
   fields: readonly Field[],
-  names: {
+  form: {
+    readonly layout: FormLayout;
+    /** Whether a field belongs to the subject of the form, and not to every one. */
+    readonly isOwn: (field: Field) => boolean;
+    /** Title of the fields of that subject. */
     readonly title: string;
-    readonly ofType: string;
-    readonly own?: Readonly<Record<string, unknown>>;
   },
 ): Section[] {
-  const shown = fields.filter(({ kind }) => kind !== 'fixed');
-  const named = (keys: readonly string[]) =>
-    keys.flatMap((key) => shown.filter((field) => field.key === key));
-  const taken = [...identity, ...schedule, ...alerts, ...scripts];
-  const others = shown.filter(({ key }) => !taken.includes(key));
-  const isOwn = ({ key, kind }: Field) => (names.own ? key in names.own : kind === 'part');
+  const { layout, isOwn } = form;
+  const isShown = ({ kind }: Field) => kind !== 'fixed';
+  const order = Object.keys(layout);
+  const place = ({ pattern }: Field) => (pattern in layout ? order.indexOf(pattern) : order.length);
+  const inOrder = (some: readonly Field[]) => some.toSorted((left, right) => place(left) - place(right));
   // The parts of a definition are shown one below the other.
-  const own = others
-    .filter(isOwn)
-    .flatMap((field) => (field.kind === 'part' ? field.fields : [field]))
-    .filter(({ kind }) => kind !== 'fixed');
-  const isAssertions = ({ key }: Field) => key === 'assertions';
+  const own = fields
+    .filter((field) => isShown(field) && isOwn(field))
+    .flatMap((field) => (field.kind === 'part' ? field.fields : [field]));
+  const common = fields.filter((field) => isShown(field) && !isOwn(field));
+  const ownFirst = inOrder(own.flatMap((field) => firstIn(field, layout)));
+  const commonFirst = inOrder(common.flatMap((field) => firstIn(field, layout)));
+  const isNamed = ownFirst.some(({ pattern }) => layout[pattern]?.names);
+  const first = isNamed
+    ? [...ownFirst, ...commonFirst]
+    : [...commonFirst.slice(0, 1), ...ownFirst, ...commonFirst.slice(1)];
+  const topicOf = (field: Field) =>
+    layout[field.pattern]?.topic ?? (own.includes(field) ? 'request' : 'further');
+  const rest = Map.groupBy([...own, ...inOrder(common)], topicOf);
   return [
-    { title: names.title, fields: named(identity) },
-    { title: names.ofType, fields: own.filter((one) => !isAssertions(one) && !limit.test(one.key)) },
-    { title: 'Assertions', fields: own.filter(isAssertions) },
-    { title: 'Alerting', fields: own.filter(({ key }) => limit.test(key)) },
-    { title: 'Schedule', fields: named(schedule) },
-    { title: 'Alerts', fields: named(alerts) },
-    { title: 'Variables and scripts', fields: named(scripts), isFolded: true },
-    { title: 'Further settings', fields: others.filter((field) => !isOwn(field)), isFolded: true },
-  ].filter((section) => section.fields.length > 0);
+    { topic: 'first' as const, title: '', fields: first },
+    ...topics.map((topic) => ({
+      topic,
+      title: topic === 'request' ? form.title : titles[topic],
+      fields: (rest.get(topic) ?? []).flatMap((field) => withoutFirst(field, layout)),
+    })),
+  ].filter((section) => section.fields.some(isShown));
+}
+
+/** Returns the fields of the first level in a field or its parts. */
+function firstIn(field: Field, layout: FormLayout): Field[] {
+  if (field.kind === 'fixed') return [];
+  if (layout[field.pattern]?.isFirst) return [field];
+  return field.kind === 'part' ? field.fields.flatMap((one) => firstIn(one, layout)) : [];
+}
+
+/** Returns a field without those of the first level; nothing if no other is left. */
+function withoutFirst(field: Field, layout: FormLayout): Field[] {
+  if (field.kind === 'fixed' || layout[field.pattern]?.isFirst) return [];
+  if (field.kind !== 'part') return [field];
+  const fields = field.fields.flatMap((one) => withoutFirst(one, layout));
+  return fields.length === 0 ? [] : [{ ...field, fields }];
 }
 
 /** Hides the fields that a type does not use. */
 function withoutEffect(type: CheckType): FormLayout {
+  const ofRuns = Object.keys(commonForm).filter((key) => topicsOfRuns.includes(commonForm[key]?.topic));
   const hidden = [
-    ...(type.pings ? [...schedule, ...scripts] : []),
+    ...(type.pings ? ofRuns : []),
     ...(type.hasNetworkErrors ? [] : ['retryStrategy.onlyOn']),
     ...fieldsWithoutEffect(type),
   ];

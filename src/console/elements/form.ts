@@ -18,6 +18,10 @@ export interface FieldOptions {
   readonly autocomplete?: string;
   /** Suggestions of the browser during input. */
   readonly suggestions?: readonly string[];
+  /** Shown in an empty input: what it will be. */
+  readonly placeholder?: string | undefined;
+  /** Further attributes, for scripts. */
+  readonly attributes?: Html | undefined;
   /** Distinguishes fields of the same name in several forms of a page. */
   readonly id?: string;
 }
@@ -37,7 +41,7 @@ export function textField(options: FieldOptions): Html {
     options.autocomplete ? html` autocomplete="${options.autocomplete}"` : ''
   }${stepOf(type, value)}${
     options.suggestions ? html` list="${id}-list"` : ''
-  }${described(id, options)}>${suggestions(id, options)}${notes(id, options)}</div>`;
+  }${options.placeholder ? html` placeholder="${options.placeholder}"` : ''}${options.attributes ?? ''}${described(id, options)}>${suggestions(id, options)}${notes(id, options)}</div>`;
 }
 
 /** Without a step, browsers refuse fractions in numbers and seconds in times. */

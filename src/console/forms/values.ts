@@ -170,6 +170,13 @@ function isUntouched(field: Field, form: URLSearchParams, stored: unknown, name:
   return isSame(field, shown, form, name);
 }
 
+/** Whether the inputs of a field have its default. */
+export function isInitial(field: Field, form: URLSearchParams, name: string): boolean {
+  const shown = new URLSearchParams();
+  put(field, field.initial, name, shown);
+  return isSame(field, shown, form, name);
+}
+
 function isSame(field: Field, shown: URLSearchParams, form: URLSearchParams, name: string): boolean {
   const areSame = (fields: readonly Field[], prefix: string) =>
     fields.every((one) => isSame(one, shown, form, `${prefix}${one.key}`));

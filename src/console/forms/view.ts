@@ -10,6 +10,7 @@ import {
 } from '../elements/form.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { type Field, objectWord } from './field.ts';
+import { chipField, searchField } from './pickers.ts';
 import type { Problems } from './problems.ts';
 import { linesOf, rowCount } from './values.ts';
 
@@ -19,7 +20,7 @@ const codeLines = 8;
 const spareRows = 2;
 
 /** Labels and options of a field, in addition to the layouts of check types. */
-interface FieldWords extends Omit<FieldLayout, 'hint'> {
+export interface FieldWords extends Omit<FieldLayout, 'hint'> {
   readonly hint?: Content;
   /** Options if the schema cannot know them, or names them differently. */
   readonly choices?: readonly Choice[];
@@ -30,6 +31,14 @@ interface FieldWords extends Omit<FieldLayout, 'hint'> {
   readonly boxLabel?: string;
   /** Its value is never shown again. */
   readonly isSecret?: boolean;
+  /** Value that an empty input becomes; it is then not required. */
+  readonly placeholder?: string;
+  /** Further attributes of its input, for scripts. */
+  readonly attributes?: Html;
+  /** The text for which its choices were searched. */
+  readonly search?: string;
+  /** Content after its input: a control that fills it. */
+  readonly after?: Content;
 }
 
 /** Words by field pattern. */
@@ -61,11 +70,21 @@ export function sectionView(fields: readonly Field[], view: FormView): Html {
   return html`${fields.map((field) => fieldView(field, field.pattern, view))}`;
 }
 
+/** The same next to each other, as wide as their layouts say. */
+export function firstLevelView(fields: readonly Field[], view: FormView): Html {
+  return html`<div class="first">${fields.map((field) => {
+    const shown = fieldView(field, field.pattern, view);
+    const width = view.layout[field.pattern]?.width ?? 'whole';
+    return shown === '' ? '' : html`<div class="cell cell-${width}">${shown}</div>`;
+  })}</div>`;
+}
+
 function fieldView(field: Field, name: string, view: FormView): Html | '' {
   const own = view.layout[field.pattern] ?? {};
   const label = own.label ?? labelOf(field.key);
   const known = own.choices;
   const value = own.isSecret ? '' : (view.values.get(name) ?? '');
+  if (own.isOnlyIfSet && value === '' && !view.problems?.fields.has(name)) return '';
   const common = {
     name,
     label,
@@ -91,10 +110,15 @@ function fieldView(field: Field, name: string, view: FormView): Html | '' {
     case 'set':
     case 'list': {
       const error = common.error ?? errorBelow(name, view);
+      const picked = { ...common, error, chosen: linesOf(view.values, name) };
+      if (own.picker === 'tags') return chipField({ ...picked, suggestions: own.suggestions ?? [] });
+      if (own.picker === 'checks' && view.partial) {
+        const { search = '' } = own;
+        return searchField({ ...picked, choices: known ?? [], search, partial: view.partial });
+      }
       if (known || field.kind === 'set') {
-        const choices = known ?? optionsOf(field, own);
-        const chosen = linesOf(view.values, name);
-        return boxes({ ...common, error, choices, chosen, isFoldable: view.isLong === true });
+        const choices = own.isOnlyIfSet ? [] : (known ?? optionsOf(field, own));
+        return boxes({ ...picked, choices, isFoldable: view.isLong === true });
       }
       const lines = view.values.getAll(name).join('\n');
       const hint = common.hint ?? (view.isLong ? undefined : 'One per line.');
@@ -111,7 +135,7 @@ function fieldView(field: Field, name: string, view: FormView): Html | '' {
     case 'number':
     case 'text':
       if (known)
-        return selectField({ ...common, choices: withPresent([noneOf(own, view), ...known], value) });
+        return html`${selectField({ ...common, choices: withPresent([noneOf(own, view), ...known], value) })}${own.after ?? ''}`;
       if (field.kind === 'text') return text(field, common, own, view);
       return textField({ ...common, type: 'number', isRequired: isRequired(field, name, view) });
   }
@@ -139,7 +163,9 @@ function text(field: Field, common: Common, own: FieldWords, view: FormView): Ht
       ? { type: 'password', autocomplete: 'new-password' }
       : { type: own.type ?? 'text', autocomplete: 'off' }),
     ...(own.suggestions ? { suggestions: own.suggestions } : {}),
-    isRequired: isRequired(field, name, view) && field.key !== 'password',
+    placeholder: own.placeholder,
+    attributes: own.attributes,
+    isRequired: isRequired(field, name, view) && field.key !== 'password' && own.placeholder === undefined,
   });
   return own.isCode ? html`<div class="code">${input}</div>` : input;
 }
@@ -201,7 +227,8 @@ function variant(field: Field & { kind: 'variant' }, common: Common, view: FormV
   return html`<div class="variant">${selectField({ ...common, value: common.value ?? '', choices })}<details${isThere ? html` open` : ''}><summary>${common.label}: its settings</summary>${fieldViews(field.fields, { ...view, isConditional: true }, `${common.name}.`)}</details></div>`;
 }
 
-function optionsOf(field: Field, own: FieldWords): Choice[] {
+/** Returns the options that a schema knows. */
+export function optionsOf(field: Field, own: FieldWords): Choice[] {
   if (field.kind === 'set')
     return field.options.map((value) => ({ value, word: own.words?.[value] ?? value }));
   if (field.kind !== 'choice') return [];

@@ -81,11 +81,20 @@ export class Operations {
 
   /** Calls an operation and returns its complete response. @throws AppError */
   async answer(route: Route, input: AnyInput): Promise<Answer> {
+    if (worksOnConnection(route)) throw new Error(`${route.operationId} works on a connection`);
+    return this.#answer(route, input);
+  }
+
+  /** Calls an operation that stores the body of the request behind these operations, which nothing else has read. */
+  async upload<R extends Route & { readonly isBodyRaw: true }>(route: R): Promise<Body<R>> {
+    return (await this.#answer(route, {})).body as Body<R>;
+  }
+
+  async #answer(route: Route, input: AnyInput): Promise<Answer> {
     const { handlers, caller, request, spend, logger } = this.#options;
     refuseRole(route, caller);
     const handler = handlers.get(route.operationId);
     if (!handler) throw new Error(`no handler for ${route.operationId}`);
-    if (worksOnConnection(route)) throw new Error(`${route.operationId} works on a connection`);
     const reply = new CollectedReply();
     spend?.(route, reply);
     const { params = {}, query = {}, body } = input;

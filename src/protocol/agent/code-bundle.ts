@@ -1,5 +1,6 @@
 import { codeBundleKey } from '@picket/checks/contract/code-bundle.ts';
 import { z } from 'zod';
+import { Paging } from '../http/query.ts';
 import { created, defineRoutes, successful } from '../http/route.ts';
 
 /**
@@ -18,7 +19,16 @@ export const CodeBundle = z
   .meta({ id: 'CodeBundle' });
 export type CodeBundle = z.output<typeof CodeBundle>;
 
+const StoredCodeBundle = CodeBundle.extend({ created_at: z.iso.datetime() }).meta({ id: 'StoredCodeBundle' });
+
 export const codeBundleRoutes = defineRoutes('Code bundles', 'account', {
+  listCodeBundles: {
+    method: 'GET',
+    path: '/v1/code-bundles',
+    summary: 'Code bundles of the account, newest first',
+    query: z.object(Paging),
+    response: z.array(StoredCodeBundle),
+  },
   uploadCodeBundle: {
     method: 'POST',
     path: '/v1/code-bundles',

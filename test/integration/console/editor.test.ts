@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkTypes } from '../../../src/checks/index.ts';
+import { formOf } from '../../helpers/console/editor-form.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
   createCheck,
@@ -25,38 +26,6 @@ beforeAll(async () => {
   reader = await loggedIn(harness, 'READ_ONLY');
 });
 afterAll(() => harness.close());
-
-const letters: Readonly<Record<string, string>> = {
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&#39;': "'",
-  '&amp;': '&',
-};
-const plain = (text: string) => text.replaceAll(/&(lt|gt|quot|#39|amp);/g, (one) => letters[one] ?? one);
-
-/** The fields that a browser would send for a page's form. */
-function formOf(body: string): Record<string, string> {
-  const form = /<form class="form editor"[\s\S]*?<\/form>/.exec(body)?.[0] ?? '';
-  const fields: Record<string, string> = {};
-  for (const [, attributes = ''] of form.matchAll(/<input ([^>]*)>/g)) {
-    const name = /name="([^"]*)"/.exec(attributes)?.[1] ?? '';
-    if (/type="checkbox"/.test(attributes) && !/ checked/.test(attributes)) continue;
-    fields[name] = plain(/value="([^"]*)"/.exec(attributes)?.[1] ?? '');
-  }
-  for (const [, name = '', options = ''] of form.matchAll(
-    /<select [^>]*name="([^"]*)"[^>]*>([\s\S]*?)<\/select>/g,
-  )) {
-    const [, chosen = ''] = /value="([^"]*)" selected/.exec(options) ?? /value="([^"]*)"/.exec(options) ?? [];
-    fields[name] = plain(chosen);
-  }
-  for (const [, name = '', text = ''] of form.matchAll(
-    /<textarea [^>]*name="([^"]*)"[^>]*>\n([\s\S]*?)<\/textarea>/g,
-  )) {
-    fields[name] = plain(text).replaceAll('\n', '\r\n');
-  }
-  return fields;
-}
 
 const typeNamed = (route: string) => checkTypes.find((type) => type.route === route)?.name ?? '';
 const newForm = async (route: string) =>
@@ -100,7 +69,7 @@ describe('a new check', () => {
     expect(body).toMatch(/#field-privateLocations[\s\S]*without a location the check never runs/);
     expect(body).toMatch(/#field-request-url[\s\S]*Must start with http/);
     expect(body).toMatch(/id="field-request-url-error"/);
-    expect(formOf(body)).toMatchObject({ 'request.url': 'ftp://x', tags: 'a\r\nb' });
+    expect(formOf(body)).toMatchObject({ 'request.url': 'ftp://x', tags: 'a\r\nb\r\n' });
   });
 
   it('gets and loses rows by buttons, without being saved', async () => {
@@ -209,7 +178,7 @@ describe('an existing check', () => {
     const csrf = await writer.csrf();
     await writer.post(`/checks/${id}/activated`, { csrf, activated: 'false' });
     expect((await stored(id)).activated).toBe(false);
-    expect((await writer.get(`/checks/${id}/edit`)).body).toContain('Switch on');
+    expect((await writer.get(`/checks/${id}/edit`)).body).toContain('Resume');
     await writer.post(`/checks/${id}/delete`, { csrf });
     expect((await writer.get(`/checks/${id}/edit`)).status).toBe(404);
   });

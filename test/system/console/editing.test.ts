@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkTypes } from '../../../src/checks/index.ts';
 import { expectNarrowEnough, expectNothingForAxe } from '../../helpers/console/accessibility.ts';
@@ -8,6 +9,8 @@ import { reportOf } from '../../helpers/service/service.ts';
 
 let stage: ConsoleStage;
 const names = checkTypes.map(({ name }) => name);
+/** The page of a check that was saved, which may show its first run. */
+const savedPage = /\/checks\/([0-9a-f-]{36})(?:\?session=[0-9a-f-]{36})?$/;
 const definitionOf = async (id: string) => (await stage.harness.call('GET', `/v1/checks/${id}`)).body;
 
 beforeAll(async () => {
@@ -54,9 +57,10 @@ describe('a check', () => {
     await page.getByRole('button', { name: 'Fill in the form' }).click();
     expect(await page.getByLabel('URL', { exact: true }).inputValue()).toBe('https://shop.test/cart');
     await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
+    await page.locator('#topic-assertions > summary').click();
     await page.getByRole('button', { name: 'Add to Assertions' }).click();
     await page.getByRole('group', { name: 'Assertions 1' }).getByLabel('Expected').fill('200');
-    await page.getByRole('checkbox', { name: 'lab (lab)' }).check();
+    await page.getByRole('checkbox', { name: /^lab/ }).check();
     await page.getByLabel('Location', { exact: true }).selectOption('lab');
     await stage.agent.claim();
     await page.getByRole('button', { name: 'Test run' }).click();
@@ -71,8 +75,9 @@ describe('a check', () => {
     expect(await page.evaluate(() => 'isSamePage' in globalThis)).toBe(true);
     await expectNothingForAxe(page, 'a check that was tried');
     await page.getByRole('button', { name: 'Create the check' }).click();
-    await page.waitForURL(/\/checks\/[0-9a-f-]{36}$/);
-    const check = await definitionOf(page.url().slice(-36));
+    await page.waitForURL(savedPage);
+    expect(await page.locator('.toast').innerText()).toBe('Saved. Running now at lab.');
+    const check = await definitionOf(savedPage.exec(page.url())?.[1] ?? '');
     expect(check.request).toMatchObject({
       headers: [{ key: 'X-A', value: '<b>"1"</b>', locked: false }],
       assertions: [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: '200' }],
@@ -100,7 +105,7 @@ describe('a check', () => {
     await page.keyboard.press('Enter');
     await page.getByLabel('Name', { exact: true }).first().fill('typed');
     await page.keyboard.press('Enter');
-    await page.waitForURL(new RegExp(`/checks/${id}$`));
+    await page.waitForURL(savedPage);
     expect(await definitionOf(id)).toMatchObject({ name: 'typed', request: { url: 'http://target.test/' } });
   });
 
@@ -112,7 +117,8 @@ describe('a check', () => {
     await page.getByLabel('Name', { exact: true }).first().fill('port');
     await page.getByLabel('Host', { exact: true }).fill('db.test');
     await page.getByLabel('Port', { exact: true }).fill('70000');
-    await page.getByRole('checkbox', { name: 'lab (lab)' }).check();
+    await page.getByRole('checkbox', { name: /^lab/ }).check();
+    await page.locator('#topic-assertions > summary').click();
     await page.getByRole('button', { name: 'Add to Assertions' }).click();
     await page.getByRole('button', { name: 'Remove Assertions 1' }).click();
     await page.getByRole('button', { name: 'Create the check' }).last().click();
@@ -121,7 +127,8 @@ describe('a check', () => {
     await stage.agent.claim({ checkTypes: ['TCP'] });
     await page.getByLabel('Location', { exact: true }).selectOption('lab');
     await page.getByRole('button', { name: 'Test run' }).click();
-    await page.getByRole('link', { name: 'Reload' }).waitFor();
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await page.getByText('In progress').waitFor();
     await page.getByRole('button', { name: 'Create the check' }).last().click();
     expect(await page.locator('h1').innerText()).toBe('port');
   });
@@ -139,6 +146,122 @@ describe('a check', () => {
       expect(said).toMatch(/update check, by test[\s\S]*to be renamed[\s\S]*renamed <b>/i);
     }
     expect(await page.locator('.lead').first().innerText()).toMatch(/last changed .* by test/i);
+    expect(window.complaints).toEqual([]);
+  });
+});
+
+describe('the first level of a form', () => {
+  it('is on one screen of 1280 by 800 pixels, with the button that saves', async () => {
+    await stage.agent.claim();
+    await using window = await stage.visit();
+    const { page } = window;
+    const withScripts = ['BROWSER', 'MULTI_STEP'];
+    for (const name of names.filter((one) => !withScripts.includes(one))) {
+      await window.go(`/checks/new?type=${name}`);
+      const bottomOf = async (selector: string) => {
+        const box = await page.locator(selector).last().boundingBox();
+        return (box?.y ?? Number.NaN) + (box?.height ?? Number.NaN);
+      };
+      expect(await bottomOf('.first'), name).toBeLessThan(740);
+      expect(await bottomOf('.save .primary'), name).toBeLessThan(800);
+    }
+    expect(window.complaints).toEqual([]);
+  });
+
+  it('completes the URL and shows the name while it is typed', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    await window.go('/checks/new?type=URL');
+    const name = page.getByLabel('Name', { exact: true }).first();
+    await page.getByLabel('URL', { exact: true }).fill('shop.test/cart');
+    await name.focus();
+    expect(await page.getByLabel('URL', { exact: true }).inputValue()).toBe('https://shop.test/cart');
+    expect(await name.getAttribute('placeholder')).toBe('shop.test/cart');
+    await page.getByRole('button', { name: 'Create the check' }).last().click();
+    await page.waitForURL(savedPage);
+    expect(await page.locator('h1').innerText()).toBe('shop.test/cart');
+    expect(window.complaints).toEqual([]);
+  });
+});
+
+describe('pickers', () => {
+  it('make chips of tags, and find dependencies by name without saving', async () => {
+    const parent = await stage.addCheck('router <b>');
+    const id = await stage.addCheck('behind');
+    stage.clock.advance(1_000);
+    await using window = await stage.visit();
+    const { page } = window;
+    await window.go(`/checks/${id}/edit`);
+    await page.locator('#topic-grouping > summary').click();
+    const tags = page.getByLabel('Add to Tags');
+    await tags.fill('shop');
+    await tags.press('Enter');
+    await tags.fill('prod,');
+    await tags.press('Tab');
+    await page.getByLabel('Find by name for Depends on').fill('ROUTER');
+    await page.getByLabel('Find by name for Depends on').press('Enter');
+    await page.getByRole('checkbox', { name: 'router <b>' }).check();
+    await page.getByRole('button', { name: 'Find', exact: true }).click();
+    await page.locator('.chip', { hasText: 'router <b>' }).waitFor();
+    expect(await page.locator('#topic-grouping .topic-set').innerText()).toBe(
+      'Tags: shop, prod · Depends on: router <b>',
+    );
+    await expectNothingForAxe(page, 'a form with pickers');
+    await page.getByRole('checkbox', { name: 'shop', exact: true }).uncheck();
+    await page.getByRole('button', { name: 'Save' }).last().click();
+    await page.waitForURL(savedPage);
+    expect(await definitionOf(id)).toMatchObject({ tags: ['prod'], parentCheckIds: [parent] });
+    expect(window.complaints).toEqual([]);
+  });
+
+  it('upload a suite and select it', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    await window.go('/checks/new?type=PLAYWRIGHT');
+    await page
+      .getByLabel('Upload a suite')
+      .setInputFiles({ name: 'no.zip', mimeType: 'application/zip', buffer: Buffer.from('PK') });
+    await page.getByText(/no\.zip was not uploaded\. .*not gzip/).waitFor();
+    await page
+      .getByLabel('Upload a suite')
+      .setInputFiles({ name: 'suite.tgz', mimeType: 'application/gzip', buffer: gzipSync('suite') });
+    await page.getByText('suite.tgz is uploaded and selected.').waitFor();
+    expect(await page.getByLabel('Code bundle').inputValue()).toMatch(/^[0-9a-f]{64}-\d+$/);
+    expect(window.complaints).toEqual([]);
+  });
+});
+
+describe('a value of a tried response', () => {
+  it.each([true, false])('becomes an assertion by a click (scripts: %s)', async (javaScriptEnabled) => {
+    await using window = await stage.visit({ javaScriptEnabled });
+    const { page } = window;
+    await window.go('/checks/new?type=API');
+    await page.getByLabel('URL', { exact: true }).fill('https://shop.test/items');
+    await page.getByLabel('Location', { exact: true }).selectOption('lab');
+    await stage.agent.claim();
+    await page.getByRole('button', { name: 'Test run' }).click();
+    await page.locator('#try .state-waiting').waitFor();
+    const runs = await stage.agent.claim();
+    const detail = httpDetail({ text: '{"items":[{"id":5}]}' });
+    await stage.agent.report(runs.map((run) => reportOf(run, { detail })));
+    if (!javaScriptEnabled) await page.getByRole('button', { name: 'Reload' }).click();
+    await page.getByRole('button', { name: '$.items[0].id 5' }).click();
+    const row = page.getByRole('group', { name: 'Assertions 1' });
+    await row.waitFor();
+    expect(await row.getByLabel('Property').inputValue()).toBe('$.items[0].id');
+    expect(await row.getByLabel('Expected').inputValue()).toBe('5');
+    expect(window.complaints).toEqual([]);
+  });
+});
+
+describe('a template', () => {
+  it('is used as soon as it is selected', async () => {
+    await using window = await stage.visit();
+    const { page } = window;
+    await window.go('/checks/new?type=BROWSER');
+    await page.getByLabel('Start from a template').selectOption('Log in');
+    await page.waitForFunction(`document.querySelector('#field-script').value.includes('LOGIN_EMAIL')`);
+    expect(await page.getByLabel('Name', { exact: true }).first().getAttribute('placeholder')).toBe('Log in');
     expect(window.complaints).toEqual([]);
   });
 });

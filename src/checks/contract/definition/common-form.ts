@@ -5,14 +5,19 @@ export const limitsForm: FormLayout = {
   shouldFail: {
     label: 'Expect failure',
     hint: 'The check passes when the target fails, and fails when it works.',
+    topic: 'limits',
   },
-  degradedResponseTime: { label: 'Degraded over', hint: 'Milliseconds; empty: never.' },
-  maxResponseTime: { label: 'Fails over', hint: 'Milliseconds; empty: only the timeout applies.' },
+  degradedResponseTime: { label: 'Degraded over', hint: 'Milliseconds; empty: never.', topic: 'limits' },
+  maxResponseTime: {
+    label: 'Fails over',
+    hint: 'Milliseconds; empty: only the timeout applies.',
+    topic: 'limits',
+  },
 };
 
 /** Assertions, as all types show them. */
 export const assertionsForm: FormLayout = {
-  'request.assertions': { label: 'Assertions', hint: 'All must be true.' },
+  'request.assertions': { label: 'Assertions', hint: 'All must be true.', topic: 'assertions' },
   'request.assertions.*.source': { label: 'Of' },
   'request.assertions.*.property': { label: 'Property' },
   'request.assertions.*.comparison': {
@@ -27,7 +32,7 @@ export const ipFamilyWords = { label: 'Address family' } as const;
 
 /** How forms show alert settings. */
 const alertSettingsForm: FormLayout = {
-  alertSettings: { label: 'Alert settings of this check', isFolded: true },
+  alertSettings: { label: 'Alert settings of this check', isFolded: true, topic: 'alerts' },
   'alertSettings.escalationType': {
     label: 'When to alert',
     hint: '',
@@ -66,6 +71,7 @@ const retryForm: FormLayout = {
   retryStrategy: {
     label: 'Retries',
     words: { '': 'no strategy', object: 'with a strategy', FALLBACK: 'each check has its own' },
+    topic: 'schedule',
   },
   'retryStrategy.type': {
     label: 'Wait between attempts',
@@ -86,40 +92,54 @@ const retryForm: FormLayout = {
   },
 };
 
-/** How forms show the fields that every check has. */
+/** How forms show the fields that every check has; those of the first level are in its order. */
 export const commonForm: FormLayout = {
-  name: { label: 'Name', hint: 'Shown in lists and alerts.' },
-  description: { label: 'Description', lines: 2 },
-  activated: { label: 'Active' },
-  tags: { label: 'Tags', hint: 'One per line.', lines: 2 },
-  groupId: { label: 'Group', hint: 'The settings of the group apply to the check.' },
-  privateLocations: { label: 'Locations', hint: 'The check runs at the selected locations.' },
+  name: { label: 'Name', hint: '', isFirst: true, width: 'wide' },
+  frequency: { label: 'Interval', hint: '', isFirst: true, width: 'narrow', topic: 'schedule' },
+  privateLocations: { label: 'Locations', hint: '', isFirst: true, width: 'half', topic: 'schedule' },
   locations: {
     label: 'Regions',
-    hint: 'Regions, for compatibility with similar services. Your agents do not serve them.',
+    hint: 'From a similar service. Your agents do not serve them.',
+    isFirst: true,
+    isOnlyIfSet: true,
+    topic: 'schedule',
   },
-  runParallel: {
-    label: 'Run at all locations at once',
-    hint: 'If off, it runs at one location after another.',
+  alertChannelSubscriptions: { label: 'Alert channels', isFirst: true, width: 'half' },
+  description: { label: 'Description', lines: 2 },
+  activated: { label: 'Enabled' },
+  tags: { label: 'Tags', topic: 'grouping', picker: 'tags' },
+  groupId: { label: 'Group', hint: 'The settings of the group apply to the check.', topic: 'grouping' },
+  groupOrder: {
+    label: 'Order in the group',
+    hint: 'A number; smaller numbers come first.',
+    topic: 'grouping',
   },
-  frequency: { label: 'Interval', hint: '' },
-  frequencyOffset: { isHidden: true },
-  ...retryForm,
-  doubleCheck: {
-    label: 'Retry once at another location before the check counts as failed, if no retry strategy is set',
-    hint: '',
-  },
-  alertChannelSubscriptions: { label: 'Alert channels' },
-  muted: { label: 'Mute: send no notifications', hint: '' },
-  useGlobalAlertSettings: { label: 'Use the alert settings of the group or account', hint: '' },
-  ...alertSettingsForm,
   parentCheckIds: {
     label: 'Depends on',
-    hint: 'Ids of checks, one per line. While one of them fails, both share an alert.',
+    hint: 'While one of these checks fails, both share an alert.',
+    topic: 'grouping',
+    picker: 'checks',
   },
+  runParallel: {
+    label: 'Run in parallel: at all locations at once',
+    hint: 'If off, it runs at one location after another.',
+    topic: 'schedule',
+  },
+  frequencyOffset: { isHidden: true },
+  concurrency: { topic: 'schedule' },
+  ...retryForm,
+  doubleCheck: {
+    label: 'Retry once from another location',
+    hint: 'If no retry strategy is set.',
+    topic: 'schedule',
+  },
+  muted: { label: 'Muted: send no notifications', hint: '', topic: 'alerts' },
+  useGlobalAlertSettings: { label: 'Use the alert settings of the account', hint: '', topic: 'alerts' },
+  ...alertSettingsForm,
   triggerIncident: {
     label: 'On failure',
     words: { '': 'do not open an incident', object: 'open an incident' },
+    topic: 'alerts',
   },
   'triggerIncident.serviceId': { label: 'Service' },
   'triggerIncident.name': { label: 'Incident name' },
@@ -128,22 +148,23 @@ export const commonForm: FormLayout = {
   environmentVariables: {
     label: 'Variables',
     hint: 'For {{TEMPLATES}} and scripts. Locked and secret values are never shown again.',
+    topic: 'scripts',
   },
   'environmentVariables.*.key': { label: 'Name' },
   runtimeId: {
     label: 'Runtime',
     hint: 'Node.js version and packages for scripts.',
     words: { '': 'the newest' },
+    topic: 'scripts',
   },
-  setupSnippetId: { label: 'Setup snippet' },
-  localSetupScript: { label: 'Setup script', lines: 8, isCode: true },
-  tearDownSnippetId: { label: 'Teardown snippet' },
-  localTearDownScript: { label: 'Teardown script', lines: 8, isCode: true },
+  setupSnippetId: { label: 'Setup snippet', topic: 'scripts' },
+  localSetupScript: { label: 'Setup script', lines: 8, isCode: true, topic: 'scripts' },
+  tearDownSnippetId: { label: 'Teardown snippet', topic: 'scripts' },
+  localTearDownScript: { label: 'Teardown script', lines: 8, isCode: true, topic: 'scripts' },
   sslCheckDomain: {
     label: 'Host of the certificate',
     hint: 'Empty: the host of the request.',
   },
-  groupOrder: { label: 'Order in the group', hint: 'A number; smaller numbers come first.' },
   scriptPath: { isHidden: true },
   // Files belong to projects: the API changes them, forms leave them unchanged.
   setupScriptPath: { isHidden: true },

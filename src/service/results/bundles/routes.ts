@@ -3,6 +3,7 @@ import { codeBundleKey, readCodeBundleKey } from '@picket/checks/contract/code-b
 import { AppError } from '@picket/lib/errors.ts';
 import type { Reply } from '@picket/platform/feature/exchange.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
 import {
   agentBundleRoutes,
@@ -27,6 +28,7 @@ export function codeBundleHandlers({
   artifactStore,
   store,
   clock,
+  publicUrl,
   codeBundleQuotaBytes,
 }: HandlerDeps & { readonly codeBundleQuotaBytes?: number | undefined }): [string, AnyHandler][] {
   const send = async (accountId: string, key: string, reply: Reply, contentType = 'application/gzip') => {
@@ -83,6 +85,17 @@ export function codeBundleHandlers({
       },
     }),
     ...handlersById(codeBundleRoutes, {
+      async listCodeBundles({ caller, query, request, reply }) {
+        const page = { limit: query.limit, offset: pageOffset(query) };
+        const { rows, total } = await store.codeBundles.list(caller.accountId, page);
+        describePage(request, reply, { query, total, publicUrl });
+        return rows.map(({ key, size_bytes: contentLength, created }) => ({
+          key,
+          contentLength,
+          checksumSha256: readCodeBundleKey(key).sha256,
+          created_at: new Date(created).toISOString(),
+        }));
+      },
       async uploadCodeBundle({ caller, request }) {
         return take(caller.accountId, request.raw);
       },

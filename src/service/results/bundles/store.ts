@@ -1,3 +1,4 @@
+import { type Page, readPage } from '@picket/platform/store/engine/queries.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { CodeBundleRow } from '../tables.ts';
 
@@ -28,6 +29,17 @@ export class CodeBundles extends Repository {
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst();
     return Number(done.numInsertedOrUpdatedRows) > 0 ? 'added' : 'known';
+  }
+
+  /** Returns a page of the bundles of an account, newest first. */
+  async list(accountId: string, page: Page): Promise<{ total: number; rows: CodeBundleRow[] }> {
+    const query = this.db
+      .selectFrom('code_bundles')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('created', 'desc')
+      .orderBy('key');
+    return readPage(query, page);
   }
 
   async remove(accountId: string, key: string): Promise<void> {

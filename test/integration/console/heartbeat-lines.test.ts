@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { plainText } from '../../helpers/console/editor-form.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
+import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+import { loggedIn, type Visitor } from '../../helpers/service/visitor.ts';
+
+const run = promisify(execFile);
+const clock = new ManualClock(Date.UTC(2026, 10, 28, 12));
+let harness: ServiceHarness;
+let writer: Visitor;
+let folder: string;
+let host: string;
+beforeAll(async () => {
+  harness = await openHarness({ clock });
+  host = await harness.app.listen({ port: 0, host: '127.0.0.1' });
+  writer = await loggedIn(harness);
+  folder = await mkdtemp(join(tmpdir(), 'picket-ping-'));
+  await writeFile(join(folder, 'job.sh'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+});
+afterAll(async () => {
+  await harness.close();
+  await rm(folder, { recursive: true });
+});
+
+async function addHeartbeat(period = 1, periodUnit = 'hours'): Promise<string> {
+  const heartbeat = { period, periodUnit, grace: 10, graceUnit: 'minutes' };
+  return (await harness.call('POST', '/v1/checks/heartbeat', { name: 'job', heartbeat })).body.id;
+}
+
+/** The page of a heartbeat, as a browser at the address of the service sees it. */
+async function pageOf(id: string): Promise<string> {
+  const headers = { cookie: writer.cookieHeader(), accept: 'text/html' };
+  return (await fetch(`${host}/checks/${id}`, { headers })).text();
+}
+
+const shown = (page: string, what: string) =>
+  plainText(new RegExp(`aria-label="${what}">([^<]*)<`).exec(page)?.[1] ?? '');
+const events = async (id: string) =>
+  (await harness.call('GET', `/v1/checks/heartbeats/${id}/events`)).body[0].events.length;
+const shell = (command: string, environment: Record<string, string> = {}) =>
+  run('sh', ['-c', command], { cwd: folder, env: { ...process.env, ...environment } });
+
+it.each([
+  ['curl', (line: string) => line],
+  // The five fields of the schedule come before the command.
+  ['cron', (line: string) => line.replace(/^(?:\S+ ){5}/, '')],
+  ['systemd', (line: string) => /^ExecStartPost=(.*)$/m.exec(line)?.[1] ?? ''],
+])('the line for %s sends a ping as it is shown', async (name, commandOf) => {
+  const id = await addHeartbeat();
+  const line = shown(await pageOf(id), `line for ${name}`);
+  await shell(commandOf(line));
+  expect(await events(id)).toBe(1);
+});
+
+it('the step for GitHub Actions sends a ping with the URL as a secret', async () => {
+  const id = await addHeartbeat();
+  const page = await pageOf(id);
+  const [step] = parse(shown(page, 'line for GitHub Actions')) as [
+    { run: string; env: Record<string, string> },
+  ];
+  expect(step.env).toEqual({ PING_URL: '${{ secrets.PING_URL }}' });
+  await shell(step.run, { PING_URL: shown(page, 'ping URL') });
+  expect(await events(id)).toBe(1);
+});
+
+it.each([
+  [5, 'minutes', '*/5 * * * *'],
+  [2, 'hours', '0 */2 * * *'],
+  [1, 'days', '0 3 * * *'],
+  [7, 'days', '0 3 * * 1'],
+  [30, 'days', '0 3 1 * *'],
+])('the schedule of cron fits a period of %i %s', async (period, unit, schedule) => {
+  const line = shown(await pageOf(await addHeartbeat(period, unit)), 'line for cron');
+  expect(line.startsWith(`${schedule} ./job.sh && curl `)).toBe(true);
+});
+
+it('the page says when the next ping is expected, and offers no run', async () => {
+  const id = await addHeartbeat();
+  const first = await pageOf(id);
+  expect(first).toContain(
+    'A ping is expected every 1 h, and may be up to 10 min late. It waits for its first ping.',
+  );
+  expect(first).not.toContain('Run now');
+  expect(first).not.toContain('every 10 min<');
+  await shell(shown(first, 'line for curl'));
+  expect(await pageOf(id)).toMatch(
+    /The next one is expected at <time datetime="2026-11-28T13:00:00[^<]*<\/time>\. It fails if none arrives by <time datetime="2026-11-28T13:10:00/,
+  );
+  clock.advance(65 * 60_000);
+  expect(await pageOf(id)).toContain('and is late.');
+  await harness.call('PUT', `/v1/checks/heartbeat/${id}`, {
+    activated: false,
+    heartbeat: { period: 1, periodUnit: 'hours', grace: 10, graceUnit: 'minutes', pingToken: '' },
+  });
+  expect(await pageOf(id)).toContain('It is paused');
+});
+
+it('the URL is not shown to those who may only read', async () => {
+  const id = await addHeartbeat();
+  const { heartbeat } = (await harness.call('GET', `/v1/checks/${id}`)).body;
+  const reader = await loggedIn(harness, 'READ_ONLY');
+  const { body } = await reader.get(`/checks/${id}`);
+  expect(body).toContain('A ping is expected every 1 h');
+  expect(body).not.toContain(heartbeat.pingToken);
+});
