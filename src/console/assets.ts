@@ -47,7 +47,7 @@ const files = {
     name: 'app.js',
     contentType: 'text/javascript; charset=utf-8',
     // live.js is last: it starts the others.
-    sources: ['toasts.js', 'times.js', 'copy.js', 'brush.js', 'code.js', 'preview.js', 'live.js'].map(
+    sources: ['toasts.js', 'times.js', 'copy.js', 'chart.js', 'code.js', 'preview.js', 'live.js'].map(
       (name) => join(folder, 'app', name),
     ),
   },
