@@ -73,7 +73,7 @@ async function stripsOf(
   if (runs.slots) {
     const slots = runs.slots.filter((slot) => isShown(slot.location));
     const all = [...slots, ...asked].sort((left, right) => left.at - right.at);
-    const options = { strideMs, total: all.length, zoom };
+    const options = { strideMs, zoom };
     const places = fewer(
       Map.groupBy(all, (slot) => slot.location),
       (lists) => lists.flat().sort((left, right) => left.at - right.at),
@@ -92,9 +92,7 @@ async function stripsOf(
   const [only] = trends;
   const { coverage, intervalMs } = trends.length === 1 && only ? only[1] : await series.trend();
   const onDemand =
-    asked.length === 0
-      ? []
-      : [['On demand', slotStrip(asked, range, { strideMs: 0, total: 0, zoom })] as const];
+    asked.length === 0 ? [] : [['On demand', slotStrip(asked, range, { strideMs: 0, zoom })] as const];
   return { strips: new Map([...shown, ...onDemand]), gaps: gapsOfCoverage(coverage, intervalMs) };
 }
 
@@ -152,6 +150,7 @@ const markWords: Readonly<Record<ChartMark['kind'], string>> = {
   recovery: 'Recovery',
   incident: 'Incident',
   change: 'Change of the check',
+  deployment: 'Last deployment of its project',
   maintenance: 'Maintenance',
 };
 

@@ -1,4 +1,5 @@
 import { type AuditEntry, auditLogRoutes } from '@picket/protocol/accounts/audit-log.ts';
+import { projectRoutes } from '@picket/protocol/projects/project.ts';
 import { storedFacts } from '@picket/service/alerts/raise.ts';
 import type { AlertRow } from '@picket/service/alerts/tables.ts';
 import { tagsOf, withGroups } from '@picket/service/checks/effective-check.ts';
@@ -23,22 +24,28 @@ export interface Events {
   readonly section: Content;
 }
 
-export async function eventsIn(call: PageCall, check: Check, range: Range): Promise<Events> {
+/** @param project the one that manages the check. */
+export async function eventsIn(
+  call: PageCall,
+  check: Check,
+  { range, project }: { readonly range: Range; readonly project: string | undefined },
+): Promise<Events> {
   const { store, viewer } = call;
   const { accountId } = viewer;
-  const [{ alerts }, incidents, changes, maintenance] = await Promise.all([
+  const [{ alerts }, incidents, changes, deployments, maintenance] = await Promise.all([
     store.alerts.list(
       { accountId, checkId: check.id, from: range.from, to: range.to },
       { limit: mostEvents, offset: 0 },
     ),
     incidentMarks(call, check, range),
     changeMarks(call, check.id, range),
+    project === undefined ? [] : deploymentMarks(call, project, range),
     maintenanceMarks(call, check, range),
   ]);
   const lanes = [
     { name: 'Alerts', marks: alerts.map(alertMark) },
     { name: 'Incidents', marks: incidents },
-    { name: 'Changes', marks: changes },
+    { name: 'Changes', marks: [...changes, ...deployments] },
     { name: 'Maintenance', marks: maintenance },
   ];
   return { lanes: lanes.filter(({ marks }) => marks.length > 0), section: alertSection(alerts) };
@@ -92,6 +99,21 @@ async function changeMarks({ api }: PageCall, checkId: string, { from, to }: Ran
       const href = withQuery('/account/audit', { resource });
       return { kind: 'change' as const, from: at, to: at, title: changeWords(entry), href };
     });
+}
+
+/** The last deployment of the project: earlier ones that changed the check are among its changes. */
+async function deploymentMarks(
+  { api }: PageCall,
+  logicalId: string,
+  { from, to }: Range,
+): Promise<ChartMark[]> {
+  const { name, lastDeployment } = await api.call(projectRoutes.getProject, { params: { logicalId } });
+  const { startedAt = null, endedAt = null, status } = lastDeployment ?? {};
+  if (startedAt === null || status === undefined) return [];
+  const [start, end] = [Date.parse(startedAt), endedAt === null ? to : Date.parse(endedAt)];
+  if (start >= to || end < from) return [];
+  const title = `Deployment of ${visible(shortened(name, 80))}: ${status.toLowerCase()}`;
+  return [{ kind: 'deployment', from: start, to: start, title, href: '/settings/projects' }];
 }
 
 const namedFields = 4;

@@ -49,10 +49,11 @@ async function checkPage(call: PageCall): Promise<View> {
   const { range, location } = selection;
   const metrics = shownMetrics(type, isPhase);
   const series = new CheckSeries(call, checkId, { type, metrics, range });
-  const expected = slotMs === 0 ? 0 : (Math.min(range.to, now) - range.from) / slotMs;
+  const since = Math.max(range.from, stored.created);
+  const expected = slotMs === 0 ? 0 : (Math.min(range.to, now) - since) / slotMs;
   const shown = Promise.all([
     runsIn(call, checkId, range, { expected, isNewestEnough: metrics.isEvents }),
-    eventsIn(call, stored, range),
+    eventsIn(call, stored, { range, project: check.project?.logicalId }),
   ]).then(async ([runs, events]) => {
     const hasPlaces = places > 1 || location !== null || selection.by === 'location';
     return [await chartSection({ selection, series, runs, events, strideMs, hasPlaces }), events] as const;

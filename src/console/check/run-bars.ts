@@ -50,13 +50,12 @@ export function slotStrip(
   span: AxisSpan,
   options: {
     readonly strideMs: number;
-    readonly total: number;
     readonly zoom: (from: number, to: number) => string;
   },
 ): Strip {
-  const { strideMs, total, zoom } = options;
+  const { strideMs, zoom } = options;
   const counts = countsOf(slots);
-  if (total <= mostBars) {
+  if (slots.length <= mostBars) {
     const lengthMs = barLength(slots, span, strideMs);
     return { counts, bars: slots.map((slot) => singleBar(slot, lengthMs, strideMs)) };
   }

@@ -29,17 +29,17 @@
     for (let local = Math.ceil(first / step) * step; ; local += step) {
       const at = local - offsetAt(local - offsetAt(from));
       if (at >= to) break;
-      if (at >= from)
-        ticks.push([
-          `${((at - from) / (to - from)) * 100}%`,
-          local % dayMs === 0 ? dates.format(at) : times.format(at),
-        ]);
+      if (at < from) continue;
+      const share = (at - from) / (to - from);
+      ticks.push({ share, x: `${share * 100}%`, word: (local % dayMs === 0 ? dates : times).format(at) });
     }
     lines.replaceChildren(
-      ...ticks.map(([x]) => svgOf('line', { class: 'grid', x1: x, x2: x, y1: 0, y2: '100%' })),
+      ...ticks.map(({ x }) => svgOf('line', { class: 'grid', x1: x, x2: x, y1: 0, y2: '100%' })),
     );
+    // As in time-axis.ts: labels nearer to an end would leave the chart.
+    const inside = ticks.filter(({ share }) => Math.abs(share - 0.5) < 0.485);
     labels.replaceChildren(
-      ...ticks.map(([x, word], index) =>
+      ...inside.map(({ x, word }, index) =>
         svgOf('text', { class: index % 2 ? 'tick minor-tick' : 'tick', x, y: 13 }, word),
       ),
     );

@@ -46,9 +46,9 @@ export function laneChart(chart: LaneChart): Html {
   const { label, lanes, gaps = [], zoomHref } = chart;
   return html`<div class="chart" tabindex="0" role="group" aria-label="${label}" data-from="${chart.from}" data-to="${chart.to}" data-step="${tickStep(chart)}"${
     zoomHref === undefined ? '' : html` data-zoom="${zoomHref}"`
-  }><svg class="chart-back" width="100%" height="100%" aria-hidden="true">${gaps.map((gap) => gapArea(gap, chart))}${tickLines(chart)}</svg>
+  }><div class="lanes"><svg class="chart-back" width="100%" height="100%" aria-hidden="true">${gaps.map((gap) => gapArea(gap, chart))}${tickLines(chart)}</svg>
 ${lanes.map(laneRow)}<div class="lane lane-time"><div class="lane-head"></div><svg class="lane-plot" width="100%" height="${axisHeight}" aria-hidden="true">${tickLabels(chart)}</svg></div>
-<svg class="chart-front" width="100%" height="100%" aria-hidden="true"><rect class="brush" y="0" width="0" height="100%"/><line class="cursor" y1="0" y2="100%"/></svg><div class="chart-tip" aria-live="polite" hidden></div></div>`;
+<svg class="chart-front" width="100%" height="100%" aria-hidden="true"><rect class="brush" y="0" width="0" height="100%"/><line class="cursor" y1="0" y2="100%"/></svg></div><div class="chart-tip" aria-live="polite" hidden></div></div>`;
 }
 
 function laneRow({ name, height, scale, content, isMain }: Lane): Html {

@@ -4,7 +4,7 @@ import { type AxisSpan, placeOf } from './time-axis.ts';
 
 /** An event on the axis of a chart. */
 export interface ChartMark {
-  readonly kind: 'alert' | 'recovery' | 'incident' | 'change' | 'maintenance';
+  readonly kind: 'alert' | 'recovery' | 'incident' | 'change' | 'deployment' | 'maintenance';
   readonly from: number;
   /** End of a lasting event; the same as `from` for an instant. */
   readonly to: number;
@@ -20,6 +20,7 @@ const signs: Readonly<Record<ChartMark['kind'], Html>> = {
   recovery: html`<circle cy="9" r="5"/>`,
   incident: html`<rect x="-4" y="5" width="8" height="8"/>`,
   change: html`<path d="M0 3l6 6-6 6-6-6z"/>`,
+  deployment: html`<path d="M-5 15v-6l5-6 5 6v6z"/>`,
   maintenance: html`<rect x="-4" y="5" width="8" height="8" rx="4"/>`,
 };
 

@@ -82,9 +82,13 @@ export function tickLines(span: AxisSpan): Html {
   })}</g>`;
 }
 
+/** Labels nearer to an end than this would leave the chart. */
+const endShare = 0.015;
+
 /** The labels below the lanes. Every second one is left out where there is little place. */
 export function tickLabels(span: AxisSpan): Html {
-  return html`<g class="tick-labels">${ticksIn(span).map(
+  const inside = ticksIn(span).filter(({ at }) => Math.abs(shareIn(span, at) - 0.5) < 0.5 - endShare);
+  return html`<g class="tick-labels">${inside.map(
     ({ at, word }, index) =>
       html`<text class="${index % 2 === 0 ? 'tick' : 'tick minor-tick'}" x="${percentOf(span, at)}" y="13">${word}</text>`,
   )}</g>`;

@@ -126,9 +126,10 @@ export function tickText(ms: number): string {
   return ms > 0 && ms < 10 ? `${Number(ms.toPrecision(3))} ms` : duration(ms);
 }
 
-/** The next of 1, 2, 5, 10, …, and the number of round parts that it has. */
+/** A scale of at most five round parts that holds a value. */
 function roundScale(value: number): { readonly highest: number; readonly parts: number } {
-  const power = 10 ** Math.floor(Math.log10(value));
-  const factor = [1, 2, 5, 10].find((one) => one * power >= value) ?? 10;
-  return { highest: factor * power, parts: factor === 2 ? 4 : 5 };
+  const power = 10 ** Math.floor(Math.log10(value / 5));
+  const step = power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power * 5 >= value) ?? 10);
+  const parts = Math.max(1, Math.ceil(value / step));
+  return { highest: parts * step, parts };
 }
