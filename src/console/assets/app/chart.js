@@ -18,6 +18,7 @@
 
   /** Charts with listeners: live pages keep their elements. */
   const known = new WeakMap();
+  const middleOf = ({ start, end }) => clamp((start + end) / 2);
   const clamp = (share) => Math.min(1, Math.max(0, share));
 
   /** Moves the labels of an axis to round times of the reader's zone. */
@@ -48,7 +49,9 @@
   /** The box of the cursor replaces tooltips, which would cover it. */
   function takeTitles(chart) {
     for (const title of chart.querySelectorAll('.item > title')) {
-      title.parentNode.dataset.said = title.textContent.slice(title.textContent.indexOf('\n') + 1);
+      const item = title.parentNode;
+      item.dataset.said = title.textContent.slice(title.textContent.indexOf('\n') + 1);
+      if (item.hasAttribute('href')) item.setAttribute('aria-label', title.textContent);
       title.remove();
     }
   }
@@ -86,6 +89,8 @@
     let lanes = lanesOf(chart);
     let cursor;
     let selection;
+    /** The bar where a selection by keys began. */
+    let anchor;
     let isDown = false;
     let wasDragged = false;
     const [from, to] = [() => Number(chart.dataset.from), () => Number(chart.dataset.to)];
@@ -140,7 +145,7 @@
 
     const zoom = () => {
       const [low, high] = [Math.min(...selection), Math.max(...selection)];
-      if (high - low < 0.005) return;
+      if (high === low) return;
       const url = new URL(chart.dataset.zoom, location.href);
       url.searchParams.set('from', new Date(Math.round(at(low))).toISOString());
       url.searchParams.set('to', new Date(Math.round(at(high))).toISOString());
@@ -201,33 +206,33 @@
     chart.addEventListener('keydown', (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (event.target !== chart) return;
-      if (event.key === 'Escape') [cursor, selection] = [undefined, undefined];
+      if (event.key === 'Escape') [cursor, selection, anchor] = [];
       else if (event.key === 'Enter' && selection) zoom();
       else if (event.key === 'Enter' && cursor !== undefined) open();
       else if (step === undefined) return;
       else {
-        const next = nextStop(step);
-        if (!event.shiftKey) selection = undefined;
-        else if (chart.dataset.zoom) selection = [selection?.[0] ?? cursor ?? next, next];
-        cursor = next;
+        const [here, next] = stopsAt(step);
+        if (!next) return;
+        if (!event.shiftKey || !chart.dataset.zoom) [selection, anchor] = [];
+        else {
+          anchor ??= here ?? next;
+          selection = [Math.min(anchor.start, next.start), Math.max(anchor.end, next.end)].map(clamp);
+        }
+        cursor = middleOf(next);
       }
       event.preventDefault();
       draw();
     });
 
-    /** The middle of the next or the previous bar of the main lanes, or of the columns. */
-    const nextStop = (step) => {
+    /** The bar of the main lanes at the cursor, or the column, and the next or the previous one. */
+    const stopsAt = (step) => {
       const main = lanes.filter(({ isMain, items }) => isMain && items.length > 0);
-      const items = (main.length > 0 ? main : lanes).flatMap((lane) => lane.items);
-      const stops = [...new Set(items.map(({ start, end }) => clamp((start + end) / 2)))].sort(
-        (one, two) => one - two,
-      );
-      const here = cursor ?? (step > 0 ? -1 : 2);
-      return (
-        (step > 0
-          ? stops.find((stop) => stop > here + 1e-6)
-          : stops.findLast((stop) => stop < here - 1e-6)) ?? clamp(here)
-      );
+      const stops = (main.length > 0 ? main : lanes)
+        .flatMap(({ items }) => items)
+        .sort((one, two) => step * (middleOf(one) - middleOf(two)));
+      if (cursor === undefined) return [undefined, stops[0]];
+      const here = stops.find((stop) => Math.abs(middleOf(stop) - cursor) < 1e-6);
+      return [here, stops.find((stop) => step * (middleOf(stop) - cursor) > 1e-6)];
     };
 
     return () => {
