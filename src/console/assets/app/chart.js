@@ -241,7 +241,7 @@
     };
   }
 
-  /** Shows the times of a form in the reader's zone, and sends them with their offset. */
+  /** Shows the times of a form in the reader's zone, and sends them with their offset. Updates keep what was typed. */
   function zoned(form) {
     const fields = [...form.querySelectorAll('input[type=datetime-local]')];
     for (const name of form.querySelectorAll('[data-zone-name]')) {
@@ -249,12 +249,11 @@
     }
     for (const field of fields) {
       const at = Date.parse(`${field.getAttribute('value')}Z`);
-      if (field.dataset.utc === field.getAttribute('value')) continue;
-      field.dataset.utc = field.getAttribute('value');
-      field.value = new Date(at + offsetAt(at)).toISOString().slice(0, 16);
+      field.value = known.get(field) ?? new Date(at + offsetAt(at)).toISOString().slice(0, 16);
     }
     if (known.has(form)) return;
     known.set(form, true);
+    form.addEventListener('input', ({ target }) => known.set(target, target.value));
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       const query = new URLSearchParams(new FormData(form));
