@@ -1,100 +1,84 @@
 import { findCheckType } from '@picket/checks/index.ts';
 import { AppError } from '@picket/lib/errors.ts';
-import type { AuditEntry } from '@picket/protocol/accounts/audit-log.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
+import { noCoverage } from '@picket/protocol/runs/coverage.ts';
 import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
-import type { StandingCheck } from '@picket/service/checks/state/states.ts';
 import { planSection } from '../agentic/plan-section.ts';
-import { textField } from '../elements/form.ts';
-import { ago, duration, instant, shortened } from '../elements/format.ts';
+import { shortened } from '../elements/format.ts';
 import { managedNotice } from '../elements/managed.ts';
-import { type State, stateBadge } from '../elements/state.ts';
-import { facts } from '../elements/table.ts';
-import { block, section, visible } from '../elements/text.ts';
-import { changeList, lastAuthor, lastChangesOf } from '../history/last-changes.ts';
-import { type Content, type Html, html, path, withQuery } from '../html.ts';
-import { factsOf, runCause } from '../overview/row.ts';
-import { sinceOf } from '../overview/since.ts';
-import type { Page, PageCall, View } from '../page.ts';
-import { runAgainForm } from '../run/parts.ts';
+import { visible } from '../elements/text.ts';
+import { lastChangesOf } from '../history/last-changes.ts';
+import { type Content, html, path } from '../html.ts';
+import { type Page, type PageCall, posts, type View } from '../page.ts';
+import { chartSection } from './chart.ts';
+import { configuration } from './configuration.ts';
 import { errorSection, errorsIn } from './errors.ts';
 import { eventsIn } from './events.ts';
+import { figureLine, placeSection } from './figures.ts';
+import { header, muteCheck, whyNotWell } from './header.ts';
 import { heartbeatPart } from './heartbeat.ts';
-import { numberSections } from './numbers.ts';
-import { type Range, rangeNames, rangeOf, ranges } from './range.ts';
+import { selectionOf } from './range.ts';
+import { rangePicker } from './range-picker.ts';
 import { retryWords } from './retries.ts';
-import { slotSection, slotsIn } from './slots.ts';
-
-/** The same number as in a row of the overview. */
-const recentSlots = 30;
+import { runsIn } from './runs.ts';
+import { CheckSeries, shownMetrics } from './series.ts';
+import { isPhase } from './times.ts';
 
 export const checkPages: readonly Page[] = [
   { path: '/checks/:checkId', title: 'Check', role: 'READ_ONLY', handler: checkPage },
+  ...posts('/checks/:checkId', { '/muted': ['Mute a check', muteCheck] }),
 ];
 
 async function checkPage(call: PageCall): Promise<View> {
   const { api, params, query, store, viewer, clock } = call;
   const { checkId = '' } = params;
   const now = clock.wallMs();
-  const check = await api.call(checkRoutes.getCheck, {
-    params: { id: checkId },
-    query: { includeDependencies: 'false' },
-  });
-  const stored = await store.checks.find(viewer.accountId, checkId);
-  const [row] = await store.overviews.list(
-    viewer.accountId,
-    { checkId },
-    { page: { limit: 1, offset: 0 }, now },
-  );
-  const standing = (await store.states.of(viewer.accountId, [checkId], now)).get(checkId);
+  const [check, stored, [row], standing] = await Promise.all([
+    api.call(checkRoutes.getCheck, { params: { id: checkId }, query: { includeDependencies: 'false' } }),
+    store.checks.find(viewer.accountId, checkId),
+    store.overviews.list(viewer.accountId, { checkId }, { page: { limit: 1, offset: 0 }, now }),
+    store.states.of(viewer.accountId, [checkId], now),
+  ]);
   const type = findCheckType(check.checkType);
   if (!row || !stored || !type) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
-  const since = sinceOf(row);
-  const places = check.runParallel ? Math.max(1, row.locations.length) : 1;
   const frequencyMs = type.pings ? 0 : intervalMs(check);
-  const range = rangeOf(query, frequencyMs / places, now);
-  const happened = eventsIn(call, stored, range);
-  const marks = happened.then((events) => events.marks);
+  const places = Math.max(1, row.locations.length);
+  const [slotMs, strideMs] = check.runParallel
+    ? [frequencyMs / places, frequencyMs]
+    : [frequencyMs, frequencyMs * places];
+  const selection = selectionOf(checkId, query, { slotMs, now });
+  const { range, location } = selection;
+  const metrics = shownMetrics(type, isPhase);
+  const series = new CheckSeries(call, checkId, { type, metrics, range });
+  const since = Math.max(range.from, stored.created);
+  const expected = slotMs === 0 ? 0 : (Math.min(range.to, now) - since) / slotMs;
+  const shown = Promise.all([
+    runsIn(call, checkId, range, { expected, isNewestEnough: metrics.isEvents }),
+    eventsIn(call, stored, { range, project: check.project?.logicalId }),
+  ]).then(async ([runs, events]) => {
+    const hasPlaces = places > 1 || location !== null || selection.by === 'location';
+    return [await chartSection({ selection, series, runs, events, strideMs, hasPlaces }), events] as const;
+  });
   const resource = `checks/${check.id}`;
-  const [slots, numbers, groups, events, session, changes, plan, retries, why] = await Promise.all([
-    slotsIn(call, checkId, range),
-    numberSections(call, { checkId, type, range, marks }),
+  const [[chart, events], whole, byPlace, errors, session, changes, plan, retries, why] = await Promise.all([
+    shown,
+    location === null ? series.whole() : undefined,
+    series.places(),
     errorsIn(call, checkId, range),
-    happened,
     sessionNotice(call, checkId, query.get('session')),
     lastChangesOf(call, resource),
     planSection(call, checkId, type),
     retryWords(call, stored, type),
-    whyNotWell(call, checkId, row.state),
+    whyNotWell(call, row),
   ]);
-  const main = html`<p class="crumbs"><a href="/">Overview</a></p>
-<div class="heading"><h1>${visible(shortened(check.name, 300))}</h1><div class="actions">${type.pings ? '' : runAgainForm(call, checkId)}${editLink(call, checkId)}</div></div>
-<p class="check-line">${stateBadge(row.state)} ${since === null || row.state === 'passed' ? '' : html`for ${duration(now - since)}, since ${instant(since)}`} <span class="soft">${type.title}${frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
-${why}${notMeasuredNotice(standing)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}${await heartbeatPart(call, check, type)}
-${rangeLinks(checkId, range)}
-${numbers.summary}
-${slotSection(slots)}${numbers.sections}${errorSection(groups, now)}${events.section}${plan}${configuration(check, { changes, list: changeList(resource, changes, now), retries })}`;
+  const figures = whole ??
+    byPlace.find((place) => place.location === location) ?? { row: {}, coverage: noCoverage };
+  const facts = { name: check.name, type, row, standing: standing.get(checkId), isOn: check.activated };
+  const main = html`${header(call, { ...facts, frequencyMs, now }, why)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}${await heartbeatPart(call, check, type)}
+${rangePicker(selection, now)}${figureLine(figures, metrics.time)}${chart}
+<div class="two"><div>${placeSection(byPlace, { time: metrics.time, selection })}${errorSection(errors, now)}${events.section}${plan}</div>
+<div>${configuration(check, { resource, changes, retries, now })}</div></div>`;
   return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
-}
-
-/** Shows why the newest run that did not pass failed, in the words of the overview. */
-async function whyNotWell({ store, clock }: PageCall, checkId: string, state: State): Promise<Content> {
-  if (state !== 'failed' && state !== 'error') return '';
-  const slots =
-    (await store.overviews.recentSlots([checkId], recentSlots, clock.wallMs())).get(checkId) ?? [];
-  const bad = slots.find((slot) => slot.has_failures === 1 || slot.has_errors === 1);
-  return bad ? html`<p class="cause">${runCause(factsOf(bad))}</p>` : '';
-}
-
-/** The other locations determine the state of the check. */
-function notMeasuredNotice(standing: StandingCheck | undefined): Content {
-  if (!standing || standing.state === 'not-measured' || standing.notMeasuredAt.length === 0) return '';
-  return html`<p class="notice">Not measured at ${visible(shortened(standing.notMeasuredAt.join(', '), 200))}.</p>`;
-}
-
-function editLink({ api }: PageCall, checkId: string): Content {
-  if (!api.allows(checkRoutes.updateCheck)) return '';
-  return html`<a class="button" href="${path`/checks/${checkId}/edit`}">Edit</a>`;
 }
 
 /** Returns the milliseconds from one slot to the next; 0 for checks without a schedule. */
@@ -102,19 +86,6 @@ function intervalMs(check: Readonly<Record<string, unknown>>): number {
   const { frequency, frequencyOffset } = check;
   if (typeof frequency !== 'number') return 0;
   return frequency > 0 ? frequency * 60_000 : Number(frequencyOffset ?? 0) * 1_000;
-}
-
-function rangeLinks(checkId: string, range: Range): Html {
-  return html`<nav class="ranges" aria-label="Range"><ul>${rangeNames.map(
-    (name) =>
-      html`<li><a href="${withQuery(path`/checks/${checkId}`, { range: name })}"${range.name === name ? html` aria-current="true"` : ''}>${ranges[name].word}</a></li>`,
-  )}</ul>${range.name === null ? html`<span class="soft">${instant(range.from)} to ${instant(range.to)}</span>` : ''}
-<details class="own-range"><summary>Other range</summary><form method="get" action="${path`/checks/${checkId}`}">${rangeField('from', 'From (UTC)', range.from)}${rangeField('to', 'To (UTC)', range.to)}<button class="button" type="submit">Show</button></form></details></nav>`;
-}
-
-/** The value includes seconds and zone: the sent text is parsed unchanged. */
-function rangeField(name: string, label: string, at: number): Html {
-  return textField({ name, label, value: `${new Date(at).toISOString().slice(0, 19)}Z` });
 }
 
 /** Shows the progress of an on-demand run. */
@@ -131,43 +102,4 @@ async function sessionNotice({ api }: PageCall, checkId: string, id: string | nu
   );
   const isOver = session.stoppedAt !== null;
   return html`<p class="notice" role="status">${isOver ? 'The run has finished.' : 'The run is in progress.'}${links}${isOver && links.length === 0 ? ' No agent picked it up in time.' : ''}</p>`;
-}
-
-function configuration(
-  check: Readonly<Record<string, unknown>>,
-  {
-    changes,
-    list,
-    retries,
-  }: { readonly changes: readonly AuditEntry[]; readonly list: Content; readonly retries: string },
-): Content {
-  const { request } = check;
-  const url = typeof request === 'object' && request !== null && 'url' in request ? String(request.url) : '';
-  const tags = Array.isArray(check['tags']) ? (check['tags'] as string[]) : [];
-  return section(
-    'Configuration',
-    html`${facts([
-      ['Address', url === '' ? '' : html`<code>${visible(shortened(url, 400))}</code>`],
-      [
-        'Tags',
-        tags.map(
-          (tag) => html`<a class="tag" href="${withQuery('/', { tag })}">${visible(shortened(tag, 40))}</a> `,
-        ),
-      ],
-      ['Retries', retries],
-      ['Degraded over', limitWords(check['degradedResponseTime'])],
-      ['Fails over', limitWords(check['maxResponseTime'])],
-      [
-        'Changed',
-        typeof check['updated_at'] === 'string'
-          ? html`${instant(check['updated_at'])}${lastAuthor(changes)}`
-          : '',
-      ],
-    ])}${list}<details><summary>JSON</summary>${block('Definition of the check', JSON.stringify(check, null, 2))}</details>`,
-    'configuration',
-  );
-}
-
-function limitWords(value: unknown): string {
-  return typeof value === 'number' ? duration(value) : '';
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rangeOf } from './range.ts';
+import { hrefOf, neighbours, rangeOf, selectionOf, zoomHref } from './range.ts';
 
 const now = Date.UTC(2026, 10, 22, 12);
 const query = (text: string) => new URLSearchParams(text);
@@ -29,4 +29,37 @@ it('is the requested one, by name or by instants', () => {
 it('is the default if the requested one is invalid', () => {
   expect(rangeOf(query('range=toString'), 60_000, now).name).toBe('6h');
   expect(rangeOf(query('from=2026-11-20T01:00:00Z&to=2026-11-20T00:00:00Z'), 60_000, now).name).toBe('6h');
+});
+
+it('reads fields of forms, which have no zone, as UTC', () => {
+  const { from, to } = rangeOf(query('from=2026-11-20T01:00&to=2026-11-20T02:30:15'), 60_000, now);
+  expect([from, to]).toEqual([Date.UTC(2026, 10, 20, 1), Date.UTC(2026, 10, 20, 2, 30, 15)]);
+});
+
+it('has neighbours of the same length, none of them in the future', () => {
+  const hour = 3_600_000;
+  const last = rangeOf(query('range=1h'), 60_000, now);
+  expect(neighbours(last, now)).toMatchObject({
+    earlier: { name: null, from: now - 2 * hour - 1, to: now - hour },
+    later: null,
+    wider: { to: now + 1, from: now + 1 - 2 * (hour + 1) },
+  });
+  const old = { name: null, from: now - 3 * hour, to: now - 2 * hour };
+  expect(neighbours(old, now)).toEqual({
+    earlier: { name: null, from: now - 4 * hour, to: now - 3 * hour },
+    later: { name: null, from: now - 2 * hour, to: now - hour },
+    wider: { name: null, from: now - 3.5 * hour, to: now - 1.5 * hour },
+  });
+  expect(neighbours({ name: null, from: now - 1.5 * hour, to: now - 0.5 * hour }, now).later?.to).toBe(
+    now + 1,
+  );
+});
+
+it('is kept by links of the page, with everything else that is selected', () => {
+  const chosen = selectionOf('c', query('range=7d&location=lab&by=location'), { slotMs: 60_000, now });
+  expect(hrefOf(chosen)).toBe('/checks/c?range=7d&location=lab&by=location');
+  expect(hrefOf(chosen, { location: null, by: 'phase' })).toBe('/checks/c?range=7d');
+  expect(zoomHref(chosen, now, now + 10_000)).toBe(
+    '/checks/c?from=2026-11-22T11%3A59%3A35.000Z&to=2026-11-22T12%3A00%3A35.000Z&location=lab&by=location',
+  );
 });

@@ -1,14 +1,16 @@
 import { parseTimestamp } from '@picket/protocol/http/query.ts';
+import { path, withQuery } from '../html.ts';
 
 const hourMs = 3_600_000;
 
 /** The selectable ranges. */
 export const ranges = {
-  '1h': { word: '1 hour', ms: hourMs },
-  '6h': { word: '6 hours', ms: 6 * hourMs },
-  '24h': { word: '24 hours', ms: 24 * hourMs },
-  '7d': { word: '7 days', ms: 7 * 24 * hourMs },
-  '30d': { word: '30 days', ms: 30 * 24 * hourMs },
+  '1h': { word: '1 h', title: 'Last hour', ms: hourMs },
+  '6h': { word: '6 h', title: 'Last 6 hours', ms: 6 * hourMs },
+  '24h': { word: '24 h', title: 'Last 24 hours', ms: 24 * hourMs },
+  '7d': { word: '7 d', title: 'Last 7 days', ms: 7 * 24 * hourMs },
+  '30d': { word: '30 d', title: 'Last 30 days', ms: 30 * 24 * hourMs },
+  '90d': { word: '90 d', title: 'Last 90 days', ms: 90 * 24 * hourMs },
 } as const;
 export type RangeName = keyof typeof ranges;
 export const rangeNames = Object.keys(ranges) as RangeName[];
@@ -21,7 +23,13 @@ export interface Range {
 }
 
 /** Number of bars that approximately fit on a screen. */
-const wantedBars = 400;
+export const mostBars = 400;
+/** The longest default range. */
+const longestDefault = rangeNames.indexOf('30d');
+/** The shortest range that zooming leads to. */
+const shortestMs = 60_000;
+/** The longest custom range: analytics divides it into intervals of at most 30 days. */
+const longestMs = 8 * 365 * 24 * hourMs;
 
 /**
  * Returns the range of a request; by default the longest that shows each run of the check on one screen.
@@ -29,16 +37,82 @@ const wantedBars = 400;
  * @param slotMs milliseconds between two slots of the check, all its locations taken together.
  */
 export function rangeOf(query: URLSearchParams, slotMs: number, now: number): Range {
-  const [from, to] = [parseTimestamp(query.get('from') ?? ''), parseTimestamp(query.get('to') ?? '')];
-  if (from !== null && to !== null && to > from) return { name: null, from, to };
+  const [from, to] = [instantIn(query.get('from')), instantIn(query.get('to'))];
+  if (from !== null && to !== null && to > from) {
+    return { name: null, from: Math.max(from, to - longestMs), to };
+  }
   const asked = rangeNames.find((one) => one === query.get('range'));
-  const fitting = rangeNames.findLast((one) => ranges[one].ms / Math.max(1, slotMs) <= wantedBars);
+  const fitting = rangeNames
+    .slice(0, longestDefault + 1)
+    .findLast((one) => ranges[one].ms / Math.max(1, slotMs) <= mostBars);
   const name = asked ?? fitting ?? '1h';
   return { name, from: now - ranges[name].ms, to: now + 1 };
+}
+
+/** An instant of a link, or of a field without a zone, which means UTC: scripts send the reader's times with a zone. */
+function instantIn(text: string | null): number | null {
+  if (text === null) return null;
+  return parseTimestamp(/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(text) ? `${text}Z` : text);
 }
 
 /** Returns the query that selects the same range again. */
 export function rangeQuery({ name, from, to }: Range): Record<string, string> {
   if (name !== null) return { range: name };
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+}
+
+/** The neighbouring ranges; null where they would lie in the future. */
+export function neighbours(range: Range, now: number): Record<'earlier' | 'later' | 'wider', Range | null> {
+  const lengthMs = range.to - range.from;
+  const at = (from: number, to: number): Range => ({ name: null, from, to });
+  const later = Math.min(range.to + lengthMs, now + 1);
+  const wide = Math.min(range.to + lengthMs / 2, Math.max(range.to, now + 1));
+  return {
+    earlier: range.from - lengthMs > 0 ? at(range.from - lengthMs, range.from) : null,
+    later: range.to > now - shortestMs ? null : at(later - lengthMs, later),
+    wider: wide - 2 * lengthMs > 0 ? at(wide - 2 * lengthMs, wide) : null,
+  };
+}
+
+/** The view of a page of a check: all of it is in the address. */
+export interface Selection {
+  readonly checkId: string;
+  readonly range: Range;
+  /** The only location that is shown; null: all of them. */
+  readonly location: string | null;
+  /** Whether times are drawn by phase, or as a line for each location. */
+  readonly by: 'phase' | 'location';
+}
+
+export function selectionOf(
+  checkId: string,
+  query: URLSearchParams,
+  { slotMs, now }: { readonly slotMs: number; readonly now: number },
+): Selection {
+  return {
+    checkId,
+    range: rangeOf(query, slotMs, now),
+    location: query.get('location') || null,
+    by: query.get('by') === 'location' ? 'location' : 'phase',
+  };
+}
+
+/** The query of a selection without its range. */
+export function viewQuery({ location, by }: Pick<Selection, 'location' | 'by'>): Record<string, string> {
+  return { ...(location === null ? {} : { location }), ...(by === 'phase' ? {} : { by }) };
+}
+
+/** The page with another selection. */
+export function hrefOf(selection: Selection, change: Partial<Selection> = {}): string {
+  const changed = { ...selection, ...change };
+  return withQuery(path`/checks/${changed.checkId}`, {
+    ...rangeQuery(changed.range),
+    ...viewQuery(changed),
+  });
+}
+
+/** A closer view of a part of the range. */
+export function zoomHref(selection: Selection, from: number, to: number): string {
+  const missing = Math.max(0, shortestMs - (to - from)) / 2;
+  return hrefOf(selection, { range: { name: null, from: from - missing, to: to + missing } });
 }

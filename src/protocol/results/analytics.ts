@@ -127,7 +127,16 @@ export const AnalyticsAnswer = z
     coverage: Coverage.describe('Coverage of the window, regardless of the filter'),
     coverageByLocation: z.record(z.string(), Coverage).describe('Coverage by location'),
     coverageIntervals: z
-      .array(z.object({ timestamp: z.iso.datetime(), coverage: Coverage }))
+      .array(
+        z.object({
+          timestamp: z.iso.datetime(),
+          coverage: Coverage,
+          coverageByLocation: z
+            .record(z.string(), Coverage)
+            .optional()
+            .describe('With groupBy=runLocation: coverage of the interval by location'),
+        }),
+      )
       .optional()
       .describe('With aggregationInterval: all intervals with due slots, including those without results'),
     series: z

@@ -16,12 +16,16 @@ export interface CoverageQuery extends Span {
   readonly location: string | null;
   /** Length of additional separate intervals; null: none. */
   readonly intervalMs: number | null;
+  /** Whether intervals also have the coverage of each location. */
+  readonly isByLocation?: boolean | undefined;
 }
 
 export interface IntervalCoverage {
   /** Start of the interval: a multiple of its length since the epoch. */
   readonly at: number;
   readonly coverage: Coverage;
+  /** If requested: locations with any due slot. */
+  readonly byLocation?: Readonly<Record<string, Coverage>>;
 }
 
 /** Share of the due slots of a check that were measured. */
@@ -42,13 +46,14 @@ export interface CoverageSource {
 }
 
 export async function checkCoverages(days: SlotDays, query: CoverageQuery): Promise<CheckCoverage[]> {
-  const { checkIds, location, intervalMs } = query;
+  const { checkIds, location, intervalMs, isByLocation } = query;
   const found = await days.within([...new Set(checkIds)], query);
   return [...found].map(([checkId, own]) => ({
     checkId,
     ...coverageOfDays(own, query, location),
     firstMeasuredAt: intervalMs === null ? null : firstEvaluatedAt(own, query),
-    intervals: intervalMs === null ? [] : coverageByInterval(own, query, location, intervalMs),
+    intervals:
+      intervalMs === null ? [] : coverageByInterval(own, query, { location, intervalMs, isByLocation }),
   }));
 }
 

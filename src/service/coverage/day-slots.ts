@@ -124,18 +124,36 @@ export function coverageOfDays(
 export function coverageByInterval(
   days: readonly DaySlots[],
   span: Span,
-  location: string | null,
-  intervalMs: number,
-): { readonly at: number; readonly coverage: Coverage }[] {
-  const pairs = new Map<number, (readonly [SlotOutcome, number])[]>();
+  wanted: {
+    /** Null: all. */
+    readonly location: string | null;
+    readonly intervalMs: number;
+    readonly isByLocation?: boolean | undefined;
+  },
+): {
+  readonly at: number;
+  readonly coverage: Coverage;
+  readonly byLocation?: Readonly<Record<string, Coverage>>;
+}[] {
+  const { location, intervalMs, isByLocation } = wanted;
+  const intervals = new Map<number, Map<string, (readonly [SlotOutcome, number])[]>>();
   for (const day of days) {
     for (const [at, counts] of day.within(span, intervalMs)) {
       for (const [name, own] of counts) {
-        if (location === null || name === location) entryOf(pairs, at, () => []).push(...own);
+        if (location !== null && name !== location) continue;
+        const interval = entryOf(intervals, at, () => new Map<string, (readonly [SlotOutcome, number])[]>());
+        entryOf(interval, name, () => []).push(...own);
       }
     }
   }
-  return [...pairs].sort(([one], [two]) => one - two).map(([at, own]) => ({ at, coverage: coverageOf(own) }));
+  return [...intervals]
+    .sort(([one], [two]) => one - two)
+    .map(([at, pairs]) => {
+      const coverage = coverageOf([...pairs.values()].flat());
+      if (!isByLocation) return { at, coverage };
+      const byLocation = [...pairs].map(([name, own]) => [name, coverageOf(own)] as const);
+      return { at, coverage, byLocation: Object.fromEntries(byLocation) };
+    });
 }
 
 function lastAtOf({ firstAt, strideMs, count }: SlotSegment): number {

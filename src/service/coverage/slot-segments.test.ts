@@ -91,13 +91,14 @@ it('counts each interval and location of a window, and they add up to the window
       // Split in two, and queried twice: counts of a whole day serve every window that contains it.
       const days = [new DaySlots(all.slice(0, 20)), new DaySlots(all.slice(20))];
       for (const asked of [window, { from: 0, to: 1_000 * minuteMs }, window]) {
-        const intervals = coverageByInterval(days, asked, null, intervalMs);
+        const intervals = coverageByInterval(days, asked, { location: null, intervalMs, isByLocation: true });
         const { total, byLocation } = coverageOfDays(days, asked, null);
         expect(total).toEqual(coverageWithin(all, asked));
         expect(addedCoverage(intervals.map(({ coverage }) => coverage))).toEqual(total);
         expect(addedCoverage(Object.values(byLocation))).toEqual(total);
         expect(coverageOfDays(days, asked, 'lab').total).toEqual(byLocation.lab ?? coverageWithin([], asked));
-        for (const { at, coverage } of intervals) {
+        for (const { at, coverage, byLocation: parts = {} } of intervals) {
+          expect(addedCoverage(Object.values(parts))).toEqual(coverage);
           const own = { from: Math.max(at, asked.from), to: Math.min(at + intervalMs, asked.to) };
           expect(coverage).toEqual(coverageWithin(all, own));
         }

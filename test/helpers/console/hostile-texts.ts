@@ -75,7 +75,7 @@ export const payloads: readonly string[] = [
   '<%= alert(64) %>',
   '<div hx-get="/logout" hx-trigger="load">x</div>',
   '<div hx-on:load="alert(65)" hx-on::load="alert(66)">x</div>',
-  '<div data-brush="javascript:alert(67)" data-live="https://evil.example/">x</div>',
+  '<div class="chart" data-step="1" data-zoom="javascript:alert(67)" data-live="https://evil.example/">x</div>',
   '\u202e<img src=x onerror=alert(68)>\u202c',
   '<img src=x onerror=alert(69)//',
 ];

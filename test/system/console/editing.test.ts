@@ -101,6 +101,7 @@ describe('a check', () => {
     const id = await stage.addCheck('by keyboard');
     stage.clock.advance(1_000);
     await window.go(`/checks/${id}`);
+    await page.getByLabel('Actions: by keyboard').click();
     await page.getByRole('link', { name: 'Edit' }).focus();
     await page.keyboard.press('Enter');
     await page.getByLabel('Name', { exact: true }).first().fill('typed');

@@ -22,6 +22,15 @@ export interface SlotFacts {
   readonly owner: string | null;
   /** Whether it was run on demand: not part of the schedule, nor of any availability. */
   readonly isOnDemand: boolean;
+  /** Milliseconds from the due time to the start of the run, where they are known. */
+  readonly startDelayMs?: number | null;
+}
+
+/** A run that started this long after its due time is marked as late. */
+const lateMs = 10_000;
+
+export function isLate({ startDelayMs = null }: SlotFacts): boolean {
+  return startDelayMs !== null && startDelayMs >= lateMs;
 }
 
 const statesOfVerdicts = {
@@ -50,16 +59,20 @@ export function reasonWords(reason: string | null): string {
 }
 
 export function slotBar(slot: SlotFacts): Bar {
-  const state = slotState(slot);
   const at = `${utc(slot.at)}, ${slot.location}`;
-  const asked = slot.isOnDemand ? 'on demand, ' : '';
   return {
-    ...{ state, href: slotHref(slot), isOnDemand: slot.isOnDemand },
-    title: `${at}: ${asked}${saying(slot, state)}`,
+    ...{ state: slotState(slot), href: slotHref(slot), isOnDemand: slot.isOnDemand },
+    title: `${at}: ${slotWords(slot)}`,
   };
 }
 
-function saying(slot: SlotFacts, state: State): string {
+/** Describes the outcome of a slot. */
+export function slotWords(slot: SlotFacts): string {
+  const late = isLate(slot) ? `, started ${duration(slot.startDelayMs ?? 0)} late` : '';
+  return `${slot.isOnDemand ? 'on demand, ' : ''}${outcomeWords(slot, slotState(slot))}${late}`;
+}
+
+function outcomeWords(slot: SlotFacts, state: State): string {
   if (state === 'waiting') return 'in progress';
   if (state === 'missed') {
     const several = slot.count > 1 ? `${countText(slot.count)} runs ` : '';

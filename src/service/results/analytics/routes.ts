@@ -103,6 +103,7 @@ async function answerFor(
     ...window,
     location: null,
     intervalMs: query.aggregationInterval === undefined ? null : query.aggregationInterval * 60_000,
+    isByLocation: query.groupBy === 'runLocation',
   });
   const [series, found] = await Promise.all([asked, counted]);
   const coverage = found.get(check.id);
@@ -125,6 +126,7 @@ async function answerFor(
           coverageIntervals: (coverage?.intervals ?? []).map((interval) => ({
             timestamp: iso(interval.at),
             coverage: interval.coverage,
+            ...(interval.byLocation ? { coverageByLocation: interval.byLocation } : {}),
           })),
         }),
     series: series.map((one) => seriesView(type, query.groupBy, metrics, one)),
