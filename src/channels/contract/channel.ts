@@ -18,6 +18,8 @@ export interface OutboundMail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** The same for all mails that belong together. */
+  readonly thread: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
