@@ -34,7 +34,8 @@ export interface MailButton {
 /** Returns the plain text of a mail: the same content in the same order. */
 export function mailText(mail: MailDocument): string {
   const { headline, lead, facts = [], paragraphs = [], buttons = [], footer = [], footerLinks = [] } = mail;
-  const lines = (some: readonly MailFact[]) => some.map(({ label, value }) => `${label}: ${value}`).join('\n');
+  const lines = (some: readonly MailFact[]) =>
+    some.map(({ label, value }) => `${label}: ${value}`).join('\n');
   const links = (some: readonly MailButton[]) => some.map(({ label, url }) => `${label}: ${url}`).join('\n');
   const parts = [headline, lead ?? '', lines(facts), ...paragraphs, links(buttons)];
   const end = [...footer, links(footerLinks)].filter((part) => part !== '');

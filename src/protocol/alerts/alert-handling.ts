@@ -13,7 +13,7 @@ const Actor = z
   })
   .meta({ id: 'AlertActor' });
 
-const Acknowledgement = z
+export const Acknowledgement = z
   .object({ at: DateTime, by: Actor, comment: z.string().nullable() })
   .meta({ id: 'AlertAcknowledgement' });
 

@@ -8,10 +8,10 @@ import { utcText } from '@picket/lib/figures/time.ts';
 import type { ModelCause } from '@picket/protocol/results/root-cause-analysis.ts';
 import { type CauseSummary, causeTitle, memberText } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
-import { actionsOf, stateOf, subjectLineOf } from './headline.ts';
 import { endText, endTitle } from '../receivers/end-reason.ts';
 import { incidentKeyOf, incidentSubjectOf } from '../receivers/incident-key.ts';
 import type { AlertType, Notice, Suppression } from '../state.ts';
+import { actionsOf, stateOf, subjectLineOf } from './headline.ts';
 
 /** An alert to be sent to a channel. */
 export interface AlertMessage {
@@ -85,7 +85,7 @@ function severityOf({ notice, facts }: AlertMessage): ChannelMessage['severity']
 const maxCauseLength = 300;
 
 /** The reason, in one line. */
-function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
+export function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
   const { certificate, subject, responseTimeMs } = facts;
   if (facts.endedBy) return endText(facts.endedBy);
   if (facts.cause && (notice === 'failure' || facts.cause.update))

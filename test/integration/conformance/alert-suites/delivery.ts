@@ -7,6 +7,7 @@ import {
   startHttpReceiver,
   startMailReceiver,
 } from '../../../helpers/service/alert-receivers.ts';
+import { mailParts } from '../../../helpers/service/mail-parts.ts';
 import { until } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
@@ -121,9 +122,61 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     const [sent] = mail.received;
     expect(sent).toMatchObject({ from: 'alerts@picket.test', to: ['ops@example.com'] });
     const id = notifications.find(({ alertConfig }) => alertConfig.type === 'EMAIL')?.id;
-    expect(sent?.source).toContain('Subject: A <b> & c has failed');
-    expect(sent?.source).toContain(`Message-ID: <${id}@picket.test>`);
-    expect(sent?.source).toContain('A &lt;b&gt; &amp; c has failed</h2>');
+    const { headers, text, html } = mailParts(sent ?? { source: '' });
+    expect(headers.get('subject')).toBe('Failing: A <b> & c · lab');
+    expect(headers.get('message-id')).toBe(`<${id}@picket.test>`);
+    expect(html).toContain('A &lt;b&gt; &amp; c has failed</h1>');
+    expect(text).toContain('A <b> & c has failed\n');
+  });
+
+  it('mails state, cause, since when, where, and two buttons, as text and as HTML of one content', async () => {
+    await stage.channel('EMAIL', { address: 'ops@example.com' });
+    const reminders = { amount: 1, interval: 5 };
+    const id = await stage.check({ name: '<img src=x>\u202e Shop', alertSettings: { reminders } });
+    await stage.runs(id, 'failed');
+    const [failure] = await stage.delivered();
+    await stage.runs(id, 'passed');
+    await stage.delivered();
+    const [failed, recovered] = mail.received.map(mailParts);
+    if (!failed || !recovered) throw new Error(`${mail.received.length} mails`);
+    expect(failed.contentType).toMatch(/^multipart\/alternative/);
+    expect(failed.headers.get('auto-submitted')).toBe('auto-generated');
+    expect(Date.parse(failed.headers.get('date') ?? '')).toBeGreaterThan(Date.UTC(2026, 0));
+    expect([failed, recovered].map(({ headers }) => headers.get('subject'))).toEqual([
+      'Failing: <img src=x> Shop · lab',
+      'Recovered: <img src=x> Shop · lab',
+    ]);
+    // One conversation for the episode.
+    const thread = failed.headers.get('references');
+    expect(thread).toMatch(/^<picket-check-[\w-]+@picket\.test>$/);
+    expect([failed.headers.get('in-reply-to'), recovered.headers.get('references')]).toEqual([
+      thread,
+      thread,
+    ]);
+    const run = `https://picket.test/base/checks/${id}/runs/${failure.checkResultId}`;
+    for (const { text, html } of [failed, recovered]) {
+      const links = [...text.matchAll(/^([A-Z][a-z ]+): (https:\S+)$/gm)].map(([, label, url]) => [
+        label,
+        url,
+      ]);
+      const anchors = [...html.matchAll(/<a class="(?:main|other)" href="([^"]+)"[^>]*>([^<]+)</g)].map(
+        ([, url, label]) => [label, url?.replaceAll('&amp;', '&')],
+      );
+      expect(anchors).toEqual(links);
+      expect(html).not.toMatch(/<img|<script|<[^>]* src=|url\(|@import|<link/);
+      expect(html).toContain('max-width:600px');
+      expect(html).toContain('prefers-color-scheme:dark');
+      for (const [, label, value = ''] of text.matchAll(/^(Since|Where|Failed part): (.+)$/gm)) {
+        expect(html).toMatch(new RegExp(`>${label}</th><td[^>]*>${value.replaceAll(/[()]/g, '.')}</td>`));
+      }
+    }
+    expect(failed.text).toContain(`Open the run: ${run}\nAcknowledge: https://picket.test/base/v1/`);
+    expect(recovered.text).toMatch(/Open the run: \S+\nOpen the check: https:\S+\n/);
+    expect(failed.text).toMatch(/\n\nconnect ECONNREFUSED|refuses connections/);
+    expect(failed.text).toMatch(/^Since: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC$/m);
+    expect(failed.text).toMatch(/^Where: lab$/m);
+    expect(failed.html).toContain('>Failing</p>');
+    expect(recovered.html).toContain('>Recovered</p>');
   });
 
   it('mails the target, the duration, and a link that opens without a key', async () => {
@@ -132,11 +185,11 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     const check = await stage.check({ name: '<Shop>', request: { url } });
     await stage.runs(check, 'failed', 'passed');
     await stage.delivered();
-    const [failed, recovered] = mail.received.map(({ source }) => source.replaceAll('=\r\n', ''));
-    expect(failed).toContain('Target: http://target.test/shop\r\n');
-    expect(failed).toContain('Duration: 5 ms\r\n');
-    expect(recovered).toContain('Lasted: 1 min\r\n');
-    expect(`${failed}${recovered}`).not.toMatch(/hush|password/);
+    const [failed, recovered] = mail.received.map((one) => mailParts(one).text);
+    expect(failed).toContain('Target: http://target.test/shop\n');
+    expect(failed).toContain('Duration: 5 ms\n');
+    expect(recovered).toContain('Lasted: 1 min\n');
+    expect(mail.received.map(({ source }) => source).join('')).not.toMatch(/hush|password/);
     const link = new URL(
       /https:\/\/picket\.test\/base(\/v1\/alert-notifications\/\S+\/page)/.exec(failed ?? '')?.[0] ?? '',
     );

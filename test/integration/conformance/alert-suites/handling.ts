@@ -200,7 +200,9 @@ export function handlingSuite(stage: AlertStage): void {
     const shown = await app.inject({ url: path });
     expect(shown.statusCode).toBe(200);
     expect(shown.body).toContain('value="acknowledge"');
-    expect(shown.body).toMatch(/cause<\/th><td>[^<]*refuses connections/);
+    expect(shown.body).toMatch(/class="cause">[^<]*refuses connections|<dd>[^<]*refuses connections/);
+    expect(shown.body).toContain(`/checks/${id}/runs/`);
+    expect(shown.body).toMatch(/<dt>Where<\/dt><dd>lab</);
     // Opening the page has no effect.
     expect((await open())[0].acknowledgement).toBeNull();
     const press = (url: string, what: string) =>
