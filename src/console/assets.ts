@@ -35,6 +35,7 @@ const files = {
       'editor.css',
       'pages.css',
       'charts.css',
+      'alerts.css',
       'public.css',
     ].map((name) => join(folder, name)),
   },
@@ -47,9 +48,16 @@ const files = {
     name: 'app.js',
     contentType: 'text/javascript; charset=utf-8',
     // live.js is last: it starts the others.
-    sources: ['toasts.js', 'times.js', 'copy.js', 'brush.js', 'code.js', 'preview.js', 'live.js'].map(
-      (name) => join(folder, 'app', name),
-    ),
+    sources: [
+      'toasts.js',
+      'times.js',
+      'copy.js',
+      'brush.js',
+      'code.js',
+      'preview.js',
+      'alerts.js',
+      'live.js',
+    ].map((name) => join(folder, 'app', name)),
   },
   analytics: {
     name: 'analytics.js',

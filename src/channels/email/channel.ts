@@ -7,6 +7,7 @@ import type { ChannelMessage } from '../contract/message.ts';
 export const email = defineChannel({
   type: 'EMAIL',
   title: 'E-mail',
+  icon: 'mail',
   config: z.object({ address: z.email().max(320) }),
   sender: {
     kind: 'mail',

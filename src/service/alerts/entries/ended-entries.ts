@@ -7,7 +7,7 @@ import { causeSubject } from '../causes/summary.ts';
 import type { AlertFacts } from '../facts.ts';
 import { storedFacts } from '../raise.ts';
 import type { AlertRow } from '../tables.ts';
-import { type Entry, type EntryMember, plainEntry } from './entry.ts';
+import { type Entry, type EntryMember, plainEntry, typesByKind } from './entry.ts';
 
 /** An alert that reports an end, with its content. */
 interface Ended {
@@ -67,22 +67,14 @@ async function beginningsOf(store: Store, ended: readonly Ended[]): Promise<Map<
   );
   const bySubject = Map.groupBy(rows, (row) => row.check_id);
   return new Map(
-    ended.flatMap(({ row, since }): [string, AlertRow][] => {
+    ended.flatMap(({ row, facts, since }): [string, AlertRow][] => {
+      const types = typesByKind[kindOf(row, facts, false).kind];
       const first = bySubject
         .get(row.check_id)
-        ?.find(
-          ({ created, alert_type: type }) =>
-            created >= since && created <= row.created && isBefore(type, row),
-        );
+        ?.find((one) => one.created >= since && one.created <= row.created && types.includes(one.alert_type));
       return first ? [[row.id, first]] : [];
     }),
   );
-}
-
-/** Whether an alert of a type can be ended by another alert. */
-function isBefore(type: AlertRow['alert_type'], end: AlertRow): boolean {
-  const kindOf = (one: string) => /GAP|LOCATION_(?:AWAY|BACK)|LOCATION|SLO/.exec(one)?.[0].slice(0, 8) ?? '';
-  return kindOf(type) === kindOf(end.alert_type);
 }
 
 function entryOf(

@@ -1,5 +1,6 @@
 import type { AlertEntry, EntryState } from '@picket/protocol/alerts/alert-entry.ts';
 import type { Acknowledgement } from '../stored-state.ts';
+import type { AlertRow } from '../tables.ts';
 
 /** A check of an entry. Times in epoch milliseconds. */
 export interface EntryMember {
@@ -84,3 +85,25 @@ export function matches(
     return tag === undefined || place?.tags.includes(tag) === true;
   });
 }
+
+type AlertTypes = readonly AlertRow['alert_type'][];
+
+const typesOfChecks: AlertTypes = [
+  ...(['ALERT_DEGRADED', 'ALERT_FAILURE', 'ALERT_DEGRADED_REMAIN', 'ALERT_DEGRADED_RECOVERY'] as const),
+  ...([
+    'ALERT_DEGRADED_FAILURE',
+    'ALERT_FAILURE_REMAIN',
+    'ALERT_FAILURE_DEGRADED',
+    'ALERT_RECOVERY',
+  ] as const),
+  ...(['ALERT_FLAPPING', 'ALERT_ENDED'] as const),
+];
+
+/** Types of the alerts about an entry. */
+export const typesByKind: Readonly<Record<Entry['kind'], AlertTypes>> = {
+  CAUSE: typesOfChecks,
+  CHECK: typesOfChecks,
+  GAP: ['ALERT_GAP', 'ALERT_GAP_OVER'],
+  LOCATION: ['ALERT_LOCATION_AWAY', 'ALERT_LOCATION_BACK', 'ALERT_LOCATION_SICK', 'ALERT_LOCATION_WELL'],
+  ERROR_BUDGET: ['ALERT_SLO_BURN', 'ALERT_SLO_BURN_OVER'],
+};

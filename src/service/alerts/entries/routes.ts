@@ -19,9 +19,8 @@ import { instantOf } from '@picket/protocol/http/query.ts';
 import { tagsOf, withGroups } from '../../checks/effective-check.ts';
 import { channelName } from '../handling/notified.ts';
 import { storedFacts } from '../raise.ts';
-import type { AlertRow } from '../tables.ts';
 import { endedEntries, endedEntry } from './ended-entries.ts';
-import { type CheckPlace, type Entry, type EntryFilter, matches, stateOf } from './entry.ts';
+import { type CheckPlace, type Entry, type EntryFilter, matches, stateOf, typesByKind } from './entry.ts';
 import { openEntries } from './open-entries.ts';
 import type { EntryNotificationRow } from './store.ts';
 
@@ -61,7 +60,7 @@ export function alertEntryHandlers({ store, clock, publicUrl }: HandlerDeps): [s
         accountId,
         causeId: known.causeId,
         subjectIds: subjectsOf(known),
-        types: typesOf(known),
+        types: typesByKind[known.kind],
         from: known.since,
         to: known.ended === null ? now : known.ended + toldWithinMs,
       });
@@ -115,29 +114,6 @@ async function toldOf(
 
 function subjectsOf({ members, subjectId }: Entry): string[] {
   return [...members.map(({ checkId }) => checkId), ...(subjectId === undefined ? [] : [subjectId])];
-}
-
-const typesOfChecks: readonly AlertRow['alert_type'][] = [
-  ...(['ALERT_DEGRADED', 'ALERT_FAILURE', 'ALERT_DEGRADED_REMAIN', 'ALERT_DEGRADED_RECOVERY'] as const),
-  ...([
-    'ALERT_DEGRADED_FAILURE',
-    'ALERT_FAILURE_REMAIN',
-    'ALERT_FAILURE_DEGRADED',
-    'ALERT_RECOVERY',
-  ] as const),
-  ...(['ALERT_FLAPPING', 'ALERT_ENDED'] as const),
-];
-
-const typesByKind: Readonly<Record<Entry['kind'], readonly AlertRow['alert_type'][]>> = {
-  CAUSE: typesOfChecks,
-  CHECK: typesOfChecks,
-  GAP: ['ALERT_GAP', 'ALERT_GAP_OVER'],
-  LOCATION: ['ALERT_LOCATION_AWAY', 'ALERT_LOCATION_BACK', 'ALERT_LOCATION_SICK', 'ALERT_LOCATION_WELL'],
-  ERROR_BUDGET: ['ALERT_SLO_BURN', 'ALERT_SLO_BURN_OVER'],
-};
-
-function typesOf({ kind }: Entry): readonly AlertRow['alert_type'][] {
-  return typesByKind[kind];
 }
 
 /** Groups and tags of the checks of entries, if a condition names one. */
