@@ -15,7 +15,7 @@ import { handlingSections } from './silences.ts';
 import { alertTabs } from './tabs.ts';
 import { handledWords, severitySign, severityState } from './words.ts';
 
-const rowsPerPage = 50;
+const rowsPerPage = 100;
 /** The page of the alert shows all. */
 const shownMembers = 50;
 

@@ -118,7 +118,7 @@ function factsOf(facts: readonly MailFact[]): string {
     ({ label, value }) =>
       `<tr><th class="soft" scope="row" style="padding:4px 16px 4px 0;width:112px;font-weight:400;text-align:left;vertical-align:top;color:${light.soft}">${html(label)}</th><td class="ink" style="padding:4px 0;vertical-align:top;color:${light.ink};overflow-wrap:anywhere;word-break:break-word;white-space:pre-line">${html(value)}</td></tr>`,
   );
-  return `<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin-top:20px;font:14px/1.5 ${sans};border-top:1px solid ${light.line}">${rows.join('\n')}</table>`;
+  return `<table class="line" role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin-top:20px;font:14px/1.5 ${sans};border-top:1px solid ${light.line}">${rows.join('\n')}</table>`;
 }
 
 function footerOf({ footer = [], footerLinks = [] }: MailDocument): string {
@@ -134,6 +134,7 @@ function styleOf(tone: Tone): string {
   const rules = {
     '.paper': `background:${dark.paper}!important`,
     '.card': `background:${dark.surface}!important;border-color:${dark.line}!important;border-left-color:${dark.tones[tone]}!important`,
+    '.line': `border-color:${dark.line}!important`,
     '.ink': `color:${dark.ink}!important`,
     '.soft': `color:${dark.soft}!important`,
     '.tone': `color:${dark.tones[tone]}!important`,

@@ -87,6 +87,13 @@ export const alertEntryRoutes = defineRoutes('Alerts', 'account', {
     }),
     response: z.array(AlertEntry),
   },
+  listLatestNotifications: {
+    method: 'GET',
+    path: '/v1/alert-notifications/latest',
+    summary: 'The latest notification of each alert channel, with the answer of its receiver',
+    query: z.object(Paging),
+    response: z.array(EntryNotification),
+  },
   getAlertEntry: {
     method: 'GET',
     path: '/v1/alert-entries/{id}',

@@ -79,7 +79,7 @@ function formOf(offers: readonly AlertPageAction[], link: string): string {
 }
 
 /** The logo of the pages. */
-const mark = `<svg viewBox="0 0 26 24" width="26" height="24" aria-hidden="true" fill="currentColor">${[0, 7, 14, 21].map((x) => `<path d="M${x} 6l2.5-4 2.5 4v17h-5z"/>`).join('')}<path d="M0 14h26v2.5H0z"/></svg>`;
+const mark = `<svg viewBox="0 0 26 24" width="26" height="24" aria-hidden="true" class="mark">${[0, 7, 14, 21].map((x) => `<path d="M${x} 6l2.5-4 2.5 4v17h-5z"/>`).join('')}<path d="M0 14h26v2.5H0z"/></svg>`;
 
 function colours({ tones, ...plain }: Palette): string {
   const all = [
@@ -100,6 +100,7 @@ main{max-width:640px;margin:0 auto;padding:20px 24px;background:var(--surface);b
 ${toneNames.map((tone) => `.tone-${tone}{--tone:var(--t-${tone})}`).join('')}
 h1{margin:0;font-size:20px;line-height:1.3;font-weight:600;overflow-wrap:anywhere}
 p{margin:8px 0}
+.mark{fill:var(--t-passed)}
 .state{margin:0 0 4px;font-size:12px;font-weight:700;letter-spacing:.04em;text-transform:uppercase;color:var(--tone)}
 .cause{font-size:16px;overflow-wrap:anywhere}
 .done{margin:0 0 16px;padding:8px 12px;font-weight:600;background:var(--paper);border-left:4px solid var(--t-passed);overflow-wrap:anywhere}

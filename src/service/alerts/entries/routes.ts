@@ -50,6 +50,13 @@ export function alertEntryHandlers({ store, clock, publicUrl }: HandlerDeps): [s
       const shown = await withReasons(store, entries.slice(offset, offset + query.limit), now);
       return shown.map(entryView);
     },
+    async listLatestNotifications({ caller, query, request, reply }) {
+      const ids = (await store.alertChannels.all(caller.accountId)).map(({ id }) => id);
+      describePage(request, reply, { query, total: ids.length, publicUrl });
+      const offset = pageOffset(query);
+      const rows = await store.alertEntries.latestOf(ids.slice(offset, offset + query.limit));
+      return rows.map(notificationView);
+    },
     async getAlertEntry({ caller, params }) {
       const { accountId } = caller;
       const now = clock.wallMs();

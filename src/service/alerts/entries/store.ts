@@ -98,6 +98,25 @@ export class AlertEntries extends Repository {
       .execute();
   }
 
+  /** The latest notification of each of the given channels that was tried. */
+  async latestOf(channelIds: readonly number[]): Promise<EntryNotificationRow[]> {
+    const latest: EntryNotificationRow[] = [];
+    for (const channelId of channelIds) {
+      const row = await this.db
+        .selectFrom('alert_notifications as sent')
+        .innerJoin('alerts', 'alerts.id', 'sent.alert_id')
+        .selectAll('sent')
+        .select(['alerts.alert_type', 'alerts.facts'])
+        .where('sent.channel_id', '=', channelId)
+        .where('sent.last_try', 'is not', null)
+        .orderBy('sent.last_try', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      if (row) latest.push(row);
+    }
+    return latest;
+  }
+
   /** Subjects and causes that a channel was notified of since an instant. */
   async toldOf(
     accountId: string,

@@ -79,7 +79,7 @@ export function handlingSuite(stage: AlertStage): void {
     const alertChannelSubscriptions = [{ alertChannelId: name, activated: true }];
     await stage.runs(await stage.check({ name: 'Basket', alertChannelSubscriptions }), 'failed');
     await stage.delivered();
-    expect(await words()).toEqual(['WEBHOOK hook, WEBHOOK Ops']);
+    expect(await words()).toEqual(['Webhook hook, Webhook Ops']);
     expect(await open()).toMatchObject([
       {
         isNotified: true,
@@ -220,7 +220,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect(acknowledged.body).not.toContain('value="acknowledge"');
     expect((await open())[0].acknowledgement.by).toMatchObject({
       kind: 'LINK',
-      name: 'Ada (link sent to WEBHOOK hook)',
+      name: 'Ada (link sent to Webhook hook)',
     });
     const { body: audit } = await call('GET', '/v1/audit-log?operation=handleAlertByPage');
     expect(audit.entries).toMatchObject([
