@@ -173,5 +173,5 @@ export function skipOccurrence(call: PageCall): Promise<PageAnswer> {
 
 export async function deleteWindow(call: PageCall): Promise<PageAnswer> {
   await call.api.callAny(maintenanceWindowApi.routes.delete, { params: { id: call.params['id'] } });
-  return { goTo: '/pages/maintenance' };
+  return { goTo: '/pages/maintenance', toast: 'Window deleted.' };
 }
