@@ -42,7 +42,11 @@ function documentOf(message: ChannelMessage, address: string): MailDocument {
     state: state.word,
     headline: title,
     lead: cause,
-    facts: facts.filter(({ label, value }) => label !== runLabel && value !== cause),
+    // The lead has the cause already, and mostly the error, too.
+    facts: facts.filter(
+      ({ label, value }) =>
+        label !== runLabel && value !== cause && !(label === 'Error' && cause.includes(value)),
+    ),
     buttons: actions,
     footer: [`Sent to ${address} by an alert channel of Picket.`],
   };

@@ -31,7 +31,8 @@ beforeAll(async () => {
       if (round === 0 || name === 'fine') return { detail: httpDetail() };
       if (name === 'slow') return { detail: httpDetail(), isDegraded: true, responseTimeMs: 4_200 };
       const refused = failure('CONNECTION_REFUSED', 'connect ECONNREFUSED 192.0.2.7:443');
-      if (together.includes(name)) return { failure: refused, detail: urlDetail('https://shop.test/', '192.0.2.7') };
+      if (together.includes(name))
+        return { failure: refused, detail: urlDetail('https://shop.test/', '192.0.2.7') };
       return { failure: failure('NAME_NOT_FOUND', 'getaddrinfo ENOTFOUND alone.test') };
     });
   }
@@ -94,7 +95,9 @@ it('acknowledges, silences and mutes from one menu, by keyboard, with a message'
   await page.keyboard.press('Enter');
   await page.locator('.toast').waitFor();
   expect(await page.locator('.toast').innerText()).toBe('alone: acknowledged.');
-  expect(await page.locator('.alert').filter({ hasText: 'alone' }).innerText()).toContain('acknowledged by test');
+  expect(await page.locator('.alert').filter({ hasText: 'alone' }).innerText()).toContain(
+    'acknowledged by test',
+  );
   await open();
   await menu().getByText('Silence…').press('Enter');
   await menu().getByRole('button', { name: '4 hours' }).press('Enter');
@@ -134,7 +137,10 @@ it('has room on a phone, and looks dark where asked', async () => {
   const { page } = window;
   for (const path of ['/alerts', '/alerts/channels', '/alerts/notifications']) {
     await window.go(path);
-    await page.screenshot({ path: `/tmp/shots-alerts/phone${path.replaceAll('/', '-')}.png`, fullPage: true });
+    await page.screenshot({
+      path: `/tmp/shots-alerts/phone${path.replaceAll('/', '-')}.png`,
+      fullPage: true,
+    });
     await expectNarrowEnough(page, path);
     await page.screenshot({ path: `/tmp/shots-alerts/wide${path.replaceAll('/', '-')}.png`, fullPage: true });
     await expectNothingForAxe(page, path);

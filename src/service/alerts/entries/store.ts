@@ -90,7 +90,10 @@ export class AlertEntries extends Repository {
       .where((eb) =>
         eb.or([
           ...(causeId === null ? [] : [eb('alerts.cause_id', '=', causeId)]),
-          eb.and([eb('alerts.check_id', 'in', [...new Set(subjectIds)]), eb('sent.created', '<=', to)]),
+          eb.and([
+            this.dialect.inList('alerts.check_id', [...new Set(subjectIds)]),
+            eb('sent.created', '<=', to),
+          ]),
         ]),
       )
       .orderBy('sent.position', 'desc')

@@ -5,6 +5,7 @@ import { causeSuite } from './causes.ts';
 import { channelSuite } from './channels.ts';
 import { deadAgentSuite } from './dead-agents.ts';
 import { deliverySuite } from './delivery.ts';
+import { entrySuite } from './entries.ts';
 import { fairnessSuite } from './fairness.ts';
 import { gapSuite } from './gaps.ts';
 import { handlingSuite } from './handling.ts';
@@ -29,6 +30,7 @@ export function deliverySuites(stage: AlertStage, isShared: boolean): void {
   describe('transitions', () => transitionSuite(stage));
   describe('delivery', () => deliverySuite(stage, { isShared }));
   describe('handling', () => handlingSuite(stage));
+  describe('the list of alerts', () => entrySuite(stage));
   describe('receivers of every type', () => receiverSuite(stage));
   describe('what is held back', () => withheldSuite(stage));
   describe('incidents at receivers', () => receiverIncidentSuite(stage));

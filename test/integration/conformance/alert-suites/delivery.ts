@@ -172,7 +172,7 @@ export function deliverySuite(stage: AlertStage, { isShared }: { readonly isShar
     }
     expect(failed.text).toContain(`Open the run: ${run}\nAcknowledge: https://picket.test/base/v1/`);
     expect(recovered.text).toMatch(/Open the run: \S+\nOpen the check: https:\S+\n/);
-    expect(failed.text).toMatch(/\n\nconnect ECONNREFUSED|refuses connections/);
+    expect(failed.text).toMatch(/\n\nThe target refused the connection: connect ECONNREFUSED/);
     expect(failed.text).toMatch(/^Since: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC$/m);
     expect(failed.text).toMatch(/^Where: lab$/m);
     expect(failed.html).toContain('>Failing</p>');
