@@ -1,6 +1,6 @@
 import { type Page, posts } from '../page.ts';
-import { editChannel, newChannel, saveChannel, saveNewChannel } from './channel-editor.ts';
-import { deleteChannel, listChannels, subscribe, testChannel } from './channels.ts';
+import { editChannel, newChannel, saveChannel, saveNewChannel } from './channels/editor.ts';
+import { deleteChannel, listChannels, subscribe, testChannel } from './channels/list.ts';
 import { showEntry } from './entry.ts';
 import { acknowledge, endSilence, mute, silence, silenceEntry, withdraw } from './handling.ts';
 import { showAlerts } from './list.ts';

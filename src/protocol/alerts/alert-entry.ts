@@ -98,7 +98,7 @@ export const alertEntryRoutes = defineRoutes('Alerts', 'account', {
     method: 'GET',
     path: '/v1/alert-entries/{id}',
     summary: 'One entry, and each notification about it: channel, time, and the answer of the receiver',
-    params: z.object({ id: z.string().max(200) }),
+    params: z.object({ id: z.string().regex(/^[\w.-]{1,200}$/, 'must be the id of an entry') }),
     response: AlertEntry.extend({
       notifications: z.array(EntryNotification).describe('Newest first; the first 200'),
     }).meta({ id: 'AlertEntryDetails' }),

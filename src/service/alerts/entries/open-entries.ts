@@ -1,8 +1,8 @@
-import { leastOf } from '@picket/lib/bounds/extremes.ts';
+import { greatestOf, leastOf } from '@picket/lib/bounds/extremes.ts';
 import { counted } from '@picket/lib/figures/count.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Store } from '@picket/platform/store/store.ts';
-import { reportedWithinMs } from '../../locations/event-store.ts';
+import { reportedWithinMs } from '../causes/cause-watch.ts';
 import type { OpenCause } from '../causes/open-cause.ts';
 import { causeSubject } from '../causes/summary.ts';
 import { explanationOf, type Unmeasured } from '../gaps/gap.ts';
@@ -204,5 +204,5 @@ function withSilence(
   const ends = silences.filter(({ location }) => location !== null && entry.locations.includes(location));
   return ends.length === 0
     ? entry
-    : { ...entry, silencedUntil: Math.max(...ends.map(({ endsAt }) => endsAt)) };
+    : { ...entry, silencedUntil: greatestOf(ends.map(({ endsAt }) => endsAt)) };
 }

@@ -10,6 +10,7 @@ import { fairnessSuite } from './fairness.ts';
 import { gapSuite } from './gaps.ts';
 import { handlingSuite } from './handling.ts';
 import { incidentSuite } from './incidents.ts';
+import { mailSuite } from './mails.ts';
 import { outageSuite } from './outages.ts';
 import { quietHoursSuite } from './quiet-hours.ts';
 import { receiverIncidentSuite } from './receiver-incidents.ts';
@@ -29,6 +30,7 @@ export function deliverySuites(stage: AlertStage, isShared: boolean): void {
   describe('channels', () => channelSuite(stage));
   describe('transitions', () => transitionSuite(stage));
   describe('delivery', () => deliverySuite(stage, { isShared }));
+  describe('mails', () => mailSuite(stage));
   describe('handling', () => handlingSuite(stage));
   describe('the list of alerts', () => entrySuite(stage));
   describe('receivers of every type', () => receiverSuite(stage));

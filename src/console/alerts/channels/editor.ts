@@ -7,17 +7,17 @@ import {
 } from '@picket/protocol/alerts/alert-channel.ts';
 import { QuietHours } from '@picket/protocol/alerts/quiet-hours.ts';
 import { z } from 'zod';
-import { csrfField } from '../elements/form.ts';
-import { shortened } from '../elements/format.ts';
-import { icon } from '../elements/icon.ts';
-import { actionButton, confirmed, notice, problemNotice } from '../forms/action.ts';
-import { Form } from '../forms/form.ts';
-import { attempt, type Problems } from '../forms/problems.ts';
-import type { Words } from '../forms/view.ts';
-import { type Html, html, path, withQuery } from '../html.ts';
-import { heading } from '../layout.ts';
-import type { PageAnswer, PageCall, View } from '../page.ts';
-import { channelName, warningWords } from './channel-words.ts';
+import { csrfField } from '../../elements/form.ts';
+import { shortened } from '../../elements/format.ts';
+import { icon } from '../../elements/icon.ts';
+import { actionButton, confirmed, notice, problemNotice } from '../../forms/action.ts';
+import { Form } from '../../forms/form.ts';
+import { attempt, type Problems } from '../../forms/problems.ts';
+import type { Words } from '../../forms/view.ts';
+import { type Html, html, path, withQuery } from '../../html.ts';
+import { heading } from '../../layout.ts';
+import type { PageAnswer, PageCall, View } from '../../page.ts';
+import { channelName, warningWords } from '../channel-words.ts';
 import { subscriptionsSection } from './subscriptions.ts';
 
 const { createAlertChannel, getAlertChannel, updateAlertChannel } = alertChannelRoutes;

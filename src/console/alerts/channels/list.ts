@@ -1,22 +1,22 @@
 import { findChannelKind } from '@picket/channels/index.ts';
 import { type AlertChannel, alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { alertEntryRoutes, type EntryNotification } from '@picket/protocol/alerts/alert-entry.ts';
-import { csrfField } from '../elements/form.ts';
-import { ago, counted, shortened } from '../elements/format.ts';
-import { icon } from '../elements/icon.ts';
-import { menu } from '../elements/menu.ts';
-import { stateBadge } from '../elements/state.ts';
-import { pager, table } from '../elements/table.ts';
-import { visible } from '../elements/text.ts';
-import { notice, problemNotice } from '../forms/action.ts';
-import { attempt, type Problems } from '../forms/problems.ts';
-import { type Content, html, path, withQuery } from '../html.ts';
-import { heading } from '../layout.ts';
-import type { PageAnswer, PageCall, View } from '../page.ts';
-import { editChannel } from './channel-editor.ts';
-import { channelName, warningWords } from './channel-words.ts';
-import { answerBadge } from './log.ts';
-import { alertTabs } from './tabs.ts';
+import { csrfField } from '../../elements/form.ts';
+import { ago, counted, shortened } from '../../elements/format.ts';
+import { icon } from '../../elements/icon.ts';
+import { menu } from '../../elements/menu.ts';
+import { stateBadge } from '../../elements/state.ts';
+import { pager, table } from '../../elements/table.ts';
+import { visible } from '../../elements/text.ts';
+import { notice, problemNotice } from '../../forms/action.ts';
+import { attempt, type Problems } from '../../forms/problems.ts';
+import { type Content, html, path, withQuery } from '../../html.ts';
+import { heading } from '../../layout.ts';
+import type { PageAnswer, PageCall, View } from '../../page.ts';
+import { channelName, warningWords } from '../channel-words.ts';
+import { answerBadge } from '../log.ts';
+import { alertTabs } from '../tabs.ts';
+import { editChannel } from './editor.ts';
 
 const { bulkSubscribeAlertChannel, createAlertChannel, deleteAlertChannel, listAlertChannels } =
   alertChannelRoutes;
