@@ -28,6 +28,7 @@ const names: Readonly<Record<string, string>> = {
 export const alertmanager = defineChannel({
   type: 'ALERTMANAGER',
   title: 'Prometheus Alertmanager',
+  icon: 'flame',
   config: z.object({
     name: channelName,
     url: httpUrl('URL of Alertmanager, as in a browser. For a cluster, create a channel for each member'),

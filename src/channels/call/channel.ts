@@ -7,6 +7,7 @@ import { providerRequest, readProviderAnswer } from '../contract/phone-provider.
 export const call = defineChannel({
   type: 'CALL',
   title: 'Phone call',
+  icon: 'device-mobile',
   config: z.object({ name: channelName, number: phoneNumber }),
   sender: {
     kind: 'http',

@@ -18,6 +18,8 @@ export interface OutboundMail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** The same for all mails that belong together. */
+  readonly thread: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -78,6 +80,8 @@ export interface ChannelDefinition<Type extends string, Config extends z.ZodObje
   readonly type: Type;
   /** Name shown to users. */
   readonly title: string;
+  /** The name of its icon on pages, from @primer/octicons. */
+  readonly icon: string;
   /** Schema of the settings that describe the receiver. */
   readonly config: Config;
   /** Text fields of the config that API responses show as "". */
@@ -104,6 +108,7 @@ export interface ChannelDefinition<Type extends string, Config extends z.ZodObje
 export interface Channel<Type extends string = string, Config extends z.ZodObject = z.ZodObject> {
   readonly type: Type;
   readonly title: string;
+  readonly icon: string;
   readonly config: Config;
   /** Schema of the config in API responses. */
   readonly shownConfig: z.ZodObject;
@@ -122,11 +127,12 @@ export interface Channel<Type extends string = string, Config extends z.ZodObjec
 export function defineChannel<const Type extends string, Config extends z.ZodObject>(
   definition: ChannelDefinition<Type, Config>,
 ): Channel<Type, Config> {
-  const { type, title, config, hidden = [], lockable = [], address, sender, sample } = definition;
+  const { type, title, icon, config, hidden = [], lockable = [], address, sender, sample } = definition;
   const sentTo = address === undefined ? [] : [['config', address] as const];
   return {
     type,
     title,
+    icon,
     config,
     shownConfig: config.extend(Object.fromEntries(hidden.map((key) => [key, shownText(config.shape[key])]))),
     masked: [

@@ -1,3 +1,4 @@
+import type { Tone } from '@picket/lib/mail/palette.ts';
 import { type Fact, plainText } from './text.ts';
 
 /**
@@ -9,6 +10,14 @@ export interface ChannelMessage {
   readonly id: string;
   /** Headline, one line. */
   readonly title: string;
+  /** State, name and location in one short line: `Failing: Shop · fra1`. */
+  readonly subjectLine: string;
+  /** State of the subject in one or two words, and its colour. */
+  readonly state: { readonly word: string; readonly tone: Tone };
+  /** The same for all messages about one episode, so that receivers can show them together. */
+  readonly thread: string;
+  /** What a reader can do next, two at most, the more important one first. */
+  readonly actions: readonly { readonly label: string; readonly url: string }[];
   /** Reason, one line. */
   readonly cause: string;
   /** Party at fault, in words: `the target`. */

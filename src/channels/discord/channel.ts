@@ -15,6 +15,7 @@ const maxFields = 25;
 export const discord = defineChannel({
   type: 'DISCORD',
   title: 'Discord',
+  icon: 'comment-discussion',
   config: z.object({
     name: channelName,
     url: httpUrl('URL of the webhook. Anyone who has it can post'),

@@ -1,32 +1,26 @@
-import { html } from '@picket/lib/html.ts';
+import { type MailDocument, mailHtml, mailText } from '@picket/lib/mail/mail-document.ts';
 import { z } from 'zod';
 import { defineChannel } from '../contract/channel.ts';
+import type { ChannelMessage } from '../contract/message.ts';
 
 /** A mail, as text and as HTML. */
 export const email = defineChannel({
   type: 'EMAIL',
   title: 'E-mail',
+  icon: 'mail',
   config: z.object({ address: z.email().max(320) }),
   sender: {
     kind: 'mail',
-    mail({ address }, { id, title, facts, link }) {
-      const text = [
-        title,
-        '',
-        ...facts.map(({ label, value }) => `${label}: ${value}`),
-        ...(link === null ? [] : ['', link]),
-        '',
-      ];
-      const rows = facts.map(
-        ({ label, value }) => `<tr><th align="left">${html(label)}</th><td>${html(value)}</td></tr>`,
-      );
-      const anchor = link === null ? '' : `<p><a href="${html(link)}">${html(link)}</a></p>`;
+    mail({ address }, message) {
+      const { id, subjectLine, thread } = message;
+      const document = documentOf(message, address);
       return {
         id,
         address,
-        subject: title,
-        text: text.join('\n'),
-        html: `<h2>${html(title)}</h2><table cellpadding="4">${rows.join('')}</table>${anchor}`,
+        subject: subjectLine,
+        thread,
+        text: mailText(document),
+        html: mailHtml(document),
         headers: { 'X-Service-Notification-Id': id },
       };
     },
@@ -37,3 +31,23 @@ export const email = defineChannel({
       : undefined,
   sample: { address: 'ops@example.com' },
 });
+
+/** The link of the run is a button. */
+const runLabel = 'Run';
+
+function documentOf(message: ChannelMessage, address: string): MailDocument {
+  const { title, state, cause, facts, actions } = message;
+  return {
+    tone: state.tone,
+    state: state.word,
+    headline: title,
+    lead: cause,
+    // The lead has the cause already, and mostly the error, too.
+    facts: facts.filter(
+      ({ label, value }) =>
+        label !== runLabel && value !== cause && !(label === 'Error' && cause.includes(value)),
+    ),
+    buttons: actions,
+    footer: [`Sent to ${address} by an alert channel of Picket.`],
+  };
+}

@@ -13,6 +13,7 @@ import { boundedFacts, cut } from '../contract/text.ts';
 export const googleChat = defineChannel({
   type: 'GOOGLE_CHAT',
   title: 'Google Chat',
+  icon: 'comment',
   config: z.object({
     name: channelName,
     url: httpUrl('URL of the webhook, with key and token. Anyone who has it can post'),

@@ -9,6 +9,7 @@ import { boundedFacts, cut, escapeMarkdown } from '../contract/text.ts';
 export const incidentIo = defineChannel({
   type: 'INCIDENT_IO',
   title: 'incident.io',
+  icon: 'issue-opened',
   config: z.object({
     name: channelName,
     url: httpUrl('URL of the HTTP alert source: https://api.incident.io/v2/alert_events/http/…'),

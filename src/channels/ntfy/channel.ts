@@ -14,6 +14,7 @@ const marks = {
 export const ntfy = defineChannel({
   type: 'NTFY',
   title: 'ntfy',
+  icon: 'broadcast',
   config: z.object({
     name: channelName,
     url: httpUrl('URL of the server').default('https://ntfy.sh'),

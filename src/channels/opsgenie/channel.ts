@@ -13,6 +13,7 @@ const Refusal = z.object({ message: z.string() });
 export const opsgenie = defineChannel({
   type: 'OPSGENIE',
   title: 'Opsgenie',
+  icon: 'alert',
   config: z.object({
     name: channelName,
     apiKey: z.string().min(1).max(255).describe('Key of an API integration'),

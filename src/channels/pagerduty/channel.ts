@@ -13,6 +13,7 @@ const Refusal = z.object({ message: z.string().optional(), errors: z.array(z.str
 export const pagerDuty = defineChannel({
   type: 'PAGERDUTY',
   title: 'PagerDuty',
+  icon: 'bell',
   config: z.object({
     account: z.string().max(255).nullable().default(null),
     serviceKey: z.string().min(1).max(64).describe('Integration key of the service (Events API v2)'),

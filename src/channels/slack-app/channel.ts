@@ -20,6 +20,7 @@ const passing: ReadonlySet<string> = new Set([
 export const slackApp = defineChannel({
   type: 'SLACK_APP',
   title: 'Slack app',
+  icon: 'hash',
   config: z.object({
     slackChannels: z
       .array(z.string().min(1).max(80))

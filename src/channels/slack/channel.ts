@@ -8,6 +8,7 @@ import { slackMessage } from './message.ts';
 export const slack = defineChannel({
   type: 'SLACK',
   title: 'Slack',
+  icon: 'hash',
   config: z.object({
     url: httpUrl('URL of an incoming webhook'),
     channel: z.string().max(80).nullable().default(null).describe('Overrides the channel of the webhook'),

@@ -7,6 +7,7 @@ import { providerRequest, readProviderAnswer } from '../contract/phone-provider.
 export const sms = defineChannel({
   type: 'SMS',
   title: 'Text message',
+  icon: 'device-mobile',
   config: z.object({ name: channelName, number: phoneNumber }),
   sender: {
     kind: 'http',

@@ -14,6 +14,7 @@ const colours = { critical: 'Attention', warning: 'Warning', info: 'Good' } as c
 export const teams = defineChannel({
   type: 'MSTEAMS',
   title: 'Microsoft Teams',
+  icon: 'people',
   config: z.object({
     name: channelName,
     url: httpUrl('URL of the webhook of a workflow. Anyone who has it can post'),

@@ -19,6 +19,7 @@ const Refusal = z.object({
 export const telegram = defineChannel({
   type: 'TELEGRAM',
   title: 'Telegram',
+  icon: 'paper-airplane',
   config: z.object({
     name: channelName,
     botToken: z

@@ -5,6 +5,7 @@ import { WebhookConfig } from './config.ts';
 export const webhook = defineChannel({
   type: 'WEBHOOK',
   title: 'Webhook',
+  icon: 'webhook',
   config: WebhookConfig,
   hidden: ['webhookSecret'],
   lockable: ['headers', 'queryParameters'],

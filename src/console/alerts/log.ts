@@ -3,7 +3,7 @@ import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';
-import { html, path, withQuery } from '../html.ts';
+import { type Html, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
 import { channelName } from './channel-words.ts';
@@ -21,6 +21,12 @@ const statusWords = {
   RATE_LIMITED: ['missed', 'Held back'],
   QUIET: ['missed', 'Quiet hours'],
 } as const satisfies Readonly<Record<string, readonly [State, string]>>;
+
+/** The outcome of a notification. */
+export function answerBadge(status: keyof typeof statusWords): Html {
+  const [state, word] = statusWords[status];
+  return stateBadge(state, word);
+}
 
 /** Shows every notification with the response of its receiver. */
 export async function showLog(call: PageCall): Promise<View> {
@@ -74,7 +80,7 @@ ${table({
     {
       title: 'Outcome',
       cell: ({ status, notificationResult, tries }) =>
-        html`${stateBadge(statusWords[status][0], statusWords[status][1])}${notificationResult === null ? '' : html`<br><span class="small">${shortened(notificationResult, 300)}</span>`}${tries > 1 ? html`<br><span class="small soft">${tries} tries</span>` : ''}`,
+        html`${answerBadge(status)}${notificationResult === null ? '' : html`<br><span class="small">${shortened(notificationResult, 300)}</span>`}${tries > 1 ? html`<br><span class="small soft">${tries} tries</span>` : ''}`,
     },
   ],
 })}${pager({ page, pages: Math.ceil(total / rowsPerPage), href: (other) => href({ page: other }), of: 'notifications' })}`;

@@ -1,9 +1,10 @@
 import { type Page, posts } from '../page.ts';
-import { editChannel, newChannel, saveChannel, saveNewChannel } from './channel-editor.ts';
-import { deleteChannel, listChannels, subscribe, testChannel } from './channels.ts';
-import { acknowledge, endSilence, silence, withdraw } from './handling.ts';
+import { editChannel, newChannel, saveChannel, saveNewChannel } from './channels/editor.ts';
+import { deleteChannel, listChannels, subscribe, testChannel } from './channels/list.ts';
+import { showEntry } from './entry.ts';
+import { acknowledge, endSilence, mute, silence, silenceEntry, withdraw } from './handling.ts';
+import { showAlerts } from './list.ts';
 import { showLog } from './log.ts';
-import { showOpen } from './open.ts';
 
 export const alertPages: readonly Page[] = [
   {
@@ -11,8 +12,9 @@ export const alertPages: readonly Page[] = [
     title: 'Alerts',
     navigation: { word: 'Alerts', icon: 'bell' },
     role: 'READ_ONLY',
-    handler: (call) => showOpen(call),
+    handler: (call) => showAlerts(call),
   },
+  { path: '/alerts/entries/:id', title: 'Alert', role: 'READ_ONLY', handler: showEntry },
   { path: '/alerts/notifications', title: 'Notifications', role: 'READ_ONLY', handler: showLog },
   {
     path: '/alerts/channels',
@@ -32,8 +34,10 @@ export const alertPages: readonly Page[] = [
     '/alerts/channels/:id/delete': ['Delete channel', deleteChannel],
     '/alerts/channels/:id/test': ['Test channel', testChannel],
     '/alerts/channels/:id/subscriptions': ['Subscribe', subscribe],
-    '/alerts/checks/:id/acknowledge': ['Acknowledge', acknowledge],
-    '/alerts/checks/:id/withdraw': ['Withdraw an acknowledgement', withdraw],
+    '/alerts/entries/:id/acknowledge': ['Acknowledge', acknowledge],
+    '/alerts/entries/:id/withdraw': ['Withdraw an acknowledgement', withdraw],
+    '/alerts/entries/:id/silence': ['Silence', silenceEntry],
+    '/alerts/entries/:id/mute': ['Mute', mute],
     '/alerts/silences': ['Silence', silence],
     '/alerts/silences/:id/end': ['End a silence', endSilence],
   }),

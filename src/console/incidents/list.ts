@@ -25,36 +25,36 @@ export async function listIncidents({ api, query }: PageCall): Promise<View> {
       : '',
   )}${statusTabs('/pages/incidents')}
 <p class="lead soft">Incidents on status pages. Checks open some automatically; people publish the others.</p>
-${table({
-  caption: 'Incidents, newest first',
-  rows: incidents.entries,
-  empty: html`No incidents. ${mayWrite ? html`<a href="/pages/incidents/new">Publish one</a>.` : ''}`,
-  columns: [
-    { title: 'State', cell: incidentBadge },
-    {
-      title: 'Incident',
-      cell: ({ id, name }) =>
-        html`<a href="${path`/pages/incidents/${id}`}">${visible(shortened(name, 120))}</a>`,
-    },
-    {
-      title: 'Affected',
-      cell: ({ services, components }) =>
-        services.length + components.length === 0
-          ? '–'
-          : [...services, ...components].map(
-              ({ name }) => html`<span class="tag">${visible(shortened(name, 40))}</span> `,
-            ),
-    },
-    { title: 'Started', cell: ({ created_at: at }) => instant(at) },
-    {
-      title: 'Duration',
-      cell: ({ duration: seconds }) => (seconds === null ? 'ongoing' : duration(seconds * 1_000)),
-    },
-  ],
-})}${
-  incidents.nextId === null
-    ? ''
-    : html`<nav class="pager" aria-label="Pages of incidents"><span></span><a rel="next" href="${withQuery('/pages/incidents', { after: incidents.nextId })}">Older →</a></nav>`
-}`;
+<div class="dense">${table({
+    caption: 'Incidents, newest first',
+    rows: incidents.entries,
+    empty: html`No incidents. ${mayWrite ? html`<a href="/pages/incidents/new">Publish one</a>.` : ''}`,
+    columns: [
+      { title: 'State', cell: incidentBadge },
+      {
+        title: 'Incident',
+        cell: ({ id, name }) =>
+          html`<a href="${path`/pages/incidents/${id}`}">${visible(shortened(name, 120))}</a>`,
+      },
+      {
+        title: 'Affected',
+        cell: ({ services, components }) =>
+          services.length + components.length === 0
+            ? '–'
+            : [...services, ...components].map(
+                ({ name }) => html`<span class="tag">${visible(shortened(name, 40))}</span> `,
+              ),
+      },
+      { title: 'Started', cell: ({ created_at: at }) => instant(at) },
+      {
+        title: 'Duration',
+        cell: ({ duration: seconds }) => (seconds === null ? 'ongoing' : duration(seconds * 1_000)),
+      },
+    ],
+  })}</div>${
+    incidents.nextId === null
+      ? ''
+      : html`<nav class="pager" aria-label="Pages of incidents"><span></span><a rel="next" href="${withQuery('/pages/incidents', { after: incidents.nextId })}">Older →</a></nav>`
+  }`;
   return { main };
 }

@@ -33,33 +33,33 @@ export async function listWindows({ api, store, viewer, clock, query }: PageCall
       : '',
   )}${statusTabs('/pages/maintenance')}
 <p class="lead soft">Periods in which checks pause, alerts are silent, or status pages announce maintenance.</p>
-${table({
-  caption: 'Maintenance windows',
-  rows,
-  empty: html`No maintenance windows. ${mayWrite ? html`<a href="/pages/maintenance/new">Plan one</a>.` : 'A member with the role Editor can plan one.'}`,
-  columns: [
-    {
-      title: 'Window',
-      cell: ({ id, definition }) =>
-        html`<a href="${path`/pages/maintenance/${id}`}">${visible(shortened(definition.name, 100))}</a><br><span class="small soft">${ruleWords(definition)}</span>`,
-    },
-    {
-      title: 'State',
-      cell: ({ isInEffect, next }) =>
-        isInEffect
-          ? stateBadge('degraded', 'In effect')
-          : next
-            ? stateBadge('off', 'Planned')
-            : stateBadge('missed', 'Over'),
-    },
-    {
-      title: 'Next',
-      cell: ({ next, definition }) =>
-        next ? bothTimes(next.startsAt, definition.timezone ?? 'UTC') : 'never again',
-    },
-    { title: 'Effect', cell: ({ definition }) => effectWords(definition) },
-  ],
-})}${pager({ page, pages: Math.ceil(total / rowsPerPage), href: (other) => withQuery('/pages/maintenance', { page: other }), of: 'windows' })}`;
+<div class="dense">${table({
+    caption: 'Maintenance windows',
+    rows,
+    empty: html`No maintenance windows. ${mayWrite ? html`<a href="/pages/maintenance/new">Plan one</a>.` : 'A member with the role Editor can plan one.'}`,
+    columns: [
+      {
+        title: 'Window',
+        cell: ({ id, definition }) =>
+          html`<a href="${path`/pages/maintenance/${id}`}">${visible(shortened(definition.name, 100))}</a> <span class="small soft">${ruleWords(definition)}</span>`,
+      },
+      {
+        title: 'State',
+        cell: ({ isInEffect, next }) =>
+          isInEffect
+            ? stateBadge('degraded', 'In effect')
+            : next
+              ? stateBadge('off', 'Planned')
+              : stateBadge('missed', 'Over'),
+      },
+      {
+        title: 'Next',
+        cell: ({ next, definition }) =>
+          next ? bothTimes(next.startsAt, definition.timezone ?? 'UTC') : 'never again',
+      },
+      { title: 'Effect', cell: ({ definition }) => effectWords(definition) },
+    ],
+  })}</div>${pager({ page, pages: Math.ceil(total / rowsPerPage), href: (other) => withQuery('/pages/maintenance', { page: other }), of: 'windows' })}`;
   return { main };
 }
 

@@ -13,7 +13,7 @@ const Actor = z
   })
   .meta({ id: 'AlertActor' });
 
-const Acknowledgement = z
+export const Acknowledgement = z
   .object({ at: DateTime, by: Actor, comment: z.string().nullable() })
   .meta({ id: 'AlertAcknowledgement' });
 
@@ -31,7 +31,9 @@ const OpenAlert = z
       .object({
         words: z
           .string()
-          .describe('In one sentence, such as "EMAIL ops@example.com" or "no one: no channel is subscribed"'),
+          .describe(
+            'In one sentence, such as "E-mail ops@example.com" or "no one: no channel is subscribed"',
+          ),
         channels: z.array(
           z.object({
             alertChannelId: z.int(),

@@ -3,6 +3,7 @@ import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.t
 import { alertRoutes } from '@picket/protocol/alerts/alert.ts';
 import { alertCauseRoutes } from '@picket/protocol/alerts/alert-cause.ts';
 import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
+import { alertEntryRoutes } from '@picket/protocol/alerts/alert-entry.ts';
 import { alertHandlingRoutes } from '@picket/protocol/alerts/alert-handling.ts';
 import { monitoringGapRoutes } from '@picket/protocol/alerts/monitoring-gap.ts';
 import { CauseWatch } from './causes/cause-watch.ts';
@@ -13,6 +14,8 @@ import { AlertChannels } from './channels/store.ts';
 import { configuredNotifier } from './delivery/configured-notifier.ts';
 import { AlertNotifications } from './delivery/store.ts';
 import { templateThread } from './delivery/template-thread.ts';
+import { alertEntryHandlers } from './entries/routes.ts';
+import { AlertEntries } from './entries/store.ts';
 import { recordAgentless } from './gaps/agentless.ts';
 import { monitoringGapHandlers } from './gaps/routes.ts';
 import { MonitoringGaps } from './gaps/store.ts';
@@ -27,6 +30,7 @@ const repositories = {
   alertChannels: AlertChannels,
   alerts: Alerts,
   alertCauses: AlertCauses,
+  alertEntries: AlertEntries,
   notifications: AlertNotifications,
   receiverIncidents: ReceiverIncidents,
   silences: Silences,
@@ -49,6 +53,7 @@ export const alerts: Feature = {
     ...Object.values(alertHandlingRoutes),
     ...Object.values(monitoringGapRoutes),
     ...Object.values(alertCauseRoutes),
+    ...Object.values(alertEntryRoutes),
   ],
   handlers: (parts) => [
     ...alertChannelHandlers(parts),
@@ -56,6 +61,7 @@ export const alerts: Feature = {
     ...alertHandlingHandlers(parts),
     ...monitoringGapHandlers(parts),
     ...alertCauseHandlers(parts),
+    ...alertEntryHandlers(parts),
   ],
   jobs: (parts) => [
     {

@@ -21,7 +21,9 @@ export interface Mail {
   readonly address: string;
   readonly subject: string;
   readonly text: string;
-  readonly html?: string | undefined;
+  readonly html: string;
+  /** The same for all mails that belong together; mail programs show them as one conversation. */
+  readonly thread?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -47,7 +49,7 @@ export class MailServer {
   }
 
   /** Hands over a mail. Never rejects: errors become the result of the delivery. */
-  async send({ id, address, subject, text, html, headers }: Mail): Promise<MailDelivery> {
+  async send({ id, address, subject, text, html, thread, headers }: Mail): Promise<MailDelivery> {
     try {
       const sent = await this.#transport.sendMail({
         from: this.#from,
@@ -55,8 +57,12 @@ export class MailServer {
         to: { name: '', address },
         subject,
         text,
-        ...(html === undefined ? {} : { html }),
+        html,
         messageId: `<${id}@${this.#domain}>`,
+        // No mail has the first id itself: a conversation needs no knowledge of what was sent before.
+        ...(thread === undefined
+          ? {}
+          : { inReplyTo: `<${thread}@${this.#domain}>`, references: `<${thread}@${this.#domain}>` }),
         headers: { 'Auto-Submitted': 'auto-generated', ...headers },
         disableFileAccess: true,
         disableUrlAccess: true,

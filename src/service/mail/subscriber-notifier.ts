@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
+import { type MailDocument, mailHtml, mailText, partsOfText } from '@picket/lib/mail/mail-document.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import type { Mail, MailDelivery } from './mail-server.ts';
 import type { SubscriberMailItem } from './store.ts';
-import { unsubscribePage } from './subscriber-mails.ts';
+import { oneLine, unsubscribePage } from './subscriber-mails.ts';
 
 export interface SubscriberNotifierOptions {
   readonly store: Store;
@@ -25,6 +26,22 @@ const firstRetryMs = 20_000;
 function idOf({ position, created, unsubscribe_url: link }: SubscriberMailItem): string {
   const digest = createHash('sha256').update(`${position} ${created} ${link}`).digest('hex');
   return `subscriber-${digest.slice(0, 32)}`;
+}
+
+/** The text is stored; its first paragraph repeats the subject, which has the name of the page in front. */
+function documentOf({ subject, text }: SubscriberMailItem, unsubscribe: string): MailDocument {
+  const { paragraphs, buttons } = partsOfText(text);
+  const [first = ''] = paragraphs;
+  const [, page] = /^\[([^\]]+)\] /.exec(subject) ?? [];
+  const isRepeated = first !== '' && subject.endsWith(oneLine(first));
+  return {
+    tone: 'neutral',
+    brand: page,
+    headline: isRepeated ? first : subject,
+    paragraphs: isRepeated ? paragraphs.slice(1) : paragraphs,
+    buttons,
+    footerLinks: [{ label: 'Unsubscribe', url: unsubscribe }],
+  };
 }
 
 /**
@@ -76,11 +93,13 @@ export class SubscriberNotifier {
     const { store, clock, logger, mail, hasPages = false } = this.#options;
     const unsubscribeUrl = item.unsubscribe_url;
     const followed = hasPages ? unsubscribePage(unsubscribeUrl) : unsubscribeUrl;
+    const document = documentOf(item, followed);
     const delivery = await mail.send({
       id: idOf(item),
       address: item.address,
       subject: item.subject,
-      text: `${item.text}\n\n-- \nUnsubscribe: ${followed}\n`,
+      text: mailText(document),
+      html: mailHtml(document),
       // Lets mail programs end the subscription with one click (RFC 8058).
       headers: {
         'List-Unsubscribe': `<${unsubscribeUrl}>`,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type MailDocument, mailHtml, mailText } from '@picket/lib/mail/mail-document.ts';
 import type { Mail, MailServer } from '../mail/mail-server.ts';
 import { inviteDays } from './members.ts';
 
@@ -22,33 +23,30 @@ export function linkTo(path: string, publicUrl: string | undefined): string {
 
 export function invitationMail(of: { address: string; account: string; by: string; link: string }): Mail {
   const account = oneLine(of.account);
-  return {
-    id: randomUUID(),
-    address: of.address,
-    subject: `You are invited to ${account} on Picket`,
-    text: `${oneLine(of.by)} invites you to the account "${account}" on Picket.
-
-Accept the invitation here within ${inviteDays} days:
-${of.link}
-
-If you did not expect this, ignore this mail.
-`,
-  };
+  return linkMail(of.address, {
+    headline: `You are invited to ${account} on Picket`,
+    paragraphs: [
+      `${oneLine(of.by)} invites you to the account "${account}" on Picket.`,
+      `The invitation is valid for ${inviteDays} days.`,
+    ],
+    buttons: [{ label: 'Accept the invitation', url: of.link }],
+    footer: ['If you did not expect this, ignore this mail.'],
+  });
 }
 
 export function resetMail(address: string, link: string): Mail {
-  return {
-    id: randomUUID(),
-    address,
-    subject: 'A new password for Picket',
-    text: `A password reset for this address was requested on
+  return linkMail(address, {
+    headline: 'A new password for Picket',
+    paragraphs: ['A password reset was requested for this address. The link is valid for an hour.'],
+    buttons: [{ label: 'Choose a new password', url: link }],
+    footer: ['If it was not you, ignore this mail: the password does not change.'],
+  });
+}
 
-Picket. Choose a new password here within an hour:
-${link}
-
-If it was not you, ignore this mail: the password does not change.
-`,
-  };
+function linkMail(address: string, content: Omit<MailDocument, 'tone'>): Mail {
+  const document: MailDocument = { tone: 'neutral', ...content };
+  const [text, html] = [mailText(document), mailHtml(document)];
+  return { id: randomUUID(), address, subject: content.headline, text, html };
 }
 
 /** Names are user input; a line break in a subject would start another header. */

@@ -15,6 +15,16 @@ import {
 import { urlDetail } from '../../helpers/service/url-detail.ts';
 import { loggedIn, type Visitor } from '../../helpers/service/visitor.ts';
 
+/** The rows of the list, each with those of its checks. */
+async function rowsOf(visitor: Visitor, address: string): Promise<string[]> {
+  const { status, body } = await visitor.get(address);
+  expect(status).toBe(200);
+  return body
+    .split('<tbody class="alert')
+    .slice(1)
+    .map((one) => one.split('</tbody>')[0] ?? '');
+}
+
 const hostile = `"><img src=x onerror=alert(1)>'`;
 const clock = new ManualClock(Date.UTC(2026, 10, 22, 12));
 let harness: ServiceHarness;
@@ -70,13 +80,35 @@ describe('what is open', () => {
       return causes.length > 0 && causes;
     });
     expect(cause.memberCount).toBeGreaterThanOrEqual(2);
-    const { body } = await reader.get('/alerts');
-    const section = body.slice(body.indexOf('<details class="joined">'), body.indexOf('<h2>Silences'));
-    expect(section).toContain(`${cause.memberCount} checks`);
-    expect(section).toContain(cause.reason.split(':')[0]);
-    for (const { checkId: id } of cause.members) expect(section).toContain(`/checks/${id}`);
+    const entry = `cause_${cause.id}`;
+    const rows = () => rowsOf(reader, '/alerts');
+    const row = (await rows()).find((one) => one.includes(`/alerts/entries/${entry}"`)) ?? '';
+    expect(row).toContain(`${cause.memberCount} checks`);
+    expect(row).toContain(cause.reason.split(':')[0]);
+    for (const { checkId: id } of cause.members) {
+      expect(row).toMatch(new RegExp(`class="alert-member">[\\s\\S]*?/checks/${id}"[\\s\\S]*?joined <time`));
+    }
+    // Its checks have no rows of their own.
+    for (const id of ids) expect((await rows()).join('')).not.toContain(`/alerts/entries/check_${id}"`);
+    // Acknowledged as a whole.
+    const csrf = await writer.csrf('/alerts');
+    const done = await writer.post(`/alerts/entries/${entry}/acknowledge`, {
+      csrf,
+      comment: 'ours',
+      back: '/alerts',
+    });
+    expect(done.headers['location']).toBe('/alerts');
+    const { body: open } = await harness.call('GET', '/v1/open-alerts?limit=100');
+    const acknowledged = open.filter((one: { checkId: string }) => ids.includes(one.checkId));
+    expect(acknowledged.map((one: { acknowledgement: object | null }) => one.acknowledgement)).toEqual(
+      ids.map(() => expect.objectContaining({ comment: 'ours' })),
+    );
+    const page = (await reader.get(`/alerts/entries/${entry}`)).body;
+    for (const { checkName } of cause.members) expect(page).toContain(checkName.slice(0, 4));
+    expect(page).toMatch(/Webhook hook/);
+    await writer.post(`/alerts/entries/${entry}/withdraw`, { csrf });
     for (const id of ids) await harness.call('DELETE', `/v1/checks/${id}`);
-    expect((await reader.get('/alerts')).body).not.toContain('class="joined"');
+    expect((await reader.get('/alerts')).body).not.toContain(entry);
   });
 
   it('shows which check, since when and why, as text', async () => {
@@ -85,7 +117,7 @@ describe('what is open', () => {
     expect(body).toContain('connect ECONNREFUSED &quot;');
     expect(body).toMatch(new RegExp(`/checks/${checkId}/runs/[\\w-]+`));
     expect(body).not.toContain('<img');
-    expect(body).not.toMatch(/Acknowledge…|Silence…|Silence a tag/);
+    expect(body).not.toMatch(/Acknowledge…|Silence…|Silence a tag|Mute the check/);
   });
 
   it('names the error budgets that burn, and nothing if none does', async () => {
@@ -105,12 +137,19 @@ describe('what is open', () => {
 
   it('is acknowledged with a note about the reason, and withdrawn', async () => {
     const csrf = await writer.csrf('/alerts');
-    const path = `/alerts/checks/${checkId}`;
-    const done = await writer.post(`${path}/acknowledge`, { csrf, comment: `I look ${hostile}` });
-    expect(done.headers['location']).toBe('/alerts');
-    const { body } = await reader.get('/alerts');
-    expect(body).toContain('“I look &quot;&gt;&lt;img');
-    expect(body).toContain('acknowledged');
+    const path = `/alerts/entries/check_${checkId}`;
+    const back = '/alerts?state=acknowledged';
+    const done = await writer.post(`${path}/acknowledge`, { csrf, comment: `I look ${hostile}`, back });
+    expect(done.headers['location']).toBe(back);
+    const { body } = await reader.get(back);
+    expect(body).toContain('title="I look &quot;&gt;&lt;img');
+    expect(body).toMatch(/acknowledged by/);
+    expect((await writer.get('/alerts')).body).toContain('Withdraw the acknowledgement');
+    expect((await rowsOf(reader, '/alerts?state=open')).join('')).not.toContain(checkId);
+    for (const evil of ['https://evil.example/', '//evil.example', '/alertsx', '/alerts/../settings x']) {
+      const elsewhere = await writer.post(`${path}/acknowledge`, { csrf, comment: '', back: evil });
+      expect(elsewhere.headers['location']).toBe('/alerts');
+    }
     await writer.post(`${path}/withdraw`, { csrf });
     const again = await writer.post(`${path}/withdraw`, { csrf });
     expect((await writer.get('/alerts')).body).toContain('withdrew an acknowledgement');
@@ -121,7 +160,10 @@ describe('what is open', () => {
 
   it('is silenced by check, tag and location, and unsilenced', async () => {
     const csrf = await writer.csrf('/alerts');
-    await writer.post('/alerts/silences', { csrf, checkId, minutes: '30', comment: '' });
+    await writer.post(`/alerts/entries/check_${checkId}/silence`, { csrf, minutes: '30', comment: '' });
+    expect(
+      (await writer.post(`/alerts/entries/check_${checkId}/silence`, { csrf, minutes: 'x' })).status,
+    ).toBe(422);
     await writer.post('/alerts/silences', { csrf, scope: 'tag:shop', minutes: '60', comment: 'deploy' });
     await writer.post('/alerts/silences', { csrf, scope: 'location:lab', minutes: '60', comment: '' });
     const { body } = await writer.get('/alerts');

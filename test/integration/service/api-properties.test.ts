@@ -52,6 +52,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   getUsageSummary: 'there are no contracts',
   getUsageSeries: 'there are no contracts',
   acknowledgeAlert: 'needs a check that fails',
+  getAlertEntry: 'needs a check that fails',
   withdrawAcknowledgement: 'needs a check that fails',
 };
 

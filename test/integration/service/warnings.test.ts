@@ -194,7 +194,7 @@ describe('a channel', () => {
       };
       const mailed = await test({ type: 'EMAIL', config: { address: 'a@b.test' } });
       expect([mailed.status, mailed.body.status]).toEqual([200, 'SUCCESS']);
-      expect(subjects).toEqual(['Test notification of Picket']);
+      expect(subjects).toEqual(['Test: Picket sends its alerts here']);
       const unreachable = await test({
         type: 'WEBHOOK',
         config: { name: 'h', url: 'http://169.254.169.254/' },

@@ -196,7 +196,11 @@ describe('a failed run', () => {
       expectSaid(name, 'overview', shown(partOf(overview, `id="check-${idOf(name)}"`, 'class="check-bars"')));
       const { owner } = failureCatalogue[expectedOf(name).code];
       if (owner === 'target' || owner === 'config')
-        expectSaid(name, 'alerts', shown(partOf(alerts, `href="/checks/${idOf(name)}"`, '</td>')));
+        expectSaid(
+          name,
+          'alerts',
+          shown(partOf(alerts, `href="/alerts/entries/check_${idOf(name)}"`, '</td>')),
+        );
     }
   }, 120_000);
 

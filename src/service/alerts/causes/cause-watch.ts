@@ -14,7 +14,7 @@ import type { CauseEvent, CauseNotice, OpenCause } from './open-cause.ts';
 import { storedCauseEvent } from './stored-cause.ts';
 
 /** An agent reports a lasting event every minute. */
-const reportedWithinMs = 5 * 60_000;
+export const reportedWithinMs = 5 * 60_000;
 /** Reports from a location within this period count toward its number of targets. */
 const heardWithinMs = 15 * 60_000;
 /** How often an open cause is examined without news, to find deleted checks and locations that are healthy again. */

@@ -54,9 +54,14 @@ const subjects: Readonly<Record<CauseKind, (evidence: string) => string>> = {
   check: (name) => name,
 };
 
+/** What the members have in common: `Host shop.test`. */
+export function causeSubject({ kind, evidence }: Pick<CauseSummary, 'kind' | 'evidence'>): string {
+  return subjects[kind](evidence);
+}
+
 /** The cause in one line: `Host shop.test: 17 checks fail`. */
 export function causeTitle(cause: CauseSummary, isOver: boolean): string {
-  const subject = subjects[cause.kind](cause.evidence);
+  const subject = causeSubject(cause);
   const { memberCount, recoveredCount, update } = cause;
   const failing = memberCount - recoveredCount;
   if (update?.kind === 'joined') {

@@ -4,12 +4,14 @@ import { failureWords } from '@picket/checks/judging/failure-words.ts';
 import { counted } from '@picket/lib/figures/count.ts';
 import { expiryText } from '@picket/lib/figures/days-left.ts';
 import { durationText } from '@picket/lib/figures/duration.ts';
+import { utcText } from '@picket/lib/figures/time.ts';
 import type { ModelCause } from '@picket/protocol/results/root-cause-analysis.ts';
 import { type CauseSummary, causeTitle, memberText } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
 import { endText, endTitle } from '../receivers/end-reason.ts';
 import { incidentKeyOf, incidentSubjectOf } from '../receivers/incident-key.ts';
 import type { AlertType, Notice, Suppression } from '../state.ts';
+import { actionsOf, stateOf, subjectLineOf } from './headline.ts';
 
 /** An alert to be sent to a channel. */
 export interface AlertMessage {
@@ -30,6 +32,10 @@ export interface AlertMessage {
   readonly resultLink: string | null;
   /** URL where users read the alert in a browser, without a key; null if the service's public URL is unknown. */
   readonly pageLink: string | null;
+  /** URL of the page of the check; null or absent without pages, or if the alert is not about a check. */
+  readonly checkLink?: string | null;
+  /** When the check that it is filed under began to fail; absent: when the subject of this alert began. */
+  readonly threadSince?: number;
 }
 
 /** The content of an alert for channels. */
@@ -38,6 +44,10 @@ export function channelMessage(message: AlertMessage): ChannelMessage {
   return {
     id,
     title: oneLine(titleOf(message)),
+    subjectLine: subjectLineOf(message, locationsOf(facts)),
+    state: stateOf(message),
+    thread: threadOf(message),
+    actions: actionsOf(message),
     cause: causeOf(message),
     owner: ownerOf(message),
     since: sinceOf(message),
@@ -56,6 +66,12 @@ export function channelMessage(message: AlertMessage): ChannelMessage {
   };
 }
 
+/** The same for all messages about one episode to one channel: a failure, its reminders and its recovery. */
+function threadOf(message: AlertMessage): string {
+  const key = incidentKeyOf(message, message.filedUnder ?? message.checkId);
+  return `${key.replaceAll(/[^\w.-]+/g, '-').slice(0, 150)}-${message.threadSince ?? sinceOf(message)}`;
+}
+
 /** Whether it ends what an earlier message began: not the recovery of a check whose cause still has failing members. */
 function isOver({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): boolean {
   return notice === 'recovery' && facts.cause?.update === undefined;
@@ -69,7 +85,7 @@ function severityOf({ notice, facts }: AlertMessage): ChannelMessage['severity']
 const maxCauseLength = 300;
 
 /** The reason, in one line. */
-function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
+export function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): string {
   const { certificate, subject, responseTimeMs } = facts;
   if (facts.endedBy) return endText(facts.endedBy);
   if (facts.cause && (notice === 'failure' || facts.cause.update))
@@ -83,7 +99,7 @@ function causeOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'>): str
   if (plainText(facts.error ?? '').trim() !== '')
     return cut(oneLine(wordsOf(facts).sentence), maxCauseLength);
   if (certificate)
-    return `The certificate of ${oneLine(certificate.domain)} ends on ${iso(certificate.expiresAt)}.`;
+    return `The certificate of ${oneLine(certificate.domain)} ends on ${utcText(certificate.expiresAt, 'second')}.`;
   if (notice === 'degraded' && responseTimeMs !== null) {
     return `It responded slowly, after ${durationText(responseTimeMs)}.`;
   }
@@ -256,7 +272,7 @@ export function factLines(
     ['Checks', facts.cause ? memberText(facts.cause) : null],
     ['Check', facts.cause ? facts.checkName : null],
     ['Failed part', isEnd ? null : ownerOf(message)],
-    ['Since', isEnd ? null : iso(since)],
+    ['Since', isEnd ? null : utcText(since, 'second')],
     ['Sent late', facts.heldBy && !isEnd ? lateTexts[facts.heldBy] : null],
     ['Where', locationsOf(facts).join(', ')],
     ['Checks', (facts.members?.count ?? 1) === 1 ? null : membersLine(facts)],
@@ -265,11 +281,11 @@ export function factLines(
     [facts.subject === 'gap' ? 'Gap' : 'Error', error === cause ? null : error],
     ['Response', status === '' ? null : status],
     ['Response time', facts.responseTimeMs === null ? null : durationText(facts.responseTimeMs)],
-    ['Certificate expires', certificate ? iso(certificate.expiresAt) : null],
+    ['Certificate expires', certificate ? utcText(certificate.expiresAt, 'second') : null],
     ['Check type', isOfCheck(facts) ? facts.checkType : null],
     ['Group', facts.groupName],
     ['Tags', facts.tags.length === 0 ? null : facts.tags.join(', ')],
-    ['Time', iso(at)],
+    ['Time', utcText(at, 'second')],
     [
       isEnd ? 'Lasted' : 'Duration',
       facts.since === undefined || facts.since === null ? null : durationText(at - since),

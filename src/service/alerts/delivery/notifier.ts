@@ -13,7 +13,7 @@ import { type AnalysisCounter, analysisOfResult } from '../../analyses/analyst.t
 import type { MailServer } from '../../mail/mail-server.ts';
 import { summaryOf } from '../causes/summary.ts';
 import { type AlertChannel, formerChannel } from '../channels/store.ts';
-import type { AlertFacts } from '../facts.ts';
+import { type AlertFacts, isOfCheck } from '../facts.ts';
 import { storedFacts } from '../raise.ts';
 import type { AlertNotificationRow, AlertRow } from '../tables.ts';
 import { InFlight } from './in-flight.ts';
@@ -158,9 +158,12 @@ export class Notifier {
       findChannelKind(channel.type)?.keepsIncidents === true;
     if (await this.#isOverLimit(row, { since: quiet.since, isEnd })) return;
     const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
-    const cause = summaryOf(causes.get(alert.cause_id ?? ''), row);
+    const openCause = causes.get(alert.cause_id ?? '');
+    const cause = summaryOf(openCause, row);
     const analysis = await this.#analysisOf(alert);
-    const message = this.#messageOf(row, alert, { signingKey, cause, analysis });
+    const first = openCause?.members.find(({ fact }) => fact.checkId === row.check_id);
+    const threadSince = first && { threadSince: first.fact.since };
+    const message = this.#messageOf(row, alert, { signingKey, ...threadSince, cause, analysis });
     const delivery = await this.#deliver(row, channel, message);
     await this.#record(row, delivery, isEnd ? maxRetriesOfEnds : maxRetries);
   }
@@ -334,13 +337,23 @@ export class Notifier {
   #messageOf(
     row: AlertNotificationRow,
     alert: AlertRow,
-    { signingKey, ...known }: { readonly signingKey: string } & Pick<AlertFacts, 'cause' | 'analysis'>,
+    {
+      signingKey,
+      threadSince,
+      ...known
+    }: { readonly signingKey: string; readonly threadSince?: number } & Pick<
+      AlertFacts,
+      'cause' | 'analysis'
+    >,
   ): ChannelMessage {
-    const base = this.#options.publicUrl?.replace(/\/+$/, '');
+    const { hasPages, publicUrl } = this.#options;
+    const base = publicUrl?.replace(/\/+$/, '');
     const { check_id: checkId, result_id: resultId } = alert;
-    const runPath = this.#options.hasPages
+    const runPath = hasPages
       ? `/checks/${checkId}/runs/${resultId}`
       : `/v1/check-results/${checkId}/${resultId}`;
+    const facts = storedFacts(alert);
+    const hasCheckPage = base !== undefined && hasPages && isOfCheck(facts);
     return channelMessage({
       id: row.id,
       alertId: alert.id,
@@ -350,8 +363,10 @@ export class Notifier {
       filedUnder: row.check_id,
       resultId,
       accountId: alert.account_id,
-      facts: { ...storedFacts(alert), ...known },
+      facts: { ...facts, ...known },
       created: alert.created,
+      checkLink: hasCheckPage ? `${base}/checks/${checkId}` : null,
+      ...(threadSince === undefined ? {} : { threadSince }),
       resultLink: base === undefined || resultId === null ? null : `${base}${runPath}`,
       pageLink:
         base === undefined

@@ -12,6 +12,7 @@ const message: ChannelMessage = {
   since: 0,
   locations: [],
   error: null,
+  ...{ subjectLine: '', state: { word: '', tone: 'failed' }, thread: '', actions: [] },
   severity: 'critical',
   isOver: false,
   subject: 'check',

@@ -1,3 +1,4 @@
+import { findChannelKind } from '@picket/channels/index.ts';
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
@@ -45,14 +46,15 @@ export async function notifiedOf(
   return answers;
 }
 
-/** Display name of the channel of a notification: `EMAIL ops@example.com`. */
+/** Display name of the channel of a notification: `E-mail ops@example.com`. */
 export function channelName({
   channel_type: type,
   config,
 }: Pick<NotifiedRow, 'channel_type' | 'config'>): string {
   const { address, name, channel, serviceName } = configOf(config);
   const known = [address, name, channel, serviceName].find((one) => typeof one === 'string' && one !== '');
-  return known === undefined ? type : `${type} ${String(known)}`;
+  const title = findChannelKind(type)?.title ?? type;
+  return known === undefined ? title : `${title} ${String(known)}`;
 }
 
 function sinceOf({ episodeSince, alert }: StoredState): number {

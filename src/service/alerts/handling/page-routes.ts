@@ -1,4 +1,5 @@
 import { AppError } from '@picket/lib/errors.ts';
+import { utcText } from '@picket/lib/figures/time.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
 import type { Store } from '@picket/platform/store/store.ts';
@@ -25,9 +26,22 @@ interface Shown {
   readonly alert: AlertRow;
 }
 
+export interface AlertPageDeps extends HandlerDeps {
+  /** Whether there are pages, which the link of a run leads to. */
+  readonly hasPages?: boolean | undefined;
+}
+
 /** The page of a notification: anyone with the link may read it, and may act on it if the link is signed. */
-export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHandler][] {
+export function alertPageHandlers({
+  store,
+  clock,
+  publicUrl,
+  hasPages = false,
+}: AlertPageDeps): [string, AnyHandler][] {
   const { showAlertPage, handleAlertByPage } = alertHandlingRoutes;
+  const base = publicUrl?.replace(/\/+$/, '') ?? '';
+  const runOf = ({ alert: { check_id: checkId, result_id: resultId } }: Shown) =>
+    hasPages && resultId !== null ? `${base}/checks/${checkId}/runs/${resultId}` : null;
   const mayHandle = async ({ notification }: Shown, query: { until?: string; signature?: string }) => {
     const signingKey = await store.alertLinkKeys.of(notification.account_id);
     return isSigned(notification.id, query, { signingKey, now: clock.wallMs() });
@@ -42,6 +56,7 @@ export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHa
           now: clock.wallMs(),
           canHandle: await mayHandle(shown, query),
           done: null,
+          run: runOf(shown),
         });
       },
       async handleAlertByPage({ params, query, body, request, reply }) {
@@ -68,7 +83,7 @@ export function alertPageHandlers({ store, clock }: HandlerDeps): [string, AnyHa
         });
         store.signals.send([{ kind: 'alerts' }]);
         describe(reply);
-        return pageOf(store, shown, { now, canHandle: true, done });
+        return pageOf(store, shown, { now, canHandle: true, done, run: runOf(shown) });
       },
     },
   );
@@ -108,7 +123,7 @@ async function applyAction(
   };
   const { endsAt } = await silence(repositories, scope, now + minutes * 60_000, deed);
   const what = isOfLocation ? `Everything at ${runLocation}` : 'The check';
-  return `${what} is silenced until ${new Date(endsAt).toISOString()}.`;
+  return `${what} is silenced until ${utcText(endsAt)}.`;
 }
 
 async function find(store: Pick<Store, 'alerts' | 'notifications'>, notificationId: string): Promise<Shown> {
@@ -136,7 +151,13 @@ async function pageOf(
     now,
     canHandle,
     done,
-  }: { readonly now: number; readonly canHandle: boolean; readonly done: string | null },
+    run,
+  }: {
+    readonly now: number;
+    readonly canHandle: boolean;
+    readonly done: string | null;
+    readonly run: string | null;
+  },
 ): Promise<string> {
   const causes = await store.alertCauses.findMany(alert.cause_id ? [alert.cause_id] : []);
   const cause = summaryOf(causes.get(alert.cause_id ?? ''), notification);
@@ -166,21 +187,21 @@ async function pageOf(
       ? [
           {
             label: 'Acknowledged',
-            value: `by ${acknowledgement.by.name}, ${new Date(acknowledgement.at).toISOString()}`,
+            value: `by ${acknowledgement.by.name}, ${utcText(acknowledgement.at)}`,
           },
         ]
       : []),
-    ...(silent ? [{ label: 'Silent until', value: new Date(silent.endsAt).toISOString() }] : []),
+    ...(silent ? [{ label: 'Silenced until', value: utcText(silent.endsAt) }] : []),
   ];
   const offers: AlertPageAction[] = [
     ...(isOfCheck(facts) && isOpen(stored) && !acknowledgement
-      ? [{ action: 'acknowledge', minutes: null, label: 'Acknowledge until it recovers' } as const]
+      ? [{ action: 'acknowledge', minutes: null, label: 'Acknowledge' } as const]
       : []),
     ...(isOfCheck(facts)
       ? silenceMinutes.map((minutes) => ({
           action: 'silence-check' as const,
           minutes,
-          label: `Silence this check for ${hours(minutes)}`,
+          label: `This check for ${hours(minutes)}`,
         }))
       : []),
     ...(facts.runLocation === null || facts.subject === 'test'
@@ -188,12 +209,12 @@ async function pageOf(
       : silenceMinutes.map((minutes) => ({
           action: 'silence-location' as const,
           minutes,
-          label: `Silence everything at ${facts.runLocation} for ${hours(minutes)}`,
+          label: `Everything at ${facts.runLocation} for ${hours(minutes)}`,
         }))),
   ];
-  // A reader without a key cannot follow a link to the run.
+  // The link to the run is a button.
   const message = { ...alert, facts, resultLink: null };
-  return alertPage(message, { state, handled, offers: canHandle ? offers : [], done });
+  return alertPage(message, { state, handled, offers: canHandle ? offers : [], done, run });
 }
 
 const hours = (minutes: number) => (minutes === 60 ? '1 hour' : `${minutes / 60} hours`);

@@ -1,11 +1,5 @@
 import { AppError } from '@picket/lib/errors.ts';
-import {
-  type AnyHandler,
-  type HandlerDeps,
-  handlersById,
-  iso,
-  optionalIso,
-} from '@picket/platform/feature/handler.ts';
+import { type AnyHandler, handlersById, iso, optionalIso } from '@picket/platform/feature/handler.ts';
 import { found } from '@picket/platform/http/known-names.ts';
 import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
@@ -20,7 +14,7 @@ import type { Actor } from './actor.ts';
 import { unknownActor } from './actor.ts';
 import { acknowledge, endSilence, type HandlingAction, silence } from './handle.ts';
 import { notifiedOf } from './notified.ts';
-import { alertPageHandlers } from './page-routes.ts';
+import { type AlertPageDeps, alertPageHandlers } from './page-routes.ts';
 import type { StoredSilence } from './store.ts';
 
 const actorOf = storedValue<Actor>('alert_actions.actor', unknownActor);
@@ -28,7 +22,7 @@ const actorOf = storedValue<Actor>('alert_actions.actor', unknownActor);
 const states = { passed: 'PASSING', degraded: 'DEGRADED', failed: 'FAILING' } as const;
 
 /** Routes for handling alerts: open alerts, acknowledgements, silences, and the page. */
-export function alertHandlingHandlers(deps: HandlerDeps): [string, AnyHandler][] {
+export function alertHandlingHandlers(deps: AlertPageDeps): [string, AnyHandler][] {
   const { store, clock, publicUrl } = deps;
   const page = (query: { limit: number; page: number }) => ({
     limit: query.limit,

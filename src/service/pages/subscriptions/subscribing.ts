@@ -94,7 +94,8 @@ export async function askToSubscribe(
         subject: oneLine(`[${page.name}] Confirm your subscription`),
         text: [
           `A subscription of this address to incidents and maintenance of ${oneLine(page.name)} was requested.`,
-          `To confirm, open this link within two days and press the button:\n${links.confirm}`,
+          'To confirm, open this link within two days and press the button.',
+          `Confirm the subscription: ${links.confirm}`,
           'If it was not you, ignore this mail. You will get no more mails unless the subscription is requested again.',
         ].join('\n\n'),
         unsubscribe_url: links.unsubscribe,

@@ -79,7 +79,7 @@ export function handlingSuite(stage: AlertStage): void {
     const alertChannelSubscriptions = [{ alertChannelId: name, activated: true }];
     await stage.runs(await stage.check({ name: 'Basket', alertChannelSubscriptions }), 'failed');
     await stage.delivered();
-    expect(await words()).toEqual(['WEBHOOK hook, WEBHOOK Ops']);
+    expect(await words()).toEqual(['Webhook hook, Webhook Ops']);
     expect(await open()).toMatchObject([
       {
         isNotified: true,
@@ -200,7 +200,9 @@ export function handlingSuite(stage: AlertStage): void {
     const shown = await app.inject({ url: path });
     expect(shown.statusCode).toBe(200);
     expect(shown.body).toContain('value="acknowledge"');
-    expect(shown.body).toMatch(/cause<\/th><td>[^<]*refuses connections/);
+    expect(shown.body).toMatch(/class="cause">[^<]*refuses connections|<dd>[^<]*refuses connections/);
+    expect(shown.body).toContain(`/checks/${id}/runs/`);
+    expect(shown.body).toMatch(/<dt>Where<\/dt><dd>lab</);
     // Opening the page has no effect.
     expect((await open())[0].acknowledgement).toBeNull();
     const press = (url: string, what: string) =>
@@ -218,7 +220,7 @@ export function handlingSuite(stage: AlertStage): void {
     expect(acknowledged.body).not.toContain('value="acknowledge"');
     expect((await open())[0].acknowledgement.by).toMatchObject({
       kind: 'LINK',
-      name: 'Ada (link sent to WEBHOOK hook)',
+      name: 'Ada (link sent to Webhook hook)',
     });
     const { body: audit } = await call('GET', '/v1/audit-log?operation=handleAlertByPage');
     expect(audit.entries).toMatchObject([

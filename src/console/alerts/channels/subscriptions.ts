@@ -1,11 +1,11 @@
 import type { AlertChannel } from '@picket/protocol/alerts/alert-channel.ts';
-import { csrfField } from '../elements/form.ts';
-import { shortened } from '../elements/format.ts';
-import { stateBadge } from '../elements/state.ts';
-import { table } from '../elements/table.ts';
-import { actionButton } from '../forms/action.ts';
-import { type Html, html, path } from '../html.ts';
-import type { PageCall } from '../page.ts';
+import { csrfField } from '../../elements/form.ts';
+import { shortened } from '../../elements/format.ts';
+import { stateBadge } from '../../elements/state.ts';
+import { table } from '../../elements/table.ts';
+import { actionButton } from '../../forms/action.ts';
+import { type Html, html, path } from '../../html.ts';
+import type { PageCall } from '../../page.ts';
 
 /** Maximum number of checks in the selection; for more, use tags. */
 const mostChoices = 500;

@@ -7,16 +7,17 @@ import {
 } from '@picket/protocol/alerts/alert-channel.ts';
 import { QuietHours } from '@picket/protocol/alerts/quiet-hours.ts';
 import { z } from 'zod';
-import { csrfField } from '../elements/form.ts';
-import { shortened } from '../elements/format.ts';
-import { actionButton, confirmed, notice, problemNotice } from '../forms/action.ts';
-import { Form } from '../forms/form.ts';
-import { attempt, type Problems } from '../forms/problems.ts';
-import type { Words } from '../forms/view.ts';
-import { type Html, html, path, withQuery } from '../html.ts';
-import { heading } from '../layout.ts';
-import type { PageAnswer, PageCall, View } from '../page.ts';
-import { channelName, warningWords } from './channel-words.ts';
+import { csrfField } from '../../elements/form.ts';
+import { shortened } from '../../elements/format.ts';
+import { icon } from '../../elements/icon.ts';
+import { actionButton, confirmed, notice, problemNotice } from '../../forms/action.ts';
+import { Form } from '../../forms/form.ts';
+import { attempt, type Problems } from '../../forms/problems.ts';
+import type { Words } from '../../forms/view.ts';
+import { type Html, html, path, withQuery } from '../../html.ts';
+import { heading } from '../../layout.ts';
+import type { PageAnswer, PageCall, View } from '../../page.ts';
+import { channelName, warningWords } from '../channel-words.ts';
 import { subscriptionsSection } from './subscriptions.ts';
 
 const { createAlertChannel, getAlertChannel, updateAlertChannel } = alertChannelRoutes;
@@ -69,7 +70,7 @@ interface FormState {
 
 function fields(kind: Channel, state: FormState): Html {
   return html`<fieldset class="group"><legend>${kind.title}</legend>${configForm(kind).view(state)}</fieldset>
-<fieldset class="group"><legend>Notifications</legend>${flagForm.view(state)}</fieldset>
+<fieldset class="group flags"><legend>Notifications</legend>${flagForm.view(state)}</fieldset>
 <fieldset class="group"><legend>Quiet hours</legend><p class="hint">Notifications that still apply when the quiet hours end are sent then. Leave the times empty for no quiet hours.</p>${quietForm.view(state)}</fieldset>`;
 }
 
@@ -111,12 +112,12 @@ export function newChannel(
   const crumbs = html`<nav class="crumbs"><a href="/alerts/channels">Channels</a></nav>`;
   if (!kind) {
     const main = html`${crumbs}${heading('New channel')}<p class="lead soft">Choose a channel type</p>
-<ul class="choices">${channelKinds.map(({ type, title }) => html`<li><a class="button" href="${withQuery('/alerts/channels/new', { type })}">${title}</a></li>`)}</ul>`;
+<ul class="choices">${channelKinds.map(({ type, title, icon: name }) => html`<li><a class="button" href="${withQuery('/alerts/channels/new', { type })}">${icon(name)}${title}</a></li>`)}</ul>`;
     return { main };
   }
   const { values = valuesOf(kind), problems } = refused ?? {};
   const main = html`${crumbs}${heading(`New channel: ${kind.title}`)}${problemNotice(problems)}
-<form class="form" method="post" action="/alerts/channels/new">${csrfField(viewer)}<input type="hidden" name="type" value="${kind.type}">
+<form class="form channel-form" method="post" action="/alerts/channels/new">${csrfField(viewer)}<input type="hidden" name="type" value="${kind.type}">
 ${fields(kind, { values, problems, isStored: false })}
 <div class="actions"><button class="button primary" type="submit">Create the channel</button><a class="button" href="/alerts/channels/new">Another type</a></div></form>`;
   return { main, ...(problems ? { statusCode: problems.statusCode } : {}) };
@@ -128,7 +129,7 @@ export async function saveNewChannel(call: PageCall): Promise<PageAnswer> {
   const body = bodyOf(kind, call.form) as z.input<typeof createAlertChannel.body>;
   const { done, problems } = await attempt(() => call.api.call(createAlertChannel, { body }));
   if (problems) return newChannel(call, { values: call.form, problems });
-  return { goTo: path`/alerts/channels/${done.id}` };
+  return { goTo: path`/alerts/channels/${done.id}`, toast: 'Channel created. Add its subscriptions below.' };
 }
 
 export async function editChannel(
@@ -167,7 +168,7 @@ ${await subscriptionsSection(call, channel)}`;
 function form(viewer: PageCall['viewer'], channel: AlertChannel, state: FormState): Html {
   const kind = findChannelKind(channel.type);
   if (!kind) return notice('This version of Picket does not support the type of this channel.', 'refused');
-  return html`<form class="form" method="post" action="${path`/alerts/channels/${channel.id}`}">${csrfField(viewer)}
+  return html`<form class="form channel-form" method="post" action="${path`/alerts/channels/${channel.id}`}">${csrfField(viewer)}
 ${fields(kind, state)}<div class="actions"><button class="button primary" type="submit">Save</button></div></form>`;
 }
 
@@ -181,5 +182,5 @@ export async function saveChannel(call: PageCall): Promise<PageAnswer> {
     api.call(updateAlertChannel, { params: { id }, body: bodyOf(kind, sent, channel) }),
   );
   if (problems) return editChannel(call, { values: sent, problems });
-  return { goTo: path`/alerts/channels/${id}` };
+  return { goTo: path`/alerts/channels/${id}`, toast: 'Saved.' };
 }
