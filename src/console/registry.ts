@@ -15,10 +15,12 @@ import { runPages } from './run/page.ts';
 import { servicePages } from './services/page.ts';
 import { sessionPages } from './sessions/page.ts';
 import { settingsPages } from './settings/page.ts';
+import { startPages } from './start/page.ts';
 import { statusPagePages } from './status-pages/page.ts';
 
 /** Every page, in the order of the navigation. To add one, add its folder and its line here. */
 export const pages: readonly Page[] = [
+  ...startPages,
   ...overviewPages,
   ...checkPages,
   ...editorPages,

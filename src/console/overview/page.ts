@@ -7,6 +7,9 @@ import { pager } from '../elements/table.ts';
 import { html, withQuery } from '../html.ts';
 import { newsHeader } from '../live/feed.ts';
 import type { Page, PageCall, View } from '../page.ts';
+import { firstSteps } from '../start/first-steps.ts';
+import { examplesLine, hiddenTag } from '../start/examples.ts';
+import { exampleTag } from '../start/progress.ts';
 import { type Board, shared } from './board.ts';
 import { figuresOf } from './figures.ts';
 import { filters } from './filters.ts';
@@ -34,19 +37,21 @@ async function overview(call: PageCall): Promise<View> {
   const now = clock.wallMs();
   const mayWrite = api.allows(checkRoutes.createCheck);
   const atLeast = Number(call.request.headers[newsHeader]) || 0;
-  return shared({ store, accountId, now, atLeast }, `${mayWrite} ${query}`, (board) =>
+  return shared({ store, accountId, now, atLeast }, `${mayWrite} ${hiddenTag(call) ?? ''} ${query}`, (board) =>
     overviewOf(call, board, { now, mayWrite }),
   );
 }
 
 async function overviewOf(
   call: PageCall,
-  { version, counts, choices }: Board,
+  { version, counts: allCounts, choices }: Board,
   { now, mayWrite }: { readonly now: number; readonly mayWrite: boolean },
 ): Promise<{ answer: View; isWhole: boolean }> {
   const { store, query } = call;
   const { accountId } = call.viewer;
-  const filter = filterOf(query);
+  // An example is shown, although hidden, to a reader who asks for its tag.
+  const withoutTag = query.get('tag') === exampleTag ? undefined : hiddenTag(call);
+  const filter = { ...filterOf(query), withoutTag };
   const page = Math.max(1, Math.min(1_000_000, Number.parseInt(query.get('page') ?? '1', 10) || 1));
   const isByGroup = query.get('by') === 'group';
   const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined);
@@ -56,7 +61,12 @@ async function overviewOf(
     isByGroup,
   });
   const byGroup = isByGroup ? await store.overviews.groupCounts(accountId, filter, now) : undefined;
+  const counts =
+    withoutTag === undefined ? allCounts : await store.overviews.counts(accountId, now, { withoutTag });
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const examples = choices.tags.includes(exampleTag)
+    ? await store.overviews.total(accountId, { tag: exampleTag }, now)
+    : 0;
   // Each count scans all checks: it is queried only if it does not follow from known values.
   const known = isFiltered ? (page === 1 && rows.length < rowsPerPage ? rows.length : undefined) : all;
   const total = known ?? (await store.overviews.total(accountId, filter, now));
@@ -80,10 +90,10 @@ async function overviewOf(
     }),
   );
   const isWhole = figures.size === ids.length;
-  const main = html`${headline(counts, shown, now, await store.gaps.checksWithGap(accountId))}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}
+  const main = html`${headline(counts, shown, now, await store.gaps.checksWithGap(accountId))}${examplesLine(call, { count: examples, areHidden: withoutTag !== undefined })}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}
 ${
   all === 0
-    ? emptyAccount(mayWrite)
+    ? emptyAccount(call, mayWrite)
     : html`${filters(filter, choices, { counts, total, isByGroup })}
 <div id="rows">${
         rows.length === 0
@@ -116,9 +126,8 @@ function newestSlots(slots: ReadonlyMap<string, readonly RecentSlot[]>): Map<str
 /** Marks missing figures: the page requests itself again. */
 const unfinished = html`<p data-unfinished hidden></p>`;
 
-function emptyAccount(mayWrite: boolean) {
-  if (mayWrite)
-    return html`<p class="empty">No checks yet. <a href="/checks/new">Create the first one</a>.</p>`;
+function emptyAccount(call: PageCall, mayWrite: boolean) {
+  if (mayWrite) return firstSteps(call);
   return html`<p class="empty">No checks yet. A member with the role Editor can create one.</p>`;
 }
 
