@@ -35,6 +35,8 @@ const files = {
       'editor.css',
       'pages.css',
       'charts.css',
+      'start.css',
+      'locations.css',
       'public.css',
     ].map((name) => join(folder, name)),
   },

@@ -13,7 +13,10 @@ const example = 'https://picket.example.com';
  * Returns PUBLIC_URL if set, otherwise the address at which the browser reached the page: agents on the same network
  * reach it, too.
  */
-export function serviceAddress({ publicUrl, request }: Pick<PageCall, 'publicUrl' | 'request'>): ServiceAddress {
+export function serviceAddress({
+  publicUrl,
+  request,
+}: Pick<PageCall, 'publicUrl' | 'request'>): ServiceAddress {
   const url = URL.parse(publicUrl ?? `${request.protocol}://${request.host}`);
   // The address becomes part of commands: anything unusual in it is left out.
   if (!url || !/^[\w.:[\]-]+$/.test(url.host)) return { url: example, isLoopback: false };

@@ -1,4 +1,4 @@
-import { copyBox, copyable } from '../elements/copy.ts';
+import { copyable, copyBox } from '../elements/copy.ts';
 import { type Html, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import { serviceAddress } from './address.ts';
@@ -16,7 +16,8 @@ export function commandTabs(
   )}${commands.map(
     ({ id, title, steps }) =>
       html`<div class="command-tab command-tab-${id}">${steps.map(
-        ({ says, text, file }) => html`<p class="small">${says}</p>${copyBox(text, file ?? `command for ${title}`)}`,
+        ({ says, text, file }) =>
+          html`<p class="small">${says}</p>${copyBox(text, file ?? `command for ${title}`)}`,
       )}</div>`,
   )}</div>
 <p class="small soft">The key alone: ${copyable(key, 'the key')}. It is shown only now: Picket stores no copy of it.</p>`;

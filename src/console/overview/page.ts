@@ -7,8 +7,8 @@ import { pager } from '../elements/table.ts';
 import { html, withQuery } from '../html.ts';
 import { newsHeader } from '../live/feed.ts';
 import type { Page, PageCall, View } from '../page.ts';
-import { firstSteps } from '../start/first-steps.ts';
 import { examplesLine, hiddenTag } from '../start/examples.ts';
+import { firstSteps } from '../start/first-steps.ts';
 import { exampleTag } from '../start/progress.ts';
 import { type Board, shared } from './board.ts';
 import { figuresOf } from './figures.ts';
@@ -37,8 +37,10 @@ async function overview(call: PageCall): Promise<View> {
   const now = clock.wallMs();
   const mayWrite = api.allows(checkRoutes.createCheck);
   const atLeast = Number(call.request.headers[newsHeader]) || 0;
-  return shared({ store, accountId, now, atLeast }, `${mayWrite} ${hiddenTag(call) ?? ''} ${query}`, (board) =>
-    overviewOf(call, board, { now, mayWrite }),
+  return shared(
+    { store, accountId, now, atLeast },
+    `${mayWrite} ${hiddenTag(call) ?? ''} ${query}`,
+    (board) => overviewOf(call, board, { now, mayWrite }),
   );
 }
 

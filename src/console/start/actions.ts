@@ -94,7 +94,9 @@ export async function addChannel(call: PageCall): Promise<PageAnswer> {
   const checkId = form.get('check') ?? '';
   const subscriptions = checkId === '' ? [] : [{ checkId, activated: true }];
   const { done, problems } = await attempt(async () => {
-    const body = { ...channelOf(to), subscriptions } as z.input<typeof alertChannelRoutes.createAlertChannel.body>;
+    const body = { ...channelOf(to), subscriptions } as z.input<
+      typeof alertChannelRoutes.createAlertChannel.body
+    >;
     return api.call(alertChannelRoutes.createAlertChannel, { body });
   });
   if (problems) return showStart(call, { step: 'channel', problems });
@@ -152,7 +154,11 @@ export async function addPage(call: PageCall): Promise<PageAnswer> {
       name: `${check.name} does not work`.slice(0, 255),
       description: 'We are looking into it.',
     };
-    await api.call(checkRoutes.updateCheck, { params: { id: check.id }, query: {}, body: { triggerIncident } });
+    await api.call(checkRoutes.updateCheck, {
+      params: { id: check.id },
+      query: {},
+      body: { triggerIncident },
+    });
   });
   if (problems) return showStart(call, { step: 'page', problems });
   return { goTo: withQuery(startPath, { check: check.id }), toast: 'Your status page is public.' };

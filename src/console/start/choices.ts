@@ -22,11 +22,7 @@ export function choicesMade(request: PageCall['request']): ReadonlySet<StartChoi
 }
 
 /** Keeps a choice, or takes it back. */
-export function choose(
-  { request, reply, publicUrl }: PageCall,
-  choice: StartChoice,
-  isChosen = true,
-): void {
+export function choose({ request, reply, publicUrl }: PageCall, choice: StartChoice, isChosen = true): void {
   const made = new Set(choicesMade(request));
   if (isChosen) made.add(choice);
   else made.delete(choice);

@@ -8,9 +8,9 @@ import { actionButton, problemNotice } from '../forms/action.ts';
 import type { Problems } from '../forms/problems.ts';
 import { type Content, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
+import { agentDot } from '../locations/agent-dot.ts';
 import { commandTabs } from '../locations/command-tabs.ts';
 import type { PageCall, View } from '../page.ts';
-import { agentDot } from './agent-dot.ts';
 import { choicesMade, type StartChoice } from './choices.ts';
 import { startPath } from './examples.ts';
 import { type OwnCheck, type Progress, progressOf } from './progress.ts';
@@ -103,8 +103,7 @@ function stepsOf(call: PageCall, progress: Progress, done: Done): Step[] {
       title: 'Check a URL',
       purpose: 'Is it up, how fast is it, and whose fault is it if not?',
       isDone: check !== undefined,
-      body: () =>
-        check ? checkDone(call, check) : checkForm(call, progress, problems('check')),
+      body: () => (check ? checkDone(call, check) : checkForm(call, progress, problems('check'))),
     },
     {
       name: 'channel',
@@ -224,7 +223,10 @@ async function checkDone(call: PageCall, check: OwnCheck): Promise<Content> {
       : status.isDegraded
         ? 'degraded'
         : 'passed';
-  const took = status.longestRun === null ? '' : html` <span class="small soft">in ${duration(status.longestRun)}</span>`;
+  const took =
+    status.longestRun === null
+      ? ''
+      : html` <span class="small soft">in ${duration(status.longestRun)}</span>`;
   return html`<p id="first-run" role="status">${link} ${stateBadge(state)}${took}</p>`;
 }
 
@@ -237,7 +239,9 @@ ${textField({
   value: call.form.get('to') ?? '',
   hint: html`Gets a message when ${check ? shortened(check.name, 60) : 'a check'} fails, and when it recovers. Slack: <a href="https://api.slack.com/messaging/webhooks" rel="noreferrer">create an incoming webhook</a> and paste its URL.`,
   error:
-    problems?.fields.get('config.address') ?? problems?.fields.get('config.url') ?? problems?.fields.get('to'),
+    problems?.fields.get('config.address') ??
+    problems?.fields.get('config.url') ??
+    problems?.fields.get('to'),
   isRequired: true,
 })}
 <button class="button primary" type="submit">Create it and send a test</button></form>
@@ -281,4 +285,3 @@ export function slugOf(name: string, length = 30): string {
     .slice(0, length)
     .replace(/-+$/, '');
 }
-
