@@ -52,7 +52,7 @@ ${facts([
   ['Proxy', location.proxyUrl === null ? null : html`<code>${withoutPassword(location.proxyUrl)}</code>`],
   ['Made', instant(location.created_at)],
 ])}
-${agentsSection({ agents, events, now }, noAgents(call, location))}
+${agentsSection({ agents, events, now }, noAgents(location))}${done.newKey === undefined ? startButton(call, location) : ''}
 ${refusedSection(refused, now)}
 ${queueSection(
   queues.filter(({ locationId }) => locationId === location.id),
@@ -93,20 +93,21 @@ ${keysSection.table(call, location, now)}`;
   };
 }
 
-function noAgents({ api, viewer }: PageCall, location: PrivateLocation): Content {
-  const { noAgentSince, keys } = location;
+function noAgents({ noAgentSince }: PrivateLocation): Content {
   const since = noAgentSince === null ? '' : html`: runs are missed since ${instant(noAgentSince)}`;
-  const mayMakeKeys = api.allows(privateLocationRoutes.createPrivateLocationKey);
-  const start =
-    mayMakeKeys && keys.length < mostKeys
-      ? actionButton({
-          to: path`/locations/${location.id}/keys`,
-          word: 'Show the command with a new key',
-          viewer,
-          isPrimary: true,
-        })
-      : '';
-  return html`No agent is connected${since}. ${start} If you started one, its log says why it cannot connect.`;
+  return html`No agent is connected${since}. If you started one, its log says why it cannot connect.`;
+}
+
+/** Offers the commands again: the key of the first ones is not stored. */
+function startButton({ api, viewer }: PageCall, { id, keys, health }: PrivateLocation): Content {
+  if (health.presentAgents > 0 || keys.length >= mostKeys) return '';
+  if (!api.allows(privateLocationRoutes.createPrivateLocationKey)) return '';
+  return actionButton({
+    to: path`/locations/${id}/keys`,
+    word: 'Show the command with a new key',
+    viewer,
+    isPrimary: true,
+  });
 }
 
 function actions({ api, viewer }: PageCall, location: PrivateLocation): Content {

@@ -1,3 +1,4 @@
+import { checkTypes } from '@picket/checks/index.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
 import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
@@ -16,6 +17,13 @@ import { showStart, slugOf } from './steps.ts';
 
 const { createPrivateLocation, createPrivateLocationKey, deletePrivateLocationKey, getPrivateLocation } =
   privateLocationRoutes;
+
+/** The type of check that a web address alone defines. */
+function urlType(): string {
+  const type = checkTypes.find(({ shorthand }) => shorthand?.schemes?.includes('https'));
+  if (!type) throw new Error('no type of check takes a web address');
+  return type.name;
+}
 
 /** Creates a location and its key, and shows the commands that start an agent. */
 export async function addLocation(call: PageCall): Promise<PageAnswer> {
@@ -63,11 +71,11 @@ export async function addCheck(call: PageCall): Promise<PageAnswer> {
     api.call(checkRoutes.createCheck, {
       query: { autoAssignAlerts: 'true' },
       body: {
-        checkType: 'URL',
+        checkType: urlType(),
         name: form.get('name')?.trim() || nameOf(url) || 'First check',
         privateLocations: [form.get('at') ?? ''],
         frequency: 1,
-        request: { url, assertions: [{ source: 'STATUS_CODE', comparison: 'LESS_THAN', target: '400' }] },
+        request: { url },
       },
     }),
   );

@@ -1,3 +1,4 @@
+import { findCheckType } from '@picket/checks/index.ts';
 import { checkStatusRoutes } from '@picket/protocol/checks/check-status.ts';
 import { channelName } from '../alerts/channel-words.ts';
 import { csrfField, selectField, textField } from '../elements/form.ts';
@@ -206,12 +207,12 @@ ${
 
 async function checkDone(call: PageCall, check: OwnCheck): Promise<Content> {
   const { id, name, checkType } = check;
-  const status =
-    checkType === 'HEARTBEAT'
-      ? null
-      : await call.api.call(checkStatusRoutes.getCheckStatus, { params: { checkId: id } });
+  const hasRuns = findCheckType(checkType)?.pings === undefined;
+  const status = !hasRuns
+    ? null
+    : await call.api.call(checkStatusRoutes.getCheckStatus, { params: { checkId: id } });
   const link = html`<a href="${path`/checks/${id}`}">${shortened(name, 80)}</a>`;
-  if (checkType === 'HEARTBEAT') return html`<p>${link}</p>`;
+  if (!hasRuns) return html`<p>${link}</p>`;
   if (!status || status.lastCheckRunId === null) {
     const here = withQuery(startPath, { check: id });
     return html`<p id="first-run" role="status" hx-get="${here}" hx-trigger="every 2s" hx-target="#first-run" hx-select="#first-run" hx-swap="outerHTML">${link} ${stateBadge('waiting', 'Running')} <a class="small" href="${here}">Reload</a></p>`;
@@ -279,6 +280,7 @@ ${textField({
 export function slugOf(name: string, length = 30): string {
   return name
     .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')

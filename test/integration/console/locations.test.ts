@@ -34,7 +34,7 @@ describe('a new location', () => {
     const key = /pl_\w+/.exec(made.body)?.[0] ?? '';
     expect(key.length).toBeGreaterThan(20);
     expect(made.body).toContain('docker run -d');
-    expect(made.body).toContain(`API_KEY=${key} SERVICE_URL=http://localhost`);
+    expect(made.body).toContain(`API_KEY=${key} -e AGENT_ID=office-1 -e SERVICE_URL=http://localhost`);
     expect(made.body).not.toContain('<script>alert');
     expect(made.headers['cache-control']).toBe('no-store');
     const page = await writer.get(`/locations/${await idOf('office')}`);

@@ -1,3 +1,4 @@
+import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
 import { found } from '@picket/platform/http/known-names.ts';
 import {
@@ -63,7 +64,7 @@ export function locationAgentHandlers({ store, clock }: HandlerDeps): [string, A
           queue: {
             queued: own.reduce((sum, { queued }) => sum + queued, 0),
             inFlight: own.reduce((sum, { inFlight }) => sum + inFlight, 0),
-            waitingSince: waiting.length === 0 ? null : iso(Math.min(...waiting)),
+            waitingSince: waiting.length === 0 ? null : iso(leastOf(waiting)),
           },
           checks: checks.get(slugName) ?? 0,
           lastSeenAt: lastSeen.has(id) ? iso(lastSeen.get(id) ?? 0) : null,
