@@ -67,8 +67,12 @@ export async function addCheck(call: PageCall): Promise<PageAnswer> {
   const { api, form } = call;
   const typed = form.get('url')?.trim() ?? '';
   const url = /^[a-z][\w+.-]*:\/\//i.test(typed) || typed === '' ? typed : `https://${typed}`;
-  const { done, problems } = await attempt(() =>
-    api.call(checkRoutes.createCheck, {
+  const { done, problems } = await attempt(() => {
+    // The API takes templates, too; here it would only be a mistake.
+    if (!URL.parse(url)?.hostname) {
+      throw fieldError('payload', [{ key: 'url', message: 'must be a web address, such as example.com' }]);
+    }
+    return api.call(checkRoutes.createCheck, {
       query: { autoAssignAlerts: 'true' },
       body: {
         checkType: urlType(),
@@ -77,8 +81,8 @@ export async function addCheck(call: PageCall): Promise<PageAnswer> {
         frequency: 1,
         request: { url },
       },
-    }),
-  );
+    });
+  });
   if (problems) return showStart(call, { step: 'check', problems });
   const { id } = done as { id: string };
   const ran = await attempt(() =>
@@ -111,7 +115,8 @@ export async function addChannel(call: PageCall): Promise<PageAnswer> {
   return sendTest(call, done.id, checkId);
 }
 
-function channelOf(to: string): { type: string; config: object } {
+/** The channel that a mail address or a URL stands for. @throws AppError VALIDATION_FAILED for anything else. */
+export function channelOf(to: string): { type: string; config: object } {
   if (!to.includes('://') && to.includes('@')) return { type: 'EMAIL', config: { address: to } };
   const { host } = URL.parse(to) ?? { host: '' };
   if (host === '') {
