@@ -43,6 +43,8 @@ export interface CheckType<
   /** One sentence for the list of types that a user chooses from. */
   readonly purpose: string;
   readonly lane: Lane;
+  /** Whether a web address alone defines a check: the first check of an account is of this type. */
+  readonly isOfAddress?: boolean | undefined;
   /** Whether runs need a browser on the agent's host. */
   readonly needsBrowser?: boolean | undefined;
   /** Whether runs need to send ICMP pings. */

@@ -17,6 +17,7 @@ export const url = defineCheckType({
   icon: 'link',
   purpose: 'Requests a URL, and expects a status code.',
   lane: 'probe',
+  isOfAddress: true,
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,

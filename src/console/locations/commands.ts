@@ -205,6 +205,10 @@ spec:
             - { name: SHUTDOWN_GRACE_SECONDS, value: "30" }
           ports:
             - { name: health, containerPort: 8081 }
+          startupProbe:
+            httpGet: { path: /-/liveness, port: health }
+            periodSeconds: 1
+            failureThreshold: 60
           readinessProbe:
             httpGet: { path: /-/readiness, port: health }
           livenessProbe:

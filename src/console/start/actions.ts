@@ -20,7 +20,7 @@ const { createPrivateLocation, createPrivateLocationKey, deletePrivateLocationKe
 
 /** The type of check that a web address alone defines. */
 function urlType(): string {
-  const type = checkTypes.find(({ shorthand }) => shorthand?.schemes?.includes('https'));
+  const type = checkTypes.find(({ isOfAddress }) => isOfAddress);
   if (!type) throw new Error('no type of check takes a web address');
   return type.name;
 }

@@ -1,7 +1,7 @@
 import type { PageCall } from '../page.ts';
 import { cookieOf, isSecure, setCookie } from '../requests/cookie.ts';
 
-/** What a browser chose about the first steps: skipped steps, and `dismissed` or `no-examples`. */
+/** Cookie with the choices of a browser: skipped steps, and `dismissed` or `no-examples`. */
 const name = 'picket-start';
 const maxAgeSeconds = 400 * 86_400;
 

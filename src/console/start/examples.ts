@@ -14,7 +14,7 @@ export function hiddenTag({ request }: PageCall): string | undefined {
   return choicesMade(request).has('no-examples') ? exampleTag : undefined;
 }
 
-/** A line of the overview about the examples, with one click to hide or delete them; empty if there are none. */
+/** A line of the overview about the examples, with one click to hide or delete them; empty without examples. */
 export function examplesLine(
   { viewer, api }: PageCall,
   { count, areHidden }: { readonly count: number; readonly areHidden: boolean },

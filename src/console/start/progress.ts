@@ -86,7 +86,7 @@ export async function isStartOpen(
     (await store.statusPages.findMany(accountId)).length === 0 ||
     (await store.alertChannels.all(accountId)).length === 0 ||
     !(await store.overviews.hasCheckWithout(accountId, exampleTag));
-  // What is done stays done for the navigation, even if all of it is deleted later.
+  // Completed steps stay completed for the navigation, even if their objects are deleted later.
   ofStore.set(accountId, {
     isOpen,
     untilMs: isOpen ? performance.now() + keptMs : Number.POSITIVE_INFINITY,
