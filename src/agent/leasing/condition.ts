@@ -8,10 +8,12 @@ import type { Dispatcher } from './dispatcher.ts';
 /** Measures the load of the agent for its claims; all of it is known without a wait. */
 export class ConditionMeter {
   readonly #parts: ConditionParts;
-  #before: { readonly atMs: number; readonly cpuUs: number } | undefined;
+  #before: CpuTime;
+  #percent: number | null = null;
 
   constructor(parts: ConditionParts) {
     this.#parts = parts;
+    this.#before = this.#cpuTime();
   }
 
   read(): AgentCondition {
@@ -38,16 +40,25 @@ export class ConditionMeter {
     };
   }
 
+  /** Over less than a second the value says little: the previous one stays. */
   #cpuPercent(): number | null {
-    const { user, system } = process.cpuUsage();
-    const now = { atMs: this.#parts.clock.monotonicMs(), cpuUs: user + system };
-    const before = this.#before;
-    const elapsedMs = before === undefined ? 0 : now.atMs - before.atMs;
-    // Over less than a second the value says little: the previous reference stays.
-    if (before !== undefined && elapsedMs < 1_000) return null;
+    const now = this.#cpuTime();
+    const elapsedMs = now.atMs - this.#before.atMs;
+    if (elapsedMs < 1_000) return this.#percent;
+    this.#percent = Math.round((now.cpuUs - this.#before.cpuUs) / elapsedMs) / 10;
     this.#before = now;
-    return before === undefined ? null : Math.round((now.cpuUs - before.cpuUs) / elapsedMs) / 10;
+    return this.#percent;
   }
+
+  #cpuTime(): CpuTime {
+    const { user, system } = process.cpuUsage();
+    return { atMs: this.#parts.clock.monotonicMs(), cpuUs: user + system };
+  }
+}
+
+interface CpuTime {
+  readonly atMs: number;
+  readonly cpuUs: number;
 }
 
 interface ConditionParts {

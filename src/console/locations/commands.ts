@@ -42,7 +42,7 @@ function docker(agent: AgentToStart): StartCommand {
         text: `docker build -t ${images.uptime}:${packageVersion()} -f Dockerfile.uptime .`,
       },
       {
-        says: `Start the agent${host}: all types but browser checks, suites and scripts.`,
+        says: `Start the agent${host}, for URL, DNS, TCP, UDP, SSL, gRPC, WebSocket, ICMP and traceroute monitors.`,
         text: dockerRun(agent, images.uptime),
       },
       ...(service.isLoopback
@@ -57,7 +57,7 @@ function docker(agent: AgentToStart): StartCommand {
           ]
         : []),
       {
-        says: `Or${host} the large agent, which runs every type. Build its image first: docker build -t ${images.full}:${packageVersion()} .`,
+        says: `Or${host} the large agent, which also runs API and browser checks, scripts and suites. Build its image first: docker build -t ${images.full}:${packageVersion()} .`,
         text: dockerRun(agent, images.full),
       },
     ],

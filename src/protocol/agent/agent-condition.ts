@@ -12,7 +12,7 @@ export const AgentCondition = z
       .max(1_000_000)
       .nullable()
       .describe(
-        'Processor time of its process since the previous claim, in percent of one core; null at first',
+        'Processor time of its process since an earlier claim, in percent of one core; null in its first second',
       ),
     hostLoad: z.number().min(0).max(1_000_000).describe('Load average of the host over one minute'),
     hostCores: count,
