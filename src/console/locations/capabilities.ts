@@ -3,6 +3,20 @@ import type { LocationAgent } from '@picket/protocol/locations/location-agent.ts
 import { counted, shortened } from '../elements/format.ts';
 import { type Html, html } from '../html.ts';
 
+/** Methods as agents report them, in other words; the rest of a method stays as it is. */
+const methods: readonly (readonly [reported: string, words: string])[] = [
+  ['uid+namespaces,', 'isolated by users and namespaces,'],
+  ['user-namespaces,', 'isolated by user namespaces,'],
+  ['uid,', 'isolated by users,'],
+  ['none,', 'not isolated,'],
+  ['ICMP datagram sockets', 'without root, by datagram sockets'],
+];
+
+function methodWords(method: string): string {
+  const known = methods.find(([reported]) => method.startsWith(reported));
+  return known ? `${known[1]}${method.slice(known[0].length)}` : method;
+}
+
 type Capable = Pick<LocationAgent, 'checkTypes' | 'backends' | 'unavailable' | 'runtimes'>;
 
 /** Shows what an agent can run in the words of the field, and why not, where it cannot. */
@@ -13,7 +27,7 @@ export function capabilitiesOf({ checkTypes, backends, unavailable, runtimes }: 
   const byMethod = Map.groupBy(types, (type) => backends[type] ?? '');
   const works = [...byMethod].map(
     ([method, own]) =>
-      html`<li>${own.map(titleOf).join(', ')}${method === '' ? '' : html` <span class="soft">(${shortened(method, 120)})</span>`}</li>`,
+      html`<li>${own.map(titleOf).join(', ')}${method === '' ? '' : html` <span class="soft">(${methodWords(shortened(method, 120))})</span>`}</li>`,
   );
   const missing = Object.entries(unavailable);
   const runs = html`<details class="fold"><summary>${counted(types.length, 'type')}</summary><ul class="plain small">${works}${

@@ -113,6 +113,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         );
         if (groups.length > 0) throw inUse(row.slug_name, groups, 'check groups');
         const runs = await repositories.runs.cancelAtLocation(row.id, 'location-deleted', clock.wallMs());
+        await repositories.refusedAgents.forgetLocation(row.id);
         await repositories.locations.delete(caller.accountId, row.id);
         return runs;
       });

@@ -156,7 +156,7 @@ describe('a location', () => {
     expect(body).toContain('Probes 3/10 +2');
     expect(body).toContain('4 results');
     expect(body).toContain('2 major versions behind: use picket:');
-    expect(body).toContain('(ICMP datagram sockets)');
+    expect(body).toContain('(without root, by datagram sockets)');
     expect(body).toMatch(/drained-1[\s\S]*it finished its runs and signed off/);
     expect(body).toMatch(/lost-1[\s\S]*It last reported: the agent is low on memory \(3 MB of 256 MB/);
     const { body: fleet } = await reader.get('/locations');

@@ -76,6 +76,11 @@ export class RefusedAgents extends Repository {
     return query.orderBy('last_tried', 'desc').execute();
   }
 
+  /** Forgets the refused agents of a location that is deleted; its revoked keys go with it. */
+  async forgetLocation(locationId: string): Promise<void> {
+    await this.db.deleteFrom('refused_agents').where('location_id', '=', locationId).execute();
+  }
+
   /** Limits the revoked keys of a location. */
   async boundRevoked(locationId: string): Promise<void> {
     const oldest = await this.db
