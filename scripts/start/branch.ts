@@ -34,8 +34,10 @@ export async function startBranch(options: {
   readonly http: number;
   /** From an earlier start. */
   readonly place: Place | null;
+  /** Names of samples that earlier starts created. */
+  readonly known: readonly string[];
 }): Promise<Branch | undefined> {
-  const { api, stateDir, baseUrl, cli, http } = options;
+  const { api, stateDir, baseUrl, cli, http, known } = options;
   const resolver = join(stateDir, 'resolv.conf');
   writeFileSync(resolver, 'nameserver 127.0.0.253\noptions timeout:1 attempts:1\n');
   const wrapper = withResolver(resolver);
@@ -56,6 +58,9 @@ export async function startBranch(options: {
   const starving = await startStarvingTarget((isHeld) => {
     child.process.kill(isHeld ? 'SIGSTOP' : 'SIGCONT');
   });
-  const checks = await upsertChecks(api, troubledChecks({ http, starving: starving.port }), 'branch');
+  const checks = await upsertChecks(api, troubledChecks({ http, starving: starving.port }), {
+    place: 'branch',
+    known,
+  });
   return { child, place, checks };
 }

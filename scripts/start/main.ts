@@ -13,7 +13,7 @@ import { StopRequests } from '../../src/lib/process/stop-requests.ts';
 import { ApiClient } from './api-client.ts';
 import { startBranch } from './branch.ts';
 import { type Child, startChild, stopChild, untilReady } from './child.ts';
-import { createLocation, Identified, upsertChecks } from './places.ts';
+import { createLocation, hasOwnCheck, Identified, upsertChecks } from './places.ts';
 import { createResultDisplay, ShownResult } from './result-display.ts';
 import { sampleChecks } from './sample-checks.ts';
 import { loadState, type State, saveState } from './state.ts';
@@ -94,7 +94,11 @@ async function main(): Promise<void> {
 
   const api = new ApiClient(baseUrl, state.apiKey);
   state.location ??= await createLocation(api, { name: 'This machine', slugName: 'here' });
-  const checks = await upsertChecks(api, sampleChecks(state.targetPorts), 'here');
+  const checks = await upsertChecks(api, sampleChecks(state.targetPorts), {
+    place: 'here',
+    known: state.samples,
+  });
+  remember(state, checks);
   saveState(stateDir, state);
 
   const spoolDir = join(stateDir, 'spool');
@@ -107,12 +111,13 @@ async function main(): Promise<void> {
     SPOOL_DIR: spoolDir,
     CA_CERTS_DIR: authorities,
   });
-  const { branch: place, targetPorts } = state;
-  const branch = await startBranch({ api, stateDir, baseUrl, cli, http: targetPorts.http, place });
+  const { branch: place, targetPorts, samples: known } = state;
+  const branch = await startBranch({ api, stateDir, baseUrl, cli, http: targetPorts.http, place, known });
   if (branch) {
     children.push(branch.child);
     state.branch = branch.place;
     checks.push(...branch.checks);
+    remember(state, branch.checks);
     saveState(stateDir, state);
   }
   say(`agent           ${healthUrl}/health   ${healthUrl}/metrics`);
@@ -127,10 +132,14 @@ async function main(): Promise<void> {
   await showResults(api, checks);
 }
 
-/** A link that opens the pages without a key. */
+/** A link that opens the pages without a key: the first steps until there is a check of the user's own. */
 async function loginLink(api: ApiClient, baseUrl: string): Promise<string> {
   const link = await api.call('POST', '/login/links', z.object({ path: z.string() }));
-  return `${baseUrl}${link.path}`;
+  return `${baseUrl}${link.path}${(await hasOwnCheck(api)) ? '' : '?next=/start'}`;
+}
+
+function remember(state: State, samples: readonly Identified[]): void {
+  state.samples = [...new Set([...state.samples, ...samples.map(({ name }) => name)])];
 }
 
 function printCurlLines(baseUrl: string, checkId: string): void {

@@ -21,6 +21,8 @@ const State = z.object({
   location: Place.nullable(),
   /** The location with problems. */
   branch: Place.nullable().default(null),
+  /** Names of the samples that were created: those that were deleted since are not created again. */
+  samples: z.array(z.string()).default([]),
 });
 /** State that a start of Picket on this machine keeps for the next one in the same folder. */
 export type State = z.infer<typeof State>;
@@ -51,6 +53,7 @@ export async function loadState(
         targetPorts: { http: 0, https: 0, closed: 0, reset: 0, expired: 0, otherHost: 0 },
         location: null,
         branch: null,
+        samples: [],
       };
   const found = async (port: number, whose: string) => {
     const free = await freePort(port);

@@ -14,6 +14,7 @@ import { ErrorReporter } from './error-report/error-reporter.ts';
 import { HealthServer } from './health/health.ts';
 import { AgentMetrics } from './health/metrics.ts';
 import { agentStatus } from './health/status.ts';
+import { ConditionMeter } from './leasing/condition.ts';
 import { claimedDescription, mergedCapabilities } from './leasing/description.ts';
 import { Dispatcher } from './leasing/dispatcher.ts';
 import { Drain } from './leasing/drain.ts';
@@ -134,6 +135,12 @@ export class Agent {
       onDiscarded: (lease) => this.#delivery.discardFiles(lease),
       onSlotFree: () => this.#poller.slotFreed(),
     });
+    const condition = new ConditionMeter({
+      clock: this.#clock,
+      dispatcher: this.#dispatcher,
+      delivery: this.#delivery,
+      spoolMaxBytes: settings.spoolMaxBytes,
+    });
     this.#poller = new Poller({
       ...base,
       client: this.#client,
@@ -141,6 +148,7 @@ export class Agent {
       leaseKeeper: this.#leaseKeeper,
       description: () => ({
         ...claimedDescription(this.#capabilities()),
+        condition: condition.read(),
         droppedResults: Object.values(this.#delivery.spool.state.dropped).reduce((sum, count) => sum + count),
       }),
       isSettled: () => this.#scripts.isSettled,

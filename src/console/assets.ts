@@ -38,6 +38,8 @@ const files = {
       'overview.css',
       'charts.css',
       'alerts.css',
+      'start.css',
+      'locations.css',
       'public.css',
     ].map((name) => join(folder, name)),
   },

@@ -42,6 +42,8 @@ import { pages } from './registry.ts';
 import { type Answering, pathOf, Replies } from './replies.ts';
 import { isFromOwnPage } from './requests/addresses.ts';
 import { pageHeaders } from './security-headers.ts';
+import { startPath } from './start/examples.ts';
+import { isStartOpen } from './start/progress.ts';
 import { addTheme } from './theme.ts';
 
 export interface ConsoleDeps extends Mailing {
@@ -74,7 +76,18 @@ const formBytes = 2 * 1024 * 1024;
 export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promise<void> {
   const assets = readAssets();
   const sessions = new Sessions(deps.store, deps.clock, deps.sessionMaxMs);
-  const replies = new Replies({ ...deps, assets, sessions, navigationFor, turns: app.callerTurns });
+  const replies = new Replies({
+    ...deps,
+    assets,
+    sessions,
+    navigationFor: async ({ role, accountId }, request) => {
+      const entries = navigationFor(role);
+      if (!entries.some(({ path }) => path === startPath)) return entries;
+      if (await isStartOpen(deps.store, accountId, request)) return entries;
+      return entries.filter(({ path }) => path !== startPath);
+    },
+    turns: app.callerTurns,
+  });
   const feed = new LiveFeed(deps);
   const { clock, requestsPerMinute } = deps;
   const { artifactsUrl } = deps;
@@ -209,7 +222,7 @@ function callOf(
   reply: FastifyReply,
   { viewer, form, deps }: { viewer: Viewer; form: URLSearchParams; deps: PageParts },
 ): PageCall {
-  const { handlers, logger, store, artifactStore, clock, assets, limits, links } = deps;
+  const { handlers, logger, store, artifactStore, clock, publicUrl, assets, limits, links } = deps;
   const caller = { accountId: viewer.accountId, role: viewer.role, actor: viewer.actor };
   return {
     viewer,
@@ -231,6 +244,7 @@ function callOf(
     store,
     artifactStore,
     clock,
+    publicUrl,
     assets,
     request,
     reply,

@@ -25,6 +25,8 @@ export interface PageCall {
   readonly store: Store;
   readonly artifactStore: ArtifactStore;
   readonly clock: Clock;
+  /** The address of the service for browsers and agents, if its operator set one. */
+  readonly publicUrl?: string | undefined;
   /** The files that documents load. */
   readonly assets: Assets;
   readonly request: FastifyRequest;

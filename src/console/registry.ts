@@ -17,10 +17,12 @@ import { servicePages } from './services/page.ts';
 import { sessionPages } from './sessions/page.ts';
 import { settingsPages } from './settings/page.ts';
 import { slotPages } from './slots/page.ts';
+import { startPages } from './start/page.ts';
 import { statusPagePages } from './status-pages/page.ts';
 
 /** Every page, in the order of the navigation. To add one, add its folder and its line here. */
 export const pages: readonly Page[] = [
+  ...startPages,
   ...overviewPages,
   ...searchPages(() => pages),
   ...checkPages,

@@ -3,7 +3,6 @@ import { gzip } from 'node:zlib';
 import { isStoreFailure } from '@picket/lib/errors.ts';
 import type { CallerTurns } from '@picket/platform/http/connections/caller-turns.ts';
 import { reportError } from '@picket/platform/http/errors.ts';
-import type { KeyRole } from '@picket/platform/ids/keys.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import type { Sessions, Viewer } from '@picket/service/logins/sessions.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -32,7 +31,7 @@ export interface RepliesDeps {
   readonly store: Pick<Store, 'writeProblem'>;
   readonly turns: CallerTurns;
   readonly publicUrl?: string | undefined;
-  readonly navigationFor: (role: KeyRole) => readonly NavigationEntry[];
+  readonly navigationFor: (viewer: Viewer, request: FastifyRequest) => Promise<readonly NavigationEntry[]>;
 }
 
 /** Responses of pages: viewers, and documents with their common headers. */
@@ -86,7 +85,7 @@ export class Replies {
       failing,
       toast: takeToast(request, reply, this.#deps.publicUrl),
       ...(trouble === undefined ? {} : { trouble }),
-      ...(viewer ? { viewer, navigation: this.#deps.navigationFor(viewer.role) } : {}),
+      ...(viewer ? { viewer, navigation: await this.#deps.navigationFor(viewer, request) } : {}),
     });
     reply.code(statusCode).type('text/html; charset=utf-8').header('vary', 'accept-encoding');
     if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(document);

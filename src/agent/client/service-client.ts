@@ -112,7 +112,11 @@ export class ServiceClient {
     this.#onFailed = options.onFailed;
     this.#onRefused = options.onRefused;
     const { settings, version } = options;
-    this.#connection = new ServiceConnection(settings, { version, maxAnswerBytes });
+    this.#connection = new ServiceConnection(settings, {
+      version,
+      agentId: options.identity.agentId,
+      maxAnswerBytes,
+    });
     this.#onAnswered = options.onAnswered;
   }
 

@@ -25,7 +25,10 @@ export class ServiceConnection {
   readonly #dispatcher: Dispatcher;
 
   /** @param limits.maxAnswerBytes size limit for responses. */
-  constructor(access: ServiceAccess, limits: { readonly version: string; readonly maxAnswerBytes: number }) {
+  constructor(
+    access: ServiceAccess,
+    limits: { readonly version: string; readonly agentId?: string; readonly maxAnswerBytes: number },
+  ) {
     const url = new URL(access.serviceUrl);
     this.#origin = url.origin;
     this.#pathPrefix = url.pathname.replace(/\/+$/, '');
@@ -33,6 +36,8 @@ export class ServiceConnection {
       authorization: `Bearer ${access.apiKey}`,
       'content-type': 'application/json',
       'user-agent': `picket-agent/${limits.version}`,
+      // A refused agent has no other means to say who it is.
+      ...(limits.agentId === undefined ? {} : { 'x-picket-agent': limits.agentId }),
     };
     this.#dispatcher = createDispatcher(access, limits.maxAnswerBytes);
   }

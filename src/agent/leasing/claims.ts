@@ -7,6 +7,7 @@ import type { LeaseKeeper } from '../client/lease-keeper.ts';
 import type { Answer, ClaimAnswer, ServiceClient } from '../client/service-client.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import { ServiceError } from '../client/service-error.ts';
+import type { ConditionMeter } from './condition.ts';
 import type { claimedDescription } from './description.ts';
 import type { Dispatcher, LeaseTerms } from './dispatcher.ts';
 
@@ -153,5 +154,8 @@ export interface ClaimsOptions {
   readonly serviceClock: ServiceClock;
   readonly log: Logger;
   /** How the agent describes itself in each claim. */
-  readonly description: () => ReturnType<typeof claimedDescription> & { readonly droppedResults: number };
+  readonly description: () => ReturnType<typeof claimedDescription> & {
+    readonly droppedResults: number;
+    readonly condition: ReturnType<ConditionMeter['read']>;
+  };
 }

@@ -35,7 +35,8 @@ export function claimedDescription(capabilities: Capabilities) {
   };
 }
 
-function oneLine(text: string): string {
+/** A text as one short line, as claims carry it. */
+export function oneLine(text: string): string {
   const line = text
     .toWellFormed()
     .replaceAll(/\p{C}+/gu, ' ')

@@ -50,6 +50,8 @@ export interface CheckType<
   /** Its heading in that list. */
   readonly family: Family;
   readonly lane: Lane;
+  /** Whether a web address alone defines a check: the first check of an account is of this type. */
+  readonly isOfAddress?: boolean | undefined;
   /** Whether runs need a browser on the agent's host. */
   readonly needsBrowser?: boolean | undefined;
   /** Whether runs need to send ICMP pings. */

@@ -18,6 +18,7 @@ export const url = defineCheckType({
   purpose: 'Requests a URL, and expects a status code.',
   family: 'web',
   lane: 'probe',
+  isOfAddress: true,
   timeoutMs: 30_000,
   isSubMinuteAllowed: true,
   hasNetworkErrors: true,

@@ -1,28 +1,29 @@
 import { type PrivateLocation, privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
-import type { FastifyRequest } from 'fastify';
 import { ago, counted, instant } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
 import { actionButton, confirmed } from '../forms/action.ts';
-import { type Html, html, path } from '../html.ts';
+import { type Html, html, path, withQuery } from '../html.ts';
 import type { PageCall } from '../page.ts';
-import { startCommands } from './commands.ts';
+import { agentDot } from './agent-dot.ts';
+import { commandTabs } from './command-tabs.ts';
+
+/** The current key, and the next one during a rotation. */
+export const mostKeys = 2;
 
 /** The keys of a location's agents. */
 export const keysSection = { once, table: tableOfKeys };
 
 /** Shows a key that was just created; it is shown only once. */
-function once(request: FastifyRequest, rawKey: string): Html {
-  return html`<div class="key-once" role="status"><h2>The new key of this location</h2>
-<p>Copy it now. It is not shown again, because Picket does not store it.</p>
-<pre class="command selectable" tabindex="0" role="region" aria-label="The key">${rawKey}</pre>
-${startCommands(request, rawKey)}</div>`;
+function once(call: PageCall, location: PrivateLocation, rawKey: string): Html {
+  return html`<div class="key-once"><h2>Start an agent</h2>
+<p>Run one of these commands. They contain the new key.</p>
+${commandTabs(call, { key: rawKey, slugName: location.slugName })}${agentDot(location, withQuery(path`/locations/${location.id}`, { dot: 1 }))}</div>`;
 }
 
 function tableOfKeys({ api, viewer }: PageCall, location: PrivateLocation, now: number): Html {
   const here = path`/locations/${location.id}`;
   const mayWrite = api.allows(privateLocationRoutes.createPrivateLocationKey);
   const { keys } = location;
-  const mostKeys = 2;
   return html`<section><h2>Keys</h2>
 ${table({
   caption: 'Keys of the location',

@@ -1,27 +1,21 @@
-import { findCheckType } from '@picket/checks/index.ts';
 import { withoutPassword } from '@picket/lib/text.ts';
+import { locationAgentRoutes } from '@picket/protocol/locations/location-agent.ts';
 import { locationEventRoutes } from '@picket/protocol/locations/location-event.ts';
 import { type PrivateLocation, privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
 import { locationCoverageRoutes } from '@picket/protocol/runs/location-coverage.ts';
 import { slotRoutes } from '@picket/protocol/runs/slot.ts';
-import {
-  agentCapabilities,
-  agentCheckTypes,
-  agentSeenWindowMs,
-  runningSessions,
-} from '@picket/service/agent-presence/presence.ts';
-import type { AgentRow } from '@picket/service/agent-presence/tables.ts';
-import { ago, counted, countText, duration, instant, shortened } from '../elements/format.ts';
-import { stateBadge } from '../elements/state.ts';
+import { ago, countText, duration, instant, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';
-import { confirmed, problemNotice } from '../forms/action.ts';
+import { actionButton, confirmed, problemNotice } from '../forms/action.ts';
 import type { Problems } from '../forms/problems.ts';
-import { type Content, type Html, html, path } from '../html.ts';
+import { type Content, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
+import { agentDot } from './agent-dot.ts';
+import { agentsSection, refusedSection } from './agents.ts';
 import { coverageSection } from './coverage.ts';
 import { healthBadge, kindWords } from './health.ts';
-import { keysSection } from './keys.ts';
+import { keysSection, mostKeys } from './keys.ts';
 import { chartMs, queueSection } from './queue.ts';
 import { slotsSection } from './slots.ts';
 
@@ -38,27 +32,28 @@ export async function showLocation(
   const now = clock.wallMs();
   const location = await api.call(privateLocationRoutes.getPrivateLocation, { params: { id } });
   const since = (ms: number) => ({ from: new Date(now - ms).toISOString(), to: new Date(now).toISOString() });
-  const [events, day, week, month, agents, queues, minutes] = await Promise.all([
+  const [events, day, week, month, { agents, refused }, queues, minutes] = await Promise.all([
     api.call(locationEventRoutes.listLocationEvents, { params: { id }, query: { limit: shownEvents } }),
     api.call(slotRoutes.countLocationSlots, { params: { id }, query: since(dayMs) }),
     api.call(slotRoutes.countLocationSlots, { params: { id }, query: since(7 * dayMs) }),
     api.call(locationCoverageRoutes.getLocationCoverage, { params: { id } }),
-    store.locations.agents([location.id], now - agentSeenWindowMs),
+    api.call(locationAgentRoutes.listLocationAgents, { params: { id } }),
     store.locationMinutes.queues(now, viewer.accountId),
     store.locationMinutes.list(location.id, now - chartMs, now),
   ]);
   const main = html`<nav class="crumbs"><a href="/locations">Locations</a></nav>
 ${heading(shortened(location.name, 200), actions(call, location))}
 ${problemNotice(done.problems)}
-<p class="lead">${healthBadge(location, now)}</p>
-${done.newKey === undefined ? '' : keysSection.once(call.request, done.newKey)}
+<p class="lead">${healthBadge(location, now)}</p>${call.query.has('dot') ? agentDot(location, withQuery(path`/locations/${id}`, { dot: 1 })) : ''}
+${done.newKey === undefined ? '' : keysSection.once(call, location, done.newKey)}
 ${facts([
   ['Short name, used in check definitions', html`<code>${location.slugName}</code>`],
   ['Last seen', location.lastSeen === null ? 'never' : ago(Date.parse(location.lastSeen), now)],
   ['Proxy', location.proxyUrl === null ? null : html`<code>${withoutPassword(location.proxyUrl)}</code>`],
   ['Made', instant(location.created_at)],
 ])}
-<section><h2>Agents</h2>${agentTable(call, location, runningSessions(agents))}</section>
+${agentsSection({ agents, events, now }, noAgents(location))}${done.newKey === undefined ? startButton(call, location) : ''}
+${refusedSection(refused, now)}
 ${queueSection(
   queues.filter(({ locationId }) => locationId === location.id),
   { minutes, events, now },
@@ -98,6 +93,23 @@ ${keysSection.table(call, location, now)}`;
   };
 }
 
+function noAgents({ noAgentSince }: PrivateLocation): Content {
+  const since = noAgentSince === null ? '' : html`: runs are missed since ${instant(noAgentSince)}`;
+  return html`No agent is connected${since}. If you started one, its log says why it cannot connect.`;
+}
+
+/** Offers the commands again: the key of the first ones is not stored. */
+function startButton({ api, viewer }: PageCall, { id, keys, health }: PrivateLocation): Content {
+  if (health.presentAgents > 0 || keys.length >= mostKeys) return '';
+  if (!api.allows(privateLocationRoutes.createPrivateLocationKey)) return '';
+  return actionButton({
+    to: path`/locations/${id}/keys`,
+    word: 'Show the command with a new key',
+    viewer,
+    isPrimary: true,
+  });
+}
+
 function actions({ api, viewer }: PageCall, location: PrivateLocation): Content {
   const here = path`/locations/${location.id}`;
   if (!api.allows(privateLocationRoutes.updatePrivateLocation)) return '';
@@ -108,52 +120,4 @@ function actions({ api, viewer }: PageCall, location: PrivateLocation): Content 
     viewer,
     question: `Its keys stop working, and its agents get no more work. First remove it from all checks. This cannot be undone.`,
   })}</div>`;
-}
-
-function agentTable({ api, clock }: PageCall, location: PrivateLocation, agents: readonly AgentRow[]): Html {
-  const now = clock.wallMs();
-  const mayMakeKeys = api.allows(privateLocationRoutes.createPrivateLocationKey);
-  const outdated = new Set(
-    location.runningAgents.filter(({ isOutdated }) => isOutdated).map(({ version }) => version),
-  );
-  return table({
-    caption: 'Running agents',
-    rows: agents,
-    empty: html`No agent is connected${location.noAgentSince === null ? '' : html`: runs are missed since ${instant(location.noAgentSince)}`}. ${mayMakeKeys ? 'To start one, create a new key below and run the command shown with it. ' : ''}If you started one, its log says why it cannot connect.`,
-    columns: [
-      {
-        title: 'Agent',
-        cell: ({ agent_id, platform }) =>
-          html`<code>${shortened(agent_id, 40)}</code><br><span class="small soft">${shortened(platform, 60)}</span>`,
-      },
-      {
-        title: 'Version',
-        cell: ({ version }) =>
-          html`${shortened(version, 24)}${outdated.has(version) ? html`<br>${stateBadge('degraded', 'Outdated')}` : ''}`,
-      },
-      { title: 'Last seen', cell: ({ last_seen }) => ago(last_seen, now) },
-      { title: 'Capabilities', cell: (agent) => abilities(agent) },
-      {
-        title: 'Results lost',
-        isNumber: true,
-        cell: (agent) => countText(agentCapabilities(agent).droppedResults),
-      },
-    ],
-  });
-}
-
-/** Shows the check types of an agent with their backends, and unavailable ones with the reason. */
-function abilities(agent: AgentRow): Html {
-  const { backends, unavailable, runtimes } = agentCapabilities(agent);
-  const titleOf = (type: string) => findCheckType(type)?.title ?? shortened(type, 40);
-  const types = agentCheckTypes(agent.check_types).toSorted();
-  const missing = Object.entries(unavailable);
-  return html`${types.map((type) => {
-    const backend = backends[type];
-    return html`<span class="tag">${titleOf(type)}${backend === undefined ? '' : `: ${shortened(backend, 60)}`}</span> `;
-  })}${runtimes.length === 0 ? '' : html`<span class="tag">Runtimes ${runtimes.join(', ')}</span>`}${
-    missing.length === 0
-      ? ''
-      : html`<details><summary>Cannot run ${counted(missing.length, 'type')}</summary><ul class="plain">${missing.map(([type, why]) => html`<li><b>${titleOf(type)}</b>: ${shortened(why, 300)}</li>`)}</ul></details>`
-  }`;
 }

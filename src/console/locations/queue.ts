@@ -3,8 +3,8 @@ import type { LocationEvent } from '@picket/protocol/locations/location-event.ts
 import type { QueueState } from '@picket/service/locations/minute-store.ts';
 import type { LocationMinuteRow } from '@picket/service/locations/tables.ts';
 import { type ChartBucket, type ChartMark, timeChart } from '../elements/charts/time-chart.ts';
-import { counted, countText, duration } from '../elements/format.ts';
-import { facts } from '../elements/table.ts';
+import { counted, countText, duration, instant } from '../elements/format.ts';
+import { facts, table } from '../elements/table.ts';
 import { type Html, html } from '../html.ts';
 import { kindWords } from './health.ts';
 
@@ -70,5 +70,31 @@ function queueChart(
     buckets,
     lines: ['p95'],
     marks,
-  })}<p class="hint">At most ${counted(most, 'run')} waited at once.${marks.length === 0 ? '' : ' Bars below: agents reported the location as unhealthy.'} Periods without a running service are blank.</p>`;
+  })}<p class="hint">At most ${counted(most, 'run')} waited at once.${marks.length === 0 ? '' : ' Bars below: agents reported the location as unhealthy.'} Periods without a running service are blank.</p>
+<details class="fold queue-hours"><summary>Values by hour</summary>${queueHours(minutes)}</details>`;
+}
+
+const hourMs = 3_600_000;
+
+/** The values of the chart as a table, newest hour first. */
+function queueHours(minutes: readonly LocationMinuteRow[]): Html {
+  const hours = Map.groupBy(minutes, ({ minute }) => Math.floor(minute / hourMs) * hourMs);
+  return table({
+    caption: 'Queue by hour, newest first',
+    rows: [...hours].toSorted(([left], [right]) => right - left),
+    empty: '',
+    columns: [
+      { title: 'Hour', cell: ([hour]) => instant(hour) },
+      {
+        title: 'Most waiting',
+        isNumber: true,
+        cell: ([, own]) => countText(Math.max(...own.map(({ queue_size: size }) => size))),
+      },
+      {
+        title: 'Longest wait',
+        isNumber: true,
+        cell: ([, own]) => duration(Math.max(...own.map(({ oldest_age: age }) => age)) * 1_000),
+      },
+    ],
+  });
 }

@@ -58,7 +58,8 @@ export function addLogin(app: FastifyInstance, entrance: Entrance): void {
       }
       await entrance.begin(session, 'link', { request, reply });
       // A redirect replaces the entry in the browser's history, so no stored address contains the token.
-      return reply.redirect('/', 303);
+      const { searchParams } = new URL(request.url, 'http://own.invalid');
+      return reply.redirect(ownPath(searchParams.get('next')), 303);
     },
   );
 

@@ -7,6 +7,9 @@ import { pager } from '../elements/table.ts';
 import { type Html, html, withQuery } from '../html.ts';
 import { newsHeader } from '../live/feed.ts';
 import type { Page, PageCall, View } from '../page.ts';
+import { examplesLine, hiddenTag } from '../start/examples.ts';
+import { firstSteps } from '../start/first-steps.ts';
+import { exampleTag } from '../start/progress.ts';
 import { unservedBanners } from './banners.ts';
 import { type Board, shared } from './board.ts';
 import { changeSelected } from './bulk.ts';
@@ -41,7 +44,9 @@ export const overviewPages: readonly Page[] = [
 
 /** Content for all readers with the same rights and the same request. */
 interface SharedOverview {
+  readonly top: Html;
   readonly main: Html;
+  readonly examples: { readonly count: number; readonly areHidden: boolean };
   readonly version: number;
   readonly failing: number;
   /** Groups to which the listed checks can be moved; null without a listed check. */
@@ -54,24 +59,27 @@ async function overview(call: PageCall): Promise<View> {
   const now = clock.wallMs();
   const rights = { mayWrite: api.allows(checkRoutes.createCheck), isSelectable: maySelect(call) };
   const atLeast = Number(call.request.headers[newsHeader]) || 0;
-  const key = `${rights.mayWrite} ${rights.isSelectable} ${query}`;
-  const { groups, ...seen } = await shared({ store, accountId, now, atLeast }, key, (board) =>
+  const key = `${rights.mayWrite} ${rights.isSelectable} ${hiddenTag(call) ?? ''} ${query}`;
+  const { groups, top, examples, ...seen } = await shared({ store, accountId, now, atLeast }, key, (board) =>
     overviewOf(call, board, { now, ...rights }),
   );
-  // The form holds a token of the viewer's session: it is not shared.
-  const main = rights.isSelectable && groups ? html`${seen.main}${bulkForm(call, groups)}` : seen.main;
+  // Forms hold a token of the viewer's session: they are not shared.
+  const bulk = rights.isSelectable && groups ? bulkForm(call, groups) : '';
+  const main = html`${top}${examplesLine(call, examples)}${seen.main}${bulk}`;
   return { ...seen, main, isLive: true };
 }
 
 async function overviewOf(
   call: PageCall,
-  { version, counts, choices }: Board,
+  { version, counts: allCounts, choices }: Board,
   rights: { readonly now: number; readonly mayWrite: boolean; readonly isSelectable: boolean },
 ): Promise<{ answer: SharedOverview; isWhole: boolean }> {
   const { store, query } = call;
   const { accountId } = call.viewer;
   const { now, mayWrite } = rights;
-  const filter = filterOf(query);
+  // An example is shown, although hidden, to a reader who asks for its tag.
+  const withoutTag = query.get('tag') === exampleTag ? undefined : hiddenTag(call);
+  const filter = { ...filterOf(query), withoutTag };
   const sorting = sortingOf(query);
   const page = Math.max(1, Math.min(1_000_000, Number.parseInt(query.get('page') ?? '1', 10) || 1));
   const isByGroup = query.get('by') === 'group';
@@ -83,7 +91,13 @@ async function overviewOf(
     order: storedOrder(sorting),
   });
   const byGroup = isByGroup ? await store.overviews.groupCounts(accountId, filter, now) : undefined;
+  const counts =
+    withoutTag === undefined ? allCounts : await store.overviews.counts(accountId, now, { withoutTag });
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const count = choices.tags.includes(exampleTag)
+    ? await store.overviews.total(accountId, { tag: exampleTag }, now)
+    : 0;
+  const examples = { count, areHidden: withoutTag !== undefined };
   // Each count scans all checks: it is queried only if it does not follow from known values.
   const known = isFiltered ? (page === 1 && rows.length < rowsPerPage ? rows.length : undefined) : all;
   const total = known ?? (await store.overviews.total(accountId, filter, now));
@@ -95,24 +109,24 @@ async function overviewOf(
       ...rights,
       ...{ sorting, isComplete, byGroup, query: queryNow },
     });
-  const main = html`<div class="overview-top">${headline(counts, shown, now, await store.gaps.checksWithGap(accountId))}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}</div>
-${
-  all === 0
-    ? emptyAccount(mayWrite)
-    : html`${await unservedBanners(call, now)}${filters(filter, choices, { counts, total, query: queryNow })}
+  const top = html`<div class="overview-top">${headline(counts, shown, now, await store.gaps.checksWithGap(accountId))}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}</div>`;
+  const main = html`${
+    all === 0
+      ? emptyAccount(call, mayWrite)
+      : html`${await unservedBanners(call, now)}${filters(filter, choices, { counts, total, query: queryNow })}
 <div id="rows">${
-        rows.length === 0
-          ? html`<p class="empty">No checks match these filters. <a href="/">Show all ${all}</a></p>`
-          : list()
-      }${pager({
-        page,
-        pages: Math.ceil(total / rowsPerPage),
-        href: (other) => withQuery('/', { ...Object.fromEntries(query), page: other }),
-        of: 'checks',
-      })}${isWhole ? '' : unfinished}</div>`
-}`;
+          rows.length === 0
+            ? html`<p class="empty">No checks match these filters. <a href="/">Show all ${all}</a></p>`
+            : list()
+        }${pager({
+          page,
+          pages: Math.ceil(total / rowsPerPage),
+          href: (other) => withQuery('/', { ...Object.fromEntries(query), page: other }),
+          of: 'checks',
+        })}${isWhole ? '' : unfinished}</div>`
+  }`;
   const groups = rows.length === 0 ? null : choices.groups;
-  return { answer: { main, version, failing: counts.get('failed') ?? 0, groups }, isWhole };
+  return { answer: { top, main, examples, version, failing: counts.get('failed') ?? 0, groups }, isWhole };
 }
 
 /** Reads what the rows show besides the state of their checks. */
@@ -161,9 +175,8 @@ function newestSlots(slots: ReadonlyMap<string, readonly RecentSlot[]>): Map<str
 /** Marks missing figures: the page requests itself again. */
 const unfinished = html`<p data-unfinished hidden></p>`;
 
-function emptyAccount(mayWrite: boolean) {
-  if (mayWrite)
-    return html`<p class="empty">No checks yet. <a href="/checks/new">Create the first one</a>.</p>`;
+function emptyAccount(call: PageCall, mayWrite: boolean) {
+  if (mayWrite) return firstSteps(call);
   return html`<p class="empty">No checks yet. A member with the role Editor can create one.</p>`;
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '@picket/lib/clock.ts';
 import { AppError, toError } from '@picket/lib/errors.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 import type { Route } from '@picket/protocol/http/route.ts';
 import type { FastifyRequest } from 'fastify';
 import type { AccountCaller, LocationCaller } from '../ids/callers.ts';
@@ -40,7 +41,10 @@ export async function authenticate(deps: AuthDeps, route: Route, request: Fastif
   const keyHash = hashKey(bearerKey(request.headers.authorization));
   if (route.credential === 'location') {
     const location = await deps.store.locations.findByKey(keyHash);
-    if (!location) throw badToken();
+    if (!location) {
+      await recordRefused(deps, keyHash, request);
+      throw badToken();
+    }
     return { kind: 'location', location };
   }
   const account = await accountOf(deps, keyHash, request);
@@ -60,6 +64,41 @@ export function refuseRole(route: Route, { role }: Pick<AccountCaller, 'role'>):
   const allowed = route.isRun ? runningRoles : writingRoles;
   if (route.method === 'GET' || route.isReadOnly || route.isOwn || allowed.includes(role)) return;
   throw new AppError('READ_ONLY_KEY', `This API key has the role ${role} and cannot change anything.`);
+}
+
+/** Refused agents knock every few seconds: each is recorded at most once in this time. */
+const refusedEveryMs = 10_000;
+const refusedAt = new WeakMap<Store, LruMap<string, number>>();
+
+/** Remembers an agent with a revoked key, or with an API key, so that its owner sees it. */
+async function recordRefused(
+  { store, clock }: AuthDeps,
+  keyHash: string,
+  request: FastifyRequest,
+): Promise<void> {
+  const now = clock.wallMs();
+  const agentId = shortHeader(request.headers['x-picket-agent']);
+  const seen = refusedAt.get(store) ?? new LruMap<string, number>(10_000);
+  refusedAt.set(store, seen);
+  const key = `${keyHash} ${agentId} ${request.ip}`;
+  const before = seen.get(key);
+  if (before !== undefined && now >= before && now - before < refusedEveryMs) return;
+  seen.set(key, now);
+  try {
+    const owner = await store.refusedAgents.ownerOf(keyHash);
+    if (!owner) return;
+    const [, version = ''] = /^picket-agent\/(\S+)/.exec(shortHeader(request.headers['user-agent'])) ?? [];
+    await store.refusedAgents.record(owner, { agentId, address: request.ip, version }, now);
+  } catch (thrown) {
+    // The refusal does not depend on its record, for example on a full disk.
+    if (storageProblemOf(toError(thrown)) === undefined) throw thrown;
+  }
+}
+
+function shortHeader(value: string | readonly string[] | undefined): string {
+  return String(value ?? '')
+    .slice(0, 128)
+    .replaceAll(/[^\x21-\x7e]+/g, ' ');
 }
 
 interface AuthDeps {

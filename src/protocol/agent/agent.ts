@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { EpochMs } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { ReportedArtifacts } from '../results/artifact.ts';
+import { AgentCondition } from './agent-condition.ts';
 
 /**
  * The protocol between agent and service under `/v1/agent/`, authorised by a location key. Times are durations or
@@ -64,6 +65,10 @@ export const ClaimRequest = z
       .describe(
         'Results that this agent dropped since its start, because its spool was full or they were too old',
       ),
+    condition: AgentCondition.nullable()
+      .catch(null)
+      .default(null)
+      .describe('Load of the agent; null if unknown'),
     freeSlots: z
       .object(
         Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<

@@ -14,6 +14,12 @@ export const LocationCoverage = z
 export type LocationCoverage = z.output<typeof LocationCoverage>;
 
 export const locationCoverageRoutes = defineRoutes('Slots', 'account', {
+  listFleetCoverage: {
+    method: 'GET',
+    path: '/v1/private-locations/coverage',
+    summary: 'Coverage of each location of the checks in the last 24 hours',
+    response: z.array(z.object({ slugName: z.string(), coverage: Coverage })),
+  },
   getLocationCoverage: {
     method: 'GET',
     path: '/v1/private-locations/{id}/coverage',

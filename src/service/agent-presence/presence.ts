@@ -12,6 +12,7 @@ const capabilitiesOf = storedValue<AgentCapabilities>('agents.capabilities', {
   unavailable: {},
   runtimes: [],
   droppedResults: 0,
+  condition: null,
 });
 
 /** Check types that a stored session runs. */
@@ -32,7 +33,10 @@ const boundEvery = 100;
 const forgetAfterMs = 7 * 86_400_000;
 
 /** Capabilities and losses that an agent reports; stored as JSON. */
-type AgentCapabilities = Pick<ClaimRequest, 'backends' | 'unavailable' | 'runtimes' | 'droppedResults'>;
+type AgentCapabilities = Pick<
+  ClaimRequest,
+  'backends' | 'unavailable' | 'runtimes' | 'droppedResults' | 'condition'
+>;
 
 interface WrittenSession {
   readonly writtenAt: number;
@@ -61,14 +65,11 @@ export class AgentPresence {
     now: number,
   ): Promise<void> {
     const checkTypes = JSON.stringify(request.checkTypes);
-    const { backends, unavailable, runtimes, droppedResults } = request;
-    const capabilities = JSON.stringify({
-      backends,
-      unavailable,
-      runtimes,
-      droppedResults,
-    } satisfies AgentCapabilities);
-    const fingerprint = `${keyId} ${request.version} ${request.platform} ${checkTypes} ${capabilities}`;
+    const { backends, unavailable, runtimes, droppedResults, condition } = request;
+    const lasting = { backends, unavailable, runtimes, droppedResults };
+    const capabilities = JSON.stringify({ ...lasting, condition } satisfies AgentCapabilities);
+    // The condition changes with each claim: it is recorded with the next write.
+    const fingerprint = `${keyId} ${request.version} ${request.platform} ${checkTypes} ${JSON.stringify(lasting)}`;
     if (!this.#isDue(locationId, request, now, fingerprint)) return;
     await this.#store.locations.agentSeen({
       location_id: locationId,

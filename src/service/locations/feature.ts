@@ -4,12 +4,15 @@ import type { LocationCaller } from '@picket/platform/ids/callers.ts';
 import { agentErrorRoutes } from '@picket/protocol/agent/agent-error.ts';
 import { examinationRoutes } from '@picket/protocol/agent/agent-examination.ts';
 import { locationRoutes, staticIpRoutes } from '@picket/protocol/locations/location.ts';
+import { locationAgentRoutes } from '@picket/protocol/locations/location-agent.ts';
 import { locationEventRoutes } from '@picket/protocol/locations/location-event.ts';
 import { locationMetricsRoutes } from '@picket/protocol/locations/location-metrics.ts';
 import { privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
+import { locationAgentHandlers } from './agents/agent-routes.ts';
 import { agentErrorHandlers } from './agents/error-routes.ts';
 import { AgentErrors } from './agents/error-store.ts';
 import { agentExaminationHandlers } from './agents/examination-routes.ts';
+import { RefusedAgents } from './agents/refused-store.ts';
 import { locationEventHandlers } from './event-routes.ts';
 import { LocationEvents } from './event-store.ts';
 import { locationMetricsHandlers } from './metric-routes.ts';
@@ -24,6 +27,7 @@ const repositories = {
   locations: Locations,
   locationEvents: LocationEvents,
   locationMinutes: LocationMinutes,
+  refusedAgents: RefusedAgents,
 };
 
 export const locations: Feature = {
@@ -40,6 +44,7 @@ export const locations: Feature = {
         endOutage(store, location, clock.wallMs()),
   },
   routes: [
+    ...Object.values(locationAgentRoutes),
     ...Object.values(privateLocationRoutes),
     ...Object.values(locationMetricsRoutes),
     ...Object.values(locationEventRoutes),
@@ -49,6 +54,7 @@ export const locations: Feature = {
     ...Object.values(agentErrorRoutes),
   ],
   handlers: (parts) => [
+    ...locationAgentHandlers(parts),
     ...privateLocationHandlers(parts),
     ...locationMetricsHandlers(parts),
     ...locationHandlers(),

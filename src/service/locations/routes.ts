@@ -113,6 +113,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         );
         if (groups.length > 0) throw inUse(row.slug_name, groups, 'check groups');
         const runs = await repositories.runs.cancelAtLocation(row.id, 'location-deleted', clock.wallMs());
+        await repositories.refusedAgents.forgetLocation(row.id);
         await repositories.locations.delete(caller.accountId, row.id);
         return runs;
       });
@@ -149,7 +150,8 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         const agents = await repositories.locations.agents([row.id], clock.wallMs() - agentSeenWindowMs);
         const { length: agentCount } = runningSessions(agents);
         if (keys.length === 1 && agentCount > 0 && !query.force) throw lastKey(row.slug_name, agentCount);
-        await repositories.locations.deleteKey(row.id, params.keyId);
+        await repositories.locations.revokeKey(row.id, params.keyId, clock.wallMs());
+        await repositories.refusedAgents.boundRevoked(row.id);
       });
       // Waiting polls with the revoked key must not lease anything; the others simply poll again.
       store.signals.send([{ kind: 'dismiss', locationId: params.id }]);

@@ -58,8 +58,12 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .execute();
   }
 
-  /** Returns whether the key existed. */
-  async deleteKey(locationId: string, keyId: string): Promise<boolean> {
+  /** Revokes a key, whose hash is kept: agents that still use it are shown. Returns whether the key existed. */
+  async revokeKey(locationId: string, keyId: string, now: number): Promise<boolean> {
+    await sql`insert into revoked_location_keys (key_hash, location_id, masked, revoked)
+      select key_hash, location_id, masked, ${now} from location_keys
+      where id = ${keyId} and location_id = ${locationId}
+      on conflict (key_hash) do nothing`.execute(this.db);
     const done = await this.db
       .deleteFrom('location_keys')
       .where('id', '=', keyId)
@@ -182,6 +186,31 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .orderBy('last_seen', 'desc')
       .limit(maxSessionsRead)
       .execute();
+  }
+
+  /** All sessions seen at or after an instant, ended ones too, newest first. */
+  async sessions(locationIds: readonly string[], since: number): Promise<AgentRow[]> {
+    if (locationIds.length === 0) return [];
+    return this.db
+      .selectFrom('agents')
+      .selectAll()
+      .where(this.dialect.inList('location_id', [...new Set(locationIds)]))
+      .where('last_seen', '>=', since)
+      .orderBy('last_seen', 'desc')
+      .limit(maxSessionsRead)
+      .execute();
+  }
+
+  /** Number of checks of an account at each location, by its name. */
+  async checkCounts(accountId: string): Promise<Map<string, number>> {
+    const rows = await this.db
+      .selectFrom('check_locations')
+      .innerJoin('checks', 'checks.id', 'check_locations.check_id')
+      .select(['check_locations.name', (eb) => eb.fn.countAll<number>().as('count')])
+      .where('checks.account_id', '=', accountId)
+      .groupBy('check_locations.name')
+      .execute();
+    return new Map(rows.map(({ name, count }) => [name, Number(count)]));
   }
 
   /** When any agent was last seen at each location. */

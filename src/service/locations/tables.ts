@@ -60,9 +60,34 @@ export interface LocationMinuteRow {
   oldest_age: number;
 }
 
+/** A key that was revoked: agents that still use it are known by it. */
+export interface RevokedLocationKeyRow {
+  key_hash: string;
+  location_id: string;
+  masked: string;
+  revoked: number;
+}
+
+/** An agent that was refused for its key. */
+export interface RefusedAgentRow {
+  account_id: string;
+  /** Empty for an API key of the account, which belongs to no location. */
+  location_id: string;
+  masked: string;
+  /** Empty if unknown. */
+  agent_id: string;
+  address: string;
+  version: string;
+  first_tried: number;
+  last_tried: number;
+  tries: number;
+}
+
 export interface LocationTables {
   private_locations: PrivateLocationRow;
   location_keys: LocationKeyRow;
+  revoked_location_keys: RevokedLocationKeyRow;
+  refused_agents: RefusedAgentRow;
   agent_errors: AgentErrorRow;
   location_events: LocationEventRow;
   location_minutes: LocationMinuteRow;

@@ -18,6 +18,8 @@ export interface OverviewFilter {
   readonly state?: OverviewState | undefined;
   readonly checkType?: string | undefined;
   readonly tag?: string | undefined;
+  /** Leaves out the checks with this tag. */
+  readonly withoutTag?: string | undefined;
   readonly groupId?: number | undefined;
   readonly location?: string | undefined;
 }
@@ -80,14 +82,30 @@ type NewestRun = Pick<RunRow, (typeof newestRunColumns)[number]> & { readonly is
 /** Queries of the overview, few statements however many checks there are. */
 export class Overviews extends Repository {
   /** Number of checks of an account in each state. */
-  async counts(accountId: string, now: number): Promise<Map<OverviewState, number>> {
+  async counts(
+    accountId: string,
+    now: number,
+    filter: OverviewFilter = {},
+  ): Promise<Map<OverviewState, number>> {
     const rank = await this.#rank(accountId, now);
-    const rows = await this.#of(accountId, {}, rank)
+    const rows = await this.#of(accountId, filter, rank)
       .select(rank.as('rank'))
       .select((eb) => eb.fn.countAll<number>().as('count'))
       .groupBy('rank')
       .execute();
     return stateCounts(rows);
+  }
+
+  /** Whether an account has a check without the given tag. */
+  async hasCheckWithout(accountId: string, tag: string): Promise<boolean> {
+    const found = await this.db
+      .selectFrom('checks')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where((eb) => eb.not(listed(eb, 'check_tags', 'tag', tag)))
+      .limit(1)
+      .executeTakeFirst();
+    return found !== undefined;
   }
 
   /** Number of matching checks. */
@@ -292,7 +310,7 @@ export class Overviews extends Repository {
   }
 
   #of(accountId: string, filter: OverviewFilter, rank: RawBuilder<number>) {
-    const { checkId, search, state, checkType, tag, groupId, location } = filter;
+    const { checkId, search, state, checkType, tag, withoutTag, groupId, location } = filter;
     let query = this.db
       .selectFrom('checks')
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
@@ -307,6 +325,9 @@ export class Overviews extends Repository {
     if (checkType !== undefined) query = query.where('checks.check_type', '=', checkType);
     if (groupId !== undefined) query = query.where('checks.group_id', '=', groupId);
     if (tag !== undefined) query = query.where((eb) => listed(eb, 'check_tags', 'tag', tag));
+    if (withoutTag !== undefined) {
+      query = query.where((eb) => eb.not(listed(eb, 'check_tags', 'tag', withoutTag)));
+    }
     if (location !== undefined) query = query.where((eb) => listed(eb, 'check_locations', 'name', location));
     return state === undefined ? query : query.where(rank, '=', overviewStates.indexOf(state));
   }

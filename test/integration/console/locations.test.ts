@@ -34,7 +34,7 @@ describe('a new location', () => {
     const key = /pl_\w+/.exec(made.body)?.[0] ?? '';
     expect(key.length).toBeGreaterThan(20);
     expect(made.body).toContain('docker run -d');
-    expect(made.body).toContain(`API_KEY=${key} SERVICE_URL=http://localhost`);
+    expect(made.body).toContain(`API_KEY=${key} -e AGENT_ID=office-1 -e SERVICE_URL=http://localhost`);
     expect(made.body).not.toContain('<script>alert');
     expect(made.headers['cache-control']).toBe('no-store');
     const page = await writer.get(`/locations/${await idOf('office')}`);
@@ -117,6 +117,92 @@ describe('a location', () => {
     expect((await reader.get(`/locations/${location.id}`)).body).toContain('last seen 31 s ago');
     clock.advance(14_000);
     expect(await health()).toEqual(['no-agent', 0, 'No agent']);
+  });
+
+  it('keeps agents that are gone, with their last words', async () => {
+    const location = await createLocation(harness, 'gone');
+    const [lost, drained, alive] = ['lost-1', 'drained-1', 'alive-1'].map(
+      (name) => new TestAgent(harness, location, name),
+    );
+    await lost?.claim();
+    const event = { kind: 'memory', evidence: '3 MB of 256 MB of memory are free', affectedRuns: 0 };
+    await lost?.call('location-events', {
+      ...lost.identity,
+      events: [{ eventId: randomUUID(), ...event, startedAt: clock.wallMs() - 1_000, endedAt: null }],
+    });
+    await drained?.claim();
+    await drained?.call('leases/release', { ...drained.identity, leases: [], isLeaving: true });
+    clock.advance(130_000);
+    const condition = {
+      ...{ cpuPercent: 12.4, hostLoad: 9, hostCores: 2 },
+      ...{ memoryBytes: 90 * 2 ** 20, memoryFreeBytes: 5 * 2 ** 20, memoryLimitBytes: 256 * 2 ** 20 },
+      lanes: { probe: { size: 10, running: 3, queued: 2 } },
+      spool: { results: 4, sizeBytes: 1_000, maxBytes: 2 ** 30, problem: null },
+    };
+    await alive?.claim({
+      condition,
+      checkTypes: ['URL', 'ICMP'],
+      backends: { ICMP: 'ICMP datagram sockets' },
+      version: '6.1.0',
+    });
+    const { body: api } = await harness.call('GET', `/v1/private-locations/${location.id}/agents`);
+    expect(api.agents).toMatchObject([
+      { id: 'alive-1', state: 'connected', condition, isOutdated: true },
+      ...[{ state: 'drained' }, { state: 'lost', condition: null }],
+    ]);
+    const { body } = await reader.get(`/locations/${location.id}`);
+    expect(body).toMatch(/>12 %<[\s\S]*Busy host/);
+    expect(body).toMatch(/90\.0 MiB<[\s\S]*Low/);
+    expect(body).toContain('Probes 3/10 +2');
+    expect(body).toContain('4 results');
+    expect(body).toContain('2 major versions behind: use picket:');
+    expect(body).toContain('(without root, by datagram sockets)');
+    expect(body).toMatch(/drained-1[\s\S]*it finished its runs and signed off/);
+    expect(body).toMatch(/lost-1[\s\S]*It last reported: the agent is low on memory \(3 MB of 256 MB/);
+    const { body: fleet } = await reader.get('/locations');
+    expect(fleet).toMatch(/>gone<[\s\S]*1 connected[\s\S]*1 lost[\s\S]*1 drained/);
+    expect(fleet).toContain('1 agent lost in the last 24 hours.');
+  });
+
+  it('shows who calls with a revoked key, and with an API key', async () => {
+    const location = await createLocation(harness, 'revoked');
+    const { body: known } = await harness.call('GET', `/v1/private-locations/${location.id}`);
+    await new TestAgent(harness, location, 'before').claim();
+    await harness.call('DELETE', `/v1/private-locations/${location.id}/keys/${known.keys[0].id}?force=true`);
+    const knock = async (key: string) => {
+      const answer = await harness.app.inject({
+        ...{ method: 'POST', url: '/v1/agent/claims', remoteAddress: '203.0.113.77', payload: {} },
+        headers: {
+          authorization: `Bearer ${key}`,
+          'user-agent': 'picket-agent/8.0.0',
+          'x-picket-agent': `shed-3${hostile}`,
+        },
+      });
+      expect(answer.statusCode).toBe(401);
+    };
+    // However often it calls, it is one agent, written once in ten seconds.
+    for (let turn = 0; turn < 5; turn += 1) await knock(location.key);
+    await knock(harness.key);
+    await knock('pl_of_no_account');
+    const { body: agents } = await harness.call('GET', `/v1/private-locations/${location.id}/agents`);
+    expect(agents.agents).toMatchObject([{ id: 'before', state: 'revoked' }]);
+    expect(agents.refused).toMatchObject([
+      { reason: 'revoked-key', address: '203.0.113.77', version: '8.0.0', tries: 1 },
+    ]);
+    clock.advance(11_000);
+    await knock(location.key);
+    const { body } = await reader.get(`/locations/${location.id}`);
+    expect(body).toMatch(/Refused[\s\S]*shed-3[\s\S]*203\.0\.113\.77[\s\S]*uses the revoked key/);
+    expect(body).not.toContain('<script>alert');
+    const { body: fleet } = await reader.get('/locations');
+    expect(fleet).toMatch(/>revoked<[\s\S]*1 refused/);
+    expect(fleet).toContain('It uses the API key');
+    const { body: later } = await harness.call('GET', `/v1/private-locations/${location.id}/agents`);
+    expect(later.refused[0].tries).toBe(2);
+    // Another account sees nothing of it.
+    const { key } = await harness.addAccount();
+    const other = await harness.call('GET', '/v1/private-locations/fleet', undefined, { key });
+    expect(other.body).toEqual({ locations: [], refused: [] });
   });
 
   it('explains why runs were missed', async () => {

@@ -120,7 +120,7 @@ describe('without JavaScript', () => {
     await page.fill('[name=name]', 'Office');
     await page.fill('[name=slugName]', 'office');
     await page.getByRole('button', { name: 'Create location and first key' }).click();
-    expect(await page.locator('.key-once pre').first().innerText()).toMatch(/^pl_\w+$/);
+    expect(await page.locator('.key-once .copyable code').innerText()).toMatch(/^pl_\w+$/);
     await page.getByText('Delete…').click();
     await page.getByRole('button', { name: 'Delete the location' }).click();
     expect(new URL(page.url()).pathname).toBe('/locations');

@@ -8,6 +8,7 @@ import { expectLinted } from './block-lint.ts';
 import { type Block, blocksOf, root } from './command-blocks.ts';
 import { configurationTests } from './configuration.ts';
 import { exampleTests } from './examples.ts';
+import { firstStepTests } from './first-steps.ts';
 import { mcpTests } from './mcp.ts';
 import { runInShell, runUntil } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
@@ -93,7 +94,7 @@ const invitesFirstMember: Trial = async (stage, text) => {
  * document must be listed.
  */
 export const blockTests: Readonly<Record<string, BlockTest>> = {
-  'README.md#two-commands': {
+  'README.md#start': {
     'npm start': async (stage, text) => {
       const { output } = await runUntil(text, { cwd: root, environment: stage.environment({}) }, (soFar) =>
         /^PASSED /m.test(soFar),
@@ -243,13 +244,6 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     expect(code, output).toBe(0);
     expect(Buffer.from(readFileSync(join(cwd, 'secrets.key'), 'utf8'), 'base64')).toHaveLength(32);
   },
-  'docs/how-to/run-agents.md#start-them': async (stage, text) => {
-    const options = { cwd: root, environment: stage.environment() };
-    const { code, output } = await runInShell(stage.rewritten(text), options);
-    expect(code, output).toBe(0);
-    expect(JSON.parse(output)).toMatchObject({ slugName: 'office', keys: [{ rawKey: /^pl_/ }] });
-  },
-  'docs/how-to/run-agents.md#start-them#2': runsUntilReady('healthPort'),
   'docs/how-to/custom-ca-certificates.md#trust-custom-ca-certificates': isLinted,
   'docs/how-to/people.md#inviting-people': invitesFirstMember,
   'docs/how-to/upgrade.md#upgrade': {
@@ -273,6 +267,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   ...configurationTests,
   ...exampleTests,
+  ...firstStepTests,
   ...mcpTests,
   ...tutorialTests,
 };

@@ -1,6 +1,7 @@
 import { findChannelKind } from '@picket/channels/index.ts';
 import { type AlertChannel, alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { alertEntryRoutes, type EntryNotification } from '@picket/protocol/alerts/alert-entry.ts';
+import type { z } from 'zod';
 import { csrfField } from '../../elements/form.ts';
 import { ago, counted, shortened } from '../../elements/format.ts';
 import { icon } from '../../elements/icon.ts';
@@ -120,9 +121,8 @@ function whenWords(channel: AlertChannel): string {
   return words.length === 0 ? 'never' : words.join(', ');
 }
 
-export async function testChannel(call: PageCall): Promise<PageAnswer> {
-  const { id = '' } = call.params;
-  const { done, problems } = await attempt(() => call.api.call(testAlertChannel, { params: { id } }));
+/** Describes the outcome of a test notification. */
+export function testWords({ status, result }: z.output<typeof testAlertChannel.response>): string {
   const words = {
     SUCCESS: 'The test arrived.',
     FAILURE: 'The test failed.',
@@ -131,7 +131,13 @@ export async function testChannel(call: PageCall): Promise<PageAnswer> {
     QUIET: 'The test was skipped.',
     RATE_LIMITED: 'The test was dropped: the channel reached its rate limit.',
   } as const;
-  const said = done && `${words[done.status]}${done.result === null ? '' : ` ${done.result}`}`;
+  return `${words[status]}${result === null ? '' : ` ${result}`}`;
+}
+
+export async function testChannel(call: PageCall): Promise<PageAnswer> {
+  const { id = '' } = call.params;
+  const { done, problems } = await attempt(() => call.api.call(testAlertChannel, { params: { id } }));
+  const said = done && testWords(done);
   const shown = {
     ...(said === undefined ? {} : { said, isWell: done?.status === 'SUCCESS' }),
     ...(problems ? { problems } : {}),

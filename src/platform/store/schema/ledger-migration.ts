@@ -135,6 +135,23 @@ export const artifactTrouble = {
   statements: [`alter table artifacts add column trouble text`],
 };
 
+/** Agents that were refused, and the revoked keys by which their locations are known. */
+export const refusedAgents = {
+  name: '0088-refused-agents',
+  statements: [
+    `create table revoked_location_keys (
+      key_hash text primary key,
+      location_id text not null references private_locations (id) on delete cascade,
+      masked text not null, revoked bigint not null)`,
+    `create index revoked_location_keys_by_location on revoked_location_keys (location_id)`,
+    `create table refused_agents (
+      account_id text not null references accounts (id) on delete cascade,
+      location_id text not null, masked text not null, agent_id text not null, address text not null,
+      version text not null, first_tried bigint not null, last_tried bigint not null, tries integer not null,
+      primary key (account_id, location_id, masked, agent_id, address))`,
+  ],
+};
+
 /** Facts of failures, for programs; their messages are for people. */
 export const failureDetails = {
   name: '0085-failure-details',

@@ -19,6 +19,7 @@ import {
   failureDetails,
   leanLedger,
   packedDetails,
+  refusedAgents,
   resultDays,
   resultFeed,
   roomForChanges,
@@ -366,4 +367,5 @@ export const migrations: readonly Migration[] = [
   sharedLimits,
   artifactTrouble,
   failureDetails,
+  refusedAgents,
 ];

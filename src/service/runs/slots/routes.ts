@@ -5,7 +5,7 @@ import { pageOf } from '@picket/platform/http/paging.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
 import { parseCursor } from '@picket/protocol/http/cursor.ts';
 import { instantOf } from '@picket/protocol/http/query.ts';
-import { slotCountsOf } from '@picket/protocol/runs/coverage.ts';
+import { addedCoverage, slotCountsOf } from '@picket/protocol/runs/coverage.ts';
 import { locationCoverageRoutes } from '@picket/protocol/runs/location-coverage.ts';
 import { type Slot, slotReasons, slotRoutes } from '@picket/protocol/runs/slot.ts';
 import { type CoverageSource, coverageDays, lastDays, totalCoverage } from '../../coverage/coverage-query.ts';
@@ -62,6 +62,17 @@ export function slotHandlers({
     },
   });
   const ofLocations = handlersById(locationCoverageRoutes, {
+    async listFleetCoverage({ caller }) {
+      const to = clock.wallMs() + 1;
+      const checkIds = await store.slots.checkIdsOf(caller.accountId);
+      const asked = { from: to - dayMs, to, location: null, intervalMs: null, checkIds };
+      const found = [...(await analytics.coverage(asked)).values()];
+      const names = new Set(found.flatMap(({ byLocation }) => Object.keys(byLocation)));
+      return [...names].sort().map((slugName) => ({
+        slugName,
+        coverage: addedCoverage(found.flatMap(({ byLocation }) => byLocation[slugName] ?? [])),
+      }));
+    },
     async getLocationCoverage({ caller, params, query }) {
       const location = await knownLocation(caller.accountId, params.id);
       const span = lastDays(clock.wallMs(), query.days);

@@ -1,0 +1,69 @@
+import { availableParallelism, loadavg, totalmem } from 'node:os';
+import type { Clock } from '@picket/lib/clock.ts';
+import type { AgentCondition } from '@picket/protocol/agent/agent-condition.ts';
+import type { Delivery } from '../delivery/delivery.ts';
+import { oneLine } from './description.ts';
+import type { Dispatcher } from './dispatcher.ts';
+
+/** Measures the load of the agent for its claims; all of it is known without a wait. */
+export class ConditionMeter {
+  readonly #parts: ConditionParts;
+  #before: CpuTime;
+  #percent: number | null = null;
+
+  constructor(parts: ConditionParts) {
+    this.#parts = parts;
+    this.#before = this.#cpuTime();
+  }
+
+  read(): AgentCondition {
+    const { dispatcher, delivery, spoolMaxBytes } = this.#parts;
+    const { problem, facts } = delivery.spool.state;
+    const limitBytes = process.constrainedMemory();
+    return {
+      cpuPercent: this.#cpuPercent(),
+      hostLoad: loadavg()[0] ?? 0,
+      hostCores: availableParallelism(),
+      memoryBytes: process.memoryUsage.rss(),
+      memoryFreeBytes: process.availableMemory(),
+      // Without a limit the value exceeds any real memory size.
+      memoryLimitBytes: limitBytes === 0 || limitBytes > 2 ** 50 ? totalmem() : limitBytes,
+      lanes: Object.fromEntries(
+        dispatcher.laneStates().map(({ lane, size, running, queued }) => [lane, { size, running, queued }]),
+      ),
+      spool: {
+        results: delivery.reporter.waitingCount,
+        sizeBytes: facts?.sizeBytes ?? 0,
+        maxBytes: spoolMaxBytes,
+        problem: problem === undefined ? null : oneLine(problem),
+      },
+    };
+  }
+
+  /** Over less than a second the value says little: the previous one stays. */
+  #cpuPercent(): number | null {
+    const now = this.#cpuTime();
+    const elapsedMs = now.atMs - this.#before.atMs;
+    if (elapsedMs < 1_000) return this.#percent;
+    this.#percent = Math.round((now.cpuUs - this.#before.cpuUs) / elapsedMs) / 10;
+    this.#before = now;
+    return this.#percent;
+  }
+
+  #cpuTime(): CpuTime {
+    const { user, system } = process.cpuUsage();
+    return { atMs: this.#parts.clock.monotonicMs(), cpuUs: user + system };
+  }
+}
+
+interface CpuTime {
+  readonly atMs: number;
+  readonly cpuUs: number;
+}
+
+interface ConditionParts {
+  readonly clock: Clock;
+  readonly dispatcher: Dispatcher;
+  readonly delivery: Delivery;
+  readonly spoolMaxBytes: number;
+}

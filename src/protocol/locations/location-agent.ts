@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { AgentCondition } from '../agent/agent-condition.ts';
+import { defineRoutes } from '../http/route.ts';
+
+/** Whether an agent is there, and if not, how it ended. */
+export const agentStates = ['connected', 'silent', 'drained', 'lost', 'revoked'] as const;
+export type AgentState = (typeof agentStates)[number];
+
+export const LocationAgent = z
+  .object({
+    id: z.string(),
+    state: z
+      .enum(agentStates)
+      .describe(
+        'connected: it polls; silent: no call for 45 seconds; drained: it signed off; lost: no call for two minutes, without signing off; revoked: its key was revoked',
+      ),
+    version: z.string(),
+    isOutdated: z.boolean().describe('Whether its major version is below that of the service'),
+    platform: z.string(),
+    firstSeenAt: z.iso.datetime(),
+    lastSeenAt: z.iso.datetime(),
+    leftAt: z.iso.datetime().nullable().describe('When it signed off'),
+    keyId: z.string().nullable(),
+    checkTypes: z.array(z.string()),
+    backends: z.record(z.string(), z.string()).describe('Methods of check types on this agent, by type'),
+    unavailable: z.record(z.string(), z.string()).describe('Why check types do not work there, by type'),
+    runtimes: z.array(z.string()),
+    droppedResults: z.int(),
+    condition: AgentCondition.nullable().describe(
+      'As of its last recorded claim; null if the agent is older than this field',
+    ),
+  })
+  .meta({ id: 'LocationAgent' });
+export type LocationAgent = z.output<typeof LocationAgent>;
+
+export const RefusedAgent = z
+  .object({
+    reason: z
+      .enum(['revoked-key', 'account-key'])
+      .describe(
+        'revoked-key: it uses a revoked key of the location; account-key: it uses an API key of the account',
+      ),
+    maskedKey: z.string(),
+    agentId: z.string().nullable().describe('null if the agent is older than this field'),
+    version: z.string().nullable(),
+    address: z.string(),
+    firstTriedAt: z.iso.datetime(),
+    lastTriedAt: z.iso.datetime(),
+    tries: z.int().describe('Recorded tries: at most one in ten seconds'),
+  })
+  .meta({ id: 'RefusedAgent' });
+export type RefusedAgent = z.output<typeof RefusedAgent>;
+
+const FleetLocation = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    slugName: z.string(),
+    agents: z
+      .object({
+        connected: z.int(),
+        silent: z.int(),
+        drained: z.int(),
+        lost: z.int(),
+        revoked: z.int(),
+        refused: z.int(),
+      })
+      .describe('Agents by state, of the last 24 hours'),
+    versions: z.array(z.object({ version: z.string(), count: z.int(), isOutdated: z.boolean() })),
+    queue: z.object({
+      queued: z.int(),
+      inFlight: z.int(),
+      waitingSince: z.iso.datetime().nullable().describe('Since when the longest-waiting run waits'),
+    }),
+    checks: z.int().describe('Checks that run there'),
+    lastSeenAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'FleetLocation' });
+export type FleetLocation = z.output<typeof FleetLocation>;
+
+export const locationAgentRoutes = defineRoutes('Private locations', 'account', {
+  listFleet: {
+    method: 'GET',
+    path: '/v1/private-locations/fleet',
+    summary:
+      'All private locations with their agents, queues and checks, and agents with a key of no location',
+    response: z
+      .object({ locations: z.array(FleetLocation), refused: z.array(RefusedAgent) })
+      .meta({ id: 'Fleet' }),
+  },
+  listLocationAgents: {
+    method: 'GET',
+    path: '/v1/private-locations/{id}/agents',
+    summary: 'Agents of a private location in the last 7 days: connected, gone and refused',
+    params: z.object({ id: z.uuid() }),
+    response: z
+      .object({ agents: z.array(LocationAgent), refused: z.array(RefusedAgent) })
+      .meta({ id: 'LocationAgents' }),
+  },
+});
