@@ -241,12 +241,12 @@ describe('several checks at once', () => {
   it('are of the account of the viewer only', async () => {
     const { key } = await harness.addAccount();
     const stranger = await loggedIn(harness, 'READ_WRITE', key);
-    const requests: Record<string, string>[] = [
+    const tries: Record<string, string>[] = [
       { do: 'pause' },
       { do: 'delete' },
       { do: 'delete', sure: 'yes' },
     ];
-    for (const fields of requests) {
+    for (const fields of tries) {
       expect((await send(stranger, ['beta'], fields)).body).not.toContain('beta');
     }
     expect((await stored('beta')).activated).toBe(true);
