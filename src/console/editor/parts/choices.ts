@@ -11,8 +11,8 @@ import { icon } from '../../elements/icon.ts';
 import { visible } from '../../elements/text.ts';
 import { linesOf } from '../../forms/values.ts';
 import type { FieldWords } from '../../forms/view.ts';
-import { healthBadge } from '../../locations/health.ts';
 import type { Content } from '../../html.ts';
+import { healthBadge } from '../../locations/health.ts';
 import type { PageCall } from '../../page.ts';
 import { bundleChoices } from './bundles.ts';
 
