@@ -74,7 +74,8 @@ ${value}</textarea>${notes(id, options)}</div>`;
 export interface Choice {
   readonly value: string;
   readonly word: string;
-  /** Note after its word; shown by checkboxes only. */
+  /** Before its word and after it; shown by checkboxes only. */
+  readonly before?: Content;
   readonly note?: Content;
 }
 
@@ -122,8 +123,8 @@ export function boxes(
   const others = chosen.filter((value) => !choices.some((one) => one.value === value));
   const all = [...choices, ...others.map((value) => ({ value, word: value, note: 'no longer offered' }))];
   const id = idOf(options);
-  const box = ({ value, word, note }: Choice, index: number) =>
-    html`<li><input type="checkbox" id="${id}-${index}" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}><label for="${id}-${index}">${word}${note ? html` <span class="soft">${note}</span>` : ''}</label></li>`;
+  const box = ({ value, word, before, note }: Choice, index: number) =>
+    html`<li><input type="checkbox" id="${id}-${index}" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}><label for="${id}-${index}">${before ? html`${before} ` : ''}${word}${note ? html` <span class="soft">${note}</span>` : ''}</label></li>`;
   const list =
     all.length === 0
       ? html`<p class="soft">No options available.</p>`

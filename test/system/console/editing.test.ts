@@ -261,7 +261,7 @@ describe('a template', () => {
     const { page } = window;
     await window.go('/checks/new?type=BROWSER');
     await page.getByLabel('Start from a template').selectOption('Log in');
-    await page.waitForFunction(`document.querySelector('#field-script').value.includes('LOGIN_EMAIL')`);
+    await expect.poll(() => page.locator('#field-script').inputValue()).toContain('LOGIN_EMAIL');
     expect(await page.getByLabel('Name', { exact: true }).first().getAttribute('placeholder')).toBe('Log in');
     expect(window.complaints).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { findChannelKind } from '@picket/channels/index.ts';
 import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { runtimeRoutes } from '@picket/protocol/checks/runtime.ts';
@@ -6,9 +7,11 @@ import { statusPageRoutes } from '@picket/protocol/pages/status-page.ts';
 import { channelName } from '../../alerts/channel-words.ts';
 import type { Choice } from '../../elements/form.ts';
 import { shortened } from '../../elements/format.ts';
+import { icon } from '../../elements/icon.ts';
 import { visible } from '../../elements/text.ts';
 import { linesOf } from '../../forms/values.ts';
 import type { FieldWords } from '../../forms/view.ts';
+import type { Content } from '../../html.ts';
 import { healthBadge } from '../../locations/health.ts';
 import type { PageCall } from '../../page.ts';
 import { bundleChoices } from './bundles.ts';
@@ -58,7 +61,12 @@ export async function choicesOf(call: PageCall, shown: Shown): Promise<Choices> 
     ['tags', { suggestions: tags.map(visible) }],
     [
       'alertChannelSubscriptions',
-      { choices: channels.map((one) => ({ value: String(one.id), word: word(channelName(one)) })) },
+      {
+        choices: channels.map((one) => ({
+          ...{ value: String(one.id), word: word(channelName(one)) },
+          before: channelIcon(one.type),
+        })),
+      },
     ],
     ['setupSnippetId', named(snippets)],
     ['tearDownSnippetId', named(snippets)],
@@ -116,6 +124,11 @@ async function checkChoices(
     search,
     choices: [...own, ...others].map(({ id, name }) => ({ value: id, word: word(name) })),
   };
+}
+
+function channelIcon(type: string): Content {
+  const kind: { readonly title: string; readonly icon?: string } | undefined = findChannelKind(type);
+  return kind?.icon === undefined ? '' : icon(kind.icon);
 }
 
 function word(name: string): string {
