@@ -13,7 +13,7 @@ import {
 } from '../../helpers/service/service.ts';
 import { loggedIn, Visitor } from '../../helpers/service/visitor.ts';
 
-// A check at two locations, one of which fails for a while, and one without agents.
+// A check at a location that passes, at one that fails for a while, and at one without agents.
 const start = Date.UTC(2026, 10, 22, 12);
 const rounds = 12;
 const clock = new ManualClock(start);

@@ -216,7 +216,7 @@ describe('the chart of a check', () => {
       await page.keyboard.press(key);
     await page.waitForURL(/[?&]from=/);
     const [byKeys, last] = rangeOf(page.url());
-    // Three runs of one minute, the last of which the present cuts.
+    // Three runs of one minute: the present cuts the last one.
     expect((last - byKeys) / 60_000).toBeGreaterThan(2);
     expect((last - byKeys) / 60_000).toBeLessThanOrEqual(3);
     expect(window.complaints).toEqual([]);

@@ -62,15 +62,10 @@ function laneRow({ name, height, scale, content, isMain }: Lane): Html {
 `;
 }
 
-function gapArea(gap: Gap, span: AxisSpan): Html {
-  const { x, width } = placeOf(span, gap);
-  return html`<g class="item" data-at="${gap.from}" data-until="${gap.to}">${said(gap.from, gap.title)}<rect class="hit gap" x="${x}" width="${width}" height="100%"/></g>`;
-}
-
-/** A tooltip: the time in UTC, and below it the words, which scripts show at the cursor. */
-function said(at: number, words: string): Html {
-  return html`<title>${utc(at)}
-${words}</title>`;
+function gapArea({ from, to, title }: Gap, span: AxisSpan): Html {
+  const { x, width } = placeOf(span, { from, to });
+  return html`<g class="item" data-at="${from}"><title>${utc(from)}
+${title}</title><rect class="hit gap" x="${x}" width="${width}" height="100%"/></g>`;
 }
 
 /** Something in a lane: the cursor names it, and a click follows its link. */
@@ -81,15 +76,20 @@ export interface Item extends AxisSpan {
   readonly className?: string;
 }
 
-/** An item with an area of its whole period to point at. Items are no tab stops: the cursor reaches them by keys. */
+/**
+ * An item with an area of its whole period to point at. Its tooltip has the time in UTC and the words below it, which
+ * scripts show at the cursor. Items are no tab stops: the cursor reaches them by keys. Pages have hundreds of them, so
+ * each is one template.
+ */
 export function laneItem(item: Item, span: AxisSpan): Html {
-  const { from, to, title, href, shapes, className = '' } = item;
+  const { from, title, href, shapes, className } = item;
   const { x, width } = placeOf(span, item);
-  const inside = html`${said(from, title)}<rect class="hit" x="${x}" width="${width}" height="100%"/>${shapes}`;
-  const marks = html` class="${`item ${className}`.trim()}" data-at="${from}"${to > from ? html` data-until="${to}"` : ''}`;
+  const names = className === undefined ? 'item' : `item ${className}`;
   return href === null
-    ? html`<g${marks}>${inside}</g>`
-    : html`<a${marks} href="${href}" tabindex="-1">${inside}</a>`;
+    ? html`<g class="${names}" data-at="${from}"><title>${utc(from)}
+${title}</title><rect class="hit" x="${x}" width="${width}" height="100%"/>${shapes}</g>`
+    : html`<a class="${names}" data-at="${from}" href="${href}" tabindex="-1"><title>${utc(from)}
+${title}</title><rect class="hit" x="${x}" width="${width}" height="100%"/>${shapes}</a>`;
 }
 
 /** Shapes of a fixed size in pixels around an instant, whatever the width of the chart. */

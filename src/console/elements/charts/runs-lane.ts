@@ -40,7 +40,9 @@ function barItem(bar: RunBar, span: AxisSpan): Html {
   const tall = heights[state];
   const margin = (to - from) / 10;
   const { x, width } = placeOf(span, { from: from + margin, to: to - margin });
-  const shapes = html`<rect class="bar bar-${state}" x="${x}" y="${height - tall}" width="${width}" height="${tall}"/>${
+  const plain = html`<rect class="bar bar-${state}" x="${x}" y="${height - tall}" width="${width}" height="${tall}"/>`;
+  if (!isPartlyMissed && !isLate && !isOnDemand) return laneItem({ ...bar, shapes: plain }, span);
+  const shapes = html`${plain}${
     isPartlyMissed
       ? html`<rect class="bar-missed" x="${x}" y="${height - heights.missed}" width="${width}" height="${heights.missed}"/>`
       : ''
