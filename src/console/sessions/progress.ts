@@ -18,7 +18,7 @@ export interface ProgressOfRun {
   readonly hrefOf: (result: CheckResult) => string;
 }
 
-type StageState = 'done' | 'now' | 'open';
+type StageState = 'done' | 'now' | 'open' | 'bad' | 'missed';
 
 /** Step of a run: in the queue, at an agent, ended. */
 interface Stage {
@@ -52,41 +52,42 @@ function isBad({ hasFailures, hasErrors }: CheckResult): boolean {
 }
 
 function stagesOf(run: RunRow, last: CheckResult | undefined, now: number): Stage[] {
-  const { state, attempt, agent_id: agent, created, first_leased_at: leasedAt, ended } = run;
+  const { state, created, first_leased_at: leasedAt, ended } = run;
   const isOver = ended !== null;
-  const wait = duration(Math.max(0, (leasedAt ?? ended ?? now) - created));
-  const isWaiting = state === 'queued';
-  const isRetry = attempt > 0;
-  const claimed =
-    leasedAt === null
-      ? 'Claimed'
-      : html`Claimed${agent === null ? '' : html` by <code>${visible(shortened(agent, 64))}</code>`} ${instant(leasedAt)}`;
+  const wait = duration(Math.max(0, now - created));
+  const isWaiting = leasedAt === null && !isOver;
   return [
     {
-      word: html`Queued ${instant(created)}${leasedAt === null && !isOver ? html` <span class="soft">for ${wait}</span>` : ''}`,
-      state: isWaiting && leasedAt === null ? 'now' : 'done',
+      word: html`Queued ${instant(created)}${isWaiting ? html` <span class="soft">for ${wait}</span>` : ''}`,
+      state: state === 'queued' && leasedAt === null ? 'now' : 'done',
     },
-    { word: claimed, state: leasedAt === null ? 'open' : 'done' },
-    runningStage(run, now, { isRetry, isOver }),
     {
-      word: isOver ? endWords(run, last) : 'Finished',
-      state: isOver ? 'done' : 'open',
+      word:
+        leasedAt === null ? 'Claimed' : html`Claimed${byAgent(run, isFirstClaim(run))} ${instant(leasedAt)}`,
+      state: leasedAt === null ? 'open' : 'done',
     },
+    runningStage(run, now),
+    isOver ? endStage(run, last) : { word: 'Finished', state: 'open' },
   ];
 }
 
-function runningStage(
-  { state, attempt, first_leased_at: leasedAt, ready_at: readyAt, ended }: RunRow,
-  now: number,
-  { isRetry, isOver }: { readonly isRetry: boolean; readonly isOver: boolean },
-): Stage {
-  const number = isRetry ? `, attempt ${attempt + 1}` : '';
+/** The ledger has the instant of the first claim, and the agent of the last one. */
+function isFirstClaim({ attempt, deaths }: RunRow): boolean {
+  return attempt === 0 && deaths === 0;
+}
+
+function byAgent({ agent_id: agent }: RunRow, isShown: boolean): Content {
+  return isShown && agent !== null ? html` by <code>${visible(shortened(agent, 64))}</code>` : '';
+}
+
+function runningStage(run: RunRow, now: number): Stage {
+  const { state, attempt, first_leased_at: leasedAt, ready_at: readyAt, ended } = run;
   if (leasedAt === null) return { word: 'Running', state: 'open' };
-  if (isOver)
-    return { word: `Ran for ${duration(Math.max(0, (ended ?? now) - leasedAt))}${number}`, state: 'done' };
-  if (state === 'leased') {
-    return { word: `Running for ${duration(Math.max(0, now - leasedAt))}${number}`, state: 'now' };
-  }
+  const number = attempt > 0 ? `, attempt ${attempt + 1}` : '';
+  const time = duration(Math.max(0, (ended ?? now) - leasedAt));
+  const agent = byAgent(run, !isFirstClaim(run));
+  if (ended !== null) return { word: `Ran for ${time}${number}`, state: 'done' };
+  if (state === 'leased') return { word: html`Running for ${time}${number}${agent}`, state: 'now' };
   const inMs = readyAt - now;
   return {
     word: `Waiting for attempt ${attempt + 1}${inMs > 0 ? `, in ${duration(inMs)}` : ''}`,
@@ -94,16 +95,18 @@ function runningStage(
   };
 }
 
-function endWords(run: RunRow, last: CheckResult | undefined): Content {
-  if (run.state === 'cancelled') return 'Cancelled';
+function endStage(run: RunRow, last: CheckResult | undefined): Stage {
+  if (run.state === 'cancelled') return { word: 'Cancelled', state: 'missed' };
   const why = whyUnmeasured(run);
-  if (why !== null) return html`Not measured: ${why}`;
-  return last === undefined ? 'Finished' : verdictOf(last).word;
+  if (why !== null) return { word: html`Not measured: ${why}`, state: 'missed' };
+  if (last === undefined) return { word: 'Finished', state: 'done' };
+  return { word: verdictOf(last).word, state: isBad(last) ? 'bad' : 'done' };
 }
 
+const signs: Readonly<Record<StageState, string>> = { done: '✓', now: '•', open: '', bad: '✕', missed: '–' };
+
 function stageItem({ word, state }: Stage): Html {
-  const sign = { done: '✓', now: '•', open: '' }[state];
-  return html`<li class="is-${state}"${state === 'now' ? html` aria-current="step"` : ''}><span class="sign" aria-hidden="true">${sign}</span><span>${word}</span></li>`;
+  return html`<li class="is-${state}"${state === 'now' ? html` aria-current="step"` : ''}><span class="sign" aria-hidden="true">${signs[state]}</span><span>${word}</span></li>`;
 }
 
 function attemptOf(

@@ -88,7 +88,7 @@ function opened(
 }
 
 /** Why evidence is missing that a reader may look for: only evidence that the type of the check can have. */
-function gapsOf({ result, files, openings }: BarSources): string[] {
+function gapsOf({ result, files, openings, summary }: BarSources): string[] {
   const type = findCheckType(result.checkType);
   const fields = type?.artifactFields ?? [];
   if (result.isDetailLeftOut || !type) return [];
@@ -115,7 +115,7 @@ function gapsOf({ result, files, openings }: BarSources): string[] {
     const isNetworkError = code !== null && isFailureCode(code) && failureCatalogue[code].isNetworkError;
     gaps.push(
       isNetworkError
-        ? 'No capture and no route: the log says why.'
+        ? `No capture and no route${summary?.log?.length ? ': the log says why' : ' were made'}.`
         : 'No capture and no route: agents make them when the connection to the target fails.',
     );
   }
