@@ -16,7 +16,7 @@ export interface ChannelMessage {
   readonly state: { readonly word: string; readonly tone: Tone };
   /** The same for all messages about one episode, so that receivers can show them together. */
   readonly thread: string;
-  /** What a reader can do next, two at most, the more important one first. */
+  /** Next steps for a reader, two at most, the more important one first. */
   readonly actions: readonly { readonly label: string; readonly url: string }[];
   /** Reason, one line. */
   readonly cause: string;

@@ -42,7 +42,7 @@ function documentOf(message: ChannelMessage, address: string): MailDocument {
     state: state.word,
     headline: title,
     lead: cause,
-    // The lead has the cause already, and mostly the error, too.
+    // The first paragraph has the cause already, and mostly the error, too.
     facts: facts.filter(
       ({ label, value }) =>
         label !== runLabel && value !== cause && !(label === 'Error' && cause.includes(value)),

@@ -16,7 +16,7 @@ import { alertWords, answerBadge } from './log.ts';
 import { rowMenu, runOf } from './row-menu.ts';
 import { handledWords, severityState, severityWord } from './words.ts';
 
-/** Shows one alert: its checks, and everyone who was notified of it, with the answers. */
+/** Shows one alert: its checks, and the notifications about it, with the answers of the receivers. */
 export async function showEntry(call: PageCall): Promise<View> {
   const { api, clock, params } = call;
   const now = clock.wallMs();
@@ -38,7 +38,7 @@ ${facts([
   ['State', endedAt === null ? handledWords(entry) : ''],
   ['Reason of the acknowledgement', acknowledgement?.comment ? visible(acknowledgement.comment) : ''],
 ])}
-${section('Who was notified', toldTable(entry, notifications, now))}
+${section('Notifications', toldTable(entry, notifications, now))}
 ${entry.members.length === 0 ? '' : section('Checks', memberTable(entry, now))}`;
   return { title, main };
 }

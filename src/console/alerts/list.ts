@@ -75,7 +75,7 @@ ${why === '' ? '' : run === null ? html`<span class="alert-why" title="${why}">$
 <td class="alert-where" data-label="Where">${visible(shortened(locations.join(', '), 60))}</td>
 <td class="alert-since" data-label="Since">${ago(Date.parse(endedAt ?? since), now)}</td>
 <td class="alert-state" data-label="State">${handledWords(entry)}</td>
-<td class="alert-told" data-label="Notified"><span title="${shortened(notified, 300)}">${visible(shortened(notified, 120))}</span></td>
+<td class="alert-notified" data-label="Notified"><span title="${shortened(notified, 300)}">${visible(shortened(notified, 120))}</span></td>
 <td class="alert-menu">${rowMenu(call, entry, back)}</td></tr>
 ${memberCount > 1 ? memberRows(entry, now) : ''}</tbody>`;
 }

@@ -17,7 +17,7 @@ export function rowMenu(call: PageCall, entry: AlertEntry, back: string): Html {
   });
 }
 
-/** The page of the run that shows the evidence; null if there is none. */
+/** The page of the run that shows the evidence; null without one. */
 export function runOf({ members }: Pick<AlertEntry, 'members'>): string | null {
   const [member] = members.filter(({ checkResultId }) => checkResultId !== null);
   return member ? path`/checks/${member.checkId}/runs/${member.checkResultId ?? ''}` : null;
@@ -30,7 +30,7 @@ function links(entry: AlertEntry): Content[] {
   const link = (to: string, name: string, word: string) =>
     html`<a class="button" href="${to}">${icon(name)}${word}</a>`;
   return [
-    link(path`/alerts/entries/${id}`, 'bell', 'Who was notified'),
+    link(path`/alerts/entries/${id}`, 'bell', 'Notifications'),
     run === null ? '' : link(run, 'play', 'Open the run'),
     member === undefined ? '' : link(path`/checks/${member.checkId}`, 'pulse', 'Open the check'),
     kind === 'LOCATION' && id.startsWith('location_')

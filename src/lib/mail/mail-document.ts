@@ -63,8 +63,8 @@ const sans = "-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 const { tones } = light;
 
 /**
- * Returns the HTML of a mail. It loads nothing, so that reading it tells nobody about it. Colours are given with each
- * element, because many programs drop the styles of the head; those that keep them show it dark to readers who want that.
+ * Returns the HTML of a mail. It loads nothing, so that no one learns when it is read. Colours are given with each
+ * element, because many programs drop the styles of the head; those that keep them have dark colours where the reader prefers them.
  */
 export function mailHtml(mail: MailDocument): string {
   const { tone, state, headline, lead, facts = [], paragraphs = [], buttons = [] } = mail;

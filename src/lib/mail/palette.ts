@@ -10,7 +10,7 @@ export interface Palette {
   readonly tones: Readonly<Record<Tone, string>>;
 }
 
-/** What a text is about: a failure, a warning, a recovery, missing data, or neither good nor bad. */
+/** Subject of a text: a failure, a warning, a recovery, missing data, or neither good nor bad. */
 export type Tone = 'failed' | 'degraded' | 'passed' | 'missed' | 'neutral';
 
 /** The same values as those of the pages; a test compares them. */

@@ -41,7 +41,7 @@ export const AlertEntry = z
     acknowledgement: Acknowledgement.nullable(),
     silencedUntil: DateTime.nullable(),
     suppressedBy: z.enum(['muted', 'maintenance']).nullable(),
-    notified: z.string().describe('Notified channels in one sentence, or why there are none'),
+    notified: z.string().describe('Notified channels in one sentence, or the reason for no notification'),
   })
   .meta({ id: 'AlertEntry' });
 export type AlertEntry = z.output<typeof AlertEntry>;
@@ -68,7 +68,7 @@ export const alertEntryRoutes = defineRoutes('Alerts', 'account', {
     method: 'GET',
     path: '/v1/alert-entries',
     summary:
-      'What is wrong, one entry for each cause: failing and degraded checks, monitoring gaps and locations without agents; or what has ended',
+      'Open alerts, one entry for each cause: failing and degraded checks, monitoring gaps and locations without agents; or ended ones',
     query: z.object({
       ...Paging,
       state: z.enum(entryStates).optional().describe('Default: all that are not ended'),

@@ -59,7 +59,7 @@ export class MailServer {
         text,
         html,
         messageId: `<${id}@${this.#domain}>`,
-        // No mail has the first id itself: a conversation needs no knowledge of what was sent before.
+        // No mail has this id itself: mails of a conversation need not know each other.
         ...(thread === undefined
           ? {}
           : { inReplyTo: `<${thread}@${this.#domain}>`, references: `<${thread}@${this.#domain}>` }),

@@ -83,7 +83,7 @@ it('acknowledges, silences and mutes from one menu, by keyboard, with a message'
   };
   await open();
   expect(await menu().getByRole('link').allInnerTexts()).toEqual([
-    'Who was notified',
+    'Notifications',
     'Open the run',
     'Open the check',
   ]);

@@ -54,7 +54,7 @@ export async function listChannels(
       {
         title: 'For',
         cell: ({ subscriptions, autoSubscribe }) =>
-          `${counted(subscriptions.filter(({ activated }) => activated).length, 'check or group', 'checks and groups')}${autoSubscribe ? ', and new ones automatically' : ''}`,
+          `${counted(subscriptions.filter(({ activated }) => activated).length, 'check or group', 'checks and groups')}${autoSubscribe ? ', and new ones' : ''}`,
       },
       { title: 'Last notification', cell: ({ id }) => latestCell(latest.get(id), now) },
       ...(mayWrite
@@ -89,7 +89,8 @@ function statusCell({ warnings }: AlertChannel): Content {
 function latestCell(latest: EntryNotification | undefined, now: number): Content {
   if (!latest) return html`<span class="soft">none yet</span>`;
   const { status, answer, endedAt, created_at: created } = latest;
-  return html`${answerBadge(status)} ${ago(Date.parse(endedAt ?? created), now)}${answer === null ? '' : html`<br><span class="small soft" title="${visible(answer)}">${visible(shortened(answer, 80))}</span>`}`;
+  const said = answer === null ? '' : visible(shortened(answer, 120));
+  return html`<span class="channel-answer">${answerBadge(status)}${ago(Date.parse(endedAt ?? created), now)}<span class="small soft" title="${said}">${said}</span></span>`;
 }
 
 function channelMenu({ viewer }: PageCall, channel: AlertChannel): Content {

@@ -54,7 +54,7 @@ const subjects: Readonly<Record<CauseKind, (evidence: string) => string>> = {
   check: (name) => name,
 };
 
-/** What the members have in common: `Host shop.test`. */
+/** The common property of the members: `Host shop.test`. */
 export function causeSubject({ kind, evidence }: Pick<CauseSummary, 'kind' | 'evidence'>): string {
   return subjects[kind](evidence);
 }

@@ -36,12 +36,12 @@ export function alertPage(
     readonly offers: readonly AlertPageAction[];
     /** The action just taken, in words. */
     readonly done: string | null;
-    /** Page of the run, for readers who log in; null if there is none. */
+    /** Page of the run, for readers with a login; null without a run. */
     readonly run: string | null;
   },
 ): string {
   const title = titleOf(message);
-  const told = stateOf(message);
+  const shown = stateOf(message);
   const cause = causeOf(message);
   const rows = [
     ...(state === null ? [] : [{ label: 'Now', value: `The check is ${state}.` }]),
@@ -53,8 +53,8 @@ export function alertPage(
 <html lang="en"><head><meta charset="utf-8"><meta name="robots" content="noindex"><title>${html(title)} · Picket</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <style>${style}</style></head>
-<body><header>${mark}Picket</header><main class="tone-${told.tone}">
-${done === null ? '' : `<p class="done" role="status">${html(done)}</p>\n`}<p class="state">${html(told.word)}</p>
+<body><header>${mark}Picket</header><main class="tone-${shown.tone}">
+${done === null ? '' : `<p class="done" role="status">${html(done)}</p>\n`}<p class="state">${html(shown.word)}</p>
 <h1>${html(title)}</h1>
 <p class="cause">${html(cause)}</p>
 ${offers.length === 0 ? (link === '' ? '' : `<p class="buttons">${link}</p>`) : formOf(offers, link)}

@@ -4,15 +4,19 @@ import { counted } from '@picket/lib/figures/count.ts';
 import { expiryText } from '@picket/lib/figures/days-left.ts';
 import { causeSubject } from '../causes/summary.ts';
 import { type AlertFacts, isOfCheck } from '../facts.ts';
-import type { AlertMessage } from './message.ts';
+import type { Notice } from '../state.ts';
 
-type Told = Pick<AlertMessage, 'notice' | 'facts'>;
+/** The parts of an alert that its headline is made of. */
+interface Content {
+  readonly notice: Notice;
+  readonly facts: AlertFacts;
+}
 type State = ChannelMessage['state'];
 
 const maxNameLength = 80;
 
 /** State of the subject in one or two words, with its colour. */
-export function stateOf({ notice, facts }: Told): State {
+export function stateOf({ notice, facts }: Content): State {
   const { subject, reminder, isFlapping, cause, endedBy } = facts;
   if (endedBy) return { word: 'Over', tone: 'neutral' };
   const isOver = notice === 'recovery';
@@ -58,7 +62,7 @@ const endsOfSubjects: Readonly<Record<Subject, State>> = {
 };
 
 /** State, name and location in one short line: `Failing: Shop · fra1`. */
-export function subjectLineOf(message: Told, locations: readonly string[]): string {
+export function subjectLineOf(message: Content, locations: readonly string[]): string {
   const { facts } = message;
   const { word } = stateOf(message);
   const name = cut(oneLine(nameOf(message)), maxNameLength);
@@ -70,7 +74,7 @@ export function subjectLineOf(message: Told, locations: readonly string[]): stri
   return `${word}: ${name}${where}${reminder}`;
 }
 
-function nameOf({ notice, facts }: Told): string {
+function nameOf({ notice, facts }: Content): string {
   const { subject, checkName, cause, certificate, members, isFlapping, endedBy } = facts;
   const count = members?.count ?? 1;
   if (subject === 'test') return 'Picket sends its alerts here';
@@ -90,8 +94,14 @@ function nameOf({ notice, facts }: Told): string {
   return `${cut(causeSubject(cause), maxNameLength - 20)}, ${what}`;
 }
 
-/** What a reader can do next, two at most: the first shows the evidence. */
-export function actionsOf(message: AlertMessage): ChannelMessage['actions'] {
+interface Links {
+  readonly resultLink: string | null;
+  readonly checkLink?: string | null;
+  readonly pageLink: string | null;
+}
+
+/** Next steps for a reader, two at most: the first shows the evidence. */
+export function actionsOf(message: Content & Links): ChannelMessage['actions'] {
   const { notice, facts, resultLink, checkLink = null, pageLink } = message;
   const isOpen = notice === 'failure' || notice === 'degraded';
   const check = checkLink === null ? [] : [{ label: 'Open the check', url: checkLink }];

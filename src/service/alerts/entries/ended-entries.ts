@@ -16,7 +16,7 @@ interface Ended {
   readonly since: number;
 }
 
-/** What has ended in a period, one entry for each cause; newest first. */
+/** Alerts that have ended in a period, one entry for each cause; newest first. */
 export async function endedEntries(
   store: Store,
   accountId: string,
@@ -25,7 +25,7 @@ export async function endedEntries(
   return entriesOf(store, await store.alertEntries.ends(accountId, period));
 }
 
-/** The entry of an alert that reports an end; undefined if there is none. */
+/** The entry of an alert that reports an end; undefined if no such alert exists. */
 export async function endedEntry(store: Store, accountId: string, id: string): Promise<Entry | undefined> {
   const row = await store.alertEntries.end(accountId, id);
   const [entry] = row ? await entriesOf(store, [row]) : [];

@@ -31,7 +31,7 @@ export interface Entry {
   readonly notified: string;
   /** The cause that its alerts are linked to, or null. */
   readonly causeId: string | null;
-  /** Id of what its alerts are about, if that is not a check. */
+  /** Subject of its alerts, if that is not a check. */
   readonly subjectId?: string;
 }
 

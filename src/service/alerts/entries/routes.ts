@@ -28,8 +28,8 @@ const dayMs = 86_400_000;
 const shownDays = 7;
 const mostDays = 92;
 const mostMembers = 200;
-/** A cause is told as over some minutes after its last check has recovered. */
-const toldWithinMs = 3_600_000;
+/** The end of a cause is reported some minutes after its last check has recovered. */
+const reportedAfterMs = 3_600_000;
 
 /** Routes of the list of alerts: what is wrong, and what has ended. */
 export function alertEntryHandlers({ store, clock, publicUrl }: HandlerDeps): [string, AnyHandler][] {
@@ -69,7 +69,7 @@ export function alertEntryHandlers({ store, clock, publicUrl }: HandlerDeps): [s
         subjectIds: subjectsOf(known),
         types: typesByKind[known.kind],
         from: known.since,
-        to: known.ended === null ? now : known.ended + toldWithinMs,
+        to: known.ended === null ? now : known.ended + reportedAfterMs,
       });
       return { ...entryView(known), notifications: rows.map(notificationView) };
     },

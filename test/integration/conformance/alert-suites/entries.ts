@@ -9,7 +9,7 @@ import {
 import { createLocation } from '../../../helpers/service/service.ts';
 import type { AlertStage } from './alert-stage.ts';
 
-/** What is wrong, what has ended, and who was notified of it. */
+/** Open and ended alerts, and the notifications about them. */
 export function entrySuite(stage: AlertStage): void {
   let http: HttpReceiver;
   let mail: MailReceiver;
