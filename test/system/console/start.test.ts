@@ -39,7 +39,7 @@ describe('the first steps in a browser', () => {
     await using window = await stage.visit({ javaScriptEnabled: false });
     const { page } = window;
     await window.go('/start?step=check');
-    await page.getByLabel('URL', { exact: true }).fill('shop.example.com');
+    await page.getByLabel('URL to check').fill('shop.example.com');
     await page.getByRole('button', { name: 'Create the check and run it' }).click();
     expect(await page.locator('#check').innerText()).toContain('shop.example.com');
     await page.getByRole('button', { name: 'Skip this step' }).click();
