@@ -16,8 +16,8 @@ export function commandTabs(
   )}${commands.map(
     ({ id, title, steps }) =>
       html`<div class="command-tab command-tab-${id}">${steps.map(
-        ({ says, text, file }) =>
-          html`<p class="small">${says}</p>${copyBox(text, file ?? `command for ${title}`)}`,
+        ({ says, text, file }, index) =>
+          html`<p class="small">${says}</p>${copyBox(text, file ?? `command ${index + 1} for ${title}`)}`,
       )}</div>`,
   )}</div>
 <p class="small soft">The key alone: ${copyable(key, 'the key')}. It is shown only now: Picket stores no copy of it.</p>`;

@@ -179,7 +179,7 @@ function checkForm(call: PageCall, progress: Progress, problems: Problems | unde
   return html`${problemNotice(problems)}<form class="start-form" method="post" action="${startPath}/check">${csrfField(call.viewer)}
 ${textField({
   name: 'url',
-  label: 'URL',
+  label: 'URL to check',
   value: call.form.get('url') ?? '',
   hint: 'Without https:// it is added. The check runs every minute and expects a status below 400.',
   error: problems?.fields.get('request.url') ?? problems?.fields.get('url'),

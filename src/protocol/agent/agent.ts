@@ -65,10 +65,7 @@ export const ClaimRequest = z
       .describe(
         'Results that this agent dropped since its start, because its spool was full or they were too old',
       ),
-    condition: AgentCondition.nullable()
-      .catch(null)
-      .default(null)
-      .describe('Load of the agent; null if unknown'),
+    condition: AgentCondition.nullable().default(null).describe('Load of the agent; null if unknown'),
     freeSlots: z
       .object(
         Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<

@@ -63,7 +63,7 @@ describe('the first hour', () => {
     await page.goto(link);
     await page.getByRole('heading', { name: 'Get started' }).waitFor();
     // The agent of npm start is there: the first step is done.
-    await page.getByLabel('URL', { exact: true }).fill(`${address()}/shop`);
+    await page.getByLabel('URL to check').fill(`${address()}/shop`);
     await click('Create the check and run it');
     await page.locator('#first-run .state-passed').waitFor();
     expect(received).toContain('GET /shop');
