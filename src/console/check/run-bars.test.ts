@@ -1,8 +1,7 @@
 import { coverageOf } from '@picket/protocol/runs/coverage.ts';
 import { expect, it } from 'vitest';
 import type { SlotFacts } from '../elements/charts/slot-bar.ts';
-import { gapsOfCoverage, gapsOfSlots } from './gaps.ts';
-import { slotStrip, trendStrip } from './run-bars.ts';
+import { gapsOfCoverage, gapsOfSlots, slotStrip, trendStrip } from './run-bars.ts';
 
 const minuteMs = 60_000;
 const from = Date.UTC(2026, 10, 22);
