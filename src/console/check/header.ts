@@ -1,7 +1,7 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import type { StandingCheck } from '@picket/service/checks/state/states.ts';
-import type { OverviewRow } from '@picket/service/overviews/store.ts';
+import type { OverviewRow } from '@picket/service/overviews/overview.ts';
 import { ago, duration, instant, shortened } from '../elements/format.ts';
 import { menu } from '../elements/menu.ts';
 import { stateBadge } from '../elements/state.ts';

@@ -1,7 +1,7 @@
 import { LruMap } from '@picket/lib/lru.ts';
 import type { Store } from '@picket/platform/store/store.ts';
+import type { OverviewChoices } from '@picket/service/overviews/overview.ts';
 import type { OverviewState } from '@picket/service/overviews/states.ts';
-import type { OverviewChoices } from '@picket/service/overviews/store.ts';
 
 /** Maximum share of time for scans of all checks, regardless of the number of readers. */
 const shareOfTime = 0.05;

@@ -1,6 +1,6 @@
 import { findCheckType } from '@picket/checks/index.ts';
+import type { OverviewChoices, OverviewFilter } from '@picket/service/overviews/overview.ts';
 import { type OverviewState, overviewStates } from '@picket/service/overviews/states.ts';
-import type { OverviewChoices, OverviewFilter } from '@picket/service/overviews/store.ts';
 import { states } from '../elements/state.ts';
 import { type Html, html, withQuery } from '../html.ts';
 

@@ -1,8 +1,8 @@
 import { findCheckType } from '@picket/checks/index.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { warningsOf } from '@picket/service/checks/warnings/warnings.ts';
+import type { OverviewFilter, OverviewRow, RecentSlot } from '@picket/service/overviews/overview.ts';
 import { overviewStates } from '@picket/service/overviews/states.ts';
-import type { OverviewFilter, OverviewRow, RecentSlot } from '@picket/service/overviews/store.ts';
 import { pager } from '../elements/table.ts';
 import { type Html, html, withQuery } from '../html.ts';
 import { newsHeader } from '../live/feed.ts';

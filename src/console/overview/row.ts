@@ -1,6 +1,6 @@
 import { failureWords } from '@picket/checks/judging/failure-words.ts';
 import { coarseDurationText } from '@picket/lib/figures/duration.ts';
-import type { OverviewRow, RecentSlot } from '@picket/service/overviews/store.ts';
+import type { OverviewRow, RecentSlot } from '@picket/service/overviews/overview.ts';
 import { bars } from '../elements/charts/bars.ts';
 import { reasonWords, type SlotFacts, slotBar, slotHref, slotState } from '../elements/charts/slot-bar.ts';
 import { sparkline } from '../elements/charts/sparkline.ts';

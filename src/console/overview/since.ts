@@ -1,5 +1,5 @@
 import { isOpen, parseState } from '@picket/service/alerts/stored-state.ts';
-import type { OverviewRow } from '@picket/service/overviews/store.ts';
+import type { OverviewRow } from '@picket/service/overviews/overview.ts';
 
 /** Returns when a check last stopped passing; null while it passes. */
 export function sinceOf({ alertState }: Pick<OverviewRow, 'alertState'>): number | null {

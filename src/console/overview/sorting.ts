@@ -1,4 +1,4 @@
-import type { OverviewOrder } from '@picket/service/overviews/store.ts';
+import type { OverviewOrder } from '@picket/service/overviews/overview.ts';
 import { type Content, type Html, html, withQuery } from '../html.ts';
 import type { ShownCheck } from './row.ts';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
 import { sinceOf } from '../../../../src/console/overview/since.ts';
 import { Sessions } from '../../../../src/service/logins/sessions.ts';
-import type { OverviewOrder } from '../../../../src/service/overviews/store.ts';
+import type { OverviewOrder } from '../../../../src/service/overviews/overview.ts';
 import { createCheck, createLocation, reportOf } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
