@@ -202,21 +202,12 @@ async function capabilities(): Promise<Capabilities> {
   }
   const facts = host && { ...host.facts, partProblems: host.problems };
   const version =
-    host && 'executablePath' in host.browser ? await versionOf(host.browser.executablePath) : undefined;
+    host && 'executablePath' in host.browser ? await browserVersion(host.browser.executablePath) : undefined;
   const backendOf = ({ name, needsBrowser }: CheckType, own: NonNullable<typeof facts>) =>
     [name, [mechanismInShort(own), ...(needsBrowser && version ? [version] : [])].join(', ')] as const;
   const offered = types.filter(({ name }) => loaded.includes(name));
   const backends = Object.fromEntries(facts ? offered.map((type) => backendOf(type, facts)) : []);
   return { loaded, backends, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
-}
-
-const versions = new Map<string, Promise<string | undefined>>();
-
-/** Asked once: another browser at the same path comes with another agent. */
-function versionOf(executablePath: string): Promise<string | undefined> {
-  const known = versions.get(executablePath) ?? browserVersion(executablePath);
-  versions.set(executablePath, known);
-  return known;
 }
 
 /** Why the installed browser does not start. */
