@@ -49,3 +49,18 @@ const byType = new Map<string, Channel<ChannelType>>(channelKinds.map((kind) => 
 export function findChannelKind(type: string): Channel<ChannelType> | undefined {
   return byType.get(type);
 }
+
+/** Returns type and config of the channel for a mail address or the URL of a webhook; undefined for another text. */
+export function channelFor(
+  typed: string,
+): { readonly type: ChannelType; readonly config: Readonly<Record<string, unknown>> } | undefined {
+  const found = channelKinds.flatMap((kind) => {
+    const config = kind.configFor(typed);
+    return config === undefined
+      ? []
+      : [{ type: kind.type, config, isForAny: kind.sender.kind === 'template' }];
+  });
+  // Channels with templates of their own take any URL.
+  const best = found.find(({ isForAny }) => !isForAny) ?? found[0];
+  return best && { type: best.type, config: best.config };
+}

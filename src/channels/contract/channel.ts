@@ -100,6 +100,8 @@ export interface ChannelDefinition<Type extends string, Config extends z.ZodObje
   readonly whyUndelivered?: (settings: ChannelSettings, config: z.output<Config>) => string | undefined;
   /** Whether the API refuses to create a channel that the service cannot deliver to. */
   readonly isRefusedUndelivered?: boolean;
+  /** The config for a mail address or the URL of a webhook that a user typed; undefined if it is not of this type. */
+  readonly configFor?: (address: string) => z.input<Config> | undefined;
   /** A valid config, for documents and tests. */
   readonly sample: z.input<Config>;
 }
@@ -120,6 +122,7 @@ export interface Channel<Type extends string = string, Config extends z.ZodObjec
   readonly sender: Sender<unknown>;
   readonly whyUndelivered: (settings: ChannelSettings, config: unknown) => string | undefined;
   readonly isRefusedUndelivered: boolean;
+  readonly configFor: (address: string) => Readonly<Record<string, unknown>> | undefined;
   readonly sample: Readonly<Record<string, unknown>>;
 }
 
@@ -144,6 +147,7 @@ export function defineChannel<const Type extends string, Config extends z.ZodObj
     sender: sender as Sender<unknown>,
     whyUndelivered: (settings, one) => definition.whyUndelivered?.(settings, one as z.output<Config>),
     isRefusedUndelivered: definition.isRefusedUndelivered ?? false,
+    configFor: (typed) => definition.configFor?.(typed),
     sample,
   };
 }

@@ -15,3 +15,9 @@ export const channelName = z.string().max(255).default('');
 export const phoneNumber = z
   .string()
   .regex(/^\+[1-9]\d{4,14}$/, 'must be a phone number such as +491701234567');
+
+/** Whether a text is the URL of a webhook at one of these hosts, or at a name below one. */
+export function isWebhookAt(text: string, hosts: readonly string[]): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === 'https:' && hosts.some((host) => `.${url.host}`.endsWith(`.${host}`));
+}

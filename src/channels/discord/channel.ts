@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineChannel } from '../contract/channel.ts';
-import { channelName, httpUrl } from '../contract/fields.ts';
+import { channelName, httpUrl, isWebhookAt } from '../contract/fields.ts';
 import type { ChannelMessage } from '../contract/message.ts';
 import { sendJson } from '../contract/send-json.ts';
 import { boundedFacts, cutWritten, escapeMarkdown } from '../contract/text.ts';
@@ -27,6 +27,7 @@ export const discord = defineChannel({
       sendJson(withWait(url), { embeds: [embed(message)], allowed_mentions: { parse: [] } }),
     ],
   },
+  configFor: (url) => (isWebhookAt(url, ['discord.com', 'discordapp.com']) ? { url } : undefined),
   sample: { name: 'Ops', url: 'https://discord.com/api/webhooks/1234567890/abcdefghijklmnop' },
 });
 

@@ -29,6 +29,7 @@ export const email = defineChannel({
     SMTP_URL === undefined || MAIL_FROM === undefined
       ? 'The service has no mail server: set SMTP_URL and MAIL_FROM, or use another type of channel.'
       : undefined,
+  configFor: (address) => (!address.includes('://') && address.includes('@') ? { address } : undefined),
   sample: { address: 'ops@example.com' },
 });
 

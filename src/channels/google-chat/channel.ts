@@ -1,7 +1,7 @@
 import { html } from '@picket/lib/html.ts';
 import { z } from 'zod';
 import { defineChannel } from '../contract/channel.ts';
-import { channelName, httpUrl } from '../contract/fields.ts';
+import { channelName, httpUrl, isWebhookAt } from '../contract/fields.ts';
 import type { ChannelMessage } from '../contract/message.ts';
 import { sendJson } from '../contract/send-json.ts';
 import { boundedFacts, cut } from '../contract/text.ts';
@@ -29,6 +29,7 @@ export const googleChat = defineChannel({
       }),
     ],
   },
+  configFor: (url) => (isWebhookAt(url, ['chat.googleapis.com']) ? { url } : undefined),
   sample: { name: 'Ops', url: 'https://chat.googleapis.com/v1/spaces/AAAA/messages?key=k&token=t' },
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineChannel } from '../contract/channel.ts';
-import { httpUrl } from '../contract/fields.ts';
+import { httpUrl, isWebhookAt } from '../contract/fields.ts';
 import { sendJson } from '../contract/send-json.ts';
 import { slackMessage } from './message.ts';
 
@@ -23,5 +23,6 @@ export const slack = defineChannel({
       ),
     ],
   },
+  configFor: (url) => (isWebhookAt(url, ['hooks.slack.com']) ? { url } : undefined),
   sample: { url: 'https://hooks.slack.com/services/T000/B000/XXXX', channel: '#ops' },
 });

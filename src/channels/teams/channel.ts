@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { defineChannel } from '../contract/channel.ts';
-import { channelName, httpUrl } from '../contract/fields.ts';
+import { channelName, httpUrl, isWebhookAt } from '../contract/fields.ts';
 import type { ChannelMessage } from '../contract/message.ts';
 import { sendJson } from '../contract/send-json.ts';
 import { boundedFacts, cut } from '../contract/text.ts';
 
 const colours = { critical: 'Attention', warning: 'Warning', info: 'Good' } as const;
+
+const teamsHosts = ['webhook.office.com', 'logic.azure.com', 'api.powerplatform.com'];
 
 /**
  * An adaptive card for a Teams workflow ("When a Teams webhook request is received"). Texts are runs of a
@@ -35,6 +37,7 @@ export const teams = defineChannel({
       }),
     ],
   },
+  configFor: (url) => (isWebhookAt(url, teamsHosts) ? { url } : undefined),
   sample: {
     name: 'Ops',
     url: 'https://prod-00.westeurope.logic.azure.com:443/workflows/0123/triggers/manual/paths/invoke?sig=x',

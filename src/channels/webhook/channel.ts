@@ -11,5 +11,6 @@ export const webhook = defineChannel({
   lockable: ['headers', 'queryParameters'],
   address: 'url',
   sender: { kind: 'template' },
+  configFor: (url) => (/^https?:\/\//i.test(url) ? { name: URL.parse(url)?.host ?? '', url } : undefined),
   sample: { name: 'Ops', url: 'https://hooks.example.com/ops' },
 });

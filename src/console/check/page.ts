@@ -78,7 +78,8 @@ async function checkPage(call: PageCall): Promise<View> {
 ${rangePicker(selection, now)}${figureLine(figures, metrics.time)}${chart}
 <div class="two"><div>${placeSection(byPlace, { time: metrics.time, selection })}${errorSection(errors, now)}${events.section}${plan}</div>
 <div>${configuration(check, { resource, changes, retries, now })}</div></div>`;
-  return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
+  const failing = row.state === 'failed' ? 1 : 0;
+  return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId, failing };
 }
 
 /** Returns the milliseconds from one slot to the next; 0 for checks without a schedule. */

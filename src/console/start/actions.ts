@@ -1,3 +1,4 @@
+import { channelFor } from '@picket/channels/index.ts';
 import { checkTypes } from '@picket/checks/index.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
 import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
@@ -106,24 +107,15 @@ export async function addChannel(call: PageCall): Promise<PageAnswer> {
   const checkId = form.get('check') ?? '';
   const subscriptions = checkId === '' ? [] : [{ checkId, activated: true }];
   const { done, problems } = await attempt(async () => {
-    const body = { ...channelOf(to), subscriptions } as z.input<
-      typeof alertChannelRoutes.createAlertChannel.body
-    >;
+    const channel = channelFor(to);
+    if (!channel) {
+      throw fieldError('payload', [{ key: 'to', message: 'must be a mail address, or a URL with https://' }]);
+    }
+    const body = { ...channel, subscriptions } as z.input<typeof alertChannelRoutes.createAlertChannel.body>;
     return api.call(alertChannelRoutes.createAlertChannel, { body });
   });
   if (problems) return showStart(call, { step: 'channel', problems });
   return sendTest(call, done.id, checkId);
-}
-
-/** The channel that a mail address or a URL stands for. @throws AppError VALIDATION_FAILED for anything else. */
-export function channelOf(to: string): { type: string; config: object } {
-  if (!to.includes('://') && to.includes('@')) return { type: 'EMAIL', config: { address: to } };
-  const { host } = URL.parse(to) ?? { host: '' };
-  if (host === '') {
-    throw fieldError('payload', [{ key: 'to', message: 'must be a mail address, or a URL with https://' }]);
-  }
-  if (host === 'hooks.slack.com') return { type: 'SLACK', config: { url: to } };
-  return { type: 'WEBHOOK', config: { name: host, url: to } };
 }
 
 export async function testAgain(call: PageCall): Promise<PageAnswer> {

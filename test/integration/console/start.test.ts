@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { channelOf } from '../../../src/console/start/actions.ts';
 import {
   createCheck,
   openHarness,
@@ -114,9 +113,6 @@ describe('the first steps', () => {
     const page = await writer.get(made.headers['location'] ?? '');
     expect(page.body).toMatch(/The test (arrived|failed)/);
     expect(stepNow(page.body)).toBe('page');
-    expect(channelOf('https://hooks.slack.com/services/T/B/X').type).toBe('SLACK');
-    expect(channelOf('ops@example.com')).toEqual({ type: 'EMAIL', config: { address: 'ops@example.com' } });
-    expect(channelOf('https://user@chat.example.com/hook').type).toBe('WEBHOOK');
   });
 
   it('publish a status page that follows the check, and then leave the navigation', async () => {
