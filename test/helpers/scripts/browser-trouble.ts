@@ -74,6 +74,7 @@ const troubles: readonly BrowserTrouble[] = [
     name: 'alerts without end',
     body: "test.setTimeout(4000); await page.evaluate(() => { for (;;) alert('x'); });",
     says: /Test timeout/,
+    isAtNight: true,
   },
   {
     name: 'a page that does not want to be left',

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCheckType } from '../../../src/checks/index.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import { scriptTests } from '../../helpers/scripts/script-stage.ts';
 import { linkRuntime, type SuiteStage, startSuiteStage } from '../../helpers/scripts/suite-stage.ts';
 
@@ -73,12 +74,14 @@ async function answer(request: IncomingMessage) {
 }
 
 const templatesOf = (name: string) => findCheckType(name)?.templates ?? [];
+/** By day one of each type. */
+const someOf = (name: string) => sampleOf(templatesOf(name), 1);
 const pointed = (text: string | undefined) => (text ?? '').replaceAll('https://example.com', url);
 const context = { variables };
 const itRuns = scriptTests(() => stage.scripts);
 
 describe('templates of browser checks', () => {
-  for (const { title, fields } of templatesOf('BROWSER')) {
+  for (const { title, fields } of someOf('BROWSER')) {
     itRuns(title, async () => {
       const { outcome } = await stage.scripts.runBrowser(pointed(fields['script']), { context });
       expect(outcome.failure).toBeUndefined();
@@ -87,7 +90,7 @@ describe('templates of browser checks', () => {
 });
 
 describe('templates of multi-step checks', () => {
-  for (const { title, fields } of templatesOf('MULTI_STEP')) {
+  for (const { title, fields } of someOf('MULTI_STEP')) {
     itRuns(title, async () => {
       const { outcome } = await stage.scripts.runMultiStep(pointed(fields['script']), { context });
       expect(outcome.failure).toBeUndefined();
@@ -96,7 +99,7 @@ describe('templates of multi-step checks', () => {
 });
 
 describe('templates of suites', () => {
-  for (const { title, fields } of templatesOf('PLAYWRIGHT')) {
+  for (const { title, fields } of someOf('PLAYWRIGHT')) {
     itRuns(title, async () => {
       const files = {
         'playwright.config.ts': `import { defineConfig } from '@playwright/test';

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TracerouteDetail } from '../../../src/checks/traceroute/detail.ts';
 import { analyse } from '../../../src/service/analyses/analyse.ts';
 import { evidenceOf, storedRun } from '../../helpers/analyses/real-runs.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import { diagnosedRuns } from '../../helpers/wire/diagnosed-runs.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 import {
@@ -36,7 +37,7 @@ interface Case {
   readonly address: string;
 }
 
-const cases: readonly Case[] = protocols.flatMap((protocol) => [
+const all: readonly Case[] = protocols.flatMap((protocol) => [
   ...Object.entries(shapes).map(([shape, last]) => ({ protocol, shape, address: addressOf(last) })),
   ...Object.entries(shapes6).map(([shape, last]) => ({ protocol, shape, address: addressOf6(last) })),
   ...Object.entries(forwarded).flatMap(([shape, last]) =>
@@ -47,6 +48,7 @@ const cases: readonly Case[] = protocols.flatMap((protocol) => [
     })),
   ),
 ]);
+const cases = sampleOf(all, 34);
 
 describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, () => {
   let lab: RouteLab;

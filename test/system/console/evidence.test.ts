@@ -7,6 +7,7 @@ import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
 import { expectNarrowEnough, expectNothingForAxe } from '../../helpers/console/accessibility.ts';
 import { ConsoleStage, seededFailures } from '../../helpers/console/console-stage.ts';
 import { httpDetail } from '../../helpers/console/http-detail.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import { artifactOf, type TestArtifact, upload } from '../../helpers/service/artifact-upload.ts';
 import { reportOf, temporaryFolder } from '../../helpers/service/service.ts';
 
@@ -95,7 +96,7 @@ async function lastRun(name: string): Promise<string> {
 }
 
 describe('from the overview', () => {
-  it('each of ten failures is explained one click away, and its evidence two', async () => {
+  it('each seeded failure is explained one click away, and its evidence two', async () => {
     await using window = await stage.visit();
     const { page } = window;
     let clicks = 0;
@@ -104,7 +105,7 @@ describe('from the overview', () => {
       await link.click();
     };
     const evidence = page.getByRole('navigation', { name: 'Evidence' });
-    for (const [name, , words, owner] of seededFailures) {
+    for (const [name, , words, owner] of sampleOf(seededFailures, 3)) {
       /** One click from the overview to the run. */
       const toRun = async () => {
         await window.go('/');
