@@ -48,7 +48,10 @@ function toldTable(
   notifications: readonly EntryNotification[],
   now: number,
 ): Html {
-  const none = endedAt === null && notified !== '' ? `Notified: ${notified}.` : 'No channel was notified.';
+  const none =
+    endedAt === null && notified !== ''
+      ? `${notified.slice(0, 1).toUpperCase()}${notified.slice(1)}.`
+      : 'No channel was notified.';
   return table({
     caption: 'Notifications, newest first',
     rows: notifications,

@@ -77,7 +77,7 @@ ${facts([
       ? 'no status page'
       : html`<ul>${pages.map((page) => html`<li><a href="${path`/status/${page.url}`}">${visible(shortened(page.name, 60))}</a></li>`)}</ul>`,
   ],
-  ['Took', incident.duration === null ? 'ongoing' : duration(incident.duration * 1_000)],
+  ['Duration', incident.duration === null ? 'ongoing' : duration(incident.duration * 1_000)],
 ])}
 ${mayWrite ? await forms(call, incident, { here, refused }) : ''}
 ${section('Timeline', timeline(call, incident, here, mayWrite))}`;

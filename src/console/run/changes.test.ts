@@ -8,14 +8,16 @@ const difference = (group: string, name: string, fields: Partial<Difference> = {
 
 it('shows single values, and counts headers and lines of texts by name', () => {
   const changes = shortChanges([
-    difference('Run', 'Failure', { before: 'none', now: 'STATUS_UNEXPECTED' }),
+    difference('Run', 'Failure', { before: 'none', now: 'STATUS_UNEXPECTED', kind: 'failure' }),
     difference('Run', 'Response time', { before: '20 ms', now: '2 s' }),
     difference('Time', 'DNS lookup', { isDifferent: false }),
     difference('Response', '', { before: '200 OK', now: '503 Down' }),
     difference('Response', 'Trace', { isVolatile: true }),
-    ...['via', 'server', 'age', 'x-a', 'x-b', 'x-c'].map((name) => difference('Response headers', name)),
-    difference('Response body', 'Size'),
-    difference('Response body', 'Line 3'),
+    ...['via', 'server', 'age', 'x-a', 'x-b', 'x-c'].map((name) =>
+      difference('Response headers', name, { kind: 'header' }),
+    ),
+    difference('Response body', 'Size', { kind: 'text' }),
+    difference('Response body', 'Line 3', { kind: 'text' }),
   ]);
   expect(changes).toEqual([
     { name: 'Response time', before: '20 ms', now: '2 s' },

@@ -20,9 +20,9 @@ export interface Change {
 
 const [shownChanges, shownEntries, shownNames] = [8, 5, 4];
 
-/** Groups of differences whose lines or headers are counted instead of shown. */
-function isMany({ group, name }: Difference): boolean {
-  return group.endsWith(' headers') || /^Line \d+$/.test(name) || name === 'Size';
+/** Whether a difference is summed up with others of its group. */
+function isMany({ kind }: Difference): boolean {
+  return kind === 'header' || kind === 'text';
 }
 
 /**
@@ -31,15 +31,14 @@ function isMany({ group, name }: Difference): boolean {
  */
 export function shortChanges(all: readonly Difference[]): Change[] {
   const different = all.filter(
-    ({ isDifferent, isVolatile, group, name }) =>
-      isDifferent && !isVolatile && !(group === 'Run' && name === 'Failure'),
+    ({ isDifferent, isVolatile, kind }) => isDifferent && !isVolatile && kind !== 'failure',
   );
   const [many, single] = [different.filter(isMany), different.filter((one) => !isMany(one))];
   return [
     ...single.map(({ group, name, before, now }) => ({ name: changeName(group, name), before, now })),
     ...[...Map.groupBy(many, ({ group }) => group)].map(([group, rows]) => ({
       ...{ name: group, before: null, now: null },
-      note: group.endsWith(' headers') ? headerNote(rows) : 'differs',
+      note: rows[0]?.kind === 'header' ? headerNote(rows) : 'differs',
     })),
   ];
 }

@@ -9,6 +9,8 @@ import { valueWords } from '@picket/checks/summary/parts.ts';
 import { type CheckResult, summaryOfResult } from '@picket/protocol/results/check-result.ts';
 import { bytes, duration } from '../elements/format.ts';
 
+export type FactKind = 'failure' | 'header' | 'text';
+
 /** A fact by which two runs can be compared. */
 export interface Fact {
   readonly group: string;
@@ -21,6 +23,8 @@ export interface Fact {
   readonly isVolatile?: boolean;
   /** One of many lines: shown only if it differs. */
   readonly isLine?: boolean;
+  /** Facts that a short comparison leaves out or sums up: the failure itself, headers, and parts of a text. */
+  readonly kind?: FactKind;
 }
 
 /** Returns the facts of a run as a list. */
@@ -29,7 +33,7 @@ export function factsOf(result: CheckResult): Fact[] {
   const { addresses, phases = [], sections = [] } = summaryOfResult(result) ?? {};
   return [
     { group: 'Run', name: 'Location', value: runLocation },
-    { group: 'Run', name: 'Failure', value: failure?.code ?? 'none' },
+    { group: 'Run', name: 'Failure', value: failure?.code ?? 'none', kind: 'failure' },
     { group: 'Run', name: 'Response time', value: duration(responseTime), ms: responseTime },
     ...(addresses ? sectionFacts(addresses) : []),
     ...sections.flatMap(sectionFacts),
@@ -59,6 +63,7 @@ function sectionFacts({
     ...Object.entries(headers).map(([name, value]) => ({
       ...{ group: `${title} headers`, name: name.toLowerCase(), value },
       isVolatile: volatileHeaders.test(name),
+      kind: 'header' as const,
     })),
     ...texts.flatMap(textFacts),
     ...(table ? tableFacts(title, table) : []),
@@ -94,12 +99,13 @@ const comparedLines = 2_000;
 function textFacts({ label, compared }: SummaryText): Fact[] {
   if (compared === undefined) return [];
   return [
-    { group: label, name: 'Size', value: bytes(Buffer.byteLength(compared)) },
+    { group: label, name: 'Size', value: bytes(Buffer.byteLength(compared)), kind: 'text' },
     ...compared.split('\n', comparedLines).map((line, index) => ({
       group: label,
       name: `Line ${index + 1}`,
       value: line.slice(0, 300),
       isLine: true,
+      kind: 'text' as const,
     })),
   ];
 }

@@ -1,4 +1,4 @@
-import type { Fact } from './compare-facts.ts';
+import type { Fact, FactKind } from './compare-facts.ts';
 
 /** A fact of one run next to that of another. */
 export interface Difference {
@@ -9,6 +9,7 @@ export interface Difference {
   readonly now: string | null;
   readonly isDifferent: boolean;
   readonly isVolatile: boolean;
+  readonly kind?: FactKind | undefined;
 }
 
 /** Durations differ if one is more than 1.5 times the other, and beyond network jitter. */
@@ -39,6 +40,7 @@ export function differencesOf(now: readonly Fact[], before: readonly Fact[]): Di
           now: one?.value ?? null,
           isDifferent,
           isVolatile: (one ?? other)?.isVolatile ?? false,
+          kind: (one ?? other)?.kind,
         },
       ];
     });

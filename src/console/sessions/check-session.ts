@@ -41,8 +41,8 @@ export async function showCheckSession(call: PageCall): Promise<View> {
     html`<div class="actions">${isOver ? runAgainForm(call, checkId) : cancel}</div>`,
   )}<p class="lead" role="status">${statusBadge(session.status)}</p>${isOver ? '' : following(path`/sessions/checks/${id}`)}
 ${factLine([
-  ['Begun', instant(session.startedAt)],
-  [isOver ? 'Took' : 'Duration', duration(session.timeElapsed)],
+  ['Started', instant(session.startedAt)],
+  ['Duration', duration(session.timeElapsed)],
   ['Requested by', session.runSource.toLowerCase().replaceAll('_', ' ')],
   ['Session', copyable(id, 'the id of the session')],
 ])}

@@ -62,8 +62,8 @@ ${table({
         visible(shortened([branchName, commitOwner].filter(Boolean).join(' · ') || '–', 60)),
     },
     { title: 'Location', cell: ({ runLocation }) => html`<code>${shortened(runLocation, 40)}</code>` },
-    { title: 'Begun', cell: ({ startedAt }) => ago(Date.parse(startedAt), now) },
-    { title: 'Took', isNumber: true, cell: ({ timeElapsed }) => duration(timeElapsed) },
+    { title: 'Started', cell: ({ startedAt }) => ago(Date.parse(startedAt), now) },
+    { title: 'Duration', isNumber: true, cell: ({ timeElapsed }) => duration(timeElapsed) },
   ],
 })}${
   sessions.nextId === null

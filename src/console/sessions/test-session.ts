@@ -46,8 +46,8 @@ export async function showTestSession(call: PageCall): Promise<View> {
       : '',
   )}<p class="lead" role="status">${statusBadge(session.status)} <span class="soft">${outcomeCounts(session)}</span></p>${isOver ? '' : following(path`/sessions/tests/${id}`)}
 ${factLine([
-  ['Begun', instant(session.startedAt)],
-  [isOver ? 'Took' : 'Duration', duration(session.timeElapsed)],
+  ['Started', instant(session.startedAt)],
+  ['Duration', duration(session.timeElapsed)],
   ['Location', html`<code>${shortened(session.runLocation, 64)}</code>`],
   ['Project', session.projectId === null ? null : shortened(session.projectId, 120)],
   ...from.map(([name, value]) => [metadataWords[name] ?? name, shortened(String(value), 300)] as const),

@@ -34,6 +34,13 @@ export function reasonOf(name: string | null): SlotReason | undefined {
   return reasons.find((one) => one === name);
 }
 
+const verdictWords = {
+  PASSED: 'Passed',
+  DEGRADED: 'Degraded',
+  FAILED: 'Failed',
+  ERROR: 'Not judged',
+} as const satisfies Record<NonNullable<Slot['verdict']>, string>;
+
 /** The selected records; all without a state or a reason. */
 export interface SlotSelection {
   readonly state?: (typeof slotStates)[number];
@@ -127,10 +134,8 @@ function slotTable(checkId: string, slots: readonly Slot[]): Html {
 
 function outcome(checkId: string, slot: Slot): Content {
   const isOnItsWay = slot.state === 'QUEUED' || slot.state === 'LEASED';
-  const badge = stateBadge(
-    slotState({ verdict: slot.verdict, isOnItsWay }),
-    slot.state === 'FINAL' ? undefined : stateWords[slot.state],
-  );
+  const word = slot.verdict === null ? stateWords[slot.state] : verdictWords[slot.verdict];
+  const badge = stateBadge(slotState({ verdict: slot.verdict, isOnItsWay }), word);
   if (slot.checkResultId !== null)
     return html`<a href="${path`/checks/${checkId}/runs/${slot.checkResultId}`}">${badge}</a>`;
   if (isOnItsWay) return badge;

@@ -33,13 +33,13 @@ export async function openEntries(store: Store, accountId: string, now: number):
   );
   const byCause = Map.groupBy(open, ({ policy }) => causeOf.get(policy.check.id)?.id ?? policy.check.id);
   const notified = new Map(
-    (await notifiedOf(store, open)).map(({ words }, index) => [open[index]?.policy.check.id, words]),
+    (await notifiedOf(store, open)).map((one, index) => [open[index]?.policy.check.id, one]),
   );
   const wordsOf = (checkIds: readonly string[]) => {
-    const all = new Set(checkIds.flatMap((id) => notified.get(id) ?? []));
-    return [...all]
-      .filter((words, _index, some) => some.length === 1 || !words.startsWith('no one'))
-      .join('; ');
+    const all = checkIds.flatMap((id) => notified.get(id) ?? []);
+    const sent = all.filter(({ channels }) => channels.length > 0);
+    // Why no one was notified of one check matters only if no one was of another, either.
+    return [...new Set((sent.length > 0 ? sent : all).map(({ words }) => words))].join('; ');
   };
   const entries = [
     ...[...byCause.values()].map((checks) =>
