@@ -1,5 +1,6 @@
 import { availableParallelism, loadavg, totalmem } from 'node:os';
 import type { Clock } from '@picket/lib/clock.ts';
+import { errorCodeOf } from '@picket/lib/errors.ts';
 import type { AgentCondition } from '@picket/protocol/agent/agent-condition.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import { oneLine } from './description.ts';
@@ -16,7 +17,17 @@ export class ConditionMeter {
     this.#before = this.#cpuTime();
   }
 
-  read(): AgentCondition {
+  /** Returns null if the system does not say: without a free file descriptor it cannot be asked, and claims go on. */
+  read(): AgentCondition | null {
+    try {
+      return this.#read();
+    } catch (thrown) {
+      if (errorCodeOf(thrown) === undefined) throw thrown;
+      return null;
+    }
+  }
+
+  #read(): AgentCondition {
     const { dispatcher, delivery, spoolMaxBytes } = this.#parts;
     const { problem, facts } = delivery.spool.state;
     const limitBytes = process.constrainedMemory();

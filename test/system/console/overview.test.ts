@@ -237,6 +237,7 @@ describe('the keyboard', () => {
     await window.go('/alerts');
     const dialog = page.getByRole('dialog', { name: 'Go anywhere' });
     await page.keyboard.press('Control+k');
+    await dialog.getByRole('combobox').waitFor();
     await page.keyboard.type('check');
     await dialog.getByRole('option', { name: 'check a' }).waitFor();
     await expectNothingForAxe(page, 'the palette');
@@ -244,13 +245,16 @@ describe('the keyboard', () => {
     await page.keyboard.press('ArrowUp');
     expect(await dialog.locator('[aria-selected=true]').count()).toBe(1);
     await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
     await page.keyboard.press('/');
+    await dialog.getByRole('combobox').waitFor();
     // Enter waits for the results of the typed words.
     await page.keyboard.type('check f');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/checks\/[\w-]+$/);
     expect(await page.locator('h1').innerText()).toBe('check f');
     await page.getByRole('link', { name: 'Search' }).click();
+    await dialog.getByRole('combobox').waitFor();
     await page.keyboard.type('log out');
     await dialog.getByRole('option', { name: 'Log out' }).click();
     await page.waitForURL(/\/login/);
