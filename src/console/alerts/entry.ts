@@ -38,12 +38,12 @@ ${facts([
   ['State', endedAt === null ? handledWords(entry) : ''],
   ['Reason of the acknowledgement', acknowledgement?.comment ? visible(acknowledgement.comment) : ''],
 ])}
-${section('Notifications', toldTable(entry, notifications, now))}
+${section('Notifications', notificationTable(entry, notifications, now))}
 ${entry.members.length === 0 ? '' : section('Checks', memberTable(entry, now))}`;
   return { title, main };
 }
 
-function toldTable(
+function notificationTable(
   { notified, endedAt }: AlertEntry,
   notifications: readonly EntryNotification[],
   now: number,

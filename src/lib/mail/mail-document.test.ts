@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type MailDocument, mailHtml, mailText, partsOfText } from './mail-document.ts';
+import { type MailDocument, mailHtml, mailText } from './mail-document.ts';
 import { dark, light } from './palette.ts';
 
 const hostile = `</td><script>alert(1)</script>"'`;
@@ -25,15 +25,21 @@ describe('a mail', () => {
     expect(mailText(mail)).toContain(hostile);
   });
 
-  it('has its buttons again after its text was stored', () => {
-    const text = mailText({
-      ...{ tone: 'neutral', headline: 'Title', paragraphs: ['One: 1', 'See https://x.test/'] },
-      buttons: [{ label: 'Confirm', url: 'https://x.test/a?b=c:d' }],
+  it('has web addresses of its text as links', () => {
+    const html = mailHtml({
+      ...mail,
+      paragraphs: ['See (https://x.test/a?b=1&c=2), or javascript:alert(1).'],
     });
-    expect(partsOfText(text)).toEqual({
-      paragraphs: ['Title', 'One: 1', 'See https://x.test/'],
-      buttons: [{ label: 'Confirm', url: 'https://x.test/a?b=c:d' }],
-    });
+    expect(html).toContain('See (<a class="link" href="https://x.test/a?b=1&amp;c=2"');
+    expect(html).toContain('</a>), or javascript:alert(1).');
+    const marked = mailHtml({ ...mail, paragraphs: ['https://x.test/"onclick="alert(1)'] });
+    expect(marked).toContain('href="https://x.test/" style');
+  });
+
+  it('names its sender: Picket, another one, or none', () => {
+    expect(mailHtml(mail)).toContain('>Picket</td>');
+    expect(mailHtml({ ...mail, brand: 'Acme' })).toContain('>Acme</td>');
+    expect(mailHtml({ ...mail, brand: null })).not.toContain('font-weight:600;color:#555b66');
   });
 });
 

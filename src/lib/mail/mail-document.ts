@@ -4,8 +4,8 @@ import { dark, light, type Tone } from './palette.ts';
 /** Content of a mail, from which its text and its HTML are made; all values are foreign text. */
 export interface MailDocument {
   readonly tone: Tone;
-  /** Name of the sender, above the content; Picket if absent. */
-  readonly brand?: string | undefined;
+  /** Name of the sender, above the content; Picket if absent, no line if null. */
+  readonly brand?: string | null | undefined;
   /** State in one or two words, above the headline. */
   readonly state?: string | undefined;
   readonly headline: string;
@@ -43,22 +43,6 @@ export function mailText(mail: MailDocument): string {
   return end.length === 0 ? `${text}\n` : `${text}\n\n-- \n${end.join('\n')}\n`;
 }
 
-/** A paragraph of links alone, as `mailText` writes buttons. */
-const linkLines = /^(?:[^:\n]{1,60}: https?:\/\/\S+(?:\n|$))+$/;
-
-/** Divides a text that has the form of `mailText` into its paragraphs and its buttons. */
-export function partsOfText(text: string): Required<Pick<MailDocument, 'paragraphs' | 'buttons'>> {
-  const all = text.split(/\n{2,}/).filter((part) => part.trim() !== '');
-  const buttons = all.filter((part) => linkLines.test(part)).flatMap((part) => part.trim().split('\n'));
-  return {
-    paragraphs: all.filter((part) => !linkLines.test(part)),
-    buttons: buttons.map((line) => {
-      const end = line.indexOf(': ');
-      return { label: line.slice(0, end), url: line.slice(end + 2) };
-    }),
-  };
-}
-
 const sans = "-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
 const { tones } = light;
 
@@ -78,7 +62,7 @@ export function mailHtml(mail: MailDocument): string {
       : `<p class="ink" style="margin:8px 0 0;font-size:16px;line-height:1.5;color:${light.ink};overflow-wrap:anywhere">${html(lead)}</p>`,
     ...paragraphs.map(
       (text) =>
-        `<p class="ink" style="margin:12px 0 0;color:${light.ink};overflow-wrap:anywhere;white-space:pre-line">${html(text)}</p>`,
+        `<p class="ink" style="margin:12px 0 0;color:${light.ink};overflow-wrap:anywhere;white-space:pre-line">${linked(text)}</p>`,
     ),
     buttonsOf(buttons),
     factsOf(facts),
@@ -90,14 +74,31 @@ export function mailHtml(mail: MailDocument): string {
 <body class="paper" style="margin:0;padding:0;background:${light.paper}">
 <table class="paper" role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:${light.paper}"><tr><td align="center" style="padding:24px 12px">
 <table role="presentation" width="600" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:600px;font:14px/1.5 ${sans};text-align:left">
-<tr><td class="soft" style="padding:0 0 12px;font-weight:600;color:${light.soft}">${html(mail.brand ?? 'Picket')}</td></tr>
-<tr><td class="card" style="padding:20px 24px 24px;background:${light.surface};border:1px solid ${light.line};border-left:4px solid ${tones[tone]};border-radius:6px">
+${brandOf(mail)}<tr><td class="card" style="padding:20px 24px 24px;background:${light.surface};border:1px solid ${light.line};border-left:4px solid ${tones[tone]};border-radius:6px">
 ${content.filter((part) => part !== '').join('\n')}
 </td></tr>
 ${footerOf(mail)}</table>
 </td></tr></table>
 </body></html>
 `;
+}
+
+/** A text with its web addresses as links; a sign of punctuation at the end is not part of one. */
+function linked(text: string): string {
+  const parts = text.split(/(https?:\/\/[^\s<>"']*[^\s<>"'.,:;!?)\]])/);
+  // Every second part is an address.
+  return parts
+    .map((part, index) =>
+      index % 2 === 0
+        ? html(part)
+        : `<a class="link" href="${html(part)}" style="color:${light.accent}">${html(part)}</a>`,
+    )
+    .join('');
+}
+
+function brandOf({ brand = 'Picket' }: MailDocument): string {
+  if (brand === null) return '';
+  return `<tr><td class="soft" style="padding:0 0 12px;font-weight:600;color:${light.soft}">${html(brand)}</td></tr>\n`;
 }
 
 function buttonsOf(buttons: readonly MailButton[]): string {
@@ -137,6 +138,7 @@ function styleOf(tone: Tone): string {
     '.line': `border-color:${dark.line}!important`,
     '.ink': `color:${dark.ink}!important`,
     '.soft': `color:${dark.soft}!important`,
+    '.link': `color:${dark.accent}!important`,
     '.tone': `color:${dark.tones[tone]}!important`,
     '.main': `background:${dark.accent}!important;border-color:${dark.accent}!important;color:${dark.accentInk}!important`,
     '.other': `background:${dark.surface}!important;border-color:${dark.line}!important;color:${dark.ink}!important`,

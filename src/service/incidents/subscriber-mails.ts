@@ -31,7 +31,6 @@ export async function mailIncidentUpdate(
     mailSubscribers(repositories, pages, options, {
       subject,
       text: [
-        subject,
         update.description,
         `Severity: ${incident.severity.toLowerCase()}. ${concerned}.`,
         utcText(update.published),

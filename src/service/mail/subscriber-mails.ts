@@ -1,6 +1,9 @@
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 
-/** Stores one mail for each verified subscription of the given pages, with the page's name before the subject. */
+/**
+ * Stores one mail for each verified subscription of the given pages, with the page's name before the subject. The
+ * subject is the heading of the mail: its text does not repeat it.
+ */
 export async function mailSubscribers(
   repositories: Pick<Repositories, 'subscriptions' | 'subscriberMails'>,
   pages: readonly { readonly id: string; readonly account_id: string; readonly name: string }[],

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
-import { type MailDocument, mailHtml, mailText, partsOfText } from '@picket/lib/mail/mail-document.ts';
+import { type MailDocument, mailHtml, mailText } from '@picket/lib/mail/mail-document.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import type { Mail, MailDelivery } from './mail-server.ts';
 import type { SubscriberMailItem } from './store.ts';
-import { oneLine, unsubscribePage } from './subscriber-mails.ts';
+import { unsubscribePage } from './subscriber-mails.ts';
 
 export interface SubscriberNotifierOptions {
   readonly store: Store;
@@ -28,18 +28,13 @@ function idOf({ position, created, unsubscribe_url: link }: SubscriberMailItem):
   return `subscriber-${digest.slice(0, 32)}`;
 }
 
-/** The text is stored; its first paragraph repeats the subject, which has the name of the page in front. */
+/** The subject names the page and the event; each paragraph of the stored text is one of the mail. */
 function documentOf({ subject, text }: SubscriberMailItem, unsubscribe: string): MailDocument {
-  const { paragraphs, buttons } = partsOfText(text);
-  const [first = ''] = paragraphs;
-  const [, page] = /^\[([^\]]+)\] /.exec(subject) ?? [];
-  const isRepeated = first !== '' && subject.endsWith(oneLine(first));
   return {
     tone: 'neutral',
-    brand: page,
-    headline: isRepeated ? first : subject,
-    paragraphs: isRepeated ? paragraphs.slice(1) : paragraphs,
-    buttons,
+    brand: null,
+    headline: subject,
+    paragraphs: text.split(/\n{2,}/).filter((part) => part.trim() !== ''),
     footerLinks: [{ label: 'Unsubscribe', url: unsubscribe }],
   };
 }

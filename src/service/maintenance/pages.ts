@@ -73,10 +73,9 @@ export async function mailMaintenance(
   const visibility = definition.statusPageVisibility;
   if (!options.hasMailer || !visibility?.enabled) return;
   const pages = await pagesOf(repositories, accountId, visibility);
-  const subject = `${mail.subject}: ${definition.name}`;
   await mailSubscribers(repositories, pages, options, {
-    subject,
-    text: [subject, mail.text].filter((part) => part !== '').join('\n\n'),
+    subject: `${mail.subject}: ${definition.name}`,
+    text: mail.text,
     at: mail.at,
   });
 }

@@ -273,7 +273,6 @@ describe('mails of a status page to its subscribers', () => {
     const instant = `${newest.publicIncidentUpdateDate.slice(0, 16).replace('T', ' ')} UTC`;
     expect(mail.subject).toBe('[Ours] Resolved: Slow');
     expect(mail.text.split('\n\n')).toEqual([
-      'Resolved: Slow',
       newest.description,
       `Severity: minor. Services: ${shown.services.map(({ name }: { name: string }) => name).join(', ')}.`,
       instant,

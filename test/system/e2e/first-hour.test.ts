@@ -80,6 +80,18 @@ describe('the first hour', () => {
     expect(clicks).toBeLessThanOrEqual(12);
   });
 
+  /** Opens the page of the second location, and waits for the last words of its agent. */
+  async function expectSignedOff(origin: string): Promise<void> {
+    await page.goto(`${origin}/locations`);
+    await page.getByRole('link', { name: 'Second place' }).click();
+    await expect
+      .poll(async () => {
+        await page.reload();
+        return page.locator('#agents').innerText();
+      })
+      .toContain('signed off');
+  }
+
   // A skipped test counts as failed in CI.
   if (isNight)
     it('shows commands for another location that work as they are, and turns green by itself', async () => {
@@ -102,15 +114,8 @@ describe('the first hour', () => {
       } finally {
         await container.interrupt();
       }
-      await page.goto(`${origin}/locations`);
-      await page.getByRole('link', { name: 'Second place' }).click();
       // The agent signed off: the page offers the commands again.
-      await expect
-        .poll(async () => {
-          await page.reload();
-          return page.locator('#agents').innerText();
-        })
-        .toContain('signed off');
+      await expectSignedOff(origin);
       await page.getByRole('button', { name: 'Show the command with a new key' }).click();
       await page.getByText('Waiting for the agent').waitFor();
       await page.getByText('npm', { exact: true }).click();
@@ -125,14 +130,7 @@ describe('the first hour', () => {
       } finally {
         await agent.interrupt();
       }
-      await page.goto(`${origin}/locations`);
-      await page.getByRole('link', { name: 'Second place' }).click();
-      await expect
-        .poll(async () => {
-          await page.reload();
-          return page.locator('#agents').innerText();
-        })
-        .toContain('signed off');
+      await expectSignedOff(origin);
     });
 
   it('deletes the examples with one click, and keeps the own check', async () => {

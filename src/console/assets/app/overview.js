@@ -8,7 +8,7 @@
 
   function showSelection() {
     const all = boxes();
-    // Nobody changes what is not in sight: rows of folded groups lose their selection.
+    // Only rows in sight are changed: those of folded groups lose their selection.
     for (const box of document.querySelectorAll('.check .check-pick :checked'))
       box.checked = all.includes(box);
     const count = all.filter(({ checked }) => checked).length;
@@ -56,7 +56,7 @@
   }
   const counted = (count) => (count === 1 ? '1 check' : `${count} checks`);
 
-  /** Hides the selected checks, and sends their deletion when nobody has undone it for some seconds. */
+  /** Hides the selected checks, and sends their deletion some seconds later, unless it is undone. */
   function deleteLater(form) {
     const ids = boxes().flatMap(({ checked, value }) => (checked ? [value] : []));
     const sent = new URLSearchParams({ csrf: form.elements.csrf.value, do: 'delete', sure: 'yes' });

@@ -42,9 +42,9 @@ export function alertEntryHandlers({ store, clock, publicUrl }: HandlerDeps): [s
         query.state === 'ENDED'
           ? await endedEntries(store, accountId, period)
           : await openEntries(store, accountId, now);
-      const told = await toldOf(store, { accountId, channelId: query.alertChannelId }, all);
+      const isNotified = await notifiedBy(store, { accountId, channelId: query.alertChannelId }, all);
       const places = await placesOf(store, query, all);
-      const entries = all.filter((entry) => told(entry) && matches(entry, query, places));
+      const entries = all.filter((entry) => isNotified(entry) && matches(entry, query, places));
       describePage(request, reply, { query, total: entries.length, publicUrl });
       const offset = pageOffset(query);
       const shown = await withReasons(store, entries.slice(offset, offset + query.limit), now);
@@ -106,14 +106,14 @@ function periodOf(
 }
 
 /** Whether a channel was notified of an entry; without a channel, every entry counts. */
-async function toldOf(
+async function notifiedBy(
   store: Store,
   { accountId, channelId }: { readonly accountId: string; readonly channelId: number | undefined },
   entries: readonly Entry[],
 ): Promise<(entry: Entry) => boolean> {
   if (channelId === undefined || entries.length === 0) return () => true;
   const since = entries.reduce((first, entry) => Math.min(first, entry.since), Number.POSITIVE_INFINITY);
-  const { subjectIds, causeIds } = await store.alertEntries.toldOf(accountId, channelId, since);
+  const { subjectIds, causeIds } = await store.alertEntries.notifiedBy(accountId, channelId, since);
   return (entry) =>
     (entry.causeId !== null && causeIds.has(entry.causeId)) ||
     subjectsOf(entry).some((id) => subjectIds.has(id));

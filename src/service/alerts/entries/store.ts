@@ -121,7 +121,7 @@ export class AlertEntries extends Repository {
   }
 
   /** Subjects and causes that a channel was notified of since an instant. */
-  async toldOf(
+  async notifiedBy(
     accountId: string,
     channelId: number,
     since: number,

@@ -1,5 +1,11 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import {
+  type AnyHandler,
+  type HandlerDeps,
+  handlersById,
+  iso,
+  optionalIso,
+} from '@picket/platform/feature/handler.ts';
 import { found } from '@picket/platform/http/known-names.ts';
 import {
   type AgentState,
@@ -84,7 +90,7 @@ function agentView({ session, state }: AgentInState): LocationAgent {
     platform: session.platform,
     firstSeenAt: iso(session.first_seen),
     lastSeenAt: iso(session.last_seen),
-    leftAt: session.left_at === null ? null : iso(session.left_at),
+    leftAt: optionalIso(session.left_at),
     keyId: session.key_id,
     checkTypes: [...agentCheckTypes(session.check_types)],
     ...agentCapabilities(session),
@@ -118,8 +124,4 @@ function versionsOf(agents: readonly AgentInState[]): FleetLocation['versions'] 
     count,
     isOutdated: isOutdated(version),
   }));
-}
-
-function iso(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }
