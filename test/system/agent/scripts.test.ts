@@ -10,6 +10,7 @@ import { readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
 import type { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import { browserTroubles } from '../../helpers/scripts/browser-trouble.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
@@ -297,7 +298,7 @@ describe('an agent with scripts', () => {
     expect(await resultOf(run)).toMatchObject({ failure: { code: 'RUNTIME_MISSING', owner: 'agent' } });
   });
 
-  for (const { name, body, says } of browserTroubles) {
+  for (const { name, body, says } of sampleOf(browserTroubles, 3)) {
     it(`survives ${name}`, async (context) => {
       needsBrowser(context);
       const run = scriptRun(

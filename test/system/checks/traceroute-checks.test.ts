@@ -48,7 +48,7 @@ const all: readonly Case[] = protocols.flatMap((protocol) => [
     })),
   ),
 ]);
-const cases = sampleOf(all, 34);
+const cases = sampleOf(all, 12);
 
 describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, () => {
   let lab: RouteLab;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UdpDetail } from '../../../src/checks/udp/detail.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import { type DiagnosedRun, diagnosedRuns } from '../../helpers/wire/diagnosed-runs.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 import { addressOf, addressOf6, RouteLab, shapes, shapes6 } from '../../helpers/wire/route-lab.ts';
@@ -28,13 +29,14 @@ const byShape = (names: Readonly<Record<string, number>>, address: (last: number
   Object.entries(names).flatMap(([shape, last]) =>
     (['echo', 'closed'] as const).map((port) => ({ name: `${shape} ${port}`, address: address(last), port })),
   );
-const cases = [
+const all = [
   ...Object.keys(ports).map((port) => ({
     ...{ name: `plain ${port}`, address: addressOf(shapes.plain), port: port as keyof typeof ports },
   })),
   ...byShape(shapes, addressOf),
   ...byShape(shapes6, addressOf6),
 ];
+const cases = sampleOf(all, 24);
 const addresses = [...new Set(cases.map(({ address }) => address))];
 
 /** A reply, silence, or the kernel's name for the error. */

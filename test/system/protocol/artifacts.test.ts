@@ -7,6 +7,7 @@ import { sameStopMs } from '../../../src/lib/process/stop-requests.ts';
 import type { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import { leaveArtifacts } from '../../helpers/program.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
@@ -72,7 +73,7 @@ describe('artifacts of a run', () => {
   it('are sent again when the connection breaks at any point', async () => {
     await using stage = await Stage.open();
     const { service } = stage;
-    const points = [1, 70_000, 1_500_000, 2_999_999];
+    const points = sampleOf([1, 70_000, 1_500_000, 2_999_999], 2);
     service.inbox.script = (_call, index) => {
       const breakAtBytes = points[index];
       if (breakAtBytes !== undefined) return { breakAtBytes };
@@ -81,7 +82,7 @@ describe('artifacts of a run', () => {
     };
     const agent = await start(stage);
     service.enqueue(leaving(stage, png('a.png', 3_000_000)));
-    await service.waitFor('seven uploads', () => service.inbox.calls.length === 7, 30_000);
+    await service.waitFor('the last upload', () => service.inbox.calls.length === points.length + 3, 30_000);
     await service.waitFor('an empty disk', () => onDisk().length === 0);
     expect([...service.inbox.stored.values()].map((bytes) => bytes.length)).toEqual([3_000_000]);
     expect((await agent.get('/metrics')).body).toContain('picket_agent_artifacts_total{end="stored"} 1');

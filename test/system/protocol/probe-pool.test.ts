@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { Target } from '../../helpers/agent/target.ts';
+import { sampleOf } from '../../helpers/night.ts';
 
 const fragileWorker = new URL('../../helpers/agent/fixtures/fragile-worker.ts', import.meta.url);
 const never = new AbortController().signal;
@@ -92,7 +93,7 @@ describe('probe threads', () => {
   });
 
   // Running out of memory is omitted: V8 usually ends only the thread, but not always before the process.
-  it.each(['throw-in-thread', 'exit-thread'])(
+  it.each(sampleOf(['throw-in-thread', 'exit-thread'], 1))(
     'that die (%s) are replaced; their other runs run again, and the culprit is identified',
     async (cause) => {
       let readyThreads = 0;

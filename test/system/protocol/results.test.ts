@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ResultReport } from '../../../src/protocol/agent/agent.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
+import { sampleOf } from '../../helpers/night.ts';
 
 const resultsOf = (body: Record<string, unknown>) => body.results as ResultReport[];
 
@@ -23,14 +24,15 @@ describe('reporting', () => {
     expect(await agent.exited).toEqual({ code: 0, signal: null });
   });
 
-  it.each([
+  const faults = [
     ['500', { statusCode: 500 }],
     ['503', { statusCode: 503 }],
     ['429 with Retry-After', { statusCode: 429, headers: { 'retry-after': '1' } }],
     ['a reset connection', { isReset: true }],
     ['an answer that is not JSON', { bodyText: '<html>' }],
     ['too few receipts', { change: (answer: Record<string, unknown>) => ({ ...answer, items: [] }) }],
-  ])('keeps a result through %s', async (_name, behaviour) => {
+  ] as const;
+  it.each(sampleOf(faults, 3))('keeps a result through %s', async (_name, behaviour) => {
     await using stage = await Stage.open();
     const { service, target } = stage;
     service.script = (call, index) => (call.name === 'results' && index < 2 ? behaviour : undefined);

@@ -18,7 +18,7 @@ import { longestFreshnessMs } from './silence.ts';
  * others.
  *
  * This is a database expression rather than a function of a row, because the overview sorts and filters 10,000 checks
- * by it. test/integration/service/check-state.test.ts compares it with a plain model on every engine.
+ * by it. test/integration/conformance/store-suites/check-states.ts compares it with a plain model on every engine.
  */
 export function stateOf(now: number, paused: PausedChecks): RawBuilder<number> {
   const since = freshSince(now);
@@ -52,11 +52,15 @@ export function freshSince(now: number): RawBuilder<number> {
 /** When a check becomes not measured if no measurement arrives before. */
 export const turnsAt = sql<number>`(coalesce(statuses.last_slot_at, checks.updated, checks.created) + ${longestSilence})`;
 
-/** Whether an agent holds a run of the check, at the given location if one is named. */
+/**
+ * Whether an agent holds a run of the check, at the given location if one is named. The subquery does not depend on the
+ * check, so databases read the runs in progress once for all checks, instead of once for each.
+ */
 export function isUnderWay(place?: RawBuilder<string>): RawBuilder<boolean> {
-  const there = place === undefined ? sql`true` : sql`runs.slot_location = ${place}`;
-  return sql<boolean>`exists (select 1 from runs where runs.check_id = checks.id and runs.state = 'leased'
-    and ${isUnfinished} and runs.test_session_id is null and ${there})`;
+  const held = sql`from runs where runs.state = 'leased' and ${isUnfinished} and runs.test_session_id is null`;
+  return place === undefined
+    ? sql<boolean>`checks.id in (select runs.check_id ${held})`
+    : sql<boolean>`(checks.id, ${place}) in (select runs.check_id, runs.slot_location ${held})`;
 }
 
 /** Types whose targets call the service: a missed call is a result, so they are always measured. */
