@@ -20,6 +20,14 @@ export interface WireTargetOptions {
   readonly host?: string;
 }
 
+/** How long the server really took to send the head and the rest of a response that stalls: on a busy machine longer than asked. */
+export interface ActualStall {
+  readonly waitMs: number;
+  readonly stallMs: number;
+}
+
+const report = (stall: ActualStall) => parentPort?.postMessage(stall);
+
 const { kind, identity, maxVersion, curve, host = '127.0.0.1' } = workerData as WireTargetOptions;
 
 /**
@@ -30,9 +38,12 @@ const answer: RequestListener = async (request: IncomingMessage, response) => {
   const [, what, first, second] = (request.url ?? '').split('/');
   if (what === 'hold') await delay(Number(first));
   if (what === 'stall') {
+    const startMs = performance.now();
     await delay(Number(first));
     response.flushHeaders();
+    const headMs = performance.now();
     await delay(Number(second));
+    report({ waitMs: headMs - startMs, stallMs: performance.now() - headMs });
   }
   if (what !== 'parts') {
     response.end('held');
@@ -48,10 +59,13 @@ const answer: RequestListener = async (request: IncomingMessage, response) => {
 /** A gRPC call: headers after 20 ms and the message 600 ms later; the health service reports SERVING. */
 const answerCall = async (stream: ServerHttp2Stream) => {
   stream.on('error', () => stream.destroy()).resume();
+  const startMs = performance.now();
   await delay(20);
+  const headMs = performance.now();
   stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
   stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
   await delay(600);
+  report({ waitMs: headMs - startMs, stallMs: performance.now() - headMs });
   stream.end(Buffer.from([0, 0, 0, 0, 2, 8, 1]));
 };
 

@@ -1,9 +1,11 @@
 import { Worker } from 'node:worker_threads';
-import type { WireTargetOptions } from './wire-target-main.ts';
+import type { ActualStall, WireTargetOptions } from './wire-target-main.ts';
 
 export interface WireTarget extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
+  /** The stalls of all responses so far, oldest first. */
+  readonly stalls: readonly ActualStall[];
 }
 
 /** Starts a server in its own thread. */
@@ -13,9 +15,12 @@ export async function startWireTarget(options: WireTargetOptions): Promise<WireT
     worker.once('message', resolve);
     worker.once('error', reject);
   });
+  const stalls: ActualStall[] = [];
+  worker.on('message', (stall: ActualStall) => stalls.push(stall));
   const scheme = options.kind === 'https' || options.kind === 'h2' ? 'https' : 'http';
   return {
     port,
+    stalls,
     url: `${scheme}://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: async () => {
       await worker.terminate();
