@@ -2,6 +2,7 @@
  * Entry point of a thread that serves HTTP, so that a test can keep its own thread busy without delaying the server.
  * Headers of every response contain the time that the server took.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createHttp2Server, createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
@@ -20,7 +21,7 @@ export interface WireTargetOptions {
   readonly host?: string;
 }
 
-/** How long the server really took to send the head and the rest of a response that stalls: on a busy machine longer than asked. */
+/** How long the server really took to send the head and the rest of a response that stalls: on a busy machine longer than requested. */
 export interface ActualStall {
   readonly waitMs: number;
   readonly stallMs: number;
@@ -59,14 +60,16 @@ const answer: RequestListener = async (request: IncomingMessage, response) => {
 /** A gRPC call: headers after 20 ms and the message 600 ms later; the health service reports SERVING. */
 const answerCall = async (stream: ServerHttp2Stream) => {
   stream.on('error', () => stream.destroy()).resume();
+  // A client that has to wait for a processor may send head and message apart.
+  await once(stream, 'end');
   const startMs = performance.now();
   await delay(20);
   const headMs = performance.now();
   stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
   stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
   await delay(600);
-  report({ waitMs: headMs - startMs, stallMs: performance.now() - headMs });
   stream.end(Buffer.from([0, 0, 0, 0, 2, 8, 1]));
+  report({ waitMs: headMs - startMs, stallMs: performance.now() - headMs });
 };
 
 const tls = { ...identity, ...(maxVersion && { maxVersion }), ...(curve && { ecdhCurve: curve }) };
