@@ -242,8 +242,7 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     });
   });
 
-  // Pages use the network of their sandbox as Node does: by day one mechanism is enough.
-  if (!isNight && mechanism !== 'user-namespaces') return;
+  if (!isNight && mechanism !== 'user-namespaces') return; // Pages use the network as Node does.
   itRuns('no page API reaches closed addresses', { timeout: 180_000 }, async ({ skip }) => {
     const runtimes = await readRuntimes(runtimesDirectory);
     const runtime = runtimes.find(runtimes.ids[0] ?? '');
