@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { sampleOf } from '../../helpers/night.ts';
 import {
   type ScriptStage,
   type StageOptions,
@@ -25,7 +26,7 @@ describe('scripts of projects from other systems', () => {
       `import { test } from '@playwright/test'; import { markCheckAsDegraded } from "@checkly/playwright-helpers"; await 0; test('a', () => { ${marks} });`,
       `import { markCheckAsDegraded } from '@checkly/playwright-helpers'; ${marks}`,
     ];
-    for (const script of scripts) {
+    for (const script of sampleOf(scripts, 2)) {
       const { failure, isDegraded, detail } = await run(script);
       expect({ failure, isDegraded, reason: detail.degradedReason }, script).toEqual({
         failure: undefined,
