@@ -7,11 +7,14 @@ import {
 } from '@picket/checks/judging/credential-headers.ts';
 import { isJsonNumber, type JsonNumber, jsonNumber } from '@picket/lib/json/exact-number.ts';
 import type { LogDestination } from '@picket/lib/log-destination.ts';
+import { beginningOf } from '@picket/lib/text.ts';
 import type { ResultReport } from '@picket/protocol/agent/agent.ts';
+import { maxLiveLineLength } from '@picket/protocol/agent/live-log.ts';
 import { Masking, masked } from './masking.ts';
 import { SecretFinder } from './secret-finder.ts';
 import { credentialHeaderShapes } from './shapes/credentials/credential-header-shape.ts';
 import { minCutBytes } from './shapes/cut-secrets.ts';
+import { withoutTokens } from './token-mask.ts';
 
 declare const scrubbed: unique symbol;
 
@@ -102,6 +105,38 @@ export class Scrubber {
       ...entry,
       msg: this.#clean(clean[place] ?? ''),
     })) as unknown as Scrubbed<LogEntry>[];
+  }
+
+  /**
+   * The same for lines that leave while their run goes. They also lose what looks like a token, because not all
+   * credentials of the run are known yet.
+   */
+  liveLog(entries: readonly LogEntry[]): Scrubbed<LogEntry>[] {
+    return this.log(entries).map((entry) => ({
+      ...entry,
+      msg: beginningOf(withoutTokens(entry.msg), maxLiveLineLength),
+    })) as unknown as Scrubbed<LogEntry>[];
+  }
+
+  /**
+   * The first of these lines that may be the beginning of a secret which later lines complete; their number if none is.
+   */
+  unfinishedFrom(entries: readonly LogEntry[]): number {
+    let first = entries.length;
+    for (const level of new Set(entries.map((entry) => entry.level))) {
+      const places = [...entries.keys()].filter((place) => entries[place]?.level === level);
+      const lines = places.map((place) => Buffer.byteLength(entries[place]?.msg ?? '') + 1);
+      const text = places.map((place) => entries[place]?.msg ?? '').join('\n');
+      const end = Buffer.byteLength(text);
+      if (this.finder.find(Buffer.from(text)).some((range) => range.end === end)) continue;
+      // The remains of a secret before the mark of a cut text.
+      const open = this.finder.find(Buffer.from(`${text}…`)).find((range) => range.end >= end);
+      if (!open) continue;
+      let index = 0;
+      for (let at = lines[0] ?? 0; at <= open.start; at += lines[index] ?? 1) index += 1;
+      first = Math.min(first, places[index] ?? first);
+    }
+    return first;
   }
 
   /** A detail with a scrubbed log: a list, or a list for each stage of the run. */

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { z } from 'zod';
 import { EventLines } from '../pool/event-lines.ts';
+import type { Sandbox } from '../sandbox.ts';
 import { readLine } from './events.ts';
 import { leftFile } from './left-files.ts';
 
@@ -26,6 +27,29 @@ export interface LeftNotes {
 
 /** @param maxBytes limit for the lines without a secret. */
 export async function leftNotes(directory: string, path: string, maxBytes: number): Promise<LeftNotes> {
+  const file = await leftFile(directory, path);
+  const handle = file && (await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW));
+  return readNotes(handle, maxBytes);
+}
+
+/**
+ * The values that a running program has assigned to secret variables so far; undefined if some of them are unknown. A
+ * program notes a value before it can print it.
+ */
+export async function secretsSoFar(
+  sandbox: Pick<Sandbox, 'open'>,
+  path: string,
+): Promise<LeftNotes['secrets'] | undefined> {
+  try {
+    const { secrets, hasTooManySecrets } = await readNotes(await sandbox.open(path), 0);
+    return hasTooManySecrets ? undefined : secrets;
+  } catch {
+    // The run is over, or its code replaced the file.
+    return undefined;
+  }
+}
+
+async function readNotes(handle: FileHandle | undefined, maxBytes: number): Promise<LeftNotes> {
   const lines: string[] = [];
   const secrets = new Map<string, { readonly name: string; readonly value: string }>();
   let keptBytes = 0;
@@ -47,9 +71,7 @@ export async function leftNotes(directory: string, path: string, maxBytes: numbe
       if (secret && !hasTooManySecrets) secrets.set(key, secret);
     }
   });
-  const file = await leftFile(directory, path);
-  if (file) {
-    const handle = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  if (handle) {
     for await (const chunk of handle.createReadStream()) {
       split.add(chunk as Buffer);
       if (hasTooManySecrets) break;

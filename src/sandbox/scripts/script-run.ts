@@ -15,7 +15,7 @@ import {
   readLine,
   saidWith,
 } from './events.ts';
-import { type LeftNotes, leftNotes } from './notes.ts';
+import { type LeftNotes, leftNotes, secretsSoFar } from './notes.ts';
 import { OutputLines } from './output-lines.ts';
 import {
   allowBrowsers,
@@ -48,6 +48,11 @@ export interface ScriptJob {
   readonly signal: AbortSignal;
   /** Called with every line of the script's output, without its terminator. */
   readonly onOutput: (stream: 'stdout' | 'stderr', line: string) => void;
+  /**
+   * Called before the script starts, with a function for its run: it returns the values that the script has assigned to
+   * secret variables so far, or undefined if some are unknown.
+   */
+  readonly onStart?: (secrets: () => Promise<readonly string[] | undefined>) => void;
 }
 
 /** The events of a run, and how it ended. */
@@ -109,6 +114,10 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
   script.listen({
     onOutput: (stream, chunk) => transcript.output(stream, chunk),
     onEvent: (line) => transcript.line(line),
+  });
+  job.onStart?.(async () => {
+    const secrets = await secretsSoFar(sandbox, notesFile);
+    return secrets && assigned(secrets, job.variables);
   });
   const kill = () => running.kill();
   job.signal.addEventListener('abort', kill);
@@ -273,7 +282,7 @@ class RunTranscript {
       degraded: of('degraded').at(-1),
       softFailureCount: of('soft-failure').length,
       testExitCode: of('exit-code').at(-1)?.code,
-      secrets: run.notes.secrets.flatMap(({ name, value }) => (run.given[name] === value ? [] : [value])),
+      secrets: assigned(run.notes.secrets, run.given),
       hasTooManySecrets: false,
       ended,
       isInterrupted: run.isInterrupted,
@@ -304,6 +313,11 @@ class RunTranscript {
       runnerOutput: '',
     };
   }
+}
+
+/** Values that a script assigned itself: a warm process assigns those of the check, too, and so notes them. */
+function assigned(secrets: LeftNotes['secrets'], given: Readonly<Record<string, string>>): string[] {
+  return secrets.flatMap(({ name, value }) => (given[name] === value ? [] : [value]));
 }
 
 /** Paths of a check's script and its other files in the run's folder. */
