@@ -18,6 +18,9 @@ import { withoutTokens } from './token-mask.ts';
 
 declare const scrubbed: unique symbol;
 
+/** The end of a line that other programs wrap: of Base64, of quoted-printable. */
+const wrappedEnd = /(?:[\w+/-]{16}|=)\n$/;
+
 /**
  * A value from which secrets were removed. Only this file can create one. Code that stores, logs or sends results
  * accepts no other type, so forgetting to scrub does not compile.
@@ -125,18 +128,26 @@ export class Scrubber {
     let first = entries.length;
     for (const level of new Set(entries.map((entry) => entry.level))) {
       const places = [...entries.keys()].filter((place) => entries[place]?.level === level);
-      const lines = places.map((place) => Buffer.byteLength(entries[place]?.msg ?? '') + 1);
-      const text = places.map((place) => entries[place]?.msg ?? '').join('\n');
-      const end = Buffer.byteLength(text);
-      if (this.finder.find(Buffer.from(text)).some((range) => range.end === end)) continue;
-      // The remains of a secret before the mark of a cut text.
-      const open = this.finder.find(Buffer.from(`${text}…`)).find((range) => range.end >= end);
-      if (!open) continue;
-      let index = 0;
-      for (let at = lines[0] ?? 0; at <= open.start; at += lines[index] ?? 1) index += 1;
-      first = Math.min(first, places[index] ?? first);
+      const text = places.map((place) => `${entries[place]?.msg ?? ''}\n`).join('');
+      const start = this.#openSecret(text);
+      if (start < 0) continue;
+      const linesBefore = Buffer.from(text).subarray(0, start).toString('latin1').split('\n').length - 1;
+      first = Math.min(first, places[linesBefore] ?? first);
     }
     return first;
+  }
+
+  /** Where a secret begins that goes on after these lines; -1 if there is none. */
+  #openSecret(lines: string): number {
+    const bytes = Buffer.from(lines);
+    // A secret of several lines contains the line break, too.
+    const ofLines = this.finder.cut.beginningBefore(bytes, bytes.length);
+    if (ofLines >= 0 || !wrappedEnd.test(lines)) return ofLines;
+    const text = lines.slice(0, -1);
+    const end = bytes.length - 1;
+    if (this.finder.find(bytes.subarray(0, end)).some((range) => range.end === end)) return -1;
+    // The remains of a secret before the mark of a cut text.
+    return this.finder.find(Buffer.from(`${text}…`)).find((range) => range.end >= end)?.start ?? -1;
   }
 
   /** A detail with a scrubbed log: a list, or a list for each stage of the run. */
