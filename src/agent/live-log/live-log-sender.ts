@@ -21,7 +21,7 @@ export interface LiveLogSenderOptions {
 /**
  * Sends the log of runs while they go, as long as the service says that someone reads it.
  *
- * IDLE: nobody follows a run; no timer, no call. → FOLLOWING with the first run that an answer of the service names:
+ * IDLE: no reader, no timer, no call. → FOLLOWING with the first run that an answer of the service names:
  * every second it asks for new lines, and sends them in one call at a time. If a call fails, its lines are sent again
  * with the next turn, and no others are read meanwhile. → IDLE when no answer has named a run for a while, when the
  * service says so, or when it does not know the call.

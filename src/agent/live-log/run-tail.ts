@@ -38,7 +38,7 @@ export class RunTail {
     this.#secretsSoFar = secretsSoFar;
   }
 
-  /** The lines that may leave now; undefined if there are none. */
+  /** The lines that may leave now; undefined if none may. */
   async next(): Promise<TailLines | undefined> {
     const firstLine = this.#sentCount;
     // The last line of a full log changes, and the runner may have withdrawn all of them.

@@ -2,7 +2,7 @@ import type { LogEntry, RunLog } from '@picket/checks/contract/run-log.ts';
 import type { Scrubbed, Scrubber } from '../scrub/scrubber.ts';
 import { RunTail } from './run-tail.ts';
 
-/** The next lines of one run, on their way to the service. */
+/** The next lines of one run, for the service. */
 export interface LinesOfRun {
   readonly runId: string;
   readonly leaseNumber: number;
@@ -15,19 +15,17 @@ export class RunTails {
   readonly #tails = new Map<string, { readonly leaseNumber: number; readonly tail: RunTail }>();
   #isReading = false;
 
-  /** Makes the log of a run readable until it is disposed of. */
+  /** Makes the log of a run readable; returns a function that ends this. */
   open(
     { runId, leaseNumber }: { readonly runId: string; readonly leaseNumber: number },
     log: RunLog,
     scrubberFor: (found: readonly string[]) => Scrubber,
-  ): Disposable {
+  ): () => void {
     const tail = new RunTail(log, scrubberFor);
     const entry = { leaseNumber, tail };
     this.#tails.set(runId, entry);
-    return {
-      [Symbol.dispose]: () => {
-        if (this.#tails.get(runId) === entry) this.#tails.delete(runId);
-      },
+    return () => {
+      if (this.#tails.get(runId) === entry) this.#tails.delete(runId);
     };
   }
 

@@ -111,9 +111,22 @@ export class RunPipeline {
 
   /** @param signal aborts if the lease is lost or the run is cancelled. */
   async run(order: RunOrder, situation: RunSituation, signal: AbortSignal): Promise<FinishedRun> {
+    const log = createRunLog(() => epoch(this.#clock.monotonicMs() + situation.serviceOffsetMs));
+    const closeTail = this.#tails?.open(order, log, (found) => this.#scrubberFor(order, found));
+    try {
+      return await this.#run(order, situation, log, signal);
+    } finally {
+      closeTail?.();
+    }
+  }
+
+  async #run(
+    order: RunOrder,
+    situation: RunSituation,
+    log: RunLog,
+    signal: AbortSignal,
+  ): Promise<FinishedRun> {
     const { serviceOffsetMs } = situation;
-    const log = createRunLog(() => epoch(this.#clock.monotonicMs() + serviceOffsetMs));
-    using _tail = this.#tails?.open(order, log, (found) => this.#scrubberFor(order, found));
     let last = await this.#try(order, situation, log, signal);
     let spoilt: RunFacts['spoilt'];
     if (last.isSpoilt && isRepeatable(order) && !signal.aborted) {

@@ -137,7 +137,7 @@ export class Scrubber {
     return first;
   }
 
-  /** Where a secret begins that goes on after these lines; -1 if there is none. */
+  /** Start of a secret that these lines leave unfinished, or -1. */
   #openSecret(lines: string): number {
     const bytes = Buffer.from(lines);
     // A secret of several lines contains the line break, too.

@@ -1,7 +1,7 @@
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Signals } from '@picket/platform/store/engine/signals.ts';
 
-/** How long a run counts as followed after someone asked for its log: several renewals of its lease. */
+/** How long a run counts as followed after a request for its log: several renewals of its lease. */
 const followedMs = 20_000;
 /** Other processes are notified again when less than this is left. */
 const renewedBelowMs = 12_000;

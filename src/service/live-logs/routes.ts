@@ -44,7 +44,7 @@ export function liveLogHandlers(deps: LiveLogDeps): [string, AnyHandler][] {
   return [...agentHandlers, ...readerHandlers];
 }
 
-/** Stores lines of runs that the agent has; returns those of which it may send more. */
+/** Stores lines of runs that the agent has; returns the runs whose next lines it may send. */
 async function keep(
   { store, clock }: LiveLogDeps,
   location: LocationCaller,
@@ -79,7 +79,7 @@ async function keep(
   return kept;
 }
 
-/** The logs of the runs that an agent has. Whoever asks follows them for the next seconds. */
+/** The logs of the runs that an agent has. A caller follows them for the next seconds. */
 async function liveLog(
   { store, followedRuns }: LiveLogDeps,
   accountId: string,

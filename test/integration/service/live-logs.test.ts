@@ -72,7 +72,7 @@ describe('the live log of a run', () => {
     const [path] = await start();
     const [run] = await agent.claim(ability);
     if (!run) throw new Error('no run');
-    // Nobody reads: the agent learns so, and its lines are dropped.
+    // Without a reader the agent's lines are dropped, and it learns that.
     expect(await renewed([run])).toEqual([]);
     expect((await send(agent, run, ['unread'])).body.followedRunIds).toEqual([]);
     expect((await read(path)).body.runs).toMatchObject([
