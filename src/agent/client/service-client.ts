@@ -26,7 +26,7 @@ import {
 import { type ArtifactReceipt, artifactRoutes } from '@picket/protocol/results/artifact.ts';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import type { LinesOfRun } from '../live-log/run-tails.ts';
+import type { LinesOfRun } from '../run/contracts.ts';
 import type { Scrubbed } from '../scrub/scrubber.ts';
 import { explain, maxAnswerBytes, parseAnswer } from './service-answer.ts';
 import type { ServiceClock } from './service-clock.ts';

@@ -1,8 +1,8 @@
 import { createLogger } from '@picket/lib/log.ts';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ServiceError } from '../client/service-error.ts';
+import type { LinesOfRun } from '../run/contracts.ts';
 import { LiveLogSender } from './live-log-sender.ts';
-import type { LinesOfRun } from './run-tails.ts';
 
 let nowMs = 0;
 let reads: (readonly string[])[] = [];

@@ -1,7 +1,7 @@
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
 import { ServiceError } from '../client/service-error.ts';
-import type { LinesOfRun } from './run-tails.ts';
+import type { LinesOfRun } from '../run/contracts.ts';
 
 const intervalMs = 1000;
 /** Pause after a failed call, unless the service names another. */

@@ -1,14 +1,7 @@
-import type { LogEntry, RunLog } from '@picket/checks/contract/run-log.ts';
-import type { Scrubbed, Scrubber } from '../scrub/scrubber.ts';
+import type { RunLog } from '@picket/checks/contract/run-log.ts';
+import type { LinesOfRun } from '../run/contracts.ts';
+import type { Scrubber } from '../scrub/scrubber.ts';
 import { RunTail } from './run-tail.ts';
-
-/** The next lines of one run, for the service. */
-export interface LinesOfRun {
-  readonly runId: string;
-  readonly leaseNumber: number;
-  readonly firstLine: number;
-  readonly lines: readonly Scrubbed<LogEntry>[];
-}
 
 /** The logs of the runs of a thread. */
 export class RunTails {

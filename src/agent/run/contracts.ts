@@ -4,7 +4,7 @@ import type { LogEntry } from '@picket/checks/contract/run-log.ts';
 import type { LeasedRun, LeaseRef } from '@picket/protocol/agent/agent.ts';
 import type { ReportedArtifact } from '@picket/protocol/results/artifact.ts';
 import type { SandboxFacts } from '@picket/sandbox/mechanism.ts';
-import type { ReportTexts } from '../scrub/scrubber.ts';
+import type { ReportTexts, Scrubbed } from '../scrub/scrubber.ts';
 
 /**
  * Data that the stages of the agent pass to each other. A lease becomes a RunOrder (leasing/), which an Executor turns
@@ -109,6 +109,14 @@ export interface FinishedRun {
   readonly report: Report;
   readonly facts: RunFacts;
   readonly log?: readonly LogEntry[] | undefined;
+}
+
+/** The next lines of one run, for the service. */
+export interface LinesOfRun {
+  readonly runId: string;
+  readonly leaseNumber: number;
+  readonly firstLine: number;
+  readonly lines: readonly Scrubbed<LogEntry>[];
 }
 
 export interface Capabilities {

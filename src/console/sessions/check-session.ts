@@ -1,6 +1,6 @@
 import { checkResultRoutes } from '@picket/protocol/results/check-result.ts';
-import { followedLogRoutes } from '@picket/protocol/runs/live-log.ts';
 import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
+import { followedLogRoutes } from '@picket/protocol/sessions/live-log.ts';
 import { copyable } from '../elements/copy.ts';
 import { factLine } from '../elements/fact-lists.ts';
 import { duration, instant, shortened } from '../elements/format.ts';

@@ -1,5 +1,5 @@
 import { type CheckResult, summaryOfResult } from '@picket/protocol/results/check-result.ts';
-import type { LiveLogRun } from '@picket/protocol/runs/live-log.ts';
+import type { LiveLogRun } from '@picket/protocol/sessions/live-log.ts';
 import { whyUnmeasured } from '@picket/service/sessions/able-agents.ts';
 import { counted, duration, instant, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';

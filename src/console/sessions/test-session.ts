@@ -1,6 +1,6 @@
 import { AppError } from '@picket/lib/errors.ts';
 import type { CheckResult } from '@picket/protocol/results/check-result.ts';
-import { followedLogRoutes } from '@picket/protocol/runs/live-log.ts';
+import { followedLogRoutes } from '@picket/protocol/sessions/live-log.ts';
 import { type TestSession, testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import { copyable } from '../elements/copy.ts';
 import { factLine } from '../elements/fact-lists.ts';

@@ -1,6 +1,6 @@
 import type { Feature, RepositoriesOf } from '@picket/platform/feature/feature.ts';
 import { liveLogRoutes } from '@picket/protocol/agent/live-log.ts';
-import { followedLogRoutes } from '@picket/protocol/runs/live-log.ts';
+import { followedLogRoutes } from '@picket/protocol/sessions/live-log.ts';
 import { LiveLogCleanUp } from './clean-up.ts';
 import { FollowedRuns } from './followed-runs.ts';
 import { liveLogHandlers } from './routes.ts';

@@ -3,7 +3,7 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platfor
 import type { LocationCaller } from '@picket/platform/ids/callers.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
 import { LiveLine, type LiveLines, liveLogRoutes } from '@picket/protocol/agent/live-log.ts';
-import { followedLogRoutes, type LiveLog } from '@picket/protocol/runs/live-log.ts';
+import { followedLogRoutes, type LiveLog } from '@picket/protocol/sessions/live-log.ts';
 import { z } from 'zod';
 import type { RunRow } from '../runs/tables.ts';
 import { noSession } from '../sessions/sessions.ts';

@@ -4,8 +4,7 @@ import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import type { EgressSettings } from '@picket/probes/egress/policy.ts';
 import type { ScriptHostSettings } from '@picket/sandbox/host/settings.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
-import type { LinesOfRun } from '../../live-log/run-tails.ts';
-import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
+import type { Capabilities, FinishedRun, LinesOfRun, RunOrder } from '../../run/contracts.ts';
 
 /** Start parameters of a thread that runs checks. */
 export interface WorkerStart {
