@@ -1,4 +1,7 @@
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ApiClient } from '../../../src/cli/api/client.ts';
+import { RunLogs } from '../../../src/cli/operate/run-logs.ts';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
 import { followedRunsOfAccount } from '../../../src/service/live-logs/followed-runs.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
@@ -12,7 +15,7 @@ import {
 } from '../../helpers/service/service.ts';
 import { loggedIn } from '../../helpers/service/visitor.ts';
 
-const clock = new ManualClock(Date.UTC(2026, 10, 28, 12));
+let clock: ManualClock;
 const ability = {
   checkTypes: ['MULTI_STEP', 'URL'],
   freeSlots: { probe: 10, script: 40 },
@@ -24,6 +27,7 @@ let location: Awaited<ReturnType<typeof createLocation>>;
 let checkId: string;
 
 beforeEach(async () => {
+  clock = new ManualClock(Date.UTC(2026, 10, 28, 12));
   harness = await openHarness({ clock });
   location = await createLocation(harness, 'lab');
   agent = new TestAgent(harness, location);
@@ -41,7 +45,15 @@ async function createScript(name: string): Promise<string> {
   return body.id;
 }
 
-/** Runs a check now; returns the path of its live log and its run. */
+/** Details of a script's run. */
+const multiStepDetail = (fields: object) => ({
+  ...{ errors: [], startTime: clock.wallMs(), endTime: clock.wallMs(), runtimeVersion: '2026.04' },
+  ...{ isMarkedDegraded: false, degradedReason: null, tests: [], steps: [], peakMemoryBytes: 0, cpuMs: 0 },
+  ...{ jobLog: [], jobAssets: [], playwrightTestTraces: [], playwrightTestJsonReportFile: null },
+  ...fields,
+});
+
+/** Runs checks now; returns the path of its live log and its run. */
 async function start(ids: string | readonly string[] = checkId) {
   const { body } = await harness.call('POST', '/v1/check-sessions/trigger', { target: { checkId: ids } });
   const paths = body.sessions.map(
@@ -140,6 +152,29 @@ describe('the live log of a run', () => {
     const { key } = await harness.addAccount();
     expect((await read(path, key)).status).toBe(404);
     expect((await read(path?.replace('check-sessions', 'test-sessions'))).status).toBe(404);
+  });
+
+  it('is printed by the command, line by line, and completed from the result', async () => {
+    const [path = ''] = await start();
+    const [run] = await agent.claim(ability);
+    if (!run) throw new Error('no run');
+    await harness.app.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = harness.app.server.address() as AddressInfo;
+    const api = new ApiClient({ PICKET_URL: `http://127.0.0.1:${port}`, PICKET_API_KEY: harness.key });
+    const printed: string[] = [];
+    const logs = new RunLogs(api, (text) => printed.push(text));
+    const session = async () => (await read(path.replace('/live-log', ''))).body;
+    await logs.next(await session());
+    expect(printed).toEqual([]);
+    await send(agent, run, ['one', 'with *********']);
+    await logs.next(await session());
+    await logs.next(await session());
+    expect(printed).toEqual(['12:00:00.000 INFO  one', '12:00:00.000 INFO  with *********']);
+    const jobLog = ['one', 'with 1234567890abcdef', 'the \u001b[31mend'].map(line);
+    await agent.report([reportOf(run, { detail: multiStepDetail({ jobLog }) })]);
+    await logs.next(await session());
+    await logs.next(await session());
+    expect(printed.slice(2)).toEqual(['12:00:00.000 INFO  the  [31mend']);
   });
 
   it('of a test session, too', async () => {
