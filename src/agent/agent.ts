@@ -90,7 +90,7 @@ export class Agent {
     this.#errorReporter = this.#createErrorReporter();
     this.#liveLog = new LiveLogSender({
       ...base,
-      read: (runIds) => this.#scripts.readLogs(runIds),
+      read: (places) => this.#scripts.readLogs(places),
       send: (runs) => this.#client.sendLiveLog(runs),
     });
     const onFollowed = (runIds: readonly string[]) => this.#liveLog.follow(runIds);

@@ -5,7 +5,7 @@ import type { LinesOfRun } from '../run/contracts.ts';
 import { LiveLogSender } from './live-log-sender.ts';
 
 let nowMs = 0;
-let reads: (readonly string[])[] = [];
+let reads: string[] = [];
 let sent: string[] = [];
 let answer: () => Promise<readonly string[]>;
 let sender: LiveLogSender;
@@ -17,7 +17,7 @@ beforeEach(() => {
   sender = new LiveLogSender({
     clock: { monotonicMs: () => nowMs },
     log: createLogger('test', 'silent'),
-    read: (runIds) => reads.push(runIds),
+    read: (places) => reads.push(places.map(({ runId, nextLine }) => `${runId}:${nextLine}`).join(' ')),
     send: async (runs) => {
       sent.push(...runs.map(({ runId, firstLine }) => `${runId}:${firstLine}`));
       return answer();
@@ -29,11 +29,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const line = { time: 0, level: 'INFO', msg: 'line' } as LinesOfRun['lines'][number];
 const linesOf = (runId: string, firstLine = 0): LinesOfRun => ({
-  runId,
-  leaseNumber: 1,
-  firstLine,
-  lines: [],
+  ...{ runId, leaseNumber: 1, firstLine, lines: [line, line], isFull: false },
 });
 
 async function pass(ms: number) {
@@ -43,43 +41,56 @@ async function pass(ms: number) {
   }
 }
 
-it('reads and sends nothing unless someone follows, and stops when no answer names the run any more', async () => {
+it('reads and sends nothing without a reader, and stops when no answer names the run any more', async () => {
   sender.follow([]);
   sender.take([linesOf('run')]);
   await pass(5_000);
   expect([reads, sent, vi.getTimerCount()]).toEqual([[], [], 0]);
   sender.follow(['run']);
-  await pass(3_000);
-  expect(reads).toEqual([['run'], ['run'], ['run']]);
+  await pass(2_000);
+  expect(reads).toEqual(['run:0', 'run:0', 'run:0']);
   await pass(30_000);
   expect(reads.length).toBeLessThan(25);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it('stops when the service says that nobody follows, or does not know the call', async () => {
-  sender.follow(['run', 'other']);
-  answer = async () => [];
+it('goes on after the lines that the service has, when someone reads again', async () => {
+  sender.follow(['run']);
   sender.take([linesOf('run')]);
   await pass(1_000);
-  expect(reads).toEqual([['other']]);
+  // Without a reader the service dropped these.
+  answer = async () => [];
+  sender.take([linesOf('run', 2)]);
+  await pass(2_000);
+  expect(vi.getTimerCount()).toBe(0);
+  answer = async () => ['run'];
+  sender.follow(['run']);
+  expect(reads).toEqual(['run:0', 'run:2', 'run:2']);
+  // Lines out of order are not sent.
+  sender.take([linesOf('run', 4)]);
+  sender.take([linesOf('run', 2)]);
+  await pass(500);
+  expect(sent).toEqual(['run:0', 'run:2', 'run:2']);
+});
+
+it('stops when the service does not know the call', async () => {
+  sender.follow(['run']);
   answer = async () => {
     throw new ServiceError('rejected', 'no such path', { httpStatus: 404 });
   };
-  sender.take([linesOf('other')]);
+  sender.take([linesOf('run')]);
   await pass(1_000);
-  expect([sent, vi.getTimerCount()]).toEqual([['run:0', 'other:0'], 0]);
+  expect([sent, vi.getTimerCount()]).toEqual([['run:0'], 0]);
 });
 
-it('sends lines again after a failure, reads no others meanwhile, and leaves a pause', async () => {
+it('pauses after a failure, and reads the same lines again', async () => {
   sender.follow(['run']);
   answer = async () => {
     throw new ServiceError('unreachable', 'connection refused');
   };
-  sender.take([linesOf('run', 7)]);
+  sender.take([linesOf('run')]);
   await pass(4_000);
-  expect([reads, sent]).toEqual([[], ['run:7']]);
-  answer = async () => ['run'];
+  expect([reads, sent]).toEqual([['run:0'], ['run:0']]);
   await pass(3_000);
-  expect(sent).toEqual(['run:7', 'run:7']);
-  expect(reads.length).toBeGreaterThan(0);
+  expect(reads.slice(1)).toEqual(['run:0', 'run:0']);
 });

@@ -11,7 +11,12 @@ function open(assigned: () => readonly string[] | undefined = () => []) {
   const log = createRunLog(() => 1000);
   const tail = new RunTail(log, (found) => new Scrubber([...known, ...found]));
   tail.allow(async () => assigned());
-  const next = async () => (await tail.next())?.lines.map(({ msg }) => msg) ?? [];
+  let sentCount = 0;
+  const next = async () => {
+    const lines = (await tail.next(sentCount))?.lines.map(({ msg }) => msg) ?? [];
+    sentCount += lines.length;
+    return lines;
+  };
   const print = (...lines: string[]) => {
     for (const line of lines) log.write('INFO', line);
   };
@@ -19,21 +24,24 @@ function open(assigned: () => readonly string[] | undefined = () => []) {
 }
 
 describe('the lines of a run that goes on', () => {
-  it('leave once and in order, with the index of the first', async () => {
-    const { tail, print, next } = open();
-    expect(await next()).toEqual([]);
+  it('leave in order, from any line on', async () => {
+    const { tail, print } = open();
+    expect(await tail.next(0)).toBeUndefined();
     print('one', 'two');
-    expect(await tail.next()).toMatchObject({ firstLine: 0, lines: [{ msg: 'one' }, { msg: 'two' }] });
-    expect(await next()).toEqual([]);
+    const both = { lines: [{ msg: 'one' }, { msg: 'two' }], isFull: false };
+    expect(await tail.next(0)).toMatchObject(both);
+    // After a failed call they are read again.
+    expect(await tail.next(0)).toMatchObject(both);
+    expect(await tail.next(2)).toBeUndefined();
     print('three');
-    expect(await tail.next()).toMatchObject({ firstLine: 2, lines: [{ msg: 'three', level: 'INFO' }] });
+    expect(await tail.next(2)).toMatchObject({ lines: [{ msg: 'three', level: 'INFO' }] });
   });
 
   it('do not leave before the runner permits it', async () => {
     const log = createRunLog();
     const tail = new RunTail(log, (found) => new Scrubber(found));
     log.write('INFO', 'line');
-    expect(await tail.next()).toBeUndefined();
+    expect(await tail.next(0)).toBeUndefined();
   });
 
   it('lose secrets of the check, and those that the script has assigned by then', async () => {
@@ -114,16 +122,21 @@ describe('the lines of a run that goes on', () => {
     ]);
   });
 
-  it('are bounded in number and size for each request', async () => {
-    const { log, next } = open();
-    for (let line = 0; line < 1000; line += 1) log.write('INFO', `line ${line}`);
+  it('are bounded in number and size, for each request and in all', async () => {
+    const { log, tail, next } = open();
+    for (let line = 0; line < 499; line += 1) log.write('INFO', `line ${line}`);
     const portions = [await next(), await next(), await next(), await next()];
-    // The last line of a full log counts the dropped ones, and changes.
     expect(portions.map(({ length }) => length)).toEqual([200, 200, 99, 0]);
+    expect(await tail.next(499)).toBeUndefined();
+    // The last line of a full log counts the dropped ones, and changes.
+    log.write('INFO', 'one too many');
+    expect(await tail.next(499)).toEqual({ lines: [], isFull: true });
+    expect(await tail.next(400)).toMatchObject({ isFull: true });
     const long = open();
-    for (let line = 0; line < 60; line += 1) long.print('ü'.repeat(4096));
+    for (let line = 0; line < 100; line += 1) long.print('ü'.repeat(4096));
     const lengths = [await long.next(), await long.next(), await long.next(), await long.next()];
-    expect(lengths.map(({ length }) => length)).toEqual([16, 16, 16, 12]);
+    expect(lengths.map(({ length }) => length)).toEqual([16, 16, 16, 16]);
+    expect(await long.tail.next(64)).toEqual({ lines: [], isFull: true });
   });
 
   it('end when the log is withdrawn', async () => {

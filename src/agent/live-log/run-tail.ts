@@ -8,16 +8,20 @@ const contextLength = 16 * 1024;
 /** Text of one request, in characters; the rest waits for the next. */
 const maxTextLength = 64 * 1024;
 
+/** Text of a whole live log, in characters. */
+const maxLogLength = 256 * 1024;
+
 /** The next lines of a run. */
 export interface TailLines {
-  readonly firstLine: number;
   readonly lines: readonly Scrubbed<LogEntry>[];
+  /** Whether no more lines follow, though there are some: the log is long. */
+  readonly isFull: boolean;
 }
 
 /**
- * The log of one run, read while it grows. Lines leave in order, once, and as they do in the result: scrubbed with the
- * secrets known by then, among them those that the script has assigned. Lines at the end that may be the beginning of a
- * secret of several lines wait for the next ones.
+ * The log of one run, read while it grows. Its lines are scrubbed as in the result, with the secrets known by then, among
+ * them those that the script has assigned. Lines at the end that may be the beginning of a secret of several lines wait
+ * for the next ones.
  */
 export class RunTail {
   readonly #log: RunLog;
@@ -25,7 +29,6 @@ export class RunTail {
   readonly #found = new Set<string>();
   #secretsSoFar: (() => Promise<readonly string[] | undefined>) | undefined;
   #lastScrubber: Scrubber | undefined;
-  #sentCount = 0;
 
   /** @param scrubberFor returns a scrubber for the secrets of the run and further ones. */
   constructor(log: RunLog, scrubberFor: (found: readonly string[]) => Scrubber) {
@@ -38,22 +41,23 @@ export class RunTail {
     this.#secretsSoFar = secretsSoFar;
   }
 
-  /** The lines that may leave now; undefined if none may. */
-  async next(): Promise<TailLines | undefined> {
-    const firstLine = this.#sentCount;
-    // The last line of a full log changes, and the runner may have withdrawn all of them.
-    const entries = this.#log.entries.slice(0, maxLiveLines - 1);
-    if (entries.length <= firstLine) return undefined;
+  /** The lines from this one on that may leave now; undefined if none may. */
+  async next(firstLine: number): Promise<TailLines | undefined> {
+    const written = [...this.#log.entries];
+    const entries = written.slice(0, lineLimit(written));
+    // The runner may have withdrawn all of them.
+    if (written.length <= firstLine) return undefined;
+    if (entries.length <= firstLine) return { lines: [], isFull: true };
     // Read after the lines: their program noted its secrets before it printed them.
     const secrets = await this.#secretsSoFar?.();
     if (!secrets) return undefined;
     const [start, end] = [contextStart(entries, firstLine), endOf(entries, firstLine)];
     const window = entries.slice(start, end);
     const scrubber = this.#scrubber([...secrets, ...seenCredentials(window.map(({ msg }) => msg))]);
-    const until = start + (end === entries.length ? scrubber.unfinishedFrom(window) : window.length);
+    const until = start + (end === written.length ? scrubber.unfinishedFrom(window) : window.length);
     if (until <= firstLine) return undefined;
-    this.#sentCount = until;
-    return { firstLine, lines: scrubber.liveLog(window).slice(firstLine - start, until - start) };
+    const lines = scrubber.liveLog(window).slice(firstLine - start, until - start);
+    return { lines, isFull: until === entries.length && entries.length < written.length };
   }
 
   /** A scrubber for everything that was found so far. */
@@ -76,6 +80,16 @@ function endOf(entries: readonly LogEntry[], from: number): number {
     end += 1;
   }
   return end;
+}
+
+/** The number of lines that may leave. The last line of a full log counts the dropped ones, and changes. */
+function lineLimit(entries: readonly LogEntry[]): number {
+  let length = 0;
+  const tooLong = entries.findIndex(({ msg }) => {
+    length += msg.length;
+    return length > maxLogLength;
+  });
+  return Math.min(tooLong < 0 ? entries.length : tooLong, maxLiveLines - 1);
 }
 
 function contextStart(entries: readonly LogEntry[], from: number): number {

@@ -1,7 +1,11 @@
 import type { RunLog } from '@picket/checks/contract/run-log.ts';
-import type { LinesOfRun } from '../run/contracts.ts';
+import type { LeaseRef } from '@picket/protocol/agent/agent.ts';
+import type { LinesOfRun, TailPlace } from '../run/contracts.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import { RunTail } from './run-tail.ts';
+
+/** Text of one request to the service, in characters; the lines of other runs wait for the next. */
+const maxTextLength = 256 * 1024;
 
 /** The logs of the runs of a thread. */
 export class RunTails {
@@ -10,12 +14,11 @@ export class RunTails {
 
   /** Makes the log of a run readable; returns a function that ends this. */
   open(
-    { runId, leaseNumber }: { readonly runId: string; readonly leaseNumber: number },
+    { runId, leaseNumber }: LeaseRef,
     log: RunLog,
     scrubberFor: (found: readonly string[]) => Scrubber,
   ): () => void {
-    const tail = new RunTail(log, scrubberFor);
-    const entry = { leaseNumber, tail };
+    const entry = { leaseNumber, tail: new RunTail(log, scrubberFor) };
     this.#tails.set(runId, entry);
     return () => {
       if (this.#tails.get(runId) === entry) this.#tails.delete(runId);
@@ -23,23 +26,29 @@ export class RunTails {
   }
 
   /** Permits reading the log of a run; see `RunContext.allowLiveLog`. */
-  allow({ runId }: { readonly runId: string }, secretsSoFar: Parameters<RunTail['allow']>[0]): void {
+  allow({ runId }: Pick<LeaseRef, 'runId'>, secretsSoFar: Parameters<RunTail['allow']>[0]): void {
     this.#tails.get(runId)?.tail.allow(secretsSoFar);
   }
 
   /** The next lines of these runs; none while an earlier call is in progress. */
-  async read(runIds: readonly string[]): Promise<LinesOfRun[]> {
+  async read(places: readonly TailPlace[]): Promise<LinesOfRun[]> {
     if (this.#isReading) return [];
     this.#isReading = true;
     try {
       const read: LinesOfRun[] = [];
-      for (const runId of runIds) {
+      let length = 0;
+      for (const { runId, nextLine, isFull, ...known } of places) {
         const entry = this.#tails.get(runId);
-        const next = await entry?.tail.next();
+        if (!entry || length > maxTextLength) continue;
+        const { leaseNumber, tail } = entry;
+        const isKnown = leaseNumber === known.leaseNumber;
+        if (isKnown && isFull) continue;
+        const firstLine = isKnown ? nextLine : 0;
+        const next = await tail.next(firstLine);
         // A run that ended meanwhile has its log in its result.
-        if (entry && next && this.#tails.get(runId) === entry) {
-          read.push({ runId, leaseNumber: entry.leaseNumber, ...next });
-        }
+        if (!next || this.#tails.get(runId) !== entry) continue;
+        read.push({ runId, leaseNumber, firstLine, ...next });
+        length += next.lines.reduce((sum, { msg }) => sum + msg.length, 0);
       }
       return read;
     } finally {

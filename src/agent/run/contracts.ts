@@ -111,12 +111,22 @@ export interface FinishedRun {
   readonly log?: readonly LogEntry[] | undefined;
 }
 
-/** The next lines of one run, for the service. */
-export interface LinesOfRun {
+/** Where the service has the log of a running script up to. */
+export interface TailPlace {
   readonly runId: string;
+  /** The lease to which the line belongs; under another lease the log begins anew. */
   readonly leaseNumber: number;
+  readonly nextLine: number;
+  /** No more lines are sent under this lease. */
+  readonly isFull: boolean;
+}
+
+/** The next lines of one run, for the service. */
+export interface LinesOfRun extends LeaseRef {
   readonly firstLine: number;
   readonly lines: readonly Scrubbed<LogEntry>[];
+  /** Whether no more lines follow, though there are some: the log is long. */
+  readonly isFull: boolean;
 }
 
 export interface Capabilities {

@@ -60,9 +60,12 @@ function liveLogOf({ sequence_id: id, attempt }: RunRow, live: LiveLogRun | unde
   const left = lines.length - shownLiveLines;
   const hint =
     lines.length === 0
-      ? html`<p class="hint">The log of this attempt appears here as its script writes it.</p>`
+      ? html`<p class="hint">The log of this attempt appears here as its script writes it. An agent of an earlier version sends it with the result.</p>`
       : html`${left > 0 ? html`<p class="hint">${counted(left, 'earlier line')}: the result will have all of them.</p>` : ''}${logPart(lines.slice(-shownLiveLines), `live-${id}-${attempt}`, { isLive: true })}`;
-  return html`<div class="live-log"><p>Log so far</p>${hint}</div>`;
+  const end = live.isFull
+    ? html`<p class="hint">The log is long: the result will have the rest.</p>`
+    : '';
+  return html`<div class="live-log"><p>Log so far</p>${hint}${end}</div>`;
 }
 
 function isBad({ hasFailures, hasErrors }: CheckResult): boolean {

@@ -27,7 +27,8 @@ export const LiveLines = z
     runId: z.uuid(),
     leaseNumber: z.int().min(1),
     firstLine: z.int().min(0).max(maxLiveLines).describe('Index of the first of these lines, from 0'),
-    lines: z.array(LiveLine).min(1).max(maxLiveLinesPerCall),
+    lines: z.array(LiveLine).max(maxLiveLinesPerCall),
+    isFull: z.boolean().default(false).describe('No more lines follow: the log is long, and the result has the rest'),
   })
   .meta({ id: 'LiveLines' });
 export type LiveLines = z.output<typeof LiveLines>;

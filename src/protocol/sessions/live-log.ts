@@ -16,8 +16,11 @@ const LiveLog = z
           isFollowed: z
             .boolean()
             .describe(
-              'Whether its agent is to send lines; false for types without a live log, and beyond 20 followed runs of an account',
+              'Whether its agent is to send lines; false for types other than multi-step, browser and Playwright, and beyond 20 followed runs of an account',
             ),
+          isFull: z
+            .boolean()
+            .describe('Whether the agent sends no more lines of this attempt: its log is long, and the result has the rest'),
           lines: z.array(LiveLine).describe('The log of the running attempt so far, from its first line'),
         }),
       )

@@ -32,20 +32,35 @@ export async function leftNotes(directory: string, path: string, maxBytes: numbe
   return readNotes(handle, maxBytes);
 }
 
-/**
- * The values that a running program has assigned to secret variables so far; undefined if some of them are unknown. A
- * program notes a value before it can print it.
- */
-export async function secretsSoFar(
-  sandbox: Pick<Sandbox, 'open'>,
-  path: string,
-): Promise<LeftNotes['secrets'] | undefined> {
-  try {
-    const { secrets, hasTooManySecrets } = await readNotes(await sandbox.open(path), 0);
-    return hasTooManySecrets ? undefined : secrets;
-  } catch {
-    // The run is over, or its code replaced the file.
-    return undefined;
+/** The secrets of a program that runs. */
+export class RunningSecrets {
+  readonly #sandbox: Pick<Sandbox, 'open'>;
+  readonly #path: string;
+  #isOver = false;
+
+  constructor(sandbox: Pick<Sandbox, 'open'>, path: string) {
+    this.#sandbox = sandbox;
+    this.#path = path;
+  }
+
+  /**
+   * The values that the program has assigned to secret variables so far; undefined if some of them are unknown, or the
+   * program is over. A program notes a value before it can print it.
+   */
+  async soFar(): Promise<LeftNotes['secrets'] | undefined> {
+    if (this.#isOver) return undefined;
+    try {
+      const { secrets, hasTooManySecrets } = await readNotes(await this.#sandbox.open(this.#path), 0);
+      return hasTooManySecrets || this.#isOver ? undefined : secrets;
+    } catch {
+      // Its code replaced the file.
+      return undefined;
+    }
+  }
+
+  /** The program is over: its folder may soon belong to another. */
+  end(): void {
+    this.#isOver = true;
   }
 }
 

@@ -15,7 +15,7 @@ import {
   readLine,
   saidWith,
 } from './events.ts';
-import { type LeftNotes, leftNotes, secretsSoFar } from './notes.ts';
+import { type LeftNotes, leftNotes, RunningSecrets } from './notes.ts';
 import { OutputLines } from './output-lines.ts';
 import {
   allowBrowsers,
@@ -115,9 +115,10 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
     onOutput: (stream, chunk) => transcript.output(stream, chunk),
     onEvent: (line) => transcript.line(line),
   });
+  const secrets = new RunningSecrets(sandbox, notesFile);
   job.onStart?.(async () => {
-    const secrets = await secretsSoFar(sandbox, notesFile);
-    return secrets && assigned(secrets, job.variables);
+    const noted = await secrets.soFar();
+    return noted && assigned(noted, job.variables);
   });
   const kill = () => running.kill();
   job.signal.addEventListener('abort', kill);
@@ -135,6 +136,7 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
   const order = { token, ...launchJob(script, job, timeoutMs - 2 * graceMs) };
   running.input.end(`${JSON.stringify(order)}\n`);
   const ended = await running.ended;
+  secrets.end();
   clearTimeout(limit);
   clearTimeout(interruption);
   job.signal.removeEventListener('abort', kill);

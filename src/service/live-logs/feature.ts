@@ -19,7 +19,7 @@ export const liveLogs: Feature = {
         `create table live_log_lines (
           run_id text not null, lease_number integer not null, first_line integer not null,
           account_id text not null references accounts (id) on delete cascade,
-          size_bytes integer not null, lines {json} not null, created bigint not null,
+          size_bytes integer not null, is_full integer not null, lines {json} not null, created bigint not null,
           primary key (run_id, lease_number, first_line))`,
       ],
     },

@@ -8,6 +8,12 @@ const renewedBelowMs = 12_000;
 /** Followed runs of one account at a time. */
 export const followedRunsOfAccount = 20;
 
+/** A run to follow, and the session of the agent that has it. */
+export interface FollowableRun {
+  readonly id: string;
+  readonly holder?: { readonly locationId: string; readonly sessionId: string } | undefined;
+}
+
 interface Followed {
   readonly accountId: string;
   readonly untilMs: number;
@@ -33,21 +39,19 @@ export class FollowedRuns {
   }
 
   /** Follows runs of an account for the next seconds; returns those that it may follow at once. */
-  follow(accountId: string, runIds: readonly string[]): ReadonlySet<string> {
+  follow(accountId: string, runs: readonly FollowableRun[]): ReadonlySet<string> {
     const nowMs = this.#clock.monotonicMs();
     const mine = this.#ofAccount(accountId, nowMs);
-    const allowed = new Set(runIds.filter((id) => mine.has(id)));
-    let room = followedRunsOfAccount - mine.size;
-    for (const id of runIds) {
-      if (room > 0 && !allowed.has(id)) {
-        allowed.add(id);
-        room -= 1;
-      }
-    }
-    const ending = [...allowed].filter((id) => (mine.get(id)?.untilMs ?? 0) - nowMs < renewedBelowMs);
-    // This process hears it, too.
-    this.#signals.send(ending.map((runId) => ({ kind: 'followed', accountId, runId })));
-    return allowed;
+    const known = runs.filter(({ id }) => mine.has(id));
+    const room = Math.max(0, followedRunsOfAccount - mine.size);
+    const added = runs.filter(({ id }) => !mine.has(id)).slice(0, room);
+    const ending = known.filter(({ id }) => (mine.get(id)?.untilMs ?? 0) - nowMs < renewedBelowMs);
+    // This process hears them, too. A waiting poll of the agent delivers the news at once, its next renewal in seconds.
+    this.#signals.send([
+      ...added.map(({ id, holder }) => ({ kind: 'followed' as const, accountId, runId: id, holder })),
+      ...ending.map(({ id }) => ({ kind: 'followed' as const, accountId, runId: id })),
+    ]);
+    return new Set([...known, ...added].map(({ id }) => id));
   }
 
   /** Those of the runs that someone follows. */

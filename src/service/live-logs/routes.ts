@@ -7,11 +7,11 @@ import { followedLogRoutes, type LiveLog } from '@picket/protocol/sessions/live-
 import { z } from 'zod';
 import type { RunRow } from '../runs/tables.ts';
 import { noSession } from '../sessions/sessions.ts';
-import type { FollowedRuns } from './followed-runs.ts';
+import type { FollowableRun, FollowedRuns } from './followed-runs.ts';
 import type { LiveLogRow } from './tables.ts';
 
-/** Size limit of the kept lines of a run, in bytes: its agent sends no more than 500 lines. */
-const maxRunBytes = 1024 * 1024;
+/** Size limit of the kept lines of a run, in bytes. An agent stops far below it. */
+const maxRunBytes = 2 * 1024 * 1024;
 
 const linesOf = storedJson('live_log_lines.lines', z.array(LiveLine));
 
@@ -57,21 +57,21 @@ async function keep(
   const sizes = await store.liveLogs.sizes([...held]);
   const kept = new Set<string>();
   const rows: LiveLogRow[] = [];
-  for (const { runId, leaseNumber, firstLine, lines } of sent) {
-    if (!held.has(runId)) continue;
+  for (const { runId, leaseNumber, firstLine, lines, isFull } of sent) {
+    if (!held.has(runId) || kept.has(runId)) continue;
+    kept.add(runId);
     const text = JSON.stringify(lines);
     const sizeBytes = Buffer.byteLength(text);
-    const before = sizes.get(runId) ?? 0;
-    if (before + sizeBytes > maxRunBytes) continue;
-    sizes.set(runId, before + sizeBytes);
-    kept.add(runId);
+    // Lines that are left out count, too: no later ones may follow the gap.
+    const isTooLarge = (sizes.get(runId) ?? 0) + sizeBytes > maxRunBytes;
     rows.push({
       run_id: runId,
       lease_number: leaseNumber,
       first_line: firstLine,
       account_id: location.account_id,
       size_bytes: sizeBytes,
-      lines: text,
+      is_full: isFull || isTooLarge ? 1 : 0,
+      lines: isTooLarge ? '[]' : text,
       created: clock.wallMs(),
     });
   }
@@ -89,7 +89,7 @@ async function liveLog(
   const open = runs.filter(({ state }) => state === 'leased' || state === 'queued');
   const followed = followedRuns.follow(
     accountId,
-    open.filter(({ check_type: type }) => findCheckType(type)?.lane === 'script').map(({ id }) => id),
+    open.filter(({ check_type: type }) => findCheckType(type)?.hasLiveLog).map(followable),
   );
   const running = open.filter(({ state }) => state === 'leased');
   const kept = await store.liveLogs.ofLeases(
@@ -100,6 +100,11 @@ async function liveLog(
   return { runs: running.map((run) => logOf(run, byRun.get(run.id) ?? [], followed.has(run.id))) };
 }
 
+function followable({ id, state, location_id: locationId, session_id: sessionId }: RunRow): FollowableRun {
+  const isHeld = state === 'leased' && locationId !== null && sessionId !== null;
+  return isHeld ? { id, holder: { locationId, sessionId } } : { id };
+}
+
 function logOf(run: RunRow, kept: readonly LiveLogRow[], isFollowed: boolean): LiveLog['runs'][number] {
   return {
     sequenceId: run.sequence_id,
@@ -108,6 +113,7 @@ function logOf(run: RunRow, kept: readonly LiveLogRow[], isFollowed: boolean): L
     runLocation: run.location,
     attempt: run.attempt,
     isFollowed,
+    isFull: kept.some(({ is_full: isFull }) => isFull === 1),
     lines: kept.flatMap(({ lines }) => linesOf(lines)),
   };
 }

@@ -15,13 +15,19 @@ export interface NamedLease {
 
 /** Lines of running scripts. The rows live no longer than the leases of their runs. */
 export class LiveLogs extends Repository {
-  /** Keeps lines, unless they are there already: an agent sends them again after a lost answer. */
+  /** Keeps lines. After a lost answer an agent sends them again, perhaps together with later ones. */
   async insert(rows: readonly LiveLogRow[]): Promise<void> {
     if (rows.length === 0) return;
     await this.db
       .insertInto('live_log_lines')
       .values([...rows])
-      .onConflict((conflict) => conflict.doNothing())
+      .onConflict((conflict) =>
+        conflict.columns(['run_id', 'lease_number', 'first_line']).doUpdateSet((eb) => ({
+          size_bytes: eb.ref('excluded.size_bytes'),
+          is_full: eb.ref('excluded.is_full'),
+          lines: eb.ref('excluded.lines'),
+        })),
+      )
       .execute();
   }
 

@@ -6,6 +6,8 @@ export interface LiveLogRow {
   first_line: number;
   account_id: string;
   size_bytes: number;
+  /** Whether its agent sends no more lines. */
+  is_full: 0 | 1;
   /** The lines as JSON. */
   lines: string;
   created: number;

@@ -31,7 +31,7 @@ export function agentHandlers(
   return handlersById(agentRoutes, {
     async claim({ caller, body, reply }) {
       const connection = watchConnection(reply);
-      const { runs, cancelledRunIds } = await ledger.claim(caller, body, connection.gone);
+      const { runs, cancelledRunIds, followedRunIds } = await ledger.claim(caller, body, connection.gone);
       connection.onLost(runs, async (lost) => {
         logger.info({ runs: lost.length }, 'agent disconnected before receiving its runs; requeued');
         await ledger.requeue(lost);
@@ -45,7 +45,7 @@ export function agentHandlers(
         leaseTtlMs: ledger.leaseTtlMs,
         runs: leased,
         cancelledRunIds: [...cancelledRunIds],
-        followedRunIds: followedRuns.among(runs.map(({ id }) => id)),
+        followedRunIds: [...followedRunIds, ...followedRuns.among(runs.map(({ id }) => id))],
       };
     },
     async renew({ caller, body }) {

@@ -92,14 +92,14 @@ describe('the live log of a run', () => {
     ]);
     expect(await renewed([run])).toEqual([run.runId]);
     expect((await send(agent, run, ['one', 'two <b>'])).body.followedRunIds).toEqual([run.runId]);
-    // After a lost answer the agent sends them again.
-    await send(agent, run, ['one', 'two <b>']);
-    await send(agent, run, ['three'], 2);
-    expect(await messagesAt(path)).toEqual([['one', 'two <b>', 'three']]);
+    // After a lost answer the agent sends them again, with later ones.
+    await send(agent, run, ['one', 'two <b>', 'three']);
+    await send(agent, run, ['four'], 3);
+    expect(await messagesAt(path)).toEqual([['one', 'two <b>', 'three', 'four']]);
     const visitor = await loggedIn(harness, 'READ_ONLY');
     const page = path?.replace('/v1/check-sessions', '/sessions/checks').replace('/live-log', '') ?? '';
     const { body } = await visitor.get(page);
-    expect(body).toMatch(/Log so far[\s\S]*one[\s\S]*two &lt;b&gt;[\s\S]*three/);
+    expect(body).toMatch(/Log so far[\s\S]*one[\s\S]*two &lt;b&gt;[\s\S]*four/);
     // No reader for a while.
     clock.advance(21_000);
     expect(await renewed([run])).toEqual([]);
@@ -120,6 +120,15 @@ describe('the live log of a run', () => {
     const [run] = await agent.claim(ability);
     expect((await read(other)).body.runs).toMatchObject([{ isFollowed: false }]);
     expect(run && (await renewed([run]))).toEqual([]);
+  });
+
+  it('reaches an agent whose poll waits at once', async () => {
+    const [path] = await start();
+    const [run] = await agent.claim(ability);
+    const waiting = agent.call('claims', agent.claimBody({ ...ability, waitMs: 30_000 }));
+    await expect.poll(() => clock.sleeperCount).toBe(1);
+    await read(path);
+    expect((await waiting).body).toMatchObject({ runs: [], followedRunIds: [run?.runId] });
   });
 
   it('takes lines only from the agent that has the run, under its lease', async () => {
@@ -207,8 +216,14 @@ describe('the live log of a run', () => {
     expect((await send(agent, run, Array(201).fill('line'))).status).toBe(400);
     expect((await send(agent, run, ['line'], 501)).status).toBe(400);
     expect((await send(agent, run, ['x'.repeat(8193)])).status).toBe(400);
-    const large = Array<string>(100).fill('x'.repeat(8000));
-    expect((await send(agent, run, large)).body.followedRunIds).toEqual([run.runId]);
-    expect((await send(agent, run, large, 100)).body.followedRunIds).toEqual([]);
+    expect((await send(agent, run, ['line'])).body.followedRunIds).toEqual([run.runId]);
+    // Beyond two megabytes, which no agent sends, the lines are left out.
+    const large = Array<string>(200).fill('x'.repeat(8000));
+    for (const [portion, msgs] of [large, large, ['last']].entries()) {
+      const { body } = await send(agent, run, msgs, 1 + 200 * portion);
+      expect(body.followedRunIds).toEqual([run.runId]);
+    }
+    const [log] = (await Promise.all(paths.map((path) => read(path)))).flatMap(({ body }) => body.runs[0].isFull ? body.runs : []);
+    expect(log.lines).toHaveLength(201);
   });
 });

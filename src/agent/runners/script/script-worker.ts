@@ -27,7 +27,7 @@ import { BundleMissing, type CodeBundles } from '@picket/sandbox/suites/suite-ho
 import { FetchedBundles, fetchBundle } from '../../client/bundle-cache.ts';
 import { ServiceConnection } from '../../client/service-connection.ts';
 import { RunTails } from '../../live-log/run-tails.ts';
-import type { Capabilities, RunOrder } from '../../run/contracts.ts';
+import type { Capabilities, RunOrder, TailPlace } from '../../run/contracts.ts';
 import { collectStartGarbage } from '../../start-garbage.ts';
 import { LagMeter } from '../lag/lag-meter.ts';
 import { RunPipeline } from '../run-pipeline.ts';
@@ -71,7 +71,7 @@ port.on('message', (message: ToWorker) => {
       running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
     }
   } else if (message.type === 'read-logs') {
-    void readLogs(message.runIds);
+    void readLogs(message.places);
   } else if (message.type === 'lifecycle-scripts') {
     const { port: line } = message;
     void opened.then(({ host, unavailable }) => serveLifecycleScripts(line, host, unavailable ?? ''));
@@ -236,8 +236,8 @@ async function run(order: RunOrder, situation: RunSituation): Promise<void> {
   send({ type: 'finished', runs: [finished] });
 }
 
-async function readLogs(runIds: readonly string[]): Promise<void> {
-  const runs = await tails.read(runIds);
+async function readLogs(places: readonly TailPlace[]): Promise<void> {
+  const runs = await tails.read(places);
   if (runs.length > 0) send({ type: 'live-log', runs });
 }
 

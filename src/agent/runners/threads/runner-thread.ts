@@ -4,7 +4,7 @@ import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import { cpuMsOf } from '@picket/lib/bounds/cpu-limit.ts';
 import { toError } from '@picket/lib/errors.ts';
 import { crashSite } from '../../error-report/private-message.ts';
-import type { Capabilities, FinishedRun, LinesOfRun, RunOrder } from '../../run/contracts.ts';
+import type { Capabilities, FinishedRun, LinesOfRun, RunOrder, TailPlace } from '../../run/contracts.ts';
 import { GateStats } from '../probe/gate-stats.ts';
 import { type ThreadAhead, threadOptions } from './thread-ahead.ts';
 import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
@@ -144,8 +144,8 @@ export class RunnerThread {
   }
 
   /** Requests the next lines of the logs of these runs. */
-  readLogs(runIds: readonly string[]): void {
-    this.#post({ type: 'read-logs', runIds });
+  readLogs(places: readonly TailPlace[]): void {
+    this.#post({ type: 'read-logs', places });
   }
 
   /** Gives the thread its end of a channel to another thread. */
