@@ -19,6 +19,7 @@ import { claimedDescription, mergedCapabilities } from './leasing/description.ts
 import { Dispatcher } from './leasing/dispatcher.ts';
 import { Drain } from './leasing/drain.ts';
 import { Poller } from './leasing/poller.ts';
+import { LiveLogSender } from './live-log/live-log-sender.ts';
 import { LocationWatch } from './location/location-watch.ts';
 import { selfChecksOf } from './location/self-checks.ts';
 import type { Capabilities } from './run/contracts.ts';
@@ -50,6 +51,7 @@ export class Agent {
   readonly #errorReporter: ErrorReporter | undefined;
   readonly #leaseKeeper: LeaseKeeper;
   readonly #delivery: Delivery;
+  readonly #liveLog: LiveLogSender;
   readonly #pool: ProbePool;
   readonly #scripts: ScriptPool;
   readonly #locationWatch: LocationWatch;
@@ -86,7 +88,13 @@ export class Agent {
     const base = { clock: this.#clock, serviceClock: this.#serviceClock, log };
     this.#client = this.#createClient();
     this.#errorReporter = this.#createErrorReporter();
-    this.#leaseKeeper = new LeaseKeeper({ ...base, client: this.#client });
+    this.#liveLog = new LiveLogSender({
+      ...base,
+      read: (places) => this.#scripts.readLogs(places),
+      send: (runs) => this.#client.sendLiveLog(runs),
+    });
+    const onFollowed = (runIds: readonly string[]) => this.#liveLog.follow(runIds);
+    this.#leaseKeeper = new LeaseKeeper({ ...base, client: this.#client, onFollowed });
     this.#delivery = new Delivery({
       ...base,
       settings,
@@ -152,6 +160,7 @@ export class Agent {
         droppedResults: Object.values(this.#delivery.spool.state.dropped).reduce((sum, count) => sum + count),
       }),
       isSettled: () => this.#scripts.isSettled,
+      onFollowed,
       onUnwanted: (leases) => this.#drain?.giveBack(leases),
     });
   }
@@ -202,6 +211,7 @@ export class Agent {
       isBrowserTried: true,
       model,
       onModelAsked: (outcome) => this.#modelTotals.add(outcome),
+      onLiveLog: (runs) => this.#liveLog.take(runs),
     });
   }
 
@@ -277,6 +287,7 @@ export class Agent {
     this.#resources.defer(() => this.#locationWatch.stop());
     this.#resources.defer(() => this.#pool.stop());
     this.#resources.defer(() => this.#scripts.stop());
+    this.#resources.defer(() => this.#liveLog.stop());
     const port = await health.listen(healthPort);
     // Parts started after a stop would never be ended and would keep the process alive.
     if (this.#isStopping) return;

@@ -12,6 +12,7 @@ import { coverage } from '@picket/service/coverage/feature.ts';
 import { customDomains } from '@picket/service/custom-domains/feature.ts';
 import { heartbeats } from '@picket/service/heartbeats/feature.ts';
 import { incidents } from '@picket/service/incidents/feature.ts';
+import { liveLogs } from '@picket/service/live-logs/feature.ts';
 import { locations } from '@picket/service/locations/feature.ts';
 import { logins } from '@picket/service/logins/feature.ts';
 import { mail } from '@picket/service/mail/feature.ts';
@@ -47,6 +48,7 @@ export const features: readonly Feature[] = [
   heartbeats,
   analyses,
   sessions,
+  liveLogs,
   customDomains,
   pages,
   incidents,

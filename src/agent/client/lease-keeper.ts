@@ -41,6 +41,7 @@ export class LeaseKeeper {
   readonly #clock: Clock;
   readonly #serviceClock: ServiceClock;
   readonly #log: Logger;
+  readonly #onFollowed: ((runIds: readonly string[]) => void) | undefined;
   readonly #held = new Map<string, Held>();
   /** No lease expires before this. Cached because it is read at the start of every run, and hundreds may be held. */
   #firstExpiryMs = Number.POSITIVE_INFINITY;
@@ -58,7 +59,10 @@ export class LeaseKeeper {
     readonly clock: Clock;
     readonly serviceClock: ServiceClock;
     readonly log: Logger;
+    /** Called with the runs whose log someone reads, as each renewal names them. */
+    readonly onFollowed?: (runIds: readonly string[]) => void;
   }) {
+    this.#onFollowed = options.onFollowed;
     this.#client = options.client;
     this.#clock = options.clock;
     this.#serviceClock = options.serviceClock;
@@ -207,7 +211,8 @@ export class LeaseKeeper {
 
   async #renew(leases: readonly LeaseRef[]): Promise<void> {
     const answer = await this.#client.renew(leases, Math.max(1000, this.#ttlMs / 3));
-    const { lostRunIds, cancelledRunIds, leaseTtlMs } = answer.body;
+    const { lostRunIds, cancelledRunIds, followedRunIds, leaseTtlMs } = answer.body;
+    this.#onFollowed?.(followedRunIds);
     this.#ttlMs = leaseTtlMs;
     const expiresAtMs = this.expiryOf(answer);
     const ended = new Map<string, LeaseEnd>();

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { Clock } from '@picket/lib/clock.ts';
-import { toError } from '@picket/lib/errors.ts';
 import {
   agentRoutes,
   type ClaimRequest,
@@ -18,6 +17,7 @@ import {
   examinationRoutes,
   locationNeedRoutes,
 } from '@picket/protocol/agent/agent-examination.ts';
+import { liveLogRoutes } from '@picket/protocol/agent/live-log.ts';
 import type { Route } from '@picket/protocol/http/route.ts';
 import {
   locationEventRoutes,
@@ -26,8 +26,9 @@ import {
 import { type ArtifactReceipt, artifactRoutes } from '@picket/protocol/results/artifact.ts';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
+import type { LinesOfRun } from '../run/contracts.ts';
 import type { Scrubbed } from '../scrub/scrubber.ts';
-import { isNestedDeeperThan } from './json-depth.ts';
+import { explain, maxAnswerBytes, parseAnswer } from './service-answer.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { type ServiceAccess, ServiceConnection } from './service-connection.ts';
 import {
@@ -38,8 +39,6 @@ import {
   type ServiceErrorKind,
 } from './service-error.ts';
 
-const maxAnswerBytes = 32 * 1024 * 1024;
-const maxAnswerDepth = 100;
 const maxErrorTextLength = 500;
 /** Time limit for a response, in addition to the wait that the request specifies. */
 const answerTimeoutMs = 10_000;
@@ -184,6 +183,20 @@ export class ServiceClient {
       timeoutMs: answerTimeoutMs,
       signal,
     });
+  }
+
+  /**
+   * Sends lines of runs that someone follows; returns those that are still followed. Delivery does not matter, so
+   * failures are not counted.
+   */
+  async sendLiveLog(runs: readonly LinesOfRun[]): Promise<readonly string[]> {
+    const { body } = await this.#exchange({
+      route: liveLogRoutes.sendLiveLog,
+      body: JSON.stringify({ ...this.#identity, runs }),
+      schema: liveLogRoutes.sendLiveLog.response,
+      timeoutMs: answerTimeoutMs,
+    });
+    return body.followedRunIds;
   }
 
   /** Sends the envelope of an error report. Delivery does not matter, so failures are neither counted nor retried. */
@@ -363,38 +376,6 @@ function refusal(
     retryAfterMs,
     isServiceBody: said !== undefined,
   });
-}
-
-function parseAnswer<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.output<Schema> {
-  const unreadable = (why: string) => new ServiceError('unreachable', `${what}: the response ${why}`);
-  if (isNestedDeeperThan(text, maxAnswerDepth))
-    throw unreadable(`nests deeper than ${maxAnswerDepth} levels`);
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (thrown) {
-    // The message of a SyntaxError quotes the text, which may hold variables; only the length is reported.
-    throw unreadable(`is not JSON (${text.length} characters, ${toError(thrown).name})`);
-  }
-  const checked = schema.safeParse(parsed);
-  if (checked.success) return checked.data;
-  const places = checked.error.issues.slice(0, 5).map((issue) => issue.path.join('.') || 'the whole');
-  throw unreadable(`does not match the protocol at ${places.join(', ')}`);
-}
-
-function explain(thrown: unknown): string {
-  const error = toError(thrown);
-  const code = (error as NodeJS.ErrnoException).code;
-  if (error instanceof AggregateError && error.errors.length > 0) return explain(error.errors[0]);
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `the response is larger than ${maxAnswerBytes} bytes`;
-  const text = code && !error.message.includes(code) ? `${code}: ${error.message}` : error.message;
-  if (code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED') {
-    return `${text} (if the certificate is valid, the clock of this machine is wrong)`;
-  }
-  if (code?.includes('CERT') || code?.includes('SIGNATURE')) {
-    return `${text} (add your CA certificate to CA_CERTS_DIR, or set NODE_EXTRA_CA_CERTS)`;
-  }
-  return text;
 }
 
 const single = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);

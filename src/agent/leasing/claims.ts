@@ -134,6 +134,7 @@ export class Claims {
         dispatcher.refuse(lease, terms, notUnderstood(raw, run.error));
       }
     }
+    this.#options.onFollowed(answer.body.followedRunIds);
     return unwanted;
   }
 }
@@ -153,6 +154,8 @@ export interface ClaimsOptions {
   readonly clock: Clock;
   readonly serviceClock: ServiceClock;
   readonly log: Logger;
+  /** Called with the runs of a response whose log someone reads. */
+  readonly onFollowed: (runIds: readonly string[]) => void;
   /** How the agent describes itself in each claim. */
   readonly description: () => ReturnType<typeof claimedDescription> & {
     readonly droppedResults: number;

@@ -194,7 +194,8 @@ export class Poller {
     this.#failedAttempts = 0;
     if (answer.body.runs.length > 0) await this.#claims.refreshClock();
     this.#acceptClaim(answer);
-    if (answer.body.runs.length > 0 || answer.body.cancelledRunIds.length > 0) return 0;
+    const { runs, cancelledRunIds, followedRunIds } = answer.body;
+    if (runs.length > 0 || cancelledRunIds.length > 0 || followedRunIds.length > 0) return 0;
     log.debug('No jobs. Waiting..');
     return answer.receivedAtMs - answer.sentAtMs < waitMs / 2 ? hastyPauseMs : 0;
   }

@@ -4,7 +4,7 @@ import type { LogEntry } from '@picket/checks/contract/run-log.ts';
 import type { LeasedRun, LeaseRef } from '@picket/protocol/agent/agent.ts';
 import type { ReportedArtifact } from '@picket/protocol/results/artifact.ts';
 import type { SandboxFacts } from '@picket/sandbox/mechanism.ts';
-import type { ReportTexts } from '../scrub/scrubber.ts';
+import type { ReportTexts, Scrubbed } from '../scrub/scrubber.ts';
 
 /**
  * Data that the stages of the agent pass to each other. A lease becomes a RunOrder (leasing/), which an Executor turns
@@ -109,6 +109,24 @@ export interface FinishedRun {
   readonly report: Report;
   readonly facts: RunFacts;
   readonly log?: readonly LogEntry[] | undefined;
+}
+
+/** Where the service has the log of a running script up to. */
+export interface TailPlace {
+  readonly runId: string;
+  /** The lease to which the line belongs; under another lease the log begins anew. */
+  readonly leaseNumber: number;
+  readonly nextLine: number;
+  /** No more lines are sent under this lease. */
+  readonly isFull: boolean;
+}
+
+/** The next lines of one run, for the service. */
+export interface LinesOfRun extends LeaseRef {
+  readonly firstLine: number;
+  readonly lines: readonly Scrubbed<LogEntry>[];
+  /** Whether no more lines follow, though there are some: the log is long. */
+  readonly isFull: boolean;
 }
 
 export interface Capabilities {

@@ -18,6 +18,7 @@ import { FileScrubber } from '../delivery/artifacts/artifact-scrubber.ts';
 import { RunArtifacts, sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
 import { runFolder } from '../delivery/artifacts/run-folder.ts';
 import { crashSite, privateMessage } from '../error-report/private-message.ts';
+import type { RunTails } from '../live-log/run-tails.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from '../run/contracts.ts';
 import { isRepeatable } from '../run/repeatable.ts';
 import { withDeadline } from '../run/run-deadline.ts';
@@ -70,6 +71,7 @@ export class RunPipeline {
   readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
   readonly #hosts: Pick<RunContext, 'scripts' | 'phases' | 'model'>;
+  readonly #tails: RunTails | undefined;
   readonly #resolver: HostResolver;
   readonly #ownScrubber: Scrubber;
   readonly #scrubbers = new LruMap<string, Scrubber>(maxCachedScrubbers);
@@ -82,6 +84,8 @@ export class RunPipeline {
       readonly egress: EgressPolicy;
       /** Runs scripts, and scripts around runs, in threads that can. */
       readonly hosts?: Pick<RunContext, 'scripts' | 'phases' | 'model'> | undefined;
+      /** Where logs can be read while their runs go; absent if they cannot. */
+      readonly tails?: RunTails | undefined;
     },
   ) {
     this.#clock = options.clock;
@@ -91,6 +95,7 @@ export class RunPipeline {
     this.#egress = egress;
     this.#resolver = new HostResolver(systemFiles, process.platform, (name) => egress.lookupRefusal(name));
     this.#hosts = options.hosts ?? {};
+    this.#tails = options.tails;
     this.#ownScrubber = new Scrubber(options.ownSecrets);
   }
 
@@ -106,8 +111,22 @@ export class RunPipeline {
 
   /** @param signal aborts if the lease is lost or the run is cancelled. */
   async run(order: RunOrder, situation: RunSituation, signal: AbortSignal): Promise<FinishedRun> {
+    const log = createRunLog(() => epoch(this.#clock.monotonicMs() + situation.serviceOffsetMs));
+    const closeTail = this.#tails?.open(order, log, (found) => this.#scrubberFor(order, found));
+    try {
+      return await this.#run(order, situation, log, signal);
+    } finally {
+      closeTail?.();
+    }
+  }
+
+  async #run(
+    order: RunOrder,
+    situation: RunSituation,
+    log: RunLog,
+    signal: AbortSignal,
+  ): Promise<FinishedRun> {
     const { serviceOffsetMs } = situation;
-    const log = createRunLog(() => epoch(this.#clock.monotonicMs() + serviceOffsetMs));
     let last = await this.#try(order, situation, log, signal);
     let spoilt: RunFacts['spoilt'];
     if (last.isSpoilt && isRepeatable(order) && !signal.aborted) {
@@ -296,6 +315,7 @@ export class RunPipeline {
         resolver: this.#resolver,
         egress: this.#egress,
         artifacts,
+        allowLiveLog: (secretsSoFar) => this.#tails?.allow(order, secretsSoFar),
       }),
     );
   }

@@ -37,6 +37,7 @@ export const browser = defineCheckType({
   lane: 'script',
   needsBrowser: true,
   needsRuntime: true,
+  hasLiveLog: true,
   usesSnippets: true,
   // A browser and two Node processes (measured: 450 to 550 MB).
   memoryBytes: 600 * 1024 ** 2,

@@ -62,6 +62,8 @@ export interface CheckType<
   readonly needsRuntime?: boolean | undefined;
   /** Whether runs are Playwright suites, which need more than scripts do: package managers, archives. */
   readonly needsSuites?: boolean | undefined;
+  /** Whether the log can be read while a run goes: its runner calls `RunContext.allowLiveLog`. */
+  readonly hasLiveLog?: true | undefined;
   /** Estimated memory use of a run, in bytes, until measurements are known; for types of the script lane. */
   readonly memoryBytes?: number | undefined;
   /** Hard limit of one attempt, in milliseconds; scripts around it have limits of their own (see lifecycle.ts). */

@@ -99,6 +99,14 @@ export interface RunContext {
   readonly mask?: ((text: string) => string) | undefined;
   /** Whether to update the script's reference pictures instead of comparing with them. */
   readonly updatesSnapshots?: boolean | undefined;
+  /**
+   * Permits that the log is read while the run goes; a runner that never calls it has no live log. It is called again
+   * when another program begins.
+   *
+   * @param secretsSoFar returns the values that the program has declared secret so far; undefined if some are unknown:
+   *   then nothing may leave.
+   */
+  readonly allowLiveLog?: ((secretsSoFar: () => Promise<readonly string[] | undefined>) => void) | undefined;
   /** Names of the secret variables; they stay secret if a script changes their values. */
   readonly secretNames?: readonly string[] | undefined;
 }

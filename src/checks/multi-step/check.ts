@@ -36,6 +36,7 @@ export const multiStep = defineCheckType({
   family: 'scripts',
   lane: 'script',
   needsRuntime: true,
+  hasLiveLog: true,
   usesSnippets: true,
   // Two Node processes (measured: 230 to 340 MB).
   memoryBytes: 400 * 1024 ** 2,

@@ -114,6 +114,8 @@ async function runContained(
     installTimeoutMs: Math.min(maxInstallMs, context.timeoutMs),
     testTimeoutMs: Math.min(maxTestMs, context.timeoutMs),
   };
+  // Only tests can declare secrets.
+  context.allowLiveLog?.(async () => []);
   const report = await runSuite(sandbox, {
     bundle,
     browser,
@@ -131,6 +133,7 @@ async function runContained(
       // Package managers report progress on stderr.
       context.log.write(stream === 'stderr' ? (stage === 'install' ? 'WARN' : 'ERROR') : 'INFO', line);
     },
+    onTestStart: (secretsSoFar) => context.allowLiveLog?.(secretsSoFar),
     onStage: (message) => context.log.write('INFO', message),
   });
   const hasSecretsLeft = report.stage === 'test' && report.hasTooManySecrets;

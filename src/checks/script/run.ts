@@ -163,6 +163,7 @@ async function runContained(order: {
     timeoutMs: Math.max(1, order.deadlineMs - performance.now()),
     signal: context.signal,
     onOutput: (stream, line) => context.log.write(stream === 'stderr' ? 'ERROR' : 'INFO', line),
+    onStart: (secretsSoFar) => context.allowLiveLog?.(secretsSoFar),
   });
   if (report.hasTooManySecrets) context.log.withdraw();
   for (const refusal of report.ended.refusedConnections ?? []) context.log.write('WARN', refusal);

@@ -43,7 +43,10 @@ export const apiCommands: readonly ApiCommand[] = [
     group: 'Checks:',
     usage: 'trigger <check>',
     description: 'run a check now at its locations, and wait for the results',
-    options: [['--detach', 'do not wait']],
+    options: [
+      ['--detach', 'do not wait'],
+      ['--log', 'print the log of each run to standard error, that of a script while it runs'],
+    ],
     load: async () => (await import('../operate/manage.ts')).triggerCheck,
   },
   {

@@ -7,6 +7,7 @@ import type { Run } from '../api/command.ts';
 import { findCheck } from '../api/find-check.ts';
 import { showProgress } from '../api/show.ts';
 import { printable, table } from '../api/text.ts';
+import { RunLogs } from './run-logs.ts';
 
 const pauseMs = 500;
 const unfinished: ReadonlySet<string> = new Set([
@@ -17,7 +18,10 @@ const unfinished: ReadonlySet<string> = new Set([
 ]);
 
 /** `picket trigger CHECK`: runs a check now and waits for its results. */
-export const triggerCheck: Run = async (api, [named = ''], { detach }) => {
+export const triggerCheck: Run = async (api, [named = ''], { detach, log }) => {
+  if (detach === true && log === true) {
+    throw new ApiError('--log waits for the runs, and --detach does not: use one of them.', true);
+  }
   const check = await findCheck(api, named);
   const { sessions } = await api.call(checkSessionRoutes.triggerCheckSessions, {
     body: { target: { checkId: check.id } },
@@ -27,7 +31,8 @@ export const triggerCheck: Run = async (api, [named = ''], { detach }) => {
   if (detach === true) {
     return { json: started, lines: () => [`Started: ${started.checkSessionLink}`] };
   }
-  const session = await ended(api, started.checkSessionId);
+  const logs = log === true ? new RunLogs(api, (line) => console.error(line)) : undefined;
+  const session = await ended(api, started.checkSessionId, logs);
   return {
     json: session,
     lines: (width) => [
@@ -44,11 +49,15 @@ export const triggerCheck: Run = async (api, [named = ''], { detach }) => {
   };
 };
 
-async function ended(api: ApiClient, id: string): Promise<CheckSession> {
+async function ended(api: ApiClient, id: string, logs: RunLogs | undefined): Promise<CheckSession> {
   const progress = showProgress();
   try {
     for (;;) {
       const session = await api.call(checkSessionRoutes.getCheckSession, { params: { id } });
+      if (logs) {
+        progress.end();
+        await logs.next(session);
+      }
       if (!unfinished.has(session.status)) return session;
       progress.say(`running at ${session.runLocations.join(', ')}`);
       await setTimeout(pauseMs);

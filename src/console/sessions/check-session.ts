@@ -1,5 +1,6 @@
 import { checkResultRoutes } from '@picket/protocol/results/check-result.ts';
 import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
+import { followedLogRoutes } from '@picket/protocol/sessions/live-log.ts';
 import { copyable } from '../elements/copy.ts';
 import { factLine } from '../elements/fact-lists.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
@@ -23,8 +24,9 @@ export async function showCheckSession(call: PageCall): Promise<View> {
   const isOver = session.stoppedAt !== null;
   const name = shortened(session.name, 200);
   const ids = session.results.flatMap(({ checkResultId }) => checkResultId ?? []).slice(-shownResults);
-  const [runs, results] = await Promise.all([
+  const [runs, live, results] = await Promise.all([
     store.checkSessions.runs([id]),
+    isOver ? undefined : api.call(followedLogRoutes.getCheckSessionLiveLog, { params: { id } }),
     Promise.all(
       ids.map((checkResultId) =>
         api.call(checkResultRoutes.getCheckResult, { params: { checkId, checkResultId } }),
@@ -51,6 +53,7 @@ ${factLine([
       run,
       results: bySequence.get(run.sequence_id) ?? [],
       hrefOf: runHref,
+      live: live?.runs.find(({ sequenceId }) => sequenceId === run.sequence_id),
     })),
     clock.wallMs(),
   )}</section>`;

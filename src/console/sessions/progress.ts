@@ -1,6 +1,7 @@
 import { type CheckResult, summaryOfResult } from '@picket/protocol/results/check-result.ts';
+import type { LiveLogRun } from '@picket/protocol/sessions/live-log.ts';
 import { whyUnmeasured } from '@picket/service/sessions/able-agents.ts';
-import { duration, instant, shortened } from '../elements/format.ts';
+import { counted, duration, instant, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, type Html, html, path } from '../html.ts';
@@ -16,7 +17,12 @@ export interface ProgressOfRun {
   readonly name?: Content;
   readonly results: readonly CheckResult[];
   readonly hrefOf: (result: CheckResult) => string;
+  /** The log of the running attempt; absent if no agent has the run. */
+  readonly live?: LiveLogRun | undefined;
 }
+
+/** Newest lines that the page of a running attempt shows: it is sent again every second. */
+const shownLiveLines = 100;
 
 type StageState = 'done' | 'now' | 'open' | 'bad' | 'missed';
 
@@ -31,7 +37,7 @@ export function progressList(runs: readonly ProgressOfRun[], now: number): Html 
   return html`<ol class="progress">${runs.map((one) => progressOf(one, now))}</ol>`;
 }
 
-function progressOf({ run, name, results, hrefOf }: ProgressOfRun, now: number): Html {
+function progressOf({ run, name, results, hrefOf, live }: ProgressOfRun, now: number): Html {
   const last = results.at(-1);
   const isOver = run.state !== 'queued' && run.state !== 'leased';
   const link =
@@ -41,10 +47,25 @@ function progressOf({ run, name, results, hrefOf }: ProgressOfRun, now: number):
   return html`<li><div class="progress-top"><p>${name === undefined ? '' : html`<b>${name}</b> `}<span class="soft">at</span> <code>${visible(shortened(run.location, 64))}</code></p>${link}</div>
 <ol class="stages" aria-label="Progress">${stagesOf(run, last, now).map(stageItem)}</ol>
 ${results.map((result, index) => attemptOf(result, { href: hrefOf(result), isOnly: results.length === 1 && isOver, isOpen: index === results.length - 1 }))}${
-  run.state === 'leased'
-    ? html`<p class="hint">The agent sends the log of an attempt with its result.</p>`
-    : ''
+  run.state === 'leased' ? liveLogOf(run, live) : ''
 }</li>`;
+}
+
+/** The log of a running attempt so far. */
+function liveLogOf({ sequence_id: id, attempt }: RunRow, live: LiveLogRun | undefined): Html {
+  if (!live?.isFollowed && !live?.lines.length) {
+    return html`<p class="hint">The agent sends the log of an attempt with its result.</p>`;
+  }
+  const { lines } = live;
+  const left = lines.length - shownLiveLines;
+  const hint =
+    lines.length === 0
+      ? html`<p class="hint">The log of this attempt appears here as its script writes it. An agent of an earlier version sends it with the result.</p>`
+      : html`${left > 0 ? html`<p class="hint">${counted(left, 'earlier line')}: the result will have all of them.</p>` : ''}${logPart(lines.slice(-shownLiveLines), `live-${id}-${attempt}`, { isLive: true })}`;
+  const end = live.isFull
+    ? html`<p class="hint">The log is long: the result will have the rest.</p>`
+    : '';
+  return html`<div class="live-log"><p>Log so far</p>${hint}${end}</div>`;
 }
 
 function isBad({ hasFailures, hasErrors }: CheckResult): boolean {

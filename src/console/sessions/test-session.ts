@@ -1,5 +1,6 @@
 import { AppError } from '@picket/lib/errors.ts';
 import type { CheckResult } from '@picket/protocol/results/check-result.ts';
+import { followedLogRoutes } from '@picket/protocol/sessions/live-log.ts';
 import { type TestSession, testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
 import { copyable } from '../elements/copy.ts';
 import { factLine } from '../elements/fact-lists.ts';
@@ -69,17 +70,21 @@ async function progressSection(
 ): Promise<Html> {
   const { id } = session;
   const shown = session.results.filter(({ testSessionResultLink }) => testSessionResultLink !== null);
-  const results = await Promise.all(
-    shown.map(({ testSessionResultId: resultId }) =>
+  const [live, ...results] = await Promise.all([
+    session.stoppedAt === null
+      ? api.call(followedLogRoutes.getTestSessionLiveLog, { params: { id } })
+      : undefined,
+    ...shown.map(({ testSessionResultId: resultId }) =>
       api.call(testSessionRoutes.getTestSessionResult, { params: { id, resultId } }),
     ),
-  );
+  ]);
   const names = new Map(session.results.map(({ sequenceId, name }) => [sequenceId, name]));
   const bySequence = Map.groupBy(results, ({ sequenceId }) => sequenceId);
   const hrefOf = (result: CheckResult) => path`/sessions/tests/${id}/results/${result.id}`;
   const progress = runs.map((run) => ({
     ...{ run, name: checkLink(run.check_id, names.get(run.sequence_id) ?? '', checks), hrefOf },
     results: bySequence.get(run.sequence_id) ?? [],
+    live: live?.runs.find(({ sequenceId }) => sequenceId === run.sequence_id),
   }));
   return html`<section><h2>Runs</h2>${progressList(progress, clock.wallMs())}</section>`;
 }

@@ -5,6 +5,7 @@ import { EpochMs } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { ReportedArtifacts } from '../results/artifact.ts';
 import { AgentCondition } from './agent-condition.ts';
+import { FollowedRunIds } from './followed-run-ids.ts';
 
 /**
  * The protocol between agent and service under `/v1/agent/`, authorised by a location key. Times are durations or
@@ -186,6 +187,7 @@ export const ClaimResponse = z
       .describe(
         'Hint: runs of this session that were cancelled during the poll. The renewal is authoritative',
       ),
+    followedRunIds: FollowedRunIds,
   })
   .meta({ id: 'ClaimResponse' });
 export type ClaimResponse = z.output<typeof ClaimResponse>;
@@ -203,6 +205,7 @@ export const RenewResponse = z
       .array(z.uuid())
       .describe('Leases that this agent lost: stop the runs, their results would be fenced'),
     cancelledRunIds: z.array(z.uuid()),
+    followedRunIds: FollowedRunIds,
   })
   .meta({ id: 'RenewResponse' });
 export type RenewResponse = z.output<typeof RenewResponse>;

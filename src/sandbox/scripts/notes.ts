@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { z } from 'zod';
 import { EventLines } from '../pool/event-lines.ts';
+import type { Sandbox } from '../sandbox.ts';
 import { readLine } from './events.ts';
 import { leftFile } from './left-files.ts';
 
@@ -26,6 +27,44 @@ export interface LeftNotes {
 
 /** @param maxBytes limit for the lines without a secret. */
 export async function leftNotes(directory: string, path: string, maxBytes: number): Promise<LeftNotes> {
+  const file = await leftFile(directory, path);
+  const handle = file && (await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW));
+  return readNotes(handle, maxBytes);
+}
+
+/** The secrets of a program that runs. */
+export class RunningSecrets {
+  readonly #sandbox: Pick<Sandbox, 'open'>;
+  readonly #path: string;
+  #isOver = false;
+
+  constructor(sandbox: Pick<Sandbox, 'open'>, path: string) {
+    this.#sandbox = sandbox;
+    this.#path = path;
+  }
+
+  /**
+   * The values that the program has assigned to secret variables so far; undefined if some of them are unknown, or the
+   * program is over. A program notes a value before it can print it.
+   */
+  async soFar(): Promise<LeftNotes['secrets'] | undefined> {
+    if (this.#isOver) return undefined;
+    try {
+      const { secrets, hasTooManySecrets } = await readNotes(await this.#sandbox.open(this.#path), 0);
+      return hasTooManySecrets || this.#isOver ? undefined : secrets;
+    } catch {
+      // Its code replaced the file.
+      return undefined;
+    }
+  }
+
+  /** The program is over: its folder may soon belong to another. */
+  end(): void {
+    this.#isOver = true;
+  }
+}
+
+async function readNotes(handle: FileHandle | undefined, maxBytes: number): Promise<LeftNotes> {
   const lines: string[] = [];
   const secrets = new Map<string, { readonly name: string; readonly value: string }>();
   let keptBytes = 0;
@@ -47,9 +86,7 @@ export async function leftNotes(directory: string, path: string, maxBytes: numbe
       if (secret && !hasTooManySecrets) secrets.set(key, secret);
     }
   });
-  const file = await leftFile(directory, path);
-  if (file) {
-    const handle = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  if (handle) {
     for await (const chunk of handle.createReadStream()) {
       split.add(chunk as Buffer);
       if (hasTooManySecrets) break;

@@ -15,7 +15,7 @@ import {
   readLine,
   saidWith,
 } from './events.ts';
-import { type LeftNotes, leftNotes } from './notes.ts';
+import { type LeftNotes, leftNotes, RunningSecrets } from './notes.ts';
 import { OutputLines } from './output-lines.ts';
 import {
   allowBrowsers,
@@ -48,6 +48,11 @@ export interface ScriptJob {
   readonly signal: AbortSignal;
   /** Called with every line of the script's output, without its terminator. */
   readonly onOutput: (stream: 'stdout' | 'stderr', line: string) => void;
+  /**
+   * Called before the script starts, with a function for its run: it returns the values that the script has assigned to
+   * secret variables so far, or undefined if some are unknown.
+   */
+  readonly onStart?: (secrets: () => Promise<readonly string[] | undefined>) => void;
 }
 
 /** The events of a run, and how it ended. */
@@ -110,6 +115,11 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
     onOutput: (stream, chunk) => transcript.output(stream, chunk),
     onEvent: (line) => transcript.line(line),
   });
+  const secrets = new RunningSecrets(sandbox, notesFile);
+  job.onStart?.(async () => {
+    const noted = await secrets.soFar();
+    return noted && assigned(noted, job.variables);
+  });
   const kill = () => running.kill();
   job.signal.addEventListener('abort', kill);
   if (job.signal.aborted) kill();
@@ -126,6 +136,7 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
   const order = { token, ...launchJob(script, job, timeoutMs - 2 * graceMs) };
   running.input.end(`${JSON.stringify(order)}\n`);
   const ended = await running.ended;
+  secrets.end();
   clearTimeout(limit);
   clearTimeout(interruption);
   job.signal.removeEventListener('abort', kill);
@@ -273,7 +284,7 @@ class RunTranscript {
       degraded: of('degraded').at(-1),
       softFailureCount: of('soft-failure').length,
       testExitCode: of('exit-code').at(-1)?.code,
-      secrets: run.notes.secrets.flatMap(({ name, value }) => (run.given[name] === value ? [] : [value])),
+      secrets: assigned(run.notes.secrets, run.given),
       hasTooManySecrets: false,
       ended,
       isInterrupted: run.isInterrupted,
@@ -304,6 +315,11 @@ class RunTranscript {
       runnerOutput: '',
     };
   }
+}
+
+/** Values that a script assigned itself: a warm process assigns those of the check, too, and so notes them. */
+function assigned(secrets: LeftNotes['secrets'], given: Readonly<Record<string, string>>): string[] {
+  return secrets.flatMap(({ name, value }) => (given[name] === value ? [] : [value]));
 }
 
 /** Paths of a check's script and its other files in the run's folder. */

@@ -35,6 +35,8 @@ export interface SuiteJob {
   readonly signal: AbortSignal;
   /** Called with each line that a command writes. */
   readonly onLine: (stage: 'install' | 'test', stream: OutputStream, line: string) => void;
+  /** Called when the tests start; see `ScriptJob.onStart`. Nothing notes secrets before. */
+  readonly onTestStart?: (secrets: () => Promise<readonly string[] | undefined>) => void;
   /** Progress messages between the programs, for the log. */
   readonly onStage: (message: string) => void;
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ownPortsFile, programDirectory, type Sandbox } from '../sandbox.ts';
 import { readLine, SuiteNote } from '../scripts/events.ts';
-import { leftNotes } from '../scripts/notes.ts';
+import { leftNotes, RunningSecrets } from '../scripts/notes.ts';
 import { privateFolder, proxyOf } from '../scripts/script-process.ts';
 import { placeBrowserTrust } from '../trust/script-trust.ts';
 import { installDependencies } from './install.ts';
@@ -57,6 +57,8 @@ export async function runSuite(sandbox: Sandbox, job: SuiteJob): Promise<SuiteRe
 
 async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallReport): Promise<TestReport> {
   await sandbox.write(notesPath, '');
+  const running = new RunningSecrets(sandbox, notesPath);
+  job.onTestStart?.(async () => (await running.soFar())?.map(({ value }) => value));
   if (job.browser && job.host.trust) await placeBrowserTrust(sandbox, job.host.trust);
   const graceMs = Math.min(maxGraceMs, job.testTimeoutMs * 0.1);
   const settings = {
@@ -99,7 +101,7 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
     timeoutMs: job.testTimeoutMs,
     signal: job.signal,
     onLine: (stream, line) => job.onLine('test', stream, line),
-  });
+  }).finally(() => running.end());
   const durationMs = performance.now() - startedMs;
   const left = await leftNotes(sandbox.directory, notesPath, maxNoteBytes);
   const { secrets, hasTooManySecrets } = left;

@@ -10,7 +10,7 @@ import { AgentPresence } from '../agent-presence/presence.ts';
 import type { SessionLeases } from './lease-store.ts';
 import { leasedRuns } from './leased-run.ts';
 import type { RunRow } from './tables.ts';
-import { WaitingPolls } from './waiting-polls.ts';
+import { type WaitingPoll, WaitingPolls } from './waiting-polls.ts';
 
 export interface LedgerOptions {
   readonly store: Store;
@@ -25,6 +25,8 @@ export interface Claim {
   readonly runs: readonly RunRow[];
   /** Runs of the session that were cancelled while the poll waited. */
   readonly cancelledRunIds: readonly string[];
+  /** Runs of the session whose log someone began to read while the poll waited. */
+  readonly followedRunIds: readonly string[];
 }
 
 /** How often polls query the database, in case another process's signal was lost; less often if there are many. */
@@ -85,8 +87,8 @@ export class Ledger {
 
   /**
    * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run. If nothing is
-   * due, it waits up to `waitMs`, or until a run of the session is cancelled: a waiting poll delivers that news at
-   * once, before the next renewal would. If `gone` aborts (the agent disconnected), nothing stays leased.
+   * due, it waits up to `waitMs`, or until a run of the session is cancelled or followed: a waiting poll delivers that
+   * news at once, before the next renewal would. If `gone` aborts (the agent disconnected), nothing stays leased.
    *
    * @throws AppError RATE_LIMITED if far more polls of the location wait than it can have agents.
    */
@@ -105,14 +107,15 @@ export class Ledger {
     const endMs = this.#clock.monotonicMs() + request.waitMs;
     try {
       await this.#queue.run(turn, () => this.#arrive(location, request));
-      while (!stop.aborted && !poll.isDismissed && poll.cancelledRunIds.length === 0) {
+      const hasNews = () => poll.cancelledRunIds.length > 0 || poll.followedRunIds.length > 0;
+      while (!stop.aborted && !poll.isDismissed && !hasNews()) {
         const runs = await this.#queue.run(turn, () =>
           this.#leaseRuns(location.id, freeLanes, { ...request, checkTypes }),
         );
         if (runs.length > 0) {
           if (!gone.aborted) {
             this.#store.signals.send(testedSignals(runs));
-            return { runs, cancelledRunIds: poll.cancelledRunIds };
+            return { ...news(poll), runs };
           }
           await this.requeue(runs);
           break;
@@ -127,7 +130,7 @@ export class Ledger {
         const untilReadyMs = nextReadyAt === null ? Number.POSITIVE_INFINITY : Math.max(1, nextReadyAt - now);
         await poll.sleep(Math.min(leftMs, lookAgainMs * crowd, untilReadyMs), stop);
       }
-      return { runs: [], cancelledRunIds: poll.cancelledRunIds };
+      return { ...news(poll), runs: [] };
     } finally {
       poll.leave();
     }
@@ -239,6 +242,10 @@ export class Ledger {
     this.#draining.abort();
     this.#polls.close();
   }
+}
+
+function news({ cancelledRunIds, followedRunIds }: WaitingPoll): Omit<Claim, 'runs'> {
+  return { cancelledRunIds, followedRunIds };
 }
 
 function tooManyPolls(): AppError {

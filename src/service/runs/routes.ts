@@ -14,15 +14,24 @@ interface ResultIntake {
   ): Promise<ResultReceipt[]>;
 }
 
+/** Knows the runs whose log someone reads at present. */
+interface Followers {
+  among(runIds: readonly string[]): string[];
+}
+
 /** Routes that agents call. */
 export function agentHandlers(
-  deps: HandlerDeps & { readonly ledger: Ledger; readonly ingest: ResultIntake },
+  deps: HandlerDeps & {
+    readonly ledger: Ledger;
+    readonly ingest: ResultIntake;
+    readonly followedRuns: Followers;
+  },
 ): [string, AnyHandler][] {
-  const { ledger, ingest, clock, logger } = deps;
+  const { ledger, ingest, followedRuns, clock, logger } = deps;
   return handlersById(agentRoutes, {
     async claim({ caller, body, reply }) {
       const connection = watchConnection(reply);
-      const { runs, cancelledRunIds } = await ledger.claim(caller, body, connection.gone);
+      const { runs, cancelledRunIds, followedRunIds } = await ledger.claim(caller, body, connection.gone);
       connection.onLost(runs, async (lost) => {
         logger.info({ runs: lost.length }, 'agent disconnected before receiving its runs; requeued');
         await ledger.requeue(lost);
@@ -36,11 +45,18 @@ export function agentHandlers(
         leaseTtlMs: ledger.leaseTtlMs,
         runs: leased,
         cancelledRunIds: [...cancelledRunIds],
+        followedRunIds: [...followedRunIds, ...followedRuns.among(runs.map(({ id }) => id))],
       };
     },
     async renew({ caller, body }) {
       const { lostRunIds, cancelledRunIds } = await ledger.renew(caller, body);
-      return { serverTime: clock.wallMs(), leaseTtlMs: ledger.leaseTtlMs, lostRunIds, cancelledRunIds };
+      return {
+        serverTime: clock.wallMs(),
+        leaseTtlMs: ledger.leaseTtlMs,
+        lostRunIds,
+        cancelledRunIds,
+        followedRunIds: followedRuns.among(body.leases.map(({ runId }) => runId)),
+      };
     },
     async release({ caller, body }) {
       const released = await ledger.release(caller, body);

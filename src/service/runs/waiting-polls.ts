@@ -9,6 +9,8 @@ export interface WaitingPoll {
   readonly isDismissed: boolean;
   /** Runs of its session that were cancelled while it waited. */
   readonly cancelledRunIds: readonly string[];
+  /** Runs of its session whose log someone began to read while it waited. */
+  readonly followedRunIds: readonly string[];
   leave(): void;
 }
 
@@ -26,6 +28,7 @@ class Waiter implements WaitingPoll {
   #news = new AbortController();
   isDismissed = false;
   readonly cancelledRunIds: string[] = [];
+  readonly followedRunIds: string[] = [];
 
   constructor(interest: PollInterest, clock: Clock, onLeave: (waiter: Waiter) => void) {
     this.interest = interest;
@@ -88,6 +91,14 @@ export class WaitingPolls {
     this.#unsubscribe();
   }
 
+  /** A poll of a session: one is enough to deliver news. */
+  #ofSession(session: { readonly locationId: string; readonly sessionId: string }): Waiter | undefined {
+    for (const waiter of this.#byLocation.get(session.locationId) ?? []) {
+      if (waiter.interest.sessionId === session.sessionId) return waiter;
+    }
+    return undefined;
+  }
+
   #onSignal(signal: Signal): void {
     if (signal.kind === 'look') {
       for (const waiters of this.#byLocation.values()) for (const waiter of waiters) waiter.wake();
@@ -98,13 +109,13 @@ export class WaitingPolls {
         waiter.wake();
       }
     } else if (signal.kind === 'cancelled') {
-      // One poll of the session is enough to deliver the news.
-      for (const waiter of this.#byLocation.get(signal.locationId) ?? []) {
-        if (waiter.interest.sessionId !== signal.sessionId) continue;
-        waiter.cancelledRunIds.push(signal.runId);
-        waiter.wake();
-        break;
-      }
+      const waiter = this.#ofSession(signal);
+      waiter?.cancelledRunIds.push(signal.runId);
+      waiter?.wake();
+    } else if (signal.kind === 'followed') {
+      const waiter = signal.holder && this.#ofSession(signal.holder);
+      waiter?.followedRunIds.push(signal.runId);
+      waiter?.wake();
     } else if (signal.kind === 'queued') {
       let left = signal.count;
       for (const waiter of this.#byLocation.get(signal.locationId) ?? []) {

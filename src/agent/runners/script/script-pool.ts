@@ -7,7 +7,7 @@ import type { ScriptHostSettings } from '@picket/sandbox/host/settings.ts';
 import { availableMemoryBytes } from '@picket/sandbox/host-memory.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
 import { sealLimitMs } from '../../delivery/artifacts/run-artifacts.ts';
-import type { Capabilities, Executor, FinishedRun, Room, RunOrder } from '../../run/contracts.ts';
+import type { Capabilities, Executor, FinishedRun, LinesOfRun, Room, RunOrder, TailPlace } from '../../run/contracts.ts';
 import { deadlineGraceMs } from '../../run/run-deadline.ts';
 import { RunnerPool, type RunnerSettings } from '../threads/runner-pool.ts';
 import { type RunnerThread, ThreadEnded } from '../threads/runner-thread.ts';
@@ -70,6 +70,7 @@ export class ScriptPool implements Executor {
         options.onReady?.();
       },
       onModelAsked: options.onModelAsked,
+      onLiveLog: options.onLiveLog,
       onEnded: (reason) => {
         this.#lastEnd = reason;
         this.#known.resolve(nothing);
@@ -156,6 +157,11 @@ export class ScriptPool implements Executor {
     }
   }
 
+  /** Requests the next lines of the logs of these runs; `onLiveLog` gets them. */
+  readLogs(places: readonly TailPlace[]): void {
+    this.#thread?.readLogs(places);
+  }
+
   /** Ends all sandboxes and the thread. */
   async stop(): Promise<void> {
     this.#known.resolve(nothing);
@@ -201,6 +207,8 @@ export interface ScriptPoolOptions extends RunnerSettings {
   readonly model?: ModelAccess | undefined;
   /** Called after every request to it. */
   readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
+  /** Called with lines that `readLogs` requested. */
+  readonly onLiveLog?: ((runs: readonly LinesOfRun[]) => void) | undefined;
   /** Called whenever the capabilities become known. */
   readonly onReady?: (() => void) | undefined;
 }

@@ -26,7 +26,8 @@ import { SandboxUnavailable } from '@picket/sandbox/sandbox.ts';
 import { BundleMissing, type CodeBundles } from '@picket/sandbox/suites/suite-host.ts';
 import { FetchedBundles, fetchBundle } from '../../client/bundle-cache.ts';
 import { ServiceConnection } from '../../client/service-connection.ts';
-import type { Capabilities, RunOrder } from '../../run/contracts.ts';
+import { RunTails } from '../../live-log/run-tails.ts';
+import type { Capabilities, RunOrder, TailPlace } from '../../run/contracts.ts';
 import { collectStartGarbage } from '../../start-garbage.ts';
 import { LagMeter } from '../lag/lag-meter.ts';
 import { RunPipeline } from '../run-pipeline.ts';
@@ -53,6 +54,7 @@ const types = allTypes.filter(({ name, lane }) => lane === 'script' && wanted.in
 /** Model usage of all runs today: it outlives a reopening of the sandboxes. */
 const day = new DaySpending(() => systemClock.wallMs());
 const running = new Map<string, AbortController>();
+const tails = new RunTails();
 let isClosing = false;
 
 /** Poll interval for changes of the installed runtimes, in milliseconds. */
@@ -68,6 +70,8 @@ port.on('message', (message: ToWorker) => {
     for (const runId of message.runIds) {
       running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
     }
+  } else if (message.type === 'read-logs') {
+    void readLogs(message.places);
   } else if (message.type === 'lifecycle-scripts') {
     const { port: line } = message;
     void opened.then(({ host, unavailable }) => serveLifecycleScripts(line, host, unavailable ?? ''));
@@ -107,6 +111,7 @@ function pipelineOf({ host }: Awaited<ReturnType<typeof open>>): RunPipeline {
     lagMeter: new LagMeter(systemClock),
     ownSecrets,
     egress: createEgressPolicy(egress),
+    tails,
     hosts: { scripts: host, model: model && { access: model, day, onOutcome: reportOutcome } },
   });
 }
@@ -229,6 +234,11 @@ async function run(order: RunOrder, situation: RunSituation): Promise<void> {
   running.delete(order.runId);
   if (finished.facts.failureCode === 'BROWSER_MISSING') browserWatch?.runFailed();
   send({ type: 'finished', runs: [finished] });
+}
+
+async function readLogs(places: readonly TailPlace[]): Promise<void> {
+  const runs = await tails.read(places);
+  if (runs.length > 0) send({ type: 'live-log', runs });
 }
 
 async function close(): Promise<void> {

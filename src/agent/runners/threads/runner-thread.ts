@@ -4,7 +4,7 @@ import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import { cpuMsOf } from '@picket/lib/bounds/cpu-limit.ts';
 import { toError } from '@picket/lib/errors.ts';
 import { crashSite } from '../../error-report/private-message.ts';
-import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
+import type { Capabilities, FinishedRun, LinesOfRun, RunOrder, TailPlace } from '../../run/contracts.ts';
 import { GateStats } from '../probe/gate-stats.ts';
 import { type ThreadAhead, threadOptions } from './thread-ahead.ts';
 import type { FromWorker, RunSituation, ToWorker, WorkerStart } from './worker-protocol.ts';
@@ -73,6 +73,8 @@ export class RunnerThread {
     /** Called when the capabilities have changed since the thread was ready. */
     readonly onChanged?: (capabilities: Capabilities) => void;
     readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
+    /** Called with lines that `readLogs` requested. */
+    readonly onLiveLog?: ((runs: readonly LinesOfRun[]) => void) | undefined;
   }) {
     this.#situation = options.situation;
     const start = { ...options.start, gateMemory: this.gate.memory };
@@ -89,6 +91,7 @@ export class RunnerThread {
       if (message.type === 'ready') ready.resolve(message.capabilities);
       else if (message.type === 'changed') options.onChanged?.(message.capabilities);
       else if (message.type === 'model-asked') options.onModelAsked?.(message.outcome);
+      else if (message.type === 'live-log') options.onLiveLog?.(message.runs);
       else for (const run of message.runs) this.#settle(run);
     });
     this.#worker.on('messageerror', (error) => {
@@ -138,6 +141,11 @@ export class RunnerThread {
   withdrawWaiting(): void {
     if (this.#orders.length > 0) this.#sendOrders();
     this.#post({ type: 'withdraw' });
+  }
+
+  /** Requests the next lines of the logs of these runs. */
+  readLogs(places: readonly TailPlace[]): void {
+    this.#post({ type: 'read-logs', places });
   }
 
   /** Gives the thread its end of a channel to another thread. */

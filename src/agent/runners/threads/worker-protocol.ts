@@ -4,7 +4,7 @@ import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import type { EgressSettings } from '@picket/probes/egress/policy.ts';
 import type { ScriptHostSettings } from '@picket/sandbox/host/settings.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
-import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
+import type { Capabilities, FinishedRun, LinesOfRun, RunOrder, TailPlace } from '../../run/contracts.ts';
 
 /** Start parameters of a thread that runs checks. */
 export interface WorkerStart {
@@ -43,6 +43,8 @@ export interface RunSituation {
 export type ToWorker =
   | { readonly type: 'run'; readonly situation: RunSituation; readonly orders: readonly RunOrder[] }
   | { readonly type: 'abort'; readonly runIds: readonly string[] }
+  /** Makes the thread send the next lines of these runs as `live-log`, if there are any. */
+  | { readonly type: 'read-logs'; readonly places: readonly TailPlace[] }
   /** Makes all runs in the admission gate return unstarted. */
   | { readonly type: 'withdraw' }
   /** The channel between a probe thread and the script thread: one end for each. */
@@ -56,4 +58,5 @@ export type FromWorker =
   | { readonly type: 'changed'; readonly capabilities: Capabilities }
   /** A request was sent to the model. */
   | { readonly type: 'model-asked'; readonly outcome: ModelOutcome }
+  | { readonly type: 'live-log'; readonly runs: readonly LinesOfRun[] }
   | { readonly type: 'finished'; readonly runs: readonly FinishedRun[] };

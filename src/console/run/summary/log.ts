@@ -15,10 +15,15 @@ export function logSection(entries: readonly SummaryLogLine[]): Content {
  * The same as a part of a section. The script of the page filters it by level, and copies it.
  *
  * @param id distinguishes several logs of a page.
+ * @param options.isLive whether it grows: the newest line is in sight, unless the reader scrolls back.
  */
-export function logPart(entries: readonly SummaryLogLine[], id = 'log-lines'): Html {
+export function logPart(
+  entries: readonly SummaryLogLine[],
+  id = 'log-lines',
+  { isLive = false }: { readonly isLive?: boolean } = {},
+): Html {
   const rest = entries.length - shownLines;
-  return html`${tools(entries, id)}<div class="log" id="${id}" tabindex="0" role="region" aria-label="Log of the run"><ol>${entries
+  return html`${tools(entries, id)}<div class="log${isLive ? ' is-live' : ''}" id="${id}" tabindex="0" role="region" aria-label="Log of the run"><ol>${entries
     .slice(0, shownLines)
     .map(
       ({ time, msg, level }) =>

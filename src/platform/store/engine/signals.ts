@@ -24,6 +24,13 @@ export const Signal = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('deployments') }),
   /** A test session began, or one of its runs began or ended. */
   z.object({ kind: z.literal('tested'), testSessionId: id }),
+  /** Someone reads the log of a run while it goes; with the session that has it, if that does not know yet. */
+  z.object({
+    kind: z.literal('followed'),
+    accountId: id,
+    runId: id,
+    holder: z.object({ locationId: id, sessionId: id }).optional(),
+  }),
   /** Checks were created or changed: the next slot may be earlier. */
   z.object({ kind: z.literal('schedule') }),
   /**

@@ -294,7 +294,7 @@ export class FakeService {
     if (claimNumber !== undefined && runs.length > 0) this.#claimed.set(`${sessionId} ${claimNumber}`, runs);
     const [oldest] = this.#claimed.keys();
     if (oldest !== undefined && this.#claimed.size > maxRememberedClaims) this.#claimed.delete(oldest);
-    return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled() };
+    return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled(), followedRunIds: [] };
   }
 
   /** Number of runs that wait for a claim. */
@@ -346,6 +346,7 @@ export class FakeService {
       ...this.#times(),
       lostRunIds: leases.filter(isLost).map(({ runId }) => runId),
       cancelledRunIds: this.#takeCancelled(),
+      followedRunIds: [],
     };
   }
 
