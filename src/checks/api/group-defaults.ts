@@ -12,6 +12,7 @@ const ApiCheckDefaults = z
     queryParameters: request.queryParameters,
     assertions: request.assertions,
     basicAuth: request.basicAuth,
+    auth: request.auth,
   })
   .meta({ id: 'ApiCheckDefaults' });
 type ApiCheckDefaults = z.output<typeof ApiCheckDefaults>;
@@ -30,6 +31,7 @@ export const apiGroupDefaults: GroupDefaults = {
     { path: ['apiCheckDefaults', 'headers'], flags: ['locked'], sentTo },
     { path: ['apiCheckDefaults', 'queryParameters'], flags: ['locked'], sentTo },
     { path: ['apiCheckDefaults', 'basicAuth', 'password'], sentTo },
+    { path: ['apiCheckDefaults', 'auth', 'password'], sentTo },
   ],
   problems: (given) => assertionProblems((given as ApiCheckDefaults).assertions, ['assertions']),
   apply(definition, given) {
@@ -42,7 +44,7 @@ export const apiGroupDefaults: GroupDefaults = {
         headers: mergedByName(defaults.headers, own.headers ?? [], (key) => key.toLowerCase()),
         queryParameters: mergedByName(defaults.queryParameters, own.queryParameters ?? [], (key) => key),
         assertions: [...defaults.assertions, ...(own.assertions ?? [])],
-        basicAuth: own.basicAuth ?? defaults.basicAuth,
+        ...(own.auth || own.basicAuth ? {} : { basicAuth: defaults.basicAuth, auth: defaults.auth }),
       },
     };
   },

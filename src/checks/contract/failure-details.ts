@@ -1,4 +1,5 @@
 import type { ProbePhase } from '@picket/probes/connection/errors.ts';
+import { loginStates } from '@picket/probes/http/login/login.ts';
 import { z } from 'zod';
 
 /** Flaws of a certificate. `dated`: a browser reports it as expired or not yet valid. */
@@ -51,6 +52,10 @@ export const FailureDetails = z
       .optional()
       .describe('Part that is weaker than the baseline allows'),
     grpcStatus: z.int().optional().describe('Final gRPC status of the call'),
+    loginState: z
+      .enum(loginStates)
+      .optional()
+      .describe('How the login of the request ended; refused: the server answered 401 to the credentials'),
     closeCode: z.int().optional().describe('Close code of the WebSocket server'),
     egressRule: text.optional().describe('Rule of the egress policy that denied the connection'),
   })
@@ -81,7 +86,7 @@ export const fieldsByCode = {
   RESPONSE_UNDECODABLE: peer,
   DIALOGUE_FAILED: [...peer, 'closeCode'],
   NO_REPLY: ['loop'],
-  STATUS_UNEXPECTED: ['grpcStatus'],
+  STATUS_UNEXPECTED: ['grpcStatus', 'loginState'],
   EGRESS_DENIED: ['egressRule'],
 } as const satisfies Readonly<Record<string, readonly Field[]>>;
 

@@ -6,7 +6,7 @@ import { httpAssertable, httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
 import { summaryOf } from '../http/summary.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
-import { UrlSpec } from './spec.ts';
+import { maskedInUrl, UrlSpec } from './spec.ts';
 
 export { UrlSpec };
 
@@ -24,6 +24,7 @@ export const url = defineCheckType({
   hasNetworkErrors: true,
   spec: UrlSpec,
   form: httpForm,
+  masked: maskedInUrl,
   artifactFields: diagnosisArtifactFields,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',

@@ -1,0 +1,43 @@
+import { DigestLogin } from '@picket/probes/http/login/digest.ts';
+import type { Login } from '@picket/probes/http/login/login.ts';
+import { z } from 'zod';
+import { render } from '../judging/templating.ts';
+
+export const authTypes = ['BASIC', 'DIGEST'] as const;
+
+/** How a request logs in at its origin. */
+export const Auth = z
+  .object({
+    type: z
+      .enum(authTypes)
+      .describe('BASIC sends user and password with the request; the others answer the challenge of the server'),
+    username: z.string().min(1).max(1000).describe('User name; `{{VARIABLES}}` are filled in'),
+    password: z.string().max(1000).default('').describe('Password; `{{VARIABLES}}` are filled in'),
+  })
+  .meta({ id: 'Auth' });
+export type Auth = z.output<typeof Auth>;
+
+/** The login of a request. */
+export const AuthField = Auth.nullable()
+  .default(null)
+  .describe('Login at the origin of the URL; an Authorization header of the check replaces it');
+
+/** Values of `auth` with their templates filled in. */
+export function filledAuth(
+  { type, username, password }: Auth,
+  variables: Readonly<Record<string, string>>,
+): Auth {
+  const filled = (text: string) => render(text, variables, 'raw');
+  return { type, username: filled(username), password: filled(password) };
+}
+
+/** Returns what makes the login that a check describes; undefined for BASIC, which is a header. */
+export function loginOf({ type, username, password }: Auth): (() => Login) | undefined {
+  if (type === 'BASIC') return undefined;
+  return () => new DigestLogin({ username, password });
+}
+
+/** Whether a request has at most one of the two fields for a login. */
+export function isAuthUnique({ basicAuth, auth }: { readonly basicAuth: unknown; readonly auth: unknown }): boolean {
+  return basicAuth === null || auth === null;
+}
