@@ -1,9 +1,10 @@
 import { DigestLogin } from '@picket/probes/http/login/digest.ts';
 import type { Login } from '@picket/probes/http/login/login.ts';
+import { NtlmLogin } from '@picket/probes/http/login/ntlm.ts';
 import { z } from 'zod';
 import { render } from '../judging/templating.ts';
 
-export const authTypes = ['BASIC', 'DIGEST'] as const;
+export const authTypes = ['BASIC', 'DIGEST', 'NTLM'] as const;
 
 /** How a request logs in at its origin. */
 export const Auth = z
@@ -11,9 +12,15 @@ export const Auth = z
     type: z
       .enum(authTypes)
       .describe('BASIC sends user and password with the request; the others answer the challenge of the server'),
-    username: z.string().min(1).max(1000).describe('User name; `{{VARIABLES}}` are filled in'),
+    username: z
+      .string()
+      .min(1)
+      .max(1000)
+      .describe('User name; `{{VARIABLES}}` are filled in. For NTLM also `DOMAIN\\user` or `user@domain`'),
     password: z.string().max(1000).default('').describe('Password; `{{VARIABLES}}` are filled in'),
+    domain: z.string().max(255).default('').describe('Domain of the user, for NTLM only; empty: the domain of the server'),
   })
+  .refine(({ type, domain }) => type === 'NTLM' || domain === '', { path: ['domain'], error: 'is for NTLM only' })
   .meta({ id: 'Auth' });
 export type Auth = z.output<typeof Auth>;
 
@@ -22,22 +29,32 @@ export const AuthField = Auth.nullable()
   .default(null)
   .describe('Login at the origin of the URL; an Authorization header of the check replaces it');
 
-/** Values of `auth` with their templates filled in. */
-export function filledAuth(
-  { type, username, password }: Auth,
-  variables: Readonly<Record<string, string>>,
-): Auth {
-  const filled = (text: string) => render(text, variables, 'raw');
-  return { type, username: filled(username), password: filled(password) };
-}
-
-/** Returns what makes the login that a check describes; undefined for BASIC, which is a header. */
-export function loginOf({ type, username, password }: Auth): (() => Login) | undefined {
-  if (type === 'BASIC') return undefined;
-  return () => new DigestLogin({ username, password });
-}
-
 /** Whether a request has at most one of the two fields for a login. */
-export function isAuthUnique({ basicAuth, auth }: { readonly basicAuth: unknown; readonly auth: unknown }): boolean {
+export function isAuthUnique({
+  basicAuth,
+  auth,
+}: {
+  readonly basicAuth: unknown;
+  readonly auth: unknown;
+}): boolean {
   return basicAuth === null || auth === null;
+}
+
+/** Values of `auth` with their templates filled in. @throws TemplateError */
+export function filledAuth(auth: Auth, variables: Readonly<Record<string, string>>): Auth {
+  const filled = (text: string) => render(text, variables, 'raw');
+  const { type, username, password, domain } = auth;
+  return { type, username: filled(username), password: filled(password), domain: filled(domain) };
+}
+
+/** Returns what begins the login that a check describes; undefined for BASIC, which is a header. */
+export function loginOf({ type, username, password, domain }: Auth): (() => Login) | undefined {
+  switch (type) {
+    case 'BASIC':
+      return undefined;
+    case 'DIGEST':
+      return () => new DigestLogin({ username, password });
+    case 'NTLM':
+      return () => new NtlmLogin({ username, password, domain });
+  }
 }

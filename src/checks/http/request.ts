@@ -96,7 +96,7 @@ export function prepareRequest(
     const named = filledServerName(spec.serverName, variables);
     if ('failure' in named) return named;
     const body = bodyOf(spec, variables);
-    const written = spec.auth ?? (spec.basicAuth && ({ type: 'BASIC', ...spec.basicAuth } as const));
+    const written = spec.auth ?? (spec.basicAuth && ({ type: 'BASIC', domain: '', ...spec.basicAuth } as const));
     const auth = written && filledAuth(written, variables);
     const headers = headersOf(spec, { auth, variables, log });
     return {

@@ -1,6 +1,5 @@
-import type { X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection } from '../connection/connection.ts';
 import {
@@ -169,7 +168,7 @@ export class Exchange {
     return {
       onStart: () => this.#times.recordFirstByte(),
       onHead: (head) => {
-        if (!this.#isChallenge(head, socket)) this.#start(head);
+        if (!this.#isChallenge(head)) this.#start(head);
       },
       onBody: (bytes) => {
         if (this.#challenge) this.#passOver(bytes.length);
@@ -191,12 +190,13 @@ export class Exchange {
   }
 
   /** Whether a response is a challenge of the login, which goes on after its body. */
-  #isChallenge(head: ResponseHead, socket: Socket): boolean {
+  #isChallenge(head: ResponseHead): boolean {
     const { react, target } = this.#request;
     if (!this.#settle || head.status !== 401 || !react || this.#legs.length >= mostLegs) return false;
-    const isTls = target.isSecure && socket instanceof TLSSocket;
-    const certificate = (): X509Certificate | undefined =>
-      isTls ? socket.getPeerX509Certificate() : undefined;
+    const certificate = () => {
+      const { der } = this.#connection.certificate ?? {};
+      return target.isSecure && der ? new X509Certificate(der) : undefined;
+    };
     const reaction = react({ headers: head.headers, certificate });
     if (reaction.kind === 'end') return false;
     // Without a listener, a rejection before the end of the body would end the process.

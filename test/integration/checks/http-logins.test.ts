@@ -7,7 +7,9 @@ import { runUrl } from '../../../src/checks/url/run.ts';
 import { UrlSpec } from '../../../src/checks/url/spec.ts';
 import { runContext } from '../../helpers/run-context.ts';
 import { type DigestTargetOptions, startDigestTarget } from '../../helpers/targets/digest-target.ts';
+import { createAuthority } from '../../helpers/targets/certificates.ts';
 import { startHttpTarget } from '../../helpers/targets/http-target.ts';
+import { type NtlmTargetOptions, startNtlmTarget } from '../../helpers/targets/ntlm-target.ts';
 
 const ada = { username: 'ada', password: 'pass "word"' };
 const auth = { type: 'DIGEST', ...ada };
@@ -132,6 +134,55 @@ describe('a Digest login', () => {
   });
 });
 
+describe('an NTLM login', () => {
+  /** The hash of the password "Password", from MS-NLMP section 4.2.2.1.2. */
+  const known = { username: 'Grace', domain: 'INTRA', passwordHash: 'a4f49c406510bdcab6824ee7c30fd852' };
+  const grace = { type: 'NTLM', username: 'Grace', password: 'Password', domain: 'INTRA' };
+  const attempt = async (options: Partial<NtlmTargetOptions>, given: Record<string, unknown> = {}) => {
+    const target = await startNtlmTarget({ ...known, ...options });
+    const outcome = await run({ url: `${target.url}/`, auth: { ...grace, ...given }, skipSSL: true });
+    await target.close();
+    const { requests, lastProblem } = target;
+    return { ...outcome, requests, problem: lastProblem(), login: outcome.detail.response.login };
+  };
+
+  it.each<readonly [string, Partial<NtlmTargetOptions>, Record<string, unknown>]>([
+    ['with an integrity code, if the challenge has a time', {}, {}],
+    ['without one', { isTimed: false }, {}],
+    ['of DOMAIN\\user', {}, { username: 'INTRA\\Grace', domain: '' }],
+    ['of user@domain', { username: 'grace@intra.test', domain: '' }, { username: 'grace@intra.test', domain: '' }],
+    ['that begins on a connection the server closes', { closesAt: 1 }, {}],
+  ])('goes over one connection %s', async (_, options, given) => {
+    const { failure, problem, requests, login } = await attempt(options, given);
+    expect(problem).toBe('');
+    expect(failure).toBeUndefined();
+    expect(login).toMatchObject({ scheme: 'NTLM', state: 'accepted', legs: [{ status: 401 }, { status: 401 }] });
+    expect(requests.map(({ message }) => message)).toEqual([0, 1, 3]);
+    expect(new Set(requests.slice(1).map(({ port }) => port)).size).toBe(1);
+  });
+
+  it('is bound to the certificate of the server, over HTTP/1.1', async () => {
+    const identity = await (await createAuthority()).issue();
+    const { failure, problem, detail } = await attempt({ identity });
+    expect(problem).toBe('');
+    expect(failure).toBeUndefined();
+    expect(detail.response.httpVersion).toBe('1.1');
+  });
+
+  it('is refused with a wrong password', async () => {
+    const { failure, requests, detail } = await attempt({}, { password: 'wrong' });
+    expect(failure).toMatchObject({ code: 'STATUS_UNEXPECTED', details: { loginState: 'refused' } });
+    expect(requests).toHaveLength(3);
+    expect(JSON.stringify(detail)).not.toContain('TlRMTVNTUA');
+  });
+
+  it('fails if the server closes the connection between challenge and response', async () => {
+    const { failure } = await attempt({ closesAt: 2 });
+    expect(failure).toMatchObject({ code: 'CONNECTION_RESET', owner: 'target' });
+    expect(failure?.message).toContain('in the middle of a login');
+  });
+});
+
 describe('the field auth', () => {
   it('sends Basic credentials at once, of URL monitors, too', async () => {
     const target = await startHttpTarget();
@@ -153,6 +204,7 @@ describe('the field auth', () => {
   it.each([
     [{ auth, basicAuth: ada }, 'cannot be combined with basicAuth'],
     [{ auth: { type: 'DIGEST' } }, 'username'],
+    [{ auth: { ...auth, domain: 'x' } }, 'is for NTLM only'],
   ])('refuses %j', (request, message) => {
     const parsed = ApiSpec.safeParse({ request: { url: 'http://a.test', ...request } });
     expect(JSON.stringify(parsed.error)).toContain(message);
