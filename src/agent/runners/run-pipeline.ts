@@ -70,7 +70,7 @@ export class RunPipeline {
   readonly #lagMeter: LagMeter;
   readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
-  readonly #hosts: Pick<RunContext, 'scripts' | 'phases' | 'model'>;
+  readonly #hosts: Pick<RunContext, 'scripts' | 'phases' | 'model' | 'kerberos'>;
   readonly #tails: RunTails | undefined;
   readonly #resolver: HostResolver;
   readonly #ownScrubber: Scrubber;
@@ -83,7 +83,7 @@ export class RunPipeline {
       readonly lagMeter: LagMeter;
       readonly egress: EgressPolicy;
       /** Runs scripts, and scripts around runs, in threads that can. */
-      readonly hosts?: Pick<RunContext, 'scripts' | 'phases' | 'model'> | undefined;
+      readonly hosts?: Pick<RunContext, 'scripts' | 'phases' | 'model' | 'kerberos'> | undefined;
       /** Where logs can be read while their runs go; absent if they cannot. */
       readonly tails?: RunTails | undefined;
     },

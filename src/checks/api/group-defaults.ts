@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { GroupDefaults } from '../contract/group-defaults.ts';
+import { authNotUnique, isAuthUnique } from '../http/auth/auth.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { ApiSpec } from './spec.ts';
 
@@ -12,6 +13,7 @@ const ApiCheckDefaults = z
     queryParameters: request.queryParameters,
     assertions: request.assertions,
     basicAuth: request.basicAuth,
+    auth: request.auth,
   })
   .meta({ id: 'ApiCheckDefaults' });
 type ApiCheckDefaults = z.output<typeof ApiCheckDefaults>;
@@ -30,8 +32,13 @@ export const apiGroupDefaults: GroupDefaults = {
     { path: ['apiCheckDefaults', 'headers'], flags: ['locked'], sentTo },
     { path: ['apiCheckDefaults', 'queryParameters'], flags: ['locked'], sentTo },
     { path: ['apiCheckDefaults', 'basicAuth', 'password'], sentTo },
+    { path: ['apiCheckDefaults', 'auth', 'password'], sentTo },
   ],
-  problems: (given) => assertionProblems((given as ApiCheckDefaults).assertions, ['assertions']),
+  problems(given) {
+    const defaults = given as ApiCheckDefaults;
+    const problems = assertionProblems(defaults.assertions, ['assertions']);
+    return isAuthUnique(defaults) ? problems : [...problems, { path: ['auth'], message: authNotUnique }];
+  },
   apply(definition, given) {
     const defaults = given as ApiCheckDefaults;
     const own = definition.request as Request;
@@ -42,7 +49,7 @@ export const apiGroupDefaults: GroupDefaults = {
         headers: mergedByName(defaults.headers, own.headers ?? [], (key) => key.toLowerCase()),
         queryParameters: mergedByName(defaults.queryParameters, own.queryParameters ?? [], (key) => key),
         assertions: [...defaults.assertions, ...(own.assertions ?? [])],
-        basicAuth: own.basicAuth ?? defaults.basicAuth,
+        ...(own.auth || own.basicAuth ? {} : { basicAuth: defaults.basicAuth, auth: defaults.auth }),
       },
     };
   },

@@ -4,6 +4,7 @@ import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
 import { isServerNameUsed, RequestUrl, ServerName, TraceparentHosts } from '../contract/target.ts';
+import { AuthField, authNotUnique, isAuthUnique } from '../http/auth/auth.ts';
 import { httpAssertionSchema } from '../http/connection-assertion.ts';
 import { comparisons } from '../judging/assertion.ts';
 
@@ -39,8 +40,10 @@ export const ApiSpec = z.object({
         )
         .default([]),
       basicAuth: z.object({ username: z.string(), password: z.string() }).nullable().default(null),
+      auth: AuthField,
     })
-    .refine(isServerNameUsed, { path: ['serverName'], error: 'needs an https URL' }),
+    .refine(isServerNameUsed, { path: ['serverName'], error: 'needs an https URL' })
+    .refine(isAuthUnique, { path: ['auth'], error: authNotUnique }),
   degradedResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),
   maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: 30_000 }),
 });
@@ -53,4 +56,5 @@ export const maskedInApi: readonly MaskedValue[] = [
   { path: ['request', 'headers'], flags: ['locked'], sentTo },
   { path: ['request', 'queryParameters'], flags: ['locked'], sentTo },
   { path: ['request', 'basicAuth', 'password'], sentTo },
+  { path: ['request', 'auth', 'password'], sentTo },
 ];

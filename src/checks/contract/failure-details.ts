@@ -1,4 +1,5 @@
 import type { ProbePhase } from '@picket/probes/connection/errors.ts';
+import type { LoginState } from '@picket/probes/http/login/login.ts';
 import { z } from 'zod';
 
 /** Flaws of a certificate. `dated`: a browser reports it as expired or not yet valid. */
@@ -12,6 +13,15 @@ export const certificateFlaws = [
   'issuer',
 ] as const;
 export type CertificateFlaw = (typeof certificateFlaws)[number];
+
+/** How the login of a request ended; the type of the probes says what each state means. */
+export const loginStates = [
+  'accepted',
+  'refused',
+  'not-asked',
+  'not-offered',
+  'unusable',
+] as const satisfies readonly LoginState[];
 
 /** Phases in which a timeout can occur. */
 const phases = [
@@ -51,6 +61,10 @@ export const FailureDetails = z
       .optional()
       .describe('Part that is weaker than the baseline allows'),
     grpcStatus: z.int().optional().describe('Final gRPC status of the call'),
+    loginState: z
+      .enum(loginStates)
+      .optional()
+      .describe('How the login of the request ended; refused: the server answered 401 to the credentials'),
     closeCode: z.int().optional().describe('Close code of the WebSocket server'),
     egressRule: text.optional().describe('Rule of the egress policy that denied the connection'),
   })
@@ -81,7 +95,7 @@ export const fieldsByCode = {
   RESPONSE_UNDECODABLE: peer,
   DIALOGUE_FAILED: [...peer, 'closeCode'],
   NO_REPLY: ['loop'],
-  STATUS_UNEXPECTED: ['grpcStatus'],
+  STATUS_UNEXPECTED: ['grpcStatus', 'loginState'],
   EGRESS_DENIED: ['egressRule'],
 } as const satisfies Readonly<Record<string, readonly Field[]>>;
 

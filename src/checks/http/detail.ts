@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AddressVerdicts } from '../addresses/fields.ts';
 import { RouteField } from '../contract/facts.ts';
+import { loginStates } from '../contract/failure-details.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
@@ -14,8 +15,8 @@ export const HttpTimings = z.object({
 });
 
 /**
- * Duration of each step in milliseconds. `firstByte` includes TLS, as the public phases do; `tls` and `proxy` list
- * those parts separately. With redirects each phase is the sum over the chain.
+ * Duration of each step in milliseconds. `firstByte` includes TLS and logins, as the public phases do; `tls`, `proxy` and
+ * `auth` list those parts separately. With redirects each phase is the sum over the chain.
  */
 export const HttpTimingPhases = z.object({
   wait: z.number(),
@@ -26,6 +27,8 @@ export const HttpTimingPhases = z.object({
   total: z.number(),
   tls: z.number(),
   proxy: z.number(),
+  /** The requests of a login before the last one, a part of `firstByte`; absent without them. */
+  auth: z.number().optional(),
 });
 export type HttpTimings = z.infer<typeof HttpTimings>;
 export type HttpTimingPhases = z.infer<typeof HttpTimingPhases>;
@@ -57,6 +60,24 @@ export const HttpRedirectDetail = z
   .object({ href: z.string(), status: z.int(), timingPhases: HttpTimingPhases })
   .meta({ id: 'HttpRedirectDetail' });
 export type HttpRedirectDetail = z.infer<typeof HttpRedirectDetail>;
+
+/** How a request logged in; see `request.auth`. */
+export const HttpLoginDetail = z
+  .object({
+    /** The scheme, as servers name it. */
+    scheme: z.enum(['Digest', 'NTLM', 'Negotiate']),
+    state: z.enum(loginStates),
+    /** Cause, as far as the agent knows it: a flaw of the challenge. */
+    reason: z.string().nullable(),
+    /** Schemes of the last challenge, in its order. */
+    offered: z.array(z.string()),
+    /** Algorithm of the credentials; null if none were sent, or the scheme has only one. */
+    algorithm: z.string().nullable(),
+    /** The requests before the last one that the server answered with a challenge; times in milliseconds. */
+    legs: z.array(z.object({ status: z.int(), wait: z.number(), download: z.number() })),
+  })
+  .meta({ id: 'HttpLoginDetail' });
+export type HttpLoginDetail = z.infer<typeof HttpLoginDetail>;
 
 const HeaderMap = z.record(z.string(), z.string());
 
@@ -110,6 +131,8 @@ export const HttpDetail = z
       /** The redirects that led here, in order; absent in results of older agents, and without redirects. */
       redirects: z.array(HttpRedirectDetail).optional(),
       certificate: CertificateDetail.nullable().default(null),
+      /** Absent for requests without a login that answers challenges. */
+      login: HttpLoginDetail.optional(),
     }),
     addresses: AddressVerdicts,
     requestError: z.string().nullable(),

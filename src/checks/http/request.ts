@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { packageVersion } from '@picket/lib/version.ts';
 import { headerOfText } from '@picket/lib/wire/header-text.ts';
 import type { ForwardProxy } from '@picket/probes/connection/forward-proxy.ts';
+import type { Login } from '@picket/probes/http/login/login.ts';
 import type { Addresses } from '../addresses/fields.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { IpFamilyName } from '../contract/ip-family.ts';
@@ -9,6 +10,9 @@ import type { RunLog } from '../contract/run-log.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { filledAssertions, filledServerName, templateFailure } from '../judging/filled.ts';
 import { render } from '../judging/templating.ts';
+import type { KerberosSettings } from '../kerberos/settings.ts';
+import type { Auth } from './auth/auth.ts';
+import { filledAuth, loginOf } from './auth/login.ts';
 import { locationProxy } from './location-proxy.ts';
 import { type RequestTrace, traceOf } from './traceparent.ts';
 
@@ -32,7 +36,9 @@ export interface HttpRequestSpec {
   readonly headers: readonly Pair[];
   readonly queryParameters: readonly Pair[];
   readonly assertions: readonly Assertion[];
+  /** The older field for what `auth` of type BASIC does. */
   readonly basicAuth: { readonly username: string; readonly password: string } | null;
+  readonly auth: Auth | null;
 }
 
 /** A request that can be sent: templates filled in, defaults added. */
@@ -47,6 +53,8 @@ export interface PreparedRequest {
   readonly proxy: ForwardProxy | undefined;
   /** Trace context for the hosts that it names; undefined if the check sends none. */
   readonly trace: RequestTrace | undefined;
+  /** Begins the login at the origin of the URL; undefined if the request has none that answers challenges. */
+  readonly logIn: (() => Login) | undefined;
   readonly assertions: readonly Assertion[];
 }
 
@@ -69,6 +77,8 @@ export function prepareRequest(
     readonly variables: Readonly<Record<string, string>>;
     readonly proxyUrl: string | null;
     readonly log: RunLog;
+    /** The Kerberos identity of the agent, if it has one. */
+    readonly kerberos?: KerberosSettings | undefined;
     /** Allowed schemes of the URL; http and https when absent. */
     readonly schemes?: Schemes | undefined;
   },
@@ -90,7 +100,10 @@ export function prepareRequest(
     const named = filledServerName(spec.serverName, variables);
     if ('failure' in named) return named;
     const body = bodyOf(spec, variables);
-    const headers = headersOf(spec, variables, log);
+    const written =
+      spec.auth ?? (spec.basicAuth && ({ type: 'BASIC', domain: '', ...spec.basicAuth } as const));
+    const auth = written && filledAuth(written, variables);
+    const headers = headersOf(spec, { auth, variables, log });
     return {
       request: {
         url,
@@ -100,6 +113,7 @@ export function prepareRequest(
         body,
         proxy: located.proxy,
         trace: traceOf(spec.traceparentHosts, headers),
+        logIn: auth ? loginOf(auth, options.kerberos) : undefined,
         assertions: filledAssertions(spec.assertions, variables),
       },
     };
@@ -135,9 +149,13 @@ function bodyOf(spec: HttpRequestSpec, variables: Readonly<Record<string, string
 
 function headersOf(
   spec: HttpRequestSpec,
-  variables: Readonly<Record<string, string>>,
-  log: RunLog,
+  means: {
+    readonly auth: Auth | null;
+    readonly variables: Readonly<Record<string, string>>;
+    readonly log: RunLog;
+  },
 ): string[] {
+  const { auth, variables, log } = means;
   const own: string[] = [];
   const names = new Set<string>();
   for (const { key, value } of spec.headers) {
@@ -156,10 +174,11 @@ function headersOf(
   if (!names.has('accept')) defaults.push('Accept', '*/*');
   const contentType = contentTypes[spec.bodyType];
   if (contentType && !names.has('content-type')) defaults.push('Content-Type', contentType);
-  if (spec.basicAuth && !names.has('authorization')) {
-    const { username, password } = spec.basicAuth;
-    const credentials = `${render(username, variables, 'raw')}:${render(password, variables, 'raw')}`;
-    defaults.push('Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+  if (auth && names.has('authorization')) {
+    log.write('WARN', 'the login of the check is not used: its header Authorization replaces it');
+  } else if (auth?.type === 'BASIC') {
+    const credentials = Buffer.from(`${auth.username}:${auth.password}`);
+    defaults.push('Authorization', `Basic ${credentials.toString('base64')}`);
   }
   return own.length === 0 ? defaults : [...defaults, ...own];
 }

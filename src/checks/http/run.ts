@@ -1,7 +1,7 @@
 import { toError } from '@picket/lib/errors.ts';
 import { JsonTooLarge, parseJson } from '@picket/lib/json/json-document.ts';
 import { largestBodyBytes, threadBodyMemory } from '@picket/probes/http/body/body-memory.ts';
-import { type HttpProbeResult, isEndless } from '@picket/probes/http/probe.ts';
+import { type HttpLogin, type HttpProbeResult, isEndless } from '@picket/probes/http/probe.ts';
 import { warmUpHttp } from '@picket/probes/http/warm-up.ts';
 import { onAddresses } from '../addresses/on-addresses.ts';
 import { type Failure, failure } from '../contract/failure.ts';
@@ -94,8 +94,8 @@ async function requestOnce(
   { clientCertificateFor, afterwards }: HttpRunOptions,
 ): Promise<Outcome<HttpDetail>> {
   const startMs = performance.now();
-  const { log, variables, proxyUrl } = context;
-  const prepared = prepareRequest(spec.request, { variables, proxyUrl, log });
+  const { log, variables, proxyUrl, kerberos } = context;
+  const prepared = prepareRequest(spec.request, { variables, proxyUrl, log, kerberos });
   if ('failure' in prepared) {
     const further = await afterwards?.(undefined);
     const outcome = unsentRequest(spec.request, prepared.failure, context);
@@ -118,6 +118,7 @@ async function requestOnce(
         proxy: request.proxy,
         clientIdentityFor: clientCertificateFor,
         headersFor: (hostname) => traceHeaders(request, hostname),
+        logIn: request.logIn,
         maxBodyBytes: largestBodyBytes,
         isEndlessBodyLeft: !afterwards && !request.assertions.some(({ source }) => bodySources.has(source)),
         bodyShare,
@@ -198,16 +199,28 @@ function readResponse(
     assertions: request.assertions,
     sources: sourcesOf(result, responseTimeMs, body),
     limits: spec,
-    operationFailure: statusFailure(result.head?.status ?? 0, spec.shouldFail),
+    operationFailure: statusFailure(result, spec.shouldFail),
     furtherFailures: failures,
   };
 }
 
 /** spec.md `shouldFail`: inverts the status rule; everything else must still hold. */
-function statusFailure(status: number, shouldFail: boolean): Failure | undefined {
+function statusFailure({ head, login }: HttpProbeResult, shouldFail: boolean): Failure | undefined {
+  const status = head?.status ?? 0;
   if (status >= 400 === shouldFail) return undefined;
-  const hint = shouldFail ? ' (the check expects 400 or above)' : '';
-  return failure('STATUS_UNEXPECTED', `Unexpected status ${status}${hint}`);
+  const message = `Unexpected status ${status}`;
+  if (shouldFail) return failure('STATUS_UNEXPECTED', `${message} (the check expects 400 or above)`);
+  if (status !== 401 || !login) return failure('STATUS_UNEXPECTED', message);
+  return failure('STATUS_UNEXPECTED', `${message} (${loginWords(login)})`, { loginState: login.state });
+}
+
+function loginWords({ scheme, state, reason, offered }: HttpLogin): string {
+  if (state === 'refused') return `the server refused the credentials${reason === null ? '' : `: ${reason}`}`;
+  if (state === 'not-offered') {
+    const names = [...new Set(offered)].slice(0, 5).join(', ');
+    return `the server does not offer ${scheme}, but ${names === '' ? 'no login at all' : names}`;
+  }
+  return reason ?? 'the login did not succeed';
 }
 
 /** @param givenBody replaces the received body, if present. */

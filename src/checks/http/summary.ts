@@ -1,7 +1,7 @@
 import type { DetailSummary, SummaryPhase, SummarySection, SummaryText } from '../summary/detail-summary.ts';
 import { code, comparedText, fact, took, traceFact } from '../summary/parts.ts';
 import { certificateSections, probeParts } from '../summary/probe-parts.ts';
-import type { HttpDetail, HttpRedirectDetail, HttpTimingPhases } from './detail.ts';
+import type { HttpDetail, HttpLoginDetail, HttpRedirectDetail, HttpTimingPhases } from './detail.ts';
 
 /** Summarizes an HTTP result for people. */
 export function summaryOf(detail: HttpDetail): DetailSummary {
@@ -39,12 +39,27 @@ function responseSection({ request, response }: HttpDetail): SummarySection {
       fact('Server name (SNI)', code(request.serverName)),
       traceFact(request.traceparent),
       fact('HTTP', response.httpVersion),
+      fact('Login', response.login ? loginText(response.login) : null),
       fact('Redirects', redirectCount > 0 ? redirectCount : null),
       fact('Read up to', readLimitBytes === null ? null : `${readLimitBytes} bytes`),
     ],
     headers: response.headers ?? {},
     texts: bodyTexts(response),
   };
+}
+
+/** Words for the states of a login. */
+const loginWords: Readonly<Record<HttpLoginDetail['state'], string>> = {
+  accepted: 'accepted',
+  refused: 'refused',
+  'not-asked': 'the server did not ask for it',
+  'not-offered': 'the server does not offer it',
+  unusable: 'the challenge cannot be answered',
+};
+
+function loginText({ scheme, algorithm, state, reason }: HttpLoginDetail): string {
+  const words = [`${scheme}${algorithm === null ? '' : ` with ${algorithm}`}`, loginWords[state]];
+  return [...words, ...(reason === null ? [] : [reason])].join(': ');
 }
 
 function bodyTexts({ body, bodyEncoding, truncated }: HttpDetail['response']): SummaryText[] {
@@ -99,14 +114,14 @@ function redirectSections(redirects: readonly HttpRedirectDetail[]): SummarySect
  * Shows each redirect as a phase of its own, before the phases of the last request: the stored phases are sums over the
  * chain.
  */
-function phasesOf({ timingPhases: phases, redirects = [] }: HttpDetail['response']): SummaryPhase[] {
+function phasesOf({ timingPhases: phases, redirects = [], login }: HttpDetail['response']): SummaryPhase[] {
   if (!phases) return [];
   const last = (name: keyof HttpTimingPhases) =>
     Math.max(
       0,
-      redirects.reduce((rest, { timingPhases }) => rest - timingPhases[name], phases[name]),
+      redirects.reduce((rest, { timingPhases }) => rest - (timingPhases[name] ?? 0), phases[name] ?? 0),
     );
-  const [tls, proxy] = [last('tls'), last('proxy')];
+  const [tls, proxy, auth] = [last('tls'), last('proxy'), last('auth')];
   return [
     ...redirects.map(({ href, status, timingPhases }) => ({
       name: `${status} ${URL.parse(href)?.host ?? href}`,
@@ -118,11 +133,16 @@ function phasesOf({ timingPhases: phases, redirects = [] }: HttpDetail['response
     { name: 'TCP connection', kind: 'tcp', lengthMs: last('tcp') },
     { name: 'Proxy', kind: 'proxy', lengthMs: proxy },
     { name: 'TLS handshake', kind: 'tls', lengthMs: tls },
-    // The stored phase includes those of the proxy and of TLS.
+    ...(login?.legs ?? []).map(({ status, wait, download }, index) => ({
+      name: `Login, request ${index + 1} (${status})`,
+      kind: 'other' as const,
+      lengthMs: wait + download,
+    })),
+    // The stored phase includes those of the proxy, of TLS and of the login.
     {
       name: 'Waiting for response',
       kind: 'first-byte',
-      lengthMs: Math.max(0, last('firstByte') - tls - proxy),
+      lengthMs: Math.max(0, last('firstByte') - tls - proxy - auth),
     },
     { name: 'Download', kind: 'download', lengthMs: last('download') },
   ];

@@ -1,11 +1,11 @@
 import { bareHostname } from '@picket/probes/connection/forward-proxy.ts';
 import { type HttpPhases, timingsOf } from '@picket/probes/http/phases.ts';
-import type { HttpProbeResult } from '@picket/probes/http/probe.ts';
+import type { HttpLogin, HttpProbeResult } from '@picket/probes/http/probe.ts';
 import { familyName } from '../contract/ip-family.ts';
-import { timesToMicroseconds } from '../contract/outcome.ts';
+import { timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';
 import { cutText, storedBody } from './body.ts';
 import { certificateDetail } from './certificate.ts';
-import type { HttpDetail } from './detail.ts';
+import type { HttpDetail, HttpLoginDetail } from './detail.ts';
 import { headerPairs, headerValue, joinedHeaders, queryMap } from './header-map.ts';
 import type { PreparedRequest } from './request.ts';
 
@@ -29,6 +29,9 @@ export const noResponse: HttpDetail['response'] = {
   redirectCount: 0,
   certificate: null,
 };
+
+/** Most characters of the name of a scheme that a server offers. */
+const longestScheme = 40;
 
 export type OwnDetail = Pick<HttpDetail, 'request' | 'response'>;
 
@@ -73,6 +76,7 @@ export function responseOf(
     redirectCount,
     ...(redirects.length > 0 && { redirects }),
     certificate,
+    ...(result.login && { login: loginDetail(result.login) }),
   };
   if (!head) return { ...noResponse, ...reached };
   const isTextWanted = request.assertions.some(({ source }) => source === 'TEXT_BODY');
@@ -92,6 +96,21 @@ export function responseOf(
     ...(stored.encoding && { bodyEncoding: stored.encoding }),
     httpVersion: head.httpVersion,
     ...reached,
+  };
+}
+
+function loginDetail({ scheme, state, reason, offered, algorithm, legs }: HttpLogin): HttpLoginDetail {
+  return {
+    scheme,
+    state,
+    reason,
+    offered: offered.map((name) => name.slice(0, longestScheme)),
+    algorithm,
+    legs: legs.map(({ status, waitMs, downloadMs }) => ({
+      status,
+      wait: toMicroseconds(waitMs),
+      download: toMicroseconds(downloadMs),
+    })),
   };
 }
 

@@ -1,12 +1,13 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { withRequest, withScheme } from '../contract/definition/shorthand.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
+import { withAuth } from '../http/auth/shorthand.ts';
 import { HttpDetail } from '../http/detail.ts';
 import { httpAssertable, httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
 import { summaryOf } from '../http/summary.ts';
 import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
-import { UrlSpec } from './spec.ts';
+import { maskedInUrl, UrlSpec } from './spec.ts';
 
 export { UrlSpec };
 
@@ -24,13 +25,15 @@ export const url = defineCheckType({
   hasNetworkErrors: true,
   spec: UrlSpec,
   form: httpForm,
+  masked: maskedInUrl,
   artifactFields: diagnosisArtifactFields,
   detail: HttpDetail,
   detailKey: 'apiCheckResult',
   shorthand: {
     names: ['HTTP', 'HTTPS', 'WEBSITE', 'WEB'],
     schemes: ['http', 'https'],
-    complete: (fields) => withRequest(fields, withScheme),
+    complete: (fields) =>
+      withRequest(fields, (request) => ({ ...withScheme(request), ...withAuth(request) })),
   },
   facts: httpFacts,
   summary: summaryOf,

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { AddressesField } from '../addresses/fields.ts';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
+import type { MaskedValue } from '../contract/masking.ts';
 import { isServerNameUsed, RequestUrl, ServerName, TraceparentHosts } from '../contract/target.ts';
+import { AuthField } from '../http/auth/auth.ts';
 import { httpAssertionSchema } from '../http/connection-assertion.ts';
 import { numericComparisons } from '../judging/assertion.ts';
 
@@ -20,9 +22,15 @@ export const UrlSpec = z.object({
       addresses: AddressesField,
       traceparentHosts: TraceparentHosts,
       assertions: z.array(httpAssertionSchema(['STATUS_CODE'], numericComparisons)).default([]),
+      auth: AuthField,
     })
     .refine(isServerNameUsed, { path: ['serverName'], error: 'needs an https URL' }),
   degradedResponseTime: thresholdMs({ defaultMs: 3000, maxMs: 30_000 }),
   maxResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),
 });
 export type UrlSpec = z.output<typeof UrlSpec>;
+
+/** Values of a URL monitor that API responses never show. */
+export const maskedInUrl: readonly MaskedValue[] = [
+  { path: ['request', 'auth', 'password'], sentTo: [['request', 'url']] },
+];

@@ -22,6 +22,7 @@ export function prepareConversation(
     bodyType: 'NONE',
     queryParameters: [],
     followRedirects: false,
+    auth: null,
   } as const;
   const found = prepareRequest(asked, { variables, proxyUrl, log, schemes: ['ws', 'wss'] });
   if ('failure' in found) return found;

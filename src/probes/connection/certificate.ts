@@ -15,6 +15,8 @@ export interface CertificateFacts {
   readonly protocol: string | null;
   /** IANA name, such as `TLS_AES_256_GCM_SHA384`. */
   readonly cipher: string | null;
+  /** The certificate itself, in DER. */
+  readonly der: Buffer;
 }
 
 /** A certificate and the host that presented it, in a chain of redirects. */
@@ -95,6 +97,7 @@ function factsOfPeer(certificate: PeerCertificate): Facts {
     issuer: commonName(certificate.issuer?.CN),
     validToMs,
     chainValidToMs,
+    der: certificate.raw,
   };
 }
 
@@ -117,6 +120,7 @@ function factsOfX509(certificate: X509Certificate): Facts {
     issuer: commonNameIn(certificate.issuer),
     validToMs,
     chainValidToMs,
+    der: certificate.raw,
   };
 }
 

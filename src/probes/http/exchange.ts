@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { CertificateFacts } from '../connection/certificate.ts';
 import { Connection } from '../connection/connection.ts';
@@ -18,10 +19,11 @@ import type { Call, CallHooks, CallListener } from './call.ts';
 import { ExchangeTimes } from './exchange-times.ts';
 import { Http1Call } from './http1-call.ts';
 import { Http2Call } from './http2/call.ts';
-import type { HopTimes } from './phases.ts';
+import type { Challenged, Reaction } from './login/login.ts';
+import type { HopTimes, LoginLeg } from './phases.ts';
 import { type RequestMessage, requireSendable } from './request-message.ts';
 
-/** One request on one fresh connection. */
+/** One request on one fresh connection, repeated there while a login goes on. */
 export interface ExchangeRequest {
   readonly target: ConnectionTarget;
   readonly message: RequestMessage;
@@ -30,6 +32,15 @@ export interface ExchangeRequest {
   readonly bodyShare: BodyShare | undefined;
   /** Returns whether to read the body of a response with this status and headers. */
   isBodyWanted(status: number, headers: ResponseHeaders): boolean;
+  /** Answers challenges; absent if the request has all its credentials, or none. */
+  readonly login?:
+    | {
+        /** Reads a 401. */
+        react(challenged: Challenged): Reaction;
+        /** Returns the message with this value of `Authorization`. */
+        message(authorization: string): RequestMessage;
+      }
+    | undefined;
 }
 
 /** Result of an exchange. With an error, `head` and `body` hold the data received so far. */
@@ -50,7 +61,14 @@ export interface ExchangeResult {
   /** The target's certificate and TLS parameters; absent without TLS. */
   readonly certificate: CertificateFacts | undefined;
   readonly address: string | null;
+  /** The value of `Authorization` with which to go on over another connection, because this one is over. */
+  readonly authorization: string | undefined;
 }
+
+/** Most requests of a login on one connection. */
+const mostLegs = 12;
+/** Most bytes of a challenge's body that are read, to use its connection again. */
+const mostChallengeBytes = 256 * 1024;
 
 /** Limit for received bytes, as a multiple of the response's limits: frame headers and empty frames add overhead. */
 const wirePart = 4;
@@ -69,13 +87,19 @@ const unreadBody: CollectedBody = { ...noBody, isTruncated: true };
 
 /**
  * States of an exchange: CONNECTING -> WAITING for the head -> DOWNLOADING -> DECODING -> done, and from each state
- * straight to done on failure or `stop`. Done is final: it happens once, releases the connection, and later events from
+ * straight to done on failure or `stop`. A challenge of a login leads from WAITING back to WAITING. Done is final: it happens once, releases the connection, and later events from
  * sockets or zlib are ignored.
  */
 export class Exchange {
   readonly #request: ExchangeRequest;
   readonly #connection: Connection;
-  readonly #times: ExchangeTimes;
+  #times: ExchangeTimes;
+  readonly #legs: LoginLeg[] = [];
+  #legsDoubtMs = 0;
+  /** The challenge whose body is being read. */
+  #challenge: { readonly head: ResponseHead; readonly reaction: Reaction & { kind: 'continue' } } | undefined;
+  #challengeBytes = 0;
+  #authorization: string | undefined;
   #call: Call | undefined;
   #head: ResponseHead | undefined;
   #body: BodyCollector | undefined;
@@ -116,7 +140,7 @@ export class Exchange {
       return promise;
     }
     this.#connection.open(means, (error, socket) => {
-      if (socket) this.#ask(socket);
+      if (socket) this.#ask(socket, this.#request.message);
       else this.#finish(error ?? new Error('connected without a socket'));
     });
     return promise;
@@ -127,11 +151,10 @@ export class Exchange {
     this.#finish(error);
   }
 
-  #ask(socket: Socket): void {
-    const { message } = this.#request;
+  #ask(socket: Socket, message: RequestMessage): void {
     this.#times.begin();
     const hooks: CallHooks = {
-      listener: this.#listener(),
+      listener: this.#listener(socket),
       sending: this.#times.sending,
       work: (step) => this.#work(step),
     };
@@ -148,18 +171,22 @@ export class Exchange {
     else if (isHttp2) this.#wireWatch = setInterval(() => this.#watchWire(), wireWatchMs);
   }
 
-  #listener(): CallListener {
+  #listener(socket: Socket): CallListener {
     return {
       onStart: () => this.#times.recordFirstByte(),
-      onHead: (head) => this.#start(head),
+      onHead: (head) => {
+        if (!this.#isChallenge(head)) this.#start(head);
+      },
       onBody: (bytes) => {
+        if (this.#challenge) this.#passOver(bytes.length);
         this.#body?.write(bytes);
         this.#watchWire();
       },
       onEnd: () => {
         this.#times.recordEnd();
-        this.#body?.end((error) => this.#finish(error));
-        if (!this.#body) this.#finish(null);
+        if (this.#challenge) this.#goOn(socket);
+        else if (this.#body) this.#body.end((error) => this.#finish(error));
+        else this.#finish(null);
       },
       onFailure: (error) => this.#finish(error),
       onBroken: (kind, message) => {
@@ -167,6 +194,65 @@ export class Exchange {
         this.#finish(new ProbeError(kind, this.phase, `${text} (${this.where})`));
       },
     };
+  }
+
+  /** Whether a response is a challenge of the login, which goes on after its body. */
+  #isChallenge(head: ResponseHead): boolean {
+    const { login, target } = this.#request;
+    if (!this.#settle || head.status !== 401 || !login || this.#legs.length >= mostLegs) return false;
+    const certificate = () => {
+      const { der } = this.#connection.certificate ?? {};
+      return target.isSecure && der ? new X509Certificate(der) : undefined;
+    };
+    const reaction = login.react({ headers: head.headers, certificate });
+    if (reaction.kind === 'end') return false;
+    // Without a listener, a rejection before the end of the body would end the process.
+    Promise.resolve(reaction.authorization).catch(() => undefined);
+    this.#challenge = { head, reaction };
+    this.#challengeBytes = 0;
+    return true;
+  }
+
+  #passOver(sizeBytes: number): void {
+    this.#challengeBytes += sizeBytes;
+    if (this.#challengeBytes <= mostChallengeBytes) return;
+    const text = `a challenge with a body of more than ${mostChallengeBytes / 1024} KB (${this.where})`;
+    this.#finish(new ProbeError('response-malformed', this.phase, text));
+  }
+
+  /** Sends the next request of a login, over this connection if the server keeps it open. */
+  #goOn(socket: Socket): void {
+    const { login } = this.#request;
+    const { head, reaction } = this.#challenge ?? {};
+    if (!this.#settle || !login || !head || !reaction) return;
+    this.#challenge = undefined;
+    const { waitMs, downloadMs } = this.#times.hop();
+    this.#legs.push({ status: head.status, waitMs, downloadMs });
+    this.#legsDoubtMs += this.#times.doubtMs;
+    this.#times = new ExchangeTimes(this.#connection);
+    this.#call?.destroy();
+    const send = (authorization: string) => {
+      if (!this.#settle) return;
+      const isOpen = isPersistent(head) && socket.writable && !socket.readableEnded;
+      const message = login.message(authorization);
+      try {
+        requireSendable(message);
+      } catch (thrown) {
+        this.#finish(thrown as Error);
+        return;
+      }
+      if (isOpen) this.#ask(socket, message);
+      else if (reaction.isBound) {
+        const text = `the server closed the connection in the middle of a login (${this.where})`;
+        this.#finish(new ProbeError('connection-reset', this.phase, text));
+      } else {
+        this.#authorization = authorization;
+        this.#finish(null);
+      }
+    };
+    const { authorization } = reaction;
+    if (typeof authorization === 'string') send(authorization);
+    else authorization.then(send, (error: Error) => this.#finish(error));
   }
 
   #start(head: ResponseHead): void {
@@ -228,15 +314,21 @@ export class Exchange {
       body: error ? { ...body, isTruncated: true } : body,
       error,
       isProxyInDoubt: error !== undefined && this.#isProxyInDoubt(error),
-      times: this.#times.hop(),
+      times: this.#hop(),
       clock: waitedMs > 0 ? 'event' : this.#connection.clock,
       lagMs: Math.max(this.#connection.lagMs, waitedMs),
-      doubtMs: this.#connection.doubtMs + this.#times.doubtMs,
+      doubtMs: this.#connection.doubtMs + this.#times.doubtMs + this.#legsDoubtMs,
       silentMs,
       workMs: this.#workMs,
       certificate: this.#connection.certificate,
       address: this.#connection.address,
+      authorization: this.#authorization,
     });
+  }
+
+  #hop(): HopTimes {
+    const times = this.#times.hop();
+    return this.#legs.length === 0 ? times : { ...times, legs: this.#legs };
   }
 
   #classified(thrown: Error): Error {
@@ -250,6 +342,12 @@ export class Exchange {
     if (!this.#connection.isOpen) return this.#connection.isTunnelPending && kind === 'proxy-failed';
     return proxy.protocol === 'http' && !isSecure && relayedKinds.has(kind);
   }
+}
+
+/** Whether the server keeps a connection open after a response (RFC 9112 section 9.3). */
+function isPersistent(head: ResponseHead): boolean {
+  const options = listed(head, 'connection').map((option) => option.trim().toLowerCase());
+  return !options.includes('close') && (head.httpVersion !== '1.0' || options.includes('keep-alive'));
 }
 
 /** Lists the values of a header, in the order they were applied. */

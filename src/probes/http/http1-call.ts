@@ -11,6 +11,7 @@ export class Http1Call implements Call {
   readonly #socket: Socket;
   readonly #listener: CallListener;
   readonly #parser: AnswerParser;
+  readonly #endObservation: () => void;
   /** The write error if the peer stopped reading the request. */
   #refusal: Error | undefined;
 
@@ -21,7 +22,7 @@ export class Http1Call implements Call {
       isBodyless: message.method === 'HEAD',
       isUpgradeAsked: asksForUpgrade(message.headers),
     });
-    observeSending(socket, sending, (error) => {
+    this.#endObservation = observeSending(socket, sending, (error) => {
       this.#refusal = error;
     });
     socket.on('data', (bytes: Buffer) => work(() => this.#read(() => this.#parser.feed(bytes))));
@@ -41,6 +42,7 @@ export class Http1Call implements Call {
 
   destroy(): void {
     this.#socket.removeAllListeners('data');
+    this.#endObservation();
   }
 
   #end(): void {

@@ -1,8 +1,8 @@
 import type { ConnectionTimes } from '../connection/target.ts';
 
 /**
- * Duration of each step in milliseconds; `firstByte` includes `proxy` and `tls`. docs/reference/checks.md defines the
- * exact boundaries.
+ * Duration of each step in milliseconds; `firstByte` includes `proxy`, `tls` and `auth`. docs/reference/checks.md
+ * defines the exact boundaries.
  */
 export interface HttpPhases {
   wait: number;
@@ -13,6 +13,16 @@ export interface HttpPhases {
   total: number;
   tls: number;
   proxy: number;
+  /** The requests of a login before the last one, which is part of `firstByte`; absent without them. */
+  auth?: number;
+}
+
+/** A request that a server answered with a challenge of a login, on a connection that was open. */
+export interface LoginLeg {
+  readonly status: number;
+  /** From the departure of the request to the first byte of the challenge. */
+  readonly waitMs: number;
+  readonly downloadMs: number;
 }
 
 /** Milliseconds from the start to the end of each step. */
@@ -32,6 +42,8 @@ export interface HopTimes {
    */
   readonly waitMs: number;
   readonly downloadMs: number;
+  /** The requests of a login before this one, on the same connection. */
+  readonly legs?: readonly LoginLeg[];
 }
 
 /**
@@ -39,14 +51,27 @@ export interface HopTimes {
  * before the lookup, would be this process's alone, which is not part of any phase.
  */
 export function sumPhases(hops: readonly HopTimes[]): HttpPhases {
-  const phases = { wait: 0, dns: 0, tcp: 0, firstByte: 0, download: 0, total: 0, tls: 0, proxy: 0 };
-  for (const { connection, waitMs, downloadMs } of hops) {
+  const phases: HttpPhases = {
+    wait: 0,
+    dns: 0,
+    tcp: 0,
+    firstByte: 0,
+    download: 0,
+    total: 0,
+    tls: 0,
+    proxy: 0,
+  };
+  for (const { connection, waitMs, downloadMs, legs = [] } of hops) {
     phases.dns += connection.dnsMs;
     phases.tcp += connection.tcpMs;
     phases.proxy += connection.proxyMs;
     phases.tls += connection.tlsMs;
     phases.firstByte += connection.proxyMs + connection.tlsMs + waitMs;
     phases.download += downloadMs;
+    if (legs.length === 0) continue;
+    const loginMs = legs.reduce((sum, leg) => sum + leg.waitMs + leg.downloadMs, 0);
+    phases.auth = (phases.auth ?? 0) + loginMs;
+    phases.firstByte += loginMs;
   }
   phases.total = phases.dns + phases.tcp + phases.firstByte + phases.download;
   return phases;

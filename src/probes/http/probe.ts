@@ -17,9 +17,10 @@ import type { CollectedBody } from './body/body.ts';
 import type { BodyShare } from './body/body-memory.ts';
 import { CookieJar } from './cookie-jar.ts';
 import { Exchange, type ExchangeRequest, type ExchangeResult } from './exchange.ts';
-import { type HopTimes, type HttpPhases, sumPhases } from './phases.ts';
+import type { Login, LoginProgress, LoginRequest, LoginScheme } from './login/login.ts';
+import { type HopTimes, type HttpPhases, type LoginLeg, sumPhases } from './phases.ts';
 import { maxRedirects, type RedirectableRequest, redirectedRequest, redirectLocation } from './redirect.ts';
-import { asksForUpgrade } from './request-message.ts';
+import { asksForUpgrade, type RequestMessage } from './request-message.ts';
 
 /** A request to measure. */
 export interface HttpProbeRequest {
@@ -46,6 +47,11 @@ export interface HttpProbeRequest {
   readonly isEndlessBodyLeft?: boolean | undefined;
   /** The body's memory share until its reader releases it; absent if the limit is small. */
   readonly bodyShare?: BodyShare | undefined;
+  /**
+   * Returns the login for the origin of `url`, which goes over HTTP/1.1; called once. Absent, or with an Authorization
+   * header of the request's own, it does not log in.
+   */
+  readonly logIn?: (() => Login) | undefined;
 }
 
 /** The limits apply to the whole chain of redirects. */
@@ -72,6 +78,14 @@ export interface HttpProbeResult {
   readonly redirectCount: number;
   /** The requests before the last one, in order. */
   readonly redirects: readonly HttpRedirect[];
+  /** How far the login came; absent for a request without one. */
+  readonly login: HttpLogin | undefined;
+}
+
+/** A login, and the requests before the last one that got a challenge, without those that led to redirects. */
+export interface HttpLogin extends LoginProgress {
+  readonly scheme: LoginScheme;
+  readonly legs: readonly LoginLeg[];
 }
 
 /** A request whose response redirected to another URL. */
@@ -109,10 +123,12 @@ class Chain {
   #interruption: Interruption | undefined;
   readonly #cookies = new CookieJar();
   readonly #interruptions: Interruptions;
+  readonly #login: Login | undefined;
 
   constructor(request: HttpProbeRequest, controls: HttpProbeControls) {
     this.#request = request;
     this.#controls = controls;
+    this.#login = hasHeader(request.headers, 'authorization') ? undefined : request.logIn?.();
     this.#interruptions = new Interruptions(controls, (interruption) => {
       this.#interruption = interruption;
       if (this.#exchange) this.#exchange.stop(this.#interruptionError(interruption, this.#exchange));
@@ -121,22 +137,21 @@ class Chain {
 
   release(): void {
     this.#interruptions.release();
+    this.#login?.release?.();
   }
 
   async follow(startMs: number): Promise<HttpProbeResult> {
-    const hops: ExchangeResult[] = [];
+    const hops: Hop[] = [];
     const redirects: HttpRedirect[] = [];
     let next: RedirectableRequest = this.#request;
     for (let redirectCount = 0; ; redirectCount += 1) {
-      const exchange = new Exchange(this.#exchangeRequest(next));
-      this.#exchange = exchange;
-      const running = exchange.run(this.#controls);
-      if (this.#interruption) exchange.stop(this.#interruptionError(this.#interruption, exchange));
-      const result = await running;
-      hops.push(result);
-      if (result.head) this.#cookies.store(next.url, result.head.headers);
-      const outcome = { result, url: next.url, redirectCount, redirects, startMs, endMs: performance.now() };
-      const proxyError = this.#proxyRefusal(result, next.url);
+      const { url } = next;
+      const own = await this.#exchanges(next);
+      const result = own.at(-1) as ExchangeResult;
+      hops.push(...own.map((one) => ({ ...one, url })));
+      if (result.head) this.#cookies.store(url, result.head.headers);
+      const outcome = { result, url, redirectCount, redirects, startMs, endMs: performance.now() };
+      const proxyError = this.#proxyRefusal(result, url);
       if (proxyError) return this.#result(outcome, proxyError, hops);
       if (result.error || !result.head) return this.#result(outcome, await this.#blamed(result), hops);
       const location = this.#request.followRedirects
@@ -144,15 +159,34 @@ class Chain {
         : undefined;
       if (location === undefined) return this.#result(outcome, undefined, hops);
       try {
-        if (redirectCount === maxRedirects) throw redirectLimitError(next.url);
-        const { url } = next;
+        if (redirectCount === maxRedirects) throw redirectLimitError(url);
         next = redirectedRequest(next, result.head.status, location);
-        redirects.push({ url, status: result.head.status, phases: sumPhases([result.times]) });
+        const phases = sumPhases(own.map(({ times }) => times));
+        redirects.push({ url, status: result.head.status, phases });
       } catch (thrown) {
         if (!(thrown instanceof ProbeError)) throw thrown;
         return this.#result(outcome, thrown, hops);
       }
     }
+  }
+
+  /** Sends one request of the chain, over further connections as long as a login goes on there. */
+  async #exchanges(next: RedirectableRequest): Promise<ExchangeResult[]> {
+    const login = next.url.origin === this.#request.url.origin ? this.#login : undefined;
+    login?.begin();
+    const results: ExchangeResult[] = [];
+    let authorization: string | undefined;
+    do {
+      const exchange = new Exchange(this.#exchangeRequest(next, login, authorization));
+      this.#exchange = exchange;
+      const running = exchange.run(this.#controls);
+      if (this.#interruption) exchange.stop(this.#interruptionError(this.#interruption, exchange));
+      const result = await running;
+      results.push(result);
+      authorization = result.authorization;
+      if (result.head && result.head.status !== 401) login?.accept(result.head.headers);
+    } while (authorization !== undefined && results.length < mostLoginConnections);
+    return results;
   }
 
   /** With plain http the proxy itself responds if it requires credentials. */
@@ -172,7 +206,12 @@ class Chain {
     return await blamedError(error, { proxy, address }, this.#controls);
   }
 
-  #exchangeRequest({ url, method, headers, body }: RedirectableRequest): ExchangeRequest {
+  /** @param authorization credentials of a login that began on another connection. */
+  #exchangeRequest(
+    { url, method, headers, body }: RedirectableRequest,
+    login: Login | undefined,
+    authorization: string | undefined,
+  ): ExchangeRequest {
     const {
       proxy,
       family,
@@ -186,10 +225,23 @@ class Chain {
     const hostname = bareHostname(url);
     const isForwarded = proxy?.protocol === 'http' && !isSecure;
     const path = requestTarget(url);
-    const authorization = hasHeader(headers, 'authorization') ? undefined : basicAuthorization(url);
-    const extra: string[] = [];
-    if (authorization) extra.push('Authorization', authorization);
-    if (isForwarded && proxy.authorization) extra.push('Proxy-Authorization', proxy.authorization);
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const asked: LoginRequest = { method, path, hostname, body: bytes };
+    const basic = login || hasHeader(headers, 'authorization') ? undefined : basicAuthorization(url);
+    const proxyLogin = isForwarded && proxy.authorization ? ['Proxy-Authorization', proxy.authorization] : [];
+    const message = (credentials: string | undefined): RequestMessage => ({
+      authority: url.host,
+      isSecure,
+      method,
+      path: isForwarded ? url.origin + path : path,
+      headers: [
+        ...this.#cookies.addTo(headers, url),
+        ...(credentials ? ['Authorization', credentials] : []),
+        ...proxyLogin,
+        ...(headersFor?.(hostname) ?? []),
+      ],
+      body: bytes,
+    });
     return {
       target: {
         hostname,
@@ -200,16 +252,16 @@ class Chain {
         isCertificateChecked,
         clientIdentity: isSecure ? clientIdentityFor?.(hostname) : undefined,
         proxy,
-        // HTTP/2 does not support protocol upgrades.
-        alpnProtocols: asksForUpgrade(headers) ? ['http/1.1'] : ['h2', 'http/1.1'],
+        // HTTP/2 supports neither protocol upgrades nor logins of a connection.
+        alpnProtocols: login || asksForUpgrade(headers) ? ['http/1.1'] : ['h2', 'http/1.1'],
       },
-      message: {
-        authority: url.host,
-        isSecure,
-        method,
-        path: isForwarded ? url.origin + path : path,
-        headers: [...this.#cookies.addTo(headers, url), ...extra, ...(headersFor?.(hostname) ?? [])],
-        body: typeof body === 'string' ? Buffer.from(body) : body,
+      message: message(authorization ?? login?.preemptive(asked) ?? basic),
+      login: login && {
+        message,
+        react: (challenged) => {
+          this.#cookies.store(url, challenged.headers);
+          return login.react(challenged, asked);
+        },
       },
       maxBodyBytes,
       bodyShare: this.#request.bodyShare,
@@ -230,7 +282,7 @@ class Chain {
       readonly endMs: number;
     },
     error: ProbeError | undefined,
-    hops: readonly ExchangeResult[],
+    hops: readonly Hop[],
   ): HttpProbeResult {
     const { result, url, redirectCount, redirects, startMs, endMs } = outcome;
     const phases = sumPhases(hops.map(({ times }): HopTimes => times));
@@ -244,18 +296,33 @@ class Chain {
       elapsedMs: phases.total,
       measurement: error ? { ...measurement, waitedMs: Math.max(result.silentMs, accountedMs) } : measurement,
       workMs: hops.reduce((sum, { workMs }) => sum + workMs, 0),
-      certificate: firstToExpire([...redirects.map((redirect) => redirect.url), url], hops),
+      certificate: firstToExpire(hops),
       url,
       address: this.#request.proxy ? null : result.address,
       redirectCount,
       redirects,
+      login: this.#loginOf(hops.filter((hop) => hop.url === url)),
     };
+  }
+
+  #loginOf(hops: readonly Hop[]): HttpLogin | undefined {
+    if (!this.#login) return undefined;
+    const { scheme, progress } = this.#login;
+    const { state, reason, offered, algorithm } = progress;
+    const legs = hops.flatMap(({ times }) => times.legs ?? []);
+    return { scheme, state, reason, offered, algorithm, legs };
   }
 
   #interruptionError(interruption: Interruption, { phase, where }: Exchange): ProbeError {
     return interruptionError(interruption, { phase, where, timeoutMs: this.#controls.timeoutMs });
   }
 }
+
+/** An exchange of the chain, and the URL that it requested. */
+type Hop = ExchangeResult & { readonly url: URL };
+
+/** Most connections of one request that logs in: servers close them between challenges. */
+const mostLoginConnections = 6;
 
 /** Media types of endless responses: server-sent events, camera images, radio and television. */
 const streamType = /^\s*(text\/event-stream|multipart\/x-mixed-replace|(audio|video)\/)/i;
@@ -266,12 +333,10 @@ export function isEndless(headers: ResponseHeaders): boolean {
   return headers['content-length'] === undefined && typeof type === 'string' && streamType.test(type);
 }
 
-/** @param urls of the requests, in the order of their results. */
-function firstToExpire(urls: readonly URL[], hops: readonly ExchangeResult[]): HostCertificate | undefined {
-  const shown = hops.flatMap(({ certificate }, index) => {
-    const url = urls[index];
-    return certificate && url ? [{ ...certificate, hostname: bareHostname(url) }] : [];
-  });
+function firstToExpire(hops: readonly Hop[]): HostCertificate | undefined {
+  const shown = hops.flatMap(({ certificate, url }) =>
+    certificate ? [{ ...certificate, hostname: bareHostname(url) }] : [],
+  );
   // Invalid dates are NaN; they are used only if there is no other certificate.
   const dated = shown.filter(({ chainValidToMs }) => Number.isFinite(chainValidToMs));
   return dated.sort((one, other) => one.chainValidToMs - other.chainValidToMs)[0] ?? shown.at(-1);

@@ -26,16 +26,17 @@ export interface SendingObserver {
  * response with the connection, so write errors are held back here and reading continues.
  *
  * @param onRefused called for a write error because the peer stopped reading.
+ * @returns a function that ends the observation, so that the connection can carry another request.
  */
 export function observeSending(
   socket: Socket,
   observer: SendingObserver,
   onRefused: (error: Error) => void,
-): void {
+): () => void {
   const { isSending, onSent, onTicket } = observer;
   if (socket instanceof TLSSocket) {
     if (socket.getProtocol() === 'TLSv1.3') socket.on('session', onTicket);
-    if (socket.alpnProtocol === 'h2') return;
+    if (socket.alpnProtocol === 'h2') return () => socket.off('session', onTicket);
   }
   const write: Write = socket._write;
   socket._write = (chunk, encoding, callback) => {
@@ -53,6 +54,10 @@ export function observeSending(
     });
     isLeftBehind = isSending();
     if (!isLeftBehind && !isRefused) onSent(beforeMs);
+  };
+  return () => {
+    socket.off('session', onTicket);
+    socket._write = write;
   };
 }
 
