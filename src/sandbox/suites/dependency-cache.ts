@@ -4,14 +4,19 @@ import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { ownThreadEnvironment } from '@picket/lib/env.ts';
 import { z } from 'zod';
-import type { AdoptionJob, AdoptionResult } from './adopt-worker.ts';
+import type { AdoptionJob, AdoptionResult, DependencyLink } from './adopt-worker.ts';
 
 /** Installed dependencies that suites link to; kept until the last user releases them. */
 export interface CachedDependencies {
   readonly directory: string;
-  /** The node_modules folders by their path in the suite, such as `node_modules` or `packages/web/node_modules`. */
-  readonly folders: readonly string[];
+  /** What the suite needs to find them. */
+  readonly links: readonly DependencyLink[];
   release(): void;
+}
+
+/** Why dependencies are not kept. */
+export interface RefusedDependencies {
+  readonly refused: string;
 }
 
 interface Entry {
@@ -21,7 +26,13 @@ interface Entry {
 }
 
 const factsName = '.picket.json';
-const Facts = z.object({ folders: z.array(z.string()), sizeBytes: z.number() });
+const Facts = z.object({
+  links: z.array(z.object({ path: z.string(), target: z.string().optional() })),
+  sizeBytes: z.number(),
+  refused: z.string().optional(),
+});
+/** What a folder without packages takes. */
+const refusalBytes = 4096;
 const temporaryPrefix = 'new-';
 
 /** The cache key of an installation, from everything that determines it. */
@@ -62,14 +73,17 @@ export class DependencyCache {
     return this.#directory;
   }
 
-  async find(key: string): Promise<CachedDependencies | undefined> {
+  /** @returns the dependencies, or why those of that key were refused; undefined if there are none. */
+  async find(key: string): Promise<CachedDependencies | RefusedDependencies | undefined> {
     const directory = join(this.#directory, key);
     this.#hold(key);
     try {
-      const { folders } = await readFacts(directory);
+      const { links, refused } = await readFacts(directory);
       const now = new Date();
       await utimes(join(directory, factsName), now, now);
-      return { directory, folders, release: this.#releaser(key) };
+      if (refused === undefined) return { directory, links, release: this.#releaser(key) };
+      this.#letGo(key);
+      return { refused };
     } catch (thrown) {
       this.#letGo(key);
       if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -81,20 +95,23 @@ export class DependencyCache {
    * Takes over the dependencies installed below a suite's folder. No process of the suite may be alive.
    *
    * @param options.ownerUid required owner of all files; any other owner rejects the whole tree.
+   * @param options.isShared they are for several suites and were installed without scripts: packages that have scripts
+   * are refused, and so is the key from then on.
    * @returns the dependencies, or a reason if they cannot be cached; they are then still in place.
    */
   async add(
     key: string,
-    options: { readonly suiteDirectory: string; readonly ownerUid: number },
-  ): Promise<CachedDependencies | { readonly refused: string }> {
+    options: { readonly suiteDirectory: string; readonly ownerUid: number; readonly isShared: boolean },
+  ): Promise<CachedDependencies | RefusedDependencies> {
     const fresh = join(this.#directory, `${temporaryPrefix}${randomUUID()}`);
     const adopted = await adopt({ ...options, destination: fresh });
     if ('refused' in adopted) {
       await rm(fresh, { recursive: true, force: true });
-      return adopted;
+      if (!options.isShared) return adopted;
+      await mkdir(fresh, { mode: 0o755 });
     }
-    const { folders, sizeBytes } = adopted;
-    await writeFile(join(fresh, factsName), JSON.stringify({ folders, sizeBytes }));
+    const facts = 'refused' in adopted ? { links: [], sizeBytes: refusalBytes, ...adopted } : adopted;
+    await writeFile(join(fresh, factsName), JSON.stringify(facts));
     const directory = join(this.#directory, key);
     this.#hold(key);
     try {
@@ -108,7 +125,9 @@ export class DependencyCache {
       return (await this.find(key)) ?? { refused: 'it was removed in between' };
     }
     await this.#makeRoom();
-    return { directory, folders, release: this.#releaser(key) };
+    if (!('refused' in adopted)) return { directory, links: facts.links, release: this.#releaser(key) };
+    this.#letGo(key);
+    return adopted;
   }
 
   async #makeRoom(): Promise<void> {

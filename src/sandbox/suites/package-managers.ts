@@ -98,6 +98,12 @@ export function installCommandOf(manager: ManagerName): string {
   }
 }
 
+/** Returns the same command without the scripts of packages, for an installation that several suites use. */
+export function sharedCommandOf(manager: ManagerName): string {
+  const withoutScripts = manager === 'yarn4' ? '--mode=skip-build' : '--ignore-scripts';
+  return `${installCommandOf(manager)} ${withoutScripts}`;
+}
+
 /** Settings for every installation. A manager warns about settings of others. */
 export function managerEnvironment(manager: ManagerName | null): Record<string, string> {
   return {
@@ -116,4 +122,6 @@ const pnpmSettings = {
   // Always run the version installed here, whatever packageManager in package.json says.
   npm_config_manage_package_manager_versions: 'false',
   npm_config_package_import_method: 'copy',
+  // Commands would contain the folder of their installation.
+  npm_config_extend_node_path: 'false',
 } as const;

@@ -16,6 +16,9 @@ export const suiteDiskBytes = 4 * 1024 ** 3;
 /** Folder with the commands of Node and the package managers, first in PATH. */
 export const programFolder = join(privateFolder, 'bin');
 
+/** Folder of the manifests, in which a shared installation runs before any code of the suite. */
+export const sharedFolder = join(privateFolder, 'shared');
+
 const busyCores = 8;
 const maxKeptLength = 8192;
 

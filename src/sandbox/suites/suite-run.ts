@@ -5,7 +5,7 @@ import { leftNotes } from '../scripts/notes.ts';
 import { privateFolder, proxyOf } from '../scripts/script-process.ts';
 import { placeBrowserTrust } from '../trust/script-trust.ts';
 import { installDependencies } from './install.ts';
-import { programFolder, runStep, stepEnvironment } from './step.ts';
+import { programFolder, runStep, sharedFolder, stepEnvironment } from './step.ts';
 import {
   type InstallReport,
   type SuiteJob,
@@ -39,6 +39,8 @@ export async function runSuite(sandbox: Sandbox, job: SuiteJob): Promise<SuiteRe
     folder: suiteFolder,
     workingDirectory: job.workingDirectory,
     programFolder,
+    sharedFolder,
+    variableNames: Object.keys(job.variables),
     programs: job.host.packageManagers.programs(job.engine, job.host.nodePath),
     nodePath: job.host.nodePath,
     signal: job.signal,

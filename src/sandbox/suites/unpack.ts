@@ -30,6 +30,14 @@ const Unpacked = z.object({
   namedVariables: z.array(z.string()),
   /** True if the archive includes its own dependencies. */
   hasModules: z.boolean(),
+  /**
+   * Whether the lockfile, manifests and settings alone decide what is installed. Then these files, and no other file of
+   * the suite, lie in a folder of their own; `hash` is theirs, `variableNames` those that their installation may see.
+   */
+  sharing: z.union([
+    z.object({ hash: z.string(), variableNames: z.array(z.string()) }),
+    z.object({ problem: z.string() }),
+  ]),
 });
 export type UnpackedBundle = z.output<typeof Unpacked>;
 
@@ -53,6 +61,10 @@ export async function unpackBundle(
     readonly folder: string;
     readonly workingDirectory: string;
     readonly programFolder: string;
+    /** For the files that decide a shared installation. */
+    readonly sharedFolder: string;
+    /** Names of the check's variables. */
+    readonly variableNames: readonly string[];
     readonly programs: readonly SuiteProgram[];
     /** The Node executable that sandboxed code can access. */
     readonly nodePath: string;
@@ -66,6 +78,8 @@ export async function unpackBundle(
     directory: join(sandbox.directory, options.folder),
     workingDirectory: options.workingDirectory,
     programDirectory: join(sandbox.directory, options.programFolder),
+    sharedDirectory: join(sandbox.directory, options.sharedFolder),
+    variableNames: options.variableNames,
     programs,
     maxBytes: maxUnpackedBytes,
     maxEntries: maxUnpackedEntries,

@@ -33,7 +33,10 @@ export async function createPlainSandbox(): Promise<Sandbox> {
       await writeFile(join(directory, path), content);
     },
     open: (path) => open(join(directory, path), 'r'),
-    link: (path, target) => symlink(target, join(directory, path)),
+    link: async (path, target) => {
+      await mkdir(dirname(join(directory, path)), { recursive: true });
+      await symlink(target, join(directory, path));
+    },
     start: (program) => startPlain(directory, program, children),
     release: async () => {
       for (const child of children) killGroup(child, 'SIGKILL');

@@ -23,7 +23,9 @@ describe('the packages that a suite installed', () => {
   it('are moved from the folder of the suite', async () => {
     const suiteDirectory = join(folder, 'slot/suite');
     await makeModules(suiteDirectory);
-    expect(await cache.add('key', { suiteDirectory, ownerUid })).toMatchObject({ folders: ['node_modules'] });
+    expect(await cache.add('key', { suiteDirectory, ownerUid, isShared: false })).toMatchObject({
+      links: [{ path: 'node_modules' }],
+    });
   });
 
   it('are removed at the next start if unidentified, and make room for others', async () => {
@@ -31,22 +33,22 @@ describe('the packages that a suite installed', () => {
     for (const key of ['whole', 'cut', 'other']) {
       const suiteDirectory = join(folder, 'slot', key);
       await makeModules(suiteDirectory);
-      await cache.add(key, { suiteDirectory, ownerUid });
+      await cache.add(key, { suiteDirectory, ownerUid, isShared: false });
     }
     // As after a power failure, and as another build may have written it.
     await writeFile(join(directory, 'cut/.picket.json'), '');
-    await writeFile(join(directory, 'other/.picket.json'), '{"size":1}');
+    await writeFile(join(directory, 'other/.picket.json'), '{"folders":[],"sizeBytes":1}');
     const reopened = await DependencyCache.open(directory, 2 ** 30);
     expect(await readdir(directory)).toEqual(['whole']);
     expect(await reopened.find('cut')).toBeUndefined();
-    expect(await reopened.find('whole')).toMatchObject({ folders: ['node_modules'] });
+    expect(await reopened.find('whole')).toMatchObject({ links: [{ path: 'node_modules' }] });
   });
 
   it('include nothing behind links: the packages of others stay where they are', async () => {
     await makeModules(join(folder, 'project'));
     const suiteDirectory = join(folder, 'slot/suite');
     await symlink(join(folder, 'project'), suiteDirectory);
-    expect(await cache.add('key', { suiteDirectory, ownerUid })).toEqual({
+    expect(await cache.add('key', { suiteDirectory, ownerUid, isShared: false })).toEqual({
       refused: 'the folder of the suite was replaced',
     });
     expect(await readFile(join(folder, 'project/node_modules/a/index.js'), 'utf8')).toBe('mine');

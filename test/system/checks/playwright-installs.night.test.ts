@@ -86,15 +86,22 @@ describe('installing the dependencies of suites', () => {
         ).toEqual([]);
         const cached = (await stage.run(suite, { context })).outcome.detail;
         expect(cached.install).toMatchObject({ source: 'cache' });
+        const isShared = manager !== 'bun';
+        const changed = { ...suite, 'sums.spec.ts': `${suite['sums.spec.ts']}\n// changed` };
+        const after = (await stage.run(changed, { context })).outcome.detail;
+        expect(after.install, JSON.stringify(after.jobLog)).toMatchObject({
+          source: isShared ? 'cache' : 'installed',
+        });
         const direct = await project.runDirectly();
         expect(direct).toEqual({ expected: 1, unexpected: 1, flaky: 1, skipped: 1 });
-        for (const detail of [cold, cached]) {
+        for (const detail of [cold, cached, after]) {
           expect(detail.stats).toEqual(direct);
           expect(detail.packageManager).toBe(manager);
           expect(detail.playwrightVersion).toBe(playwrightVersion);
         }
         console.info(
-          `${manager}: install cold ${cold.install?.durationMs} ms, cached ${cached.install?.durationMs} ms; ` +
+          `${manager}: install cold ${cold.install?.durationMs} ms, cached ${cached.install?.durationMs} ms, ` +
+            `of a changed test ${after.install?.durationMs} ms; ` +
             `whole run cold ${cold.endTime - cold.startTime} ms, cached ${cached.endTime - cached.startTime} ms`,
         );
       },
