@@ -9,6 +9,8 @@ export interface Published {
   readonly version: string;
   readonly url: string;
   readonly integrity: string;
+  /** As lockfiles say it, without which npm runs no script. */
+  readonly hasInstallScript?: true;
 }
 
 /** A registry of npm packages on this machine, which counts what is fetched. */
@@ -71,7 +73,13 @@ export async function startPackageRegistry(): Promise<PackageRegistry> {
       const path = `/${name}/-/${name.split('/').at(-1)}-${version}.tgz`;
       const integrity = `sha512-${createHash('sha512').update(archive).digest('base64')}`;
       archives.set(path, archive);
-      const published = { name, version, url: new URL(path, url).href, integrity };
+      const published: Published = {
+        name,
+        version,
+        url: new URL(path, url).href,
+        integrity,
+        ...('scripts' in manifest && { hasInstallScript: true }),
+      };
       const { versions } = documents.get(name) ?? { versions: {} };
       const dist = { tarball: published.url, integrity };
       documents.set(name, { versions: { ...versions, [version]: { ...manifest, dist } }, newest: version });
@@ -90,9 +98,9 @@ export function npmLockfile(
   packages: readonly Published[],
   more: Readonly<Record<string, unknown>> = {},
 ): string {
-  const entries = packages.map(({ name, version, url, integrity }) => [
+  const entries = packages.map(({ name, url, ...entry }) => [
     `node_modules/${name}`,
-    { version, resolved: url, integrity },
+    { resolved: url, ...entry },
   ]);
   return JSON.stringify({
     name: manifest.name,

@@ -1,7 +1,13 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSandboxes } from '../../../src/sandbox/pool/pool.ts';
+import { DependencyCache } from '../../../src/sandbox/suites/dependency-cache.ts';
 import {
   npmLockfile,
   type PackageRegistry,
+  type Published,
   startPackageRegistry,
 } from '../../helpers/scripts/package-registry.ts';
 import {
@@ -14,14 +20,41 @@ import {
 /** Prints the value of its dependency; no Playwright suite is needed for that. */
 const reader = "console.log('GOT', require('dep'));";
 
+const isRoot = process.getuid?.() === 0;
+
+/** Tries to change the kept packages in every way that a program has, and says what worked. */
+const attack = `
+  const fs = require('node:fs');
+  const path = require('node:path');
+  const file = require.resolve('dep');
+  const folder = path.dirname(file);
+  const poison = "module.exports = 'poisoned';";
+  const attempts = {
+    write: () => fs.writeFileSync(file, poison),
+    add: () => fs.writeFileSync(path.join(folder, 'more.js'), poison),
+    remove: () => fs.rmSync(file),
+    move: () => fs.renameSync(folder, folder + '.old'),
+    mode: () => fs.chmodSync(file, 0o777),
+    owner: () => fs.chownSync(file, process.getuid(), process.getgid()),
+    entry: () => fs.mkdirSync(path.join(folder, '../../../new-entry')),
+    list: () => fs.readdirSync(path.join(folder, '../../..')),
+    link: () => { fs.linkSync(file, 'own.js'); fs.writeFileSync('own.js', poison); },
+    mount: () => require('node:child_process').execFileSync('mount', ['--bind', __dirname, folder], { stdio: 'pipe' }),
+  };
+  const worked = Object.entries(attempts).flatMap(([name, attempt]) => {
+    try { attempt(); return [name]; } catch { return []; }
+  });
+  console.log('GOT', worked.join(' ') || 'no change');`;
+
 describe('dependencies that several suites share', () => {
   let stage: SuiteStage;
   let registry: PackageRegistry;
+  let dep: Published;
   let suite: SuiteFiles;
   beforeAll(async () => {
     stage = await startSuiteStage();
     registry = await startPackageRegistry();
-    const dep = await registry.publish(
+    dep = await registry.publish(
       { name: 'dep', version: '1.0.0' },
       { 'index.js': "module.exports = 'clean';" },
     );
@@ -36,12 +69,12 @@ describe('dependencies that several suites share', () => {
     name: string,
     dependencies: Readonly<Record<string, string>>,
     packages: Parameters<typeof npmLockfile>[1],
-    more: Readonly<Record<string, unknown>> = {},
+    { lock, ...more }: Readonly<Record<string, unknown>> & { readonly lock?: Record<string, unknown> } = {},
   ): SuiteFiles => {
     const manifest = { name, version: '1.0.0', dependencies, ...more };
     return {
       'package.json': JSON.stringify(manifest),
-      'package-lock.json': npmLockfile(manifest, packages),
+      'package-lock.json': npmLockfile(manifest, packages, lock),
       'read.js': reader,
     };
   };
@@ -55,8 +88,8 @@ describe('dependencies that several suites share', () => {
   }
 
   /** The value that a suite got, and whether it installed the dependency itself. */
-  async function got(files: SuiteFiles, { spec, context }: SuiteRunOptions = {}) {
-    const options = { spec: { testCommand: 'node read.js', ...spec }, context };
+  async function got(files: SuiteFiles, { spec, ...more }: SuiteRunOptions = {}) {
+    const options = { spec: { testCommand: 'node read.js', ...spec }, ...more };
     const { detail } = (await stage.run(files, options)).outcome;
     const texts = detail.jobLog.map(({ msg }) => msg);
     return {
@@ -82,15 +115,93 @@ describe('dependencies that several suites share', () => {
     expect(await got(suite, { context: { variables } })).toMatchObject({ source: 'installed' });
   });
 
-  itShares('cannot be changed by the tests or an installCommand of another check', async () => {
+  itShares('are not changed by an installCommand of another check', async () => {
     await got(suite);
     const write = `require('node:fs').writeFileSync(require.resolve('dep'), "module.exports = 'poisoned';")`;
-    // These tests run as the agent itself, which may write anywhere: system tests of sandboxes prove the rest.
     const installCommand = `npm ci && node -e ${JSON.stringify(write)}`;
     expect(await got(suite, { spec: { installCommand } })).toEqual({
       value: 'poisoned',
       source: 'installed',
     });
     expect(await got(suite)).toEqual({ value: 'clean', source: 'cache' });
+  });
+
+  it('cannot be changed by tests, in a sandbox', { timeout: 120_000 }, async ({ skip }) => {
+    const missing =
+      stage.missingManager('npm') ?? (isRoot ? undefined : 'only root has sandboxes of other users');
+    if (missing !== undefined) skip(missing);
+    const directory = await mkdtemp(join(tmpdir(), 'picket-shared-'));
+    await chmod(directory, 0o711);
+    const pool = await openSandboxes({
+      directory: join(directory, 'sandboxes'),
+      slotCount: 2,
+      firstUid: 31_800,
+      mechanism: 'uid+namespaces',
+    });
+    try {
+      const dependencies = await DependencyCache.open(join(directory, 'dependencies'), 2 ** 30);
+      const { suites } = stage.host;
+      if ('missing' in suites) throw new Error(suites.missing);
+      const host = {
+        ...stage.host,
+        suites: { ...suites, dependencies },
+        acquireSandbox: (signal: AbortSignal) => pool.acquire(signal),
+      };
+      expect(await got(suite, { host })).toEqual({ value: 'clean', source: 'installed' });
+      const attacked = await got({ ...suite, 'read.js': attack }, { host });
+      expect(attacked).toEqual({ value: 'no change', source: 'cache' });
+      expect(await got(suite, { host })).toEqual({ value: 'clean', source: 'cache' });
+    } finally {
+      await pool.close();
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+
+  itShares('include those of a workspace, whose packages are the own ones of each suite', async () => {
+    const own = { name: '@shop/pages', version: '1.0.0', dependencies: { dep: '1.0.0' } };
+    const files = {
+      ...projectOf('shop-workspace', {}, [dep], {
+        workspaces: ['packages/*'],
+        lock: {
+          'node_modules/@shop/pages': { resolved: 'packages/pages', link: true },
+          'packages/pages': own,
+        },
+      }),
+      'packages/pages/package.json': JSON.stringify(own),
+      'packages/pages/index.js': "module.exports = require('dep') + ' one';",
+      'read.js': "console.log('GOT', require('@shop/pages'));",
+    };
+    expect(await got(files)).toEqual({ value: 'clean one', source: 'installed' });
+    const changed = { ...files, 'packages/pages/index.js': "module.exports = require('dep') + ' two';" };
+    expect(await got(changed)).toEqual({ value: 'clean two', source: 'cache' });
+  });
+
+  itShares('are not those of a package with a script, which each bundle installs for itself', async () => {
+    const built = await registry.publish(
+      { name: 'dep', version: '2.0.0', scripts: { postinstall: 'node build.js' } },
+      { 'build.js': "require('node:fs').writeFileSync('index.js', 'module.exports = \"built\";');" },
+    );
+    const files = projectOf('shop-built', { dep: '2.0.0' }, [built]);
+    expect(await got(files)).toEqual({ value: 'built', source: 'installed' });
+    const before = registry.downloadCount;
+    const changed = { ...files, 'read.js': `${reader} // changed` };
+    expect(await got(changed)).toEqual({ value: 'built', source: 'installed' });
+    expect(registry.downloadCount - before, 'the refusal is remembered').toBe(1);
+    expect(await got(changed)).toEqual({ value: 'built', source: 'cache' });
+  });
+
+  itShares('come from a private registry with a secret of the settings', async () => {
+    const { host } = new URL(registry.url);
+    const files = { ...suite, '.npmrc': `//${host}/:_authToken=\${SERVICE_SECRET_NPM}\n` };
+    registry.authorization = 'Bearer right';
+    try {
+      const withToken = (token: string) =>
+        got(files, { context: { variables: { SERVICE_SECRET_NPM: token } } });
+      expect(await withToken('right')).toEqual({ value: 'clean', source: 'installed' });
+      expect(await withToken('right')).toEqual({ value: 'clean', source: 'cache' });
+      expect((await withToken('wrong')).source, 'another secret').toBeUndefined();
+    } finally {
+      registry.authorization = undefined;
+    }
   });
 });

@@ -59,12 +59,12 @@ const variablePatterns = [
   /^yarn_(?:registry|npm_(?:registry_server|auth_token|auth_ident|always_auth)|unsafe_http_whitelist)$/i,
   /^yarn_(?:https?_proxy|http_timeout|http_retry|network_timeout|network_concurrency|(?:enable_)?strict_ssl)$/i,
   /^(?:https?|no|all)_proxy$/i,
-  /^(?:NODE_AUTH_TOKEN|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE)$/,
+  /^(?:NODE_AUTH_TOKEN|NODE_EXTRA_CA_CERTS|NODE_TLS_REJECT_UNAUTHORIZED|SSL_CERT_FILE|SSL_CERT_DIR)$/,
 ];
 
 /** Variables that change which programs run, or what they load, whatever refers to them. */
 const programVariable =
-  /^(?:(?:NODE|LD|GIT|XDG|SSH|BASH|COREPACK|YARN|NPM|PNPM|PICKET)_.*|PATH|HOME|TMPDIR|ENV|SHELL|IFS|EDITOR)$/i;
+  /^(?:(?:NODE|LD|GIT|XDG|SSH|BASH|COREPACK|YARN|PNPM|PICKET)_.*|PATH|HOME|TMPDIR|ENV|SHELL|IFS|EDITOR)$/i;
 
 function isNpmSetting(key) {
   const name = key.toLowerCase();
@@ -112,7 +112,7 @@ export function harmlessVariables(names, named) {
   const chosen = [];
   for (const name of names) {
     const setting = /^p?npm_config_(.*)$/i.exec(name)?.[1];
-    const isSetting = /^(?:p?npm|yarn)_/i.test(name);
+    const isSetting = /^(?:p?npm_config|pnpm|yarn)_/i.test(name);
     if (setting !== undefined ? isNpmSetting(setting) : variablePatterns.some((one) => one.test(name))) {
       chosen.push(name);
     } else if (isSetting || (named.includes(name) && programVariable.test(name))) return { unknown: name };
