@@ -218,6 +218,7 @@ export class Agent {
       probes: this.#pool,
       replacedScriptThreads: () => this.#scripts.replacedCount,
       capabilities: () => this.#capabilities(),
+      suitePackages: () => this.#scripts.suitePackages,
       model: this.#modelTotals,
     });
   }

@@ -14,6 +14,15 @@ export interface CachedDependencies {
   release(): void;
 }
 
+/** What the cache did since it was opened, and what it holds. */
+export interface DependencyUsage {
+  /** Runs that linked to kept dependencies. */
+  readonly hitCount: number;
+  /** Runs that had to install. */
+  readonly missCount: number;
+  readonly sizeBytes: number;
+}
+
 /** Why dependencies are not kept. */
 export interface RefusedDependencies {
   readonly refused: string;
@@ -52,6 +61,9 @@ export class DependencyCache {
   readonly #directory: string;
   readonly #maxBytes: number;
   readonly #users = new Map<string, number>();
+  #hitCount = 0;
+  #missCount = 0;
+  #sizeBytes = 0;
 
   private constructor(directory: string, maxBytes: number) {
     this.#directory = directory;
@@ -65,7 +77,13 @@ export class DependencyCache {
       const isWhole = !name.startsWith(temporaryPrefix) && (await hasFacts(join(directory, name)));
       if (!isWhole) await rm(join(directory, name), { recursive: true, force: true });
     }
-    return new DependencyCache(directory, maxBytes);
+    const cache = new DependencyCache(directory, maxBytes);
+    await cache.#makeRoom();
+    return cache;
+  }
+
+  get usage(): DependencyUsage {
+    return { hitCount: this.#hitCount, missCount: this.#missCount, sizeBytes: this.#sizeBytes };
   }
 
   /** Path of the cache; scripts must be able to read it. */
@@ -81,13 +99,17 @@ export class DependencyCache {
       const { links, refused } = await readFacts(directory);
       const now = new Date();
       await utimes(join(directory, factsName), now, now);
-      if (refused === undefined) return { directory, links, release: this.#releaser(key) };
+      if (refused === undefined) {
+        this.#hitCount += 1;
+        return { directory, links, release: this.#releaser(key) };
+      }
       this.#letGo(key);
       return { refused };
     } catch (thrown) {
       this.#letGo(key);
-      if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw thrown;
+      if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw thrown;
+      this.#missCount += 1;
+      return undefined;
     }
   }
 
@@ -138,11 +160,11 @@ export class DependencyCache {
       const { sizeBytes } = await readFacts(directory);
       entries.push({ name, sizeBytes, usedAtMs: (await stat(join(directory, factsName))).mtimeMs });
     }
-    let totalBytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    this.#sizeBytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     for (const entry of entries.sort((one, other) => one.usedAtMs - other.usedAtMs)) {
-      if (totalBytes <= this.#maxBytes) return;
+      if (this.#sizeBytes <= this.#maxBytes) return;
       if (this.#users.has(entry.name)) continue;
-      totalBytes -= entry.sizeBytes;
+      this.#sizeBytes -= entry.sizeBytes;
       // The rename removes it from the cache, however long the deletion takes.
       const leaving = join(this.#directory, `${temporaryPrefix}${randomUUID()}`);
       await rename(join(this.#directory, entry.name), leaving);

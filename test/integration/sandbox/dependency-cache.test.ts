@@ -41,6 +41,7 @@ describe('the packages that a suite installed', () => {
     const reopened = await DependencyCache.open(directory, 2 ** 30);
     expect(await readdir(directory)).toEqual(['whole']);
     expect(await reopened.find('cut')).toBeUndefined();
+    expect(reopened.usage, 'a file of 4 bytes').toEqual({ hitCount: 0, missCount: 1, sizeBytes: 4 });
     expect(await reopened.find('whole')).toMatchObject({ links: [{ path: 'node_modules' }] });
   });
 

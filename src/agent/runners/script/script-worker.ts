@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { maxCodeBundleBytes } from '@picket/checks/contract/code-bundle.ts';
-import { checkTypes as allTypes } from '@picket/checks/index.ts';
+import { checkTypes as allTypes, findCheckType } from '@picket/checks/index.ts';
 import { modelMissing } from '@picket/checks/model/access.ts';
 import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import { DaySpending } from '@picket/checks/model/spending.ts';
@@ -81,6 +81,7 @@ const browserWatch =
   isBrowserTried && types.some(({ needsBrowser }) => needsBrowser) ? watchBrowser() : undefined;
 await tryBrowserAndWarmUp();
 send({ type: 'ready', capabilities: await capabilities() });
+await sendSuitePackages();
 collectStartGarbage();
 void watchRuntimes();
 
@@ -227,8 +228,17 @@ async function run(order: RunOrder, situation: RunSituation): Promise<void> {
   running.set(order.runId, stop);
   const finished = await (await pipeline).run(order, situation, stop.signal);
   running.delete(order.runId);
+  await sendSuitePackages(order.checkType);
   if (finished.facts.failureCode === 'BROWSER_MISSING') browserWatch?.runFailed();
   send({ type: 'finished', runs: [finished] });
+}
+
+async function sendSuitePackages(checkType?: string): Promise<void> {
+  if (checkType !== undefined && !findCheckType(checkType)?.needsSuites) return;
+  const { host } = await opened;
+  if (host && 'dependencies' in host.suites) {
+    send({ type: 'suite-packages', usage: host.suites.dependencies.usage });
+  }
 }
 
 async function close(): Promise<void> {

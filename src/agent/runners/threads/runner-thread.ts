@@ -3,6 +3,7 @@ import { type MessagePort, Worker } from 'node:worker_threads';
 import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import { cpuMsOf } from '@picket/lib/bounds/cpu-limit.ts';
 import { toError } from '@picket/lib/errors.ts';
+import type { DependencyUsage } from '@picket/sandbox/suites/dependency-cache.ts';
 import { crashSite } from '../../error-report/private-message.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
 import { GateStats } from '../probe/gate-stats.ts';
@@ -73,6 +74,7 @@ export class RunnerThread {
     /** Called when the capabilities have changed since the thread was ready. */
     readonly onChanged?: (capabilities: Capabilities) => void;
     readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
+    readonly onSuitePackages?: ((usage: DependencyUsage) => void) | undefined;
   }) {
     this.#situation = options.situation;
     const start = { ...options.start, gateMemory: this.gate.memory };
@@ -89,6 +91,7 @@ export class RunnerThread {
       if (message.type === 'ready') ready.resolve(message.capabilities);
       else if (message.type === 'changed') options.onChanged?.(message.capabilities);
       else if (message.type === 'model-asked') options.onModelAsked?.(message.outcome);
+      else if (message.type === 'suite-packages') options.onSuitePackages?.(message.usage);
       else for (const run of message.runs) this.#settle(run);
     });
     this.#worker.on('messageerror', (error) => {

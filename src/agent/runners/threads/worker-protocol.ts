@@ -3,6 +3,7 @@ import type { ModelAccess } from '@picket/checks/model/access.ts';
 import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import type { EgressSettings } from '@picket/probes/egress/policy.ts';
 import type { ScriptHostSettings } from '@picket/sandbox/host/settings.ts';
+import type { DependencyUsage } from '@picket/sandbox/suites/dependency-cache.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../../run/contracts.ts';
 
@@ -56,4 +57,6 @@ export type FromWorker =
   | { readonly type: 'changed'; readonly capabilities: Capabilities }
   /** A request was sent to the model. */
   | { readonly type: 'model-asked'; readonly outcome: ModelOutcome }
+  /** A suite has run. */
+  | { readonly type: 'suite-packages'; readonly usage: DependencyUsage }
   | { readonly type: 'finished'; readonly runs: readonly FinishedRun[] };
