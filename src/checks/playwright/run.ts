@@ -119,6 +119,7 @@ async function runContained(
     browser,
     host: { ...suites, trust: context.scripts?.trust },
     engine: spec.engine ?? 'node',
+    engineVersion: spec.engineVersion,
     workingDirectory: posix.normalize(spec.workingDir ?? '.').replace(/(?<=.)\/+$/, ''),
     installCommand: spec.installCommand.trim() === '' ? null : spec.installCommand,
     testCommand: spec.testCommand,

@@ -62,7 +62,9 @@ export const PlaywrightSpec = z.object({
     .max(20)
     .nullable()
     .default(null)
-    .describe('For display only; an agent has one version of each engine'),
+    .describe(
+      'Version or range of Node, such as 22; otherwise engines.node of package.json decides among those of the agent',
+    ),
   // Playwright itself retries.
   retryStrategy: z.null().default(null).describe('The Playwright configuration sets the retries of a suite'),
   doubleCheck: z

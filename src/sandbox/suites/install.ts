@@ -11,6 +11,7 @@ import {
   suiteFolder,
   type TestReport,
 } from './suite-job.ts';
+import type { Toolchain } from './toolchain.ts';
 import type { UnpackedBundle } from './unpack.ts';
 
 interface Installed {
@@ -37,10 +38,9 @@ const settingNames = [
 export async function installDependencies(
   sandbox: Sandbox,
   job: SuiteJob,
-  unpacked: UnpackedBundle,
+  unpacked: UnpackedBundle & { readonly toolchain: Toolchain },
 ): Promise<Installed | Exclude<SuiteReport, TestReport>> {
-  const { manager, installDirectory, contentHash, hasModules, sharing } = unpacked;
-  const { versions } = job.host.packageManagers;
+  const { manager, installDirectory, contentHash, hasModules, sharing, toolchain } = unpacked;
   const command = job.installCommand ?? (manager === null ? null : installCommandOf(manager));
   if (command === null || (hasModules && job.installCommand === null)) {
     const report = { manager, source: 'none', durationMs: 0 } as const;
@@ -49,7 +49,7 @@ export async function installDependencies(
       'The bundle has no lockfile (package-lock.json, pnpm-lock.yaml, yarn.lock, bun.lock) and the check no installCommand';
     return { stage: 'no-lockfile', problem };
   }
-  if (manager !== null && !versions.has(manager)) {
+  if (manager !== null && !toolchain.manager) {
     const problem =
       `The bundle has a lockfile of ${manager}, which is not installed on this agent; ` +
       'npm run runtimes:install package-managers installs it';
@@ -59,8 +59,8 @@ export async function installDependencies(
     proxyUrl: job.proxyUrl,
     engine: job.engine,
     cacheHash: job.cacheHash,
-    manager: manager === null ? null : `${manager} ${versions.get(manager)}`,
-    platform: `${process.platform} ${process.arch} ${process.version}`,
+    manager: manager === null ? null : `${manager} ${toolchain.manager?.version}`,
+    platform: `${process.platform} ${process.arch} ${toolchain.node.version}`,
   };
   const attempt = { sandbox, job, manager, installDirectory, startedMs: performance.now() };
   let unshared = 'problem' in sharing ? sharing.problem : undefined;

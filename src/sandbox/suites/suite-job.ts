@@ -14,11 +14,13 @@ export const suiteFolder = 'suite';
 export interface SuiteJob {
   readonly bundle: Readable;
   readonly browser: BrowserLinks | undefined;
-  readonly host: Pick<SuiteHost, 'packageManagers' | 'dependencies' | 'nodePath'> & {
+  readonly host: Pick<SuiteHost, 'packageManagers' | 'dependencies' | 'nodes'> & {
     /** Custom CA certificates to trust. */
     readonly trust?: ScriptTrust | undefined;
   };
   readonly engine: 'node' | 'bun';
+  /** A version or range of Node; null for that of the manifest, or any. */
+  readonly engineVersion: string | null;
   /** Below the suite; `.` is its top. */
   readonly workingDirectory: string;
   /** null for the default command of the lockfile's package manager. */

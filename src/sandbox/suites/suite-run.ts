@@ -5,7 +5,7 @@ import { leftNotes } from '../scripts/notes.ts';
 import { privateFolder, proxyOf } from '../scripts/script-process.ts';
 import { placeBrowserTrust } from '../trust/script-trust.ts';
 import { installDependencies } from './install.ts';
-import { programFolder, runStep, sharedFolder, stepEnvironment } from './step.ts';
+import { placePrograms, runStep, sharedFolder, stepEnvironment } from './step.ts';
 import {
   type InstallReport,
   type SuiteJob,
@@ -13,6 +13,7 @@ import {
   suiteFolder,
   type TestReport,
 } from './suite-job.ts';
+import { chooseToolchain } from './toolchain.ts';
 import { unpackBundle } from './unpack.ts';
 
 export type { SuiteJob, SuiteReport, TestReport };
@@ -38,17 +39,18 @@ export async function runSuite(sandbox: Sandbox, job: SuiteJob): Promise<SuiteRe
     bundle: job.bundle,
     folder: suiteFolder,
     workingDirectory: job.workingDirectory,
-    programFolder,
     sharedFolder,
     variableNames: Object.keys(job.variables),
-    programs: job.host.packageManagers.programs(job.engine, job.host.nodePath),
-    nodePath: job.host.nodePath,
+    nodePath: job.host.nodes[0].path,
     signal: job.signal,
   });
   if ('problem' in unpacked) return { stage: 'unpack', problem: unpacked.problem };
   if ('ended' in unpacked) return { stage: 'unpack', ended: unpacked.ended };
   job.onStage(`Unpacked ${unpacked.entryCount} entries, ${unpacked.fileBytes} bytes`);
-  const installed = await installDependencies(sandbox, job, unpacked);
+  const toolchain = chooseToolchain({ ...job, manager: unpacked.manager, wishes: unpacked.wishes }, job.host);
+  for (const sentence of toolchain.unmet) job.onStage(sentence);
+  await placePrograms(sandbox, toolchain);
+  const installed = await installDependencies(sandbox, job, { ...unpacked, toolchain });
   if ('stage' in installed) return installed;
   try {
     return await runTests(sandbox, job, installed.report);

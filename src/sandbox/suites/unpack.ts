@@ -5,8 +5,9 @@ import { finished, pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { programDirectory, type Sandbox, type SandboxedEnd } from '../sandbox.ts';
 import { readLine } from '../scripts/events.ts';
-import { managerNames, type SuiteProgram } from './package-managers.ts';
+import { managerNames } from './package-managers.ts';
 import { suiteLimits } from './step.ts';
+import { SuiteWishes } from './toolchain.ts';
 
 const program = join(programDirectory, 'suite/unpack-bundle.mjs');
 
@@ -38,6 +39,8 @@ const Unpacked = z.object({
     z.object({ hash: z.string(), variableNames: z.array(z.string()) }),
     z.object({ problem: z.string() }),
   ]),
+  /** Versions of programs that the suite asks for. */
+  wishes: SuiteWishes,
 });
 export type UnpackedBundle = z.output<typeof Unpacked>;
 
@@ -60,27 +63,23 @@ export async function unpackBundle(
     readonly bundle: Readable;
     readonly folder: string;
     readonly workingDirectory: string;
-    readonly programFolder: string;
     /** For the files that decide a shared installation. */
     readonly sharedFolder: string;
     /** Names of the check's variables. */
     readonly variableNames: readonly string[];
-    readonly programs: readonly SuiteProgram[];
     /** The Node executable that sandboxed code can access. */
     readonly nodePath: string;
     readonly signal: AbortSignal;
   },
 ): Promise<UnpackedBundle | { readonly problem: string } | { readonly ended: SandboxedEnd }> {
-  const { bundle, programs, signal } = options;
+  const { bundle, signal } = options;
   let answer: z.output<typeof Answer> | undefined;
   let errorText = '';
   const job = {
     directory: join(sandbox.directory, options.folder),
     workingDirectory: options.workingDirectory,
-    programDirectory: join(sandbox.directory, options.programFolder),
     sharedDirectory: join(sandbox.directory, options.sharedFolder),
     variableNames: options.variableNames,
-    programs,
     maxBytes: maxUnpackedBytes,
     maxEntries: maxUnpackedEntries,
   };

@@ -28,9 +28,9 @@ export async function createPlainSandbox(): Promise<Sandbox> {
   return {
     hasOwnNetwork: false,
     directory,
-    write: async (path, content) => {
+    write: async (path, content, { isProgram } = {}) => {
       await mkdir(dirname(join(directory, path)), { recursive: true });
-      await writeFile(join(directory, path), content);
+      await writeFile(join(directory, path), content, { mode: isProgram ? 0o700 : 0o600 });
     },
     open: (path) => open(join(directory, path), 'r'),
     link: async (path, target) => {

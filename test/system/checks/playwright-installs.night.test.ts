@@ -128,6 +128,52 @@ describe('installing the dependencies of suites', () => {
     );
   }
 
+  const versions: readonly (readonly [ManagerName, pin: string, version: string])[] =
+    process.env.EVERY_PACKAGE_MANAGER === 'true'
+      ? [
+          ['npm', 'npm@10.9.9', '10'],
+          ['pnpm', 'pnpm@8.15.9', '8'],
+          ['pnpm', 'pnpm@9.15.9', '9'],
+          ['pnpm', 'pnpm@12.21.0', '12'],
+          ['yarn4', 'yarn@3.8.7', '3'],
+        ]
+      : [];
+  for (const [manager, pin, version] of versions) {
+    it(`${pin} installs, with Node 22, and shares what it installed`, { timeout: 180_000 }, async ({
+      skip,
+    }) => {
+      const missing = stage.missingManager(manager);
+      if (missing !== undefined) skip(missing);
+      const manifest = JSON.parse(files['package.json'] ?? '');
+      const pinned = { ...manifest, packageManager: pin, scripts: { versions: 'node versions.cjs' } };
+      const project = await developProject(
+        {
+          ...files,
+          'package.json': JSON.stringify(pinned),
+          'versions.cjs': "console.log('VERSIONS', process.version, process.env.npm_config_user_agent);",
+        },
+        manager,
+        version,
+      );
+      try {
+        const suite = await project.files(lockfiles[manager]);
+        const name = manager.replace(/\d$/, '');
+        const spec = { engineVersion: '22', testCommand: `${name} run versions && npx playwright test` };
+        const cold = (await stage.run(suite, { context, spec })).outcome.detail;
+        const texts = cold.jobLog.map(({ msg }) => msg).join('\n');
+        expect(texts).toMatch(new RegExp(`VERSIONS v22\\.\\d+\\.\\d+ ${name}/${version}\\.`));
+        expect(cold.install, texts).toMatchObject({ source: 'installed' });
+        expect(cold.stats).toEqual({ expected: 1, unexpected: 1, flaky: 1, skipped: 1 });
+        const changed = { ...suite, 'sums.spec.ts': `${suite['sums.spec.ts']}\n// changed` };
+        const after = (await stage.run(changed, { context, spec })).outcome.detail;
+        expect(after.install, JSON.stringify(after.jobLog)).toMatchObject({ source: 'cache' });
+        expect(after.stats).toEqual(cold.stats);
+      } finally {
+        await project.close();
+      }
+    });
+  }
+
   itInstalls(
     'npm',
     'a package that is not to be had is the suite’s fault, and nothing is kept',

@@ -41,6 +41,7 @@ const settingFiles = new Set([
   'bunfig.toml',
 ]);
 const maxNamedVariables = 200;
+const maxRangeLength = 200;
 /** Limits of the files that are laid out for a shared installation. */
 const maxSharedFiles = 1000;
 const maxSharedBytes = 32 * 1024 * 1024;
@@ -55,7 +56,6 @@ try {
   await unpack();
   makeLinks();
   const found = inspect();
-  makePrograms(found.manager);
   answer({ ok: true, entryCount, fileBytes, ...found });
 } catch (error) {
   if (!isRefusal(error)) throw error;
@@ -207,6 +207,7 @@ function inspect() {
         namedVariables,
         hasModules,
         sharing: share(tree, manager, lockfile),
+        wishes: wishesOf(folder, fs.readFileSync(lockfile, 'utf8')),
       };
     }
     if (folder === '.') break;
@@ -219,7 +220,42 @@ function inspect() {
     namedVariables,
     hasModules,
     sharing: { problem: 'there is no lockfile' },
+    wishes: wishesOf(job.workingDirectory, ''),
   };
+}
+
+/** What the manifest next to the lockfile, and the format of the lockfile, say about versions of programs. */
+function wishesOf(folder, lockfile) {
+  const { packageManager, engines, devEngines } = manifestOf(
+    path.join(job.directory, folder, 'package.json'),
+  );
+  const ranges = [devEngines?.packageManager, devEngines?.runtime]
+    .flat()
+    .filter((one) => typeof one?.name === 'string')
+    .map(({ name, version }) => [name, version]);
+  const texts = Object.entries({
+    ...Object.fromEntries(ranges),
+    ...(typeof engines === 'object' ? engines : {}),
+  })
+    .filter(([, range]) => typeof range === 'string' && range.length <= maxRangeLength)
+    .slice(0, maxNamedVariables);
+  const format = /^(?:lockfileVersion: '?|__metadata:\r?\n {2}version: )([\d.]+)/m.exec(lockfile)?.[1];
+  return {
+    packageManager: typeof packageManager === 'string' ? packageManager.slice(0, maxRangeLength) : null,
+    engines: Object.fromEntries(texts),
+    lockfileVersion: format ?? null,
+  };
+}
+
+function manifestOf(file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, '')) ?? {};
+  } catch (error) {
+    // Without a manifest, or with a broken one, the manager says so itself.
+    if (error instanceof SyntaxError || ['ENOENT', 'EISDIR', 'ENOTDIR', 'ELOOP'].includes(error.code))
+      return {};
+    throw error;
+  }
 }
 
 function yarnKind(lockfile) {
@@ -298,20 +334,6 @@ function share({ files, names, linked }, manager, lockfile) {
 function variablesIn(texts) {
   const found = texts.flatMap((text) => [...text.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)]);
   return [...new Set(found.map(([, name]) => name))].slice(0, maxNamedVariables);
-}
-
-/** Creates the programs by name, first in PATH: yarn depends on the kind of lockfile. */
-function makePrograms(manager) {
-  fs.mkdirSync(job.programDirectory, { recursive: true, mode: 0o755 });
-  for (const { name, command, only } of job.programs) {
-    if (only !== undefined && only !== (manager ?? 'yarn4')) continue;
-    const words = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
-    fs.writeFileSync(path.join(job.programDirectory, name), `#!/bin/sh\nexec ${words} "$@"\n`, {
-      mode: 0o755,
-      flag: 'w',
-    });
-    fs.chmodSync(path.join(job.programDirectory, name), 0o755);
-  }
 }
 
 function shown(name) {
