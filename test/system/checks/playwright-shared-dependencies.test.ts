@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSandboxes } from '../../../src/sandbox/pool/pool.ts';
 import { DependencyCache } from '../../../src/sandbox/suites/dependency-cache.ts';
+import { isNight } from '../../helpers/night.ts';
 import {
   npmLockfile,
   type PackageRegistry,
@@ -106,24 +107,9 @@ describe('dependencies that several suites share', () => {
     expect(registry.downloadCount).toBe(before);
   });
 
-  itShares('are others for another manifest, setting or variable of the registry', async () => {
+  itShares('are others for another setting', async () => {
     await got(suite);
-    const described = JSON.stringify({ ...JSON.parse(suite['package.json'] ?? ''), description: 'another' });
-    expect(await got({ ...suite, 'package.json': described })).toMatchObject({ source: 'installed' });
     expect(await got({ ...suite, '.npmrc': 'fund=false\n' })).toMatchObject({ source: 'installed' });
-    const variables = { npm_config_registry: registry.url };
-    expect(await got(suite, { context: { variables } })).toMatchObject({ source: 'installed' });
-  });
-
-  itShares('are not changed by an installCommand of another check', async () => {
-    await got(suite);
-    const write = `require('node:fs').writeFileSync(require.resolve('dep'), "module.exports = 'poisoned';")`;
-    const installCommand = `npm ci && node -e ${JSON.stringify(write)}`;
-    expect(await got(suite, { spec: { installCommand } })).toEqual({
-      value: 'poisoned',
-      source: 'installed',
-    });
-    expect(await got(suite)).toEqual({ value: 'clean', source: 'cache' });
   });
 
   it('cannot be changed by tests, in a sandbox', { timeout: 120_000 }, async ({ skip }) => {
@@ -190,18 +176,41 @@ describe('dependencies that several suites share', () => {
     expect(await got(changed)).toEqual({ value: 'built', source: 'cache' });
   });
 
-  itShares('come from a private registry with a secret of the settings', async () => {
-    const { host } = new URL(registry.url);
-    const files = { ...suite, '.npmrc': `//${host}/:_authToken=\${SERVICE_SECRET_NPM}\n` };
-    registry.authorization = 'Bearer right';
-    try {
-      const withToken = (token: string) =>
-        got(files, { context: { variables: { SERVICE_SECRET_NPM: token } } });
-      expect(await withToken('right')).toEqual({ value: 'clean', source: 'installed' });
-      expect(await withToken('right')).toEqual({ value: 'clean', source: 'cache' });
-      expect((await withToken('wrong')).source, 'another secret').toBeUndefined();
-    } finally {
-      registry.authorization = undefined;
-    }
-  });
+  if (isNight) {
+    itShares('are others for another manifest, or variable of the registry', async () => {
+      await got(suite);
+      const described = JSON.stringify({
+        ...JSON.parse(suite['package.json'] ?? ''),
+        description: 'another',
+      });
+      expect(await got({ ...suite, 'package.json': described })).toMatchObject({ source: 'installed' });
+      const variables = { npm_config_registry: registry.url };
+      expect(await got(suite, { context: { variables } })).toMatchObject({ source: 'installed' });
+    });
+
+    itShares('are not changed by an installCommand of another check', async () => {
+      await got(suite);
+      const write = `require('node:fs').writeFileSync(require.resolve('dep'), "module.exports = 'poisoned';")`;
+      const installCommand = `npm ci && node -e ${JSON.stringify(write)}`;
+      expect(await got(suite, { spec: { installCommand } })).toEqual({
+        value: 'poisoned',
+        source: 'installed',
+      });
+      expect(await got(suite)).toEqual({ value: 'clean', source: 'cache' });
+    });
+    itShares('come from a private registry with a secret of the settings', async () => {
+      const { host } = new URL(registry.url);
+      const files = { ...suite, '.npmrc': `//${host}/:_authToken=\${SERVICE_SECRET_NPM}\n` };
+      registry.authorization = 'Bearer right';
+      try {
+        const withToken = (token: string) =>
+          got(files, { context: { variables: { SERVICE_SECRET_NPM: token } } });
+        expect(await withToken('right')).toEqual({ value: 'clean', source: 'installed' });
+        expect(await withToken('right')).toEqual({ value: 'clean', source: 'cache' });
+        expect((await withToken('wrong')).source, 'another secret').toBeUndefined();
+      } finally {
+        registry.authorization = undefined;
+      }
+    });
+  }
 });
