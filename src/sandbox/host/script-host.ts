@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import { type Browsers, openBrowsers } from '../browsers/open-browsers.ts';
+import { browsersDirectoryOf, findOtherBrowsers, type OtherBrowser } from '../browsers/other-browsers.ts';
 import { unpackedChromiumPath } from '../browsers/unpacked-chromium.ts';
 import { availableMemoryBytes, idleProcessorMs } from '../host-memory.ts';
 import {
@@ -96,6 +97,7 @@ export async function openScriptHost(
   try {
     const browsersFolder = join(workDir, 'browsers');
     const browser = await findBrowsers(settings, browsersFolder, installed);
+    const otherBrowsers = await findOtherBrowsers(browsersDirectoryOf(settings));
     const trust = await openTrust(join(workDir, 'trust'), settings.caCertificates ?? [], browser);
     const warmCount = settings.hasWarmProcesses ? settings.scriptCount + 1 : 0;
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
@@ -116,6 +118,7 @@ export async function openScriptHost(
         ...runtimes.map(({ modulesDirectory }) => modulesDirectory),
         ...(trust ? [trust.directory] : []),
         ...suitePaths.readablePaths,
+        ...otherBrowsers.map(({ path }) => path),
       ],
       privatePaths: [...settings.privatePaths, ...suitePaths.privatePaths],
       isUnisolatedAllowed: settings.isUnisolatedAllowed,
@@ -124,7 +127,17 @@ export async function openScriptHost(
     const checked = await checkAll(runtimes, pool);
     const suites = 'missing' in place ? place : await place.open(pool.facts.nodePath);
     const problems = [...checked.problems, ...(trust?.problems ?? [])];
-    const parts = { settings, pool, claims, browser, browsersFolder, trust, suites, warmCount };
+    const parts = {
+      settings,
+      pool,
+      claims,
+      browser,
+      otherBrowsers,
+      browsersFolder,
+      trust,
+      suites,
+      warmCount,
+    };
     return new SandboxedScriptHost({ ...parts, runtimes: checked.complete, problems });
   } catch (thrown) {
     await pool?.close();
@@ -213,6 +226,7 @@ type Launch<Started> = (sandbox: Sandbox, runtime: Runtime, options: LaunchOptio
 class SandboxedScriptHost implements OpenScriptHost {
   readonly runtimes: Runtimes;
   browser: Browsers;
+  otherBrowsers: readonly OtherBrowser[];
   readonly suites: ScriptHost['suites'];
   readonly trust: ScriptTrust | undefined;
   problems: readonly PartProblem[];
@@ -230,6 +244,7 @@ class SandboxedScriptHost implements OpenScriptHost {
     readonly pool: SandboxPool;
     readonly claims: Claims;
     readonly browser: Browsers;
+    readonly otherBrowsers: readonly OtherBrowser[];
     readonly suites: ScriptHost['suites'];
     readonly trust: ScriptTrust | undefined;
     readonly browsersFolder: string;
@@ -249,6 +264,7 @@ class SandboxedScriptHost implements OpenScriptHost {
     this.#settings = settings;
     this.#browsersFolder = parts.browsersFolder;
     this.browser = parts.browser;
+    this.otherBrowsers = parts.otherBrowsers;
     this.suites = parts.suites;
     this.trust = parts.trust;
     this.problems = parts.problems;
@@ -290,6 +306,7 @@ class SandboxedScriptHost implements OpenScriptHost {
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
     const checked = await checkAll(runtimes, this.#pool);
     this.browser = await findBrowsers(this.#settings, this.#browsersFolder, installed);
+    this.otherBrowsers = await findOtherBrowsers(browsersDirectoryOf(this.#settings));
     this.#complete = checked.complete;
     this.problems = [...checked.problems, ...(this.trust?.problems ?? [])];
   }

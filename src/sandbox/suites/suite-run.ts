@@ -67,6 +67,7 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
     privateDirectory: join(sandbox.directory, privateFolder),
     executablePath: job.browser?.executablePath,
     ffmpegPath: job.browser?.ffmpegPath,
+    otherBrowsers: job.otherBrowsers,
     globalTimeoutMs: Math.max(1, Math.floor(job.testTimeoutMs - graceMs)),
     reportPath: join(sandbox.directory, suiteReportPath),
     proxy: proxyOf(job.proxyUrl),

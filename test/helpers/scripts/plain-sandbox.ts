@@ -127,6 +127,7 @@ export function plainHost(
     acquireSandbox: createPlainSandbox,
     runtimes,
     browser,
+    otherBrowsers: [],
     suites,
   };
 }

@@ -19,6 +19,7 @@ import { toError } from '@picket/lib/errors.ts';
 import { packageVersion } from '@picket/lib/version.ts';
 import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
 import { browserVersion } from '@picket/sandbox/browsers/browser-version.ts';
+import { browsersDirectoryOf, otherBrowsersState } from '@picket/sandbox/browsers/other-browsers.ts';
 import { type OpenScriptHost, openScriptHost } from '@picket/sandbox/host/script-host.ts';
 import { mechanismInShort } from '@picket/sandbox/mechanism.ts';
 import { installedState } from '@picket/sandbox/runtimes/runtimes.ts';
@@ -116,11 +117,13 @@ function reportOutcome(outcome: ModelOutcome): void {
   send({ type: 'model-asked', outcome });
 }
 
-function state(): Promise<string> {
-  return installedState(scripts?.runtimesDirectory ?? '');
+async function state(): Promise<string> {
+  if (!scripts) return '';
+  const runtimes = await installedState(scripts.runtimesDirectory);
+  return `${runtimes}\n${await otherBrowsersState(browsersDirectoryOf(scripts))}`;
 }
 
-/** A runtime may be installed, or become complete, after the agent has started. */
+/** A runtime or browser may be installed, or become complete, after the agent has started. */
 async function watchRuntimes(): Promise<void> {
   for (let seen = lookedAt; !isClosing; ) {
     await delay(lookMs, undefined, { ref: false });
@@ -208,7 +211,8 @@ async function capabilities(): Promise<Capabilities> {
     [name, [mechanismInShort(own), ...(needsBrowser && version ? [version] : [])].join(', ')] as const;
   const offered = types.filter(({ name }) => loaded.includes(name));
   const backends = Object.fromEntries(facts ? offered.map((type) => backendOf(type, facts)) : []);
-  return { loaded, backends, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
+  const browsers = (host?.otherBrowsers ?? []).map(({ name, version: own }) => ({ name, version: own }));
+  return { loaded, backends, failed, runtimes: host?.runtimes.ids ?? [], browsers, sandbox: facts };
 }
 
 /** Why the installed browser does not start. */
