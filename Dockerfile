@@ -72,7 +72,7 @@ RUN --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
       if [ -s /run/secrets/ca.crt ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca.crt; fi; \
       if [ -n "${BROWSERS_HOST}" ]; then export PLAYWRIGHT_DOWNLOAD_HOST="${BROWSERS_HOST}"; fi; \
       for cli in /bundled/*/node_modules/playwright-core/cli.js; do \
-        PLAYWRIGHT_BROWSERS_PATH=/bundled/browsers PLAYWRIGHT_SKIP_BROWSER_GC=1 node "${cli}" install ${BROWSERS}; \
+        PLAYWRIGHT_BROWSERS_PATH=/bundled/browsers PLAYWRIGHT_SKIP_BROWSER_GC=1 node "${cli}" install ${BROWSERS} || exit 1; \
       done; \
     fi
 
@@ -91,7 +91,7 @@ COPY --from=runtimes /bundled runtimes
 ARG BROWSERS=""
 # The libraries that they need.
 RUN if [ -n "${BROWSERS}" ]; then \
-      for cli in runtimes/*/node_modules/playwright-core/cli.js; do node "${cli}" install-deps ${BROWSERS}; done \
+      for cli in runtimes/*/node_modules/playwright-core/cli.js; do node "${cli}" install-deps ${BROWSERS} || exit 1; done \
       && rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/cache/debconf; \
     fi
 COPY --from=build /build/dist dist

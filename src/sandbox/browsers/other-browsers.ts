@@ -59,9 +59,10 @@ export async function findOtherBrowsers(
 
 /** Changes when a browser is installed or removed. */
 export async function otherBrowsersState(directory: string): Promise<string> {
-  const names = (await namesIn(directory)).filter((name) => buildFolder.test(name)).sort();
-  const complete = await Promise.all(names.map((name) => isThere(join(directory, name, completeName))));
-  return names.filter((_, index) => complete[index]).join(' ');
+  const builds = (await namesIn(directory)).filter((name) => buildFolder.test(name)).sort();
+  const files = [...builds.map((name) => join(directory, name, completeName)), ...branded.map(([, path]) => path)];
+  const present = await Promise.all(files.map(async (file) => ((await isThere(file)) ? [file] : [])));
+  return present.flat().join(' ');
 }
 
 async function namesIn(directory: string): Promise<string[]> {

@@ -23,8 +23,8 @@ export interface AdoptionJob {
   readonly ownerUid: number;
   /** Destination for its node_modules; does not exist yet. */
   readonly destination: string;
-  /** Installed without scripts, for several suites: packages that have scripts are refused. */
-  readonly isShared: boolean;
+  /** Scripts of packages did not run, and would have: packages that have some are refused. */
+  readonly refusesScripts: boolean;
 }
 
 /** A link that a suite needs to find the kept packages. */
@@ -49,13 +49,13 @@ const maxEntries = 500_000;
  * each one must belong to the suite, with a single name, and every link must stay within the moved tree. Links to
  * packages of a workspace are not moved: each suite gets its own.
  */
-function adopt({ suiteDirectory, ownerUid, destination, isShared }: AdoptionJob): AdoptionResult {
+function adopt({ suiteDirectory, ownerUid, destination, refusesScripts }: AdoptionJob): AdoptionResult {
   // The installation may have replaced the suite by a link, whose target must not be moved.
   if (!isInPlace(suiteDirectory)) return { refused: 'the folder of the suite was replaced' };
   const folders = findModules(suiteDirectory, '', 0);
   if (folders.length === 0) return { refused: 'nothing was installed' };
   const tree = new InstalledTree(suiteDirectory, folders, ownerUid);
-  const problem = tree.read() ?? packagesProblem(tree, isShared);
+  const problem = tree.read() ?? packagesProblem(tree, refusesScripts);
   if (problem !== undefined) return { refused: problem };
   mkdirSync(destination, { mode: 0o755 });
   for (const folder of folders) {
@@ -138,17 +138,17 @@ function isPackagePath(path: string): boolean {
 }
 
 /** Why the packages need more than their own files. */
-function packagesProblem(tree: InstalledTree, isShared: boolean): string | undefined {
+function packagesProblem(tree: InstalledTree, refusesScripts: boolean): string | undefined {
   const workspace = new Set([...tree.workspaceLinks.keys()].map(packageNameOf));
-  if (!isShared && workspace.size === 0) return undefined;
+  if (!refusesScripts && workspace.size === 0) return undefined;
   for (const path of tree.paths) {
     const folder = dirname(path);
     if (!isPackagePath(folder.slice(folder.lastIndexOf(`${modules}/`) + modules.length + 1))) continue;
-    if (isShared && basename(path) === 'binding.gyp') return hasScript(folder, path);
+    if (refusesScripts && basename(path) === 'binding.gyp') return hasScript(folder, path);
     if (basename(path) !== 'package.json') continue;
     const manifest = readManifest(join(tree.directory, path));
     const script = ['preinstall', 'install', 'postinstall'].find((name) => name in manifest.scripts);
-    if (isShared && script !== undefined) return hasScript(folder, script);
+    if (refusesScripts && script !== undefined) return hasScript(folder, script);
     const needed = manifest.needed.find((name) => workspace.has(name));
     if (needed !== undefined) return `the package ${packageNameOf(folder)} needs ${needed} of the workspace`;
   }

@@ -117,19 +117,25 @@ export class DependencyCache {
    * Takes over the dependencies installed below a suite's folder. No process of the suite may be alive.
    *
    * @param options.ownerUid required owner of all files; any other owner rejects the whole tree.
-   * @param options.isShared they are for several suites and were installed without scripts: packages that have scripts
-   * are refused, and so is the key from then on.
+   * @param options.isShared they are for several suites: if they are refused, the key is from then on.
+   * @param options.refusesScripts scripts of packages did not run, and would have in an installation of the suite alone.
    * @returns the dependencies, or a reason if they cannot be cached; they are then still in place.
    */
   async add(
     key: string,
-    options: { readonly suiteDirectory: string; readonly ownerUid: number; readonly isShared: boolean },
+    options: {
+      readonly suiteDirectory: string;
+      readonly ownerUid: number;
+      readonly isShared: boolean;
+      readonly refusesScripts: boolean;
+    },
   ): Promise<CachedDependencies | RefusedDependencies> {
     const fresh = join(this.#directory, `${temporaryPrefix}${randomUUID()}`);
-    const adopted = await adopt({ ...options, destination: fresh });
+    const { isShared, ...job } = options;
+    const adopted = await adopt({ ...job, destination: fresh });
     if ('refused' in adopted) {
       await rm(fresh, { recursive: true, force: true });
-      if (!options.isShared) return adopted;
+      if (!isShared) return adopted;
       await mkdir(fresh, { mode: 0o755 });
     }
     const facts = 'refused' in adopted ? { links: [], sizeBytes: refusalBytes, ...adopted } : adopted;

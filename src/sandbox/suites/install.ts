@@ -73,6 +73,8 @@ export async function installDependencies(
       command: sharedCommandOf(manager),
       variables,
       isShared: true,
+      // pnpm 10 runs the scripts of no package that is not named; later ones fail instead of leaving them out.
+      refusesScripts: !(manager === 'pnpm' && toolchain.manager?.version.startsWith('10.') && !sharing.allowsScripts),
     });
     if ('report' in shared) return shared;
     // With a command that fails here, its own installation decides: its messages are about the files of the suite.
@@ -89,6 +91,7 @@ export async function installDependencies(
     command,
     variables,
     isShared: false,
+    refusesScripts: false,
   });
   if (!('refused' in own)) return own;
   job.onStage(`The dependencies are not kept for later runs: ${own.refused}`);
@@ -105,6 +108,7 @@ interface Order {
   readonly command: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly isShared: boolean;
+  readonly refusesScripts: boolean;
 }
 
 /**
@@ -160,6 +164,7 @@ async function provide(
     suiteDirectory: join(sandbox.directory, root),
     ownerUid: uid,
     isShared,
+    refusesScripts: order.refusesScripts,
   });
   if ('refused' in kept) return { refused: kept.refused, durationMs };
   await linkDependencies(sandbox, kept);

@@ -36,7 +36,12 @@ const Unpacked = z.object({
    * the suite, lie in a folder of their own; `hash` is theirs, `variableNames` those that their installation may see.
    */
   sharing: z.union([
-    z.object({ hash: z.string(), variableNames: z.array(z.string()) }),
+    z.object({
+      hash: z.string(),
+      variableNames: z.array(z.string()),
+      /** Settings of pnpm name packages whose scripts run, or do not. */
+      allowsScripts: z.boolean(),
+    }),
     z.object({ problem: z.string() }),
   ]),
   /** Versions of programs that the suite asks for. */

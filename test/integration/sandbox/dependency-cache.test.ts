@@ -23,7 +23,7 @@ describe('the packages that a suite installed', () => {
   it('are moved from the folder of the suite', async () => {
     const suiteDirectory = join(folder, 'slot/suite');
     await makeModules(suiteDirectory);
-    expect(await cache.add('key', { suiteDirectory, ownerUid, isShared: false })).toMatchObject({
+    expect(await cache.add('key', { suiteDirectory, ownerUid, isShared: false, refusesScripts: false })).toMatchObject({
       links: [{ path: 'node_modules' }],
     });
   });
@@ -33,7 +33,7 @@ describe('the packages that a suite installed', () => {
     for (const key of ['whole', 'cut', 'other']) {
       const suiteDirectory = join(folder, 'slot', key);
       await makeModules(suiteDirectory);
-      await cache.add(key, { suiteDirectory, ownerUid, isShared: false });
+      await cache.add(key, { suiteDirectory, ownerUid, isShared: false, refusesScripts: false });
     }
     // As after a power failure, and as another build may have written it.
     await writeFile(join(directory, 'cut/.picket.json'), '');
@@ -49,9 +49,42 @@ describe('the packages that a suite installed', () => {
     await makeModules(join(folder, 'project'));
     const suiteDirectory = join(folder, 'slot/suite');
     await symlink(join(folder, 'project'), suiteDirectory);
-    expect(await cache.add('key', { suiteDirectory, ownerUid, isShared: false })).toEqual({
+    expect(await cache.add('key', { suiteDirectory, ownerUid, isShared: false, refusesScripts: false })).toEqual({
       refused: 'the folder of the suite was replaced',
     });
     expect(await readFile(join(folder, 'project/node_modules/a/index.js'), 'utf8')).toBe('mine');
+  });
+
+  it('make room for others when they are used least, unless a run uses them', async () => {
+    const small = await DependencyCache.open(join(folder, 'small'), 10);
+    const add = async (key: string) => {
+      const suiteDirectory = join(folder, 'slot', key);
+      await makeModules(suiteDirectory);
+      const kept = await small.add(key, { suiteDirectory, ownerUid, isShared: false, refusesScripts: false });
+      if ('refused' in kept) throw new Error(kept.refused);
+      return kept;
+    };
+    (await add('released')).release();
+    await add('used');
+    await add('newest');
+    expect((await readdir(join(folder, 'small'))).sort()).toEqual(['newest', 'used']);
+    expect(small.usage).toMatchObject({ sizeBytes: 8 });
+  });
+
+  it('leave links to the workspace to the suite, and never lead out of it', async () => {
+    const add = async (key: string, target: string) => {
+      const suiteDirectory = join(folder, 'slot', key);
+      await makeModules(suiteDirectory);
+      await mkdir(join(suiteDirectory, 'node_modules/@shop'));
+      await symlink(target, join(suiteDirectory, 'node_modules/@shop/pages'));
+      return await cache.add(key, { suiteDirectory, ownerUid, isShared: true, refusesScripts: true });
+    };
+    expect(await add('workspace', '../../packages/pages')).toMatchObject({
+      links: [{ path: 'node_modules/a' }, { path: 'node_modules/@shop/pages', target: '../../packages/pages' }],
+    });
+    const refused = { refused: 'node_modules/@shop/pages leads out of node_modules' };
+    expect(await add('above', '../../../x')).toEqual(refused);
+    expect(await cache.find('above'), 'it is remembered').toEqual(refused);
+    expect(await add('absolute', '/etc')).toEqual(refused);
   });
 });

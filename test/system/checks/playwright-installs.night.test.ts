@@ -99,9 +99,10 @@ describe('installing the dependencies of suites', () => {
           expect(detail.packageManager).toBe(manager);
           expect(detail.playwrightVersion).toBe(playwrightVersion);
         }
+        const commandAt = after.jobLog.find(({ msg }) => msg.startsWith('Running tests: '))?.time ?? Number.NaN;
         console.info(
           `${manager}: install cold ${cold.install?.durationMs} ms, cached ${cached.install?.durationMs} ms, ` +
-            `of a changed test ${after.install?.durationMs} ms; ` +
+            `of a changed test ${after.install?.durationMs} ms, whose command starts ${commandAt - after.startTime} ms after the run; ` +
             `whole run cold ${cold.endTime - cold.startTime} ms, cached ${cached.endTime - cached.startTime} ms`,
         );
       },

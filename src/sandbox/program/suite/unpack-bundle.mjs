@@ -327,7 +327,8 @@ function share({ files, names, linked }, manager, lockfile) {
     fs.mkdirSync(path.dirname(place), { recursive: true, mode: 0o755 });
     fs.writeFileSync(place, bytes);
   }
-  return { hash: hash.digest('hex'), variableNames: chosen };
+  const allowsScripts = texts.some(([, text]) => /(?:only|never)BuiltDependencies|allowBuilds/.test(text));
+  return { hash: hash.digest('hex'), variableNames: chosen, allowsScripts };
 }
 
 /** Names of variables in texts, in the notation of shells and package managers: `$NAME`, `${NAME}`. */
