@@ -129,6 +129,52 @@ describe('installing the dependencies of suites', () => {
     );
   }
 
+  for (const manager of managers.filter((name) => name !== 'bun')) {
+    it(`${manager}: packages of a workspace are the suite's own, all others are shared`, {
+      timeout: 180_000,
+    }, async ({ skip }) => {
+      const missing = stage.missingManager(manager);
+      if (missing !== undefined) skip(missing);
+      const range = manager === 'pnpm' || manager === 'yarn4' ? 'workspace:*' : '1.0.0';
+      const project = await developProject(
+        {
+          'package.json': JSON.stringify({
+            name: 'mono',
+            private: true,
+            workspaces: ['packages/*'],
+            devDependencies: { '@shop/pages': range },
+          }),
+          'packages/pages/package.json': JSON.stringify({
+            name: '@shop/pages',
+            version: '1.0.0',
+            dependencies: { 'is-number': '7.0.0' },
+          }),
+          'packages/pages/index.js': "module.exports = (value) => require('is-number')(value) + ' one';",
+          'read.js': "console.log('GOT', require('@shop/pages')(5));",
+          ...(manager === 'pnpm' ? { 'pnpm-workspace.yaml': "packages:\n  - 'packages/*'\n" } : {}),
+        },
+        manager,
+      );
+      try {
+        const suite = await project.files(lockfiles[manager]);
+        const got = async (files: SuiteFiles) => {
+          const { detail } = (await stage.run(files, { spec: { testCommand: 'node read.js' }, context })).outcome;
+          const texts = detail.jobLog.map(({ msg }) => msg);
+          const value = texts.find((text) => text.startsWith('GOT ')) ?? texts.join('\n');
+          return { value, source: detail.install?.source };
+        };
+        expect(await got(suite)).toEqual({ value: 'GOT true one', source: 'installed' });
+        const index = String(suite['packages/pages/index.js']).replace('one', 'two');
+        expect(await got({ ...suite, 'packages/pages/index.js': index })).toEqual({
+          value: 'GOT true two',
+          source: 'cache',
+        });
+      } finally {
+        await project.close();
+      }
+    });
+  }
+
   const versions: readonly (readonly [ManagerName, pin: string, version: string])[] =
     process.env.EVERY_PACKAGE_MANAGER === 'true'
       ? [
