@@ -13,6 +13,7 @@ import { capture, egress, icmp } from './probing.ts';
 import { browser, sandbox } from './scripts.ts';
 import { clock, key, protocol, serviceAnalytics, serviceStorage, upload } from './service.ts';
 import { contactService, type ServiceContact } from './service-contact.ts';
+import { suites } from './suites.ts';
 
 /** In an order in which earlier findings explain later ones. */
 export const examinations: readonly Examination[] = [
@@ -37,6 +38,7 @@ export const examinations: readonly Examination[] = [
   capture,
   sandbox,
   browser,
+  suites,
   sharedMemory,
   model,
   runningChecks,
