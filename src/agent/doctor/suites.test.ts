@@ -29,11 +29,17 @@ async function examined(environment: Readonly<Record<string, string>> = {}) {
 }
 
 it('names the versions that suites can use, and says why there are none', async () => {
-  expect(await examined()).toMatchObject({ status: 'skipped', detail: expect.stringContaining('no runtime') });
+  expect(await examined()).toMatchObject({
+    status: 'skipped',
+    detail: expect.stringContaining('no runtime'),
+  });
   await install('2026.04/node_modules/playwright-core', '1.58.2');
   await mkdir(join(folder, '2026.04/node_modules/@playwright/test'), { recursive: true });
   await writeFile(join(folder, '2026.04/node_modules/@playwright/test/cli.js'), '');
-  expect(await examined()).toMatchObject({ status: 'skipped', detail: expect.stringContaining('no package managers') });
+  expect(await examined()).toMatchObject({
+    status: 'skipped',
+    detail: expect.stringContaining('no package managers'),
+  });
   await install('package-managers/node_modules/npm', '11.19.1');
   await install('package-managers/node_modules/pnpm', '10.34.9');
   await install('package-managers/node_modules/pnpm8', '8.15.9');

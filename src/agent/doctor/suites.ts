@@ -15,9 +15,14 @@ export const suites: Examination = {
     const { runtimesDirectory } = settings.scripts;
     const { installed } = await readPackageManagers(runtimesDirectory);
     if (!installed.some(({ manager }) => manager === 'npm')) {
-      return skipped(`no package managers are installed in ${runtimesDirectory}: suites are not offered here`);
+      return skipped(
+        `no package managers are installed in ${runtimesDirectory}: suites are not offered here`,
+      );
     }
-    const nodes = [process.versions.node, ...(await readNodes(runtimesDirectory)).map(({ version }) => version)];
+    const nodes = [
+      process.versions.node,
+      ...(await readNodes(runtimesDirectory)).map(({ version }) => version),
+    ];
     const names = [...new Set(installed.map(({ manager }) => manager.replace(/\d$/, '')))];
     const managers = names.map((name) => {
       const own = installed.filter(({ manager }) => manager.replace(/\d$/, '') === name);

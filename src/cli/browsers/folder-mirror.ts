@@ -19,7 +19,10 @@ export async function serveFolder(folder: string): Promise<FolderMirror> {
   const server: Server = createServer((request, response) => {
     void archiveOf(folder, request.url ?? '/').then(
       (found) => {
-        if (!found) return response.writeHead(404).end();
+        if (!found) {
+          response.writeHead(404).end();
+          return;
+        }
         response.writeHead(200, { 'content-length': found.sizeBytes });
         createReadStream(found.path)
           .on('error', () => response.destroy())

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { access, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorCodeOf } from '@picket/lib/errors.ts';
@@ -25,7 +25,6 @@ const makers: Readonly<Record<string, string>> = {
   chrome: 'Google Chrome (google-chrome-stable, at /opt/google/chrome/chrome)',
   msedge: 'Microsoft Edge (microsoft-edge-stable, at /opt/microsoft/msedge/msedge)',
 };
-const systemFfmpeg = '/usr/bin/ffmpeg';
 
 /**
  * `picket browsers install`: puts builds of Firefox and WebKit into the agent's folder of browsers. A running agent
@@ -55,7 +54,8 @@ export async function installBrowsersCommand(
     return 2;
   }
   await mkdir(folders.browsers, { recursive: true, mode: 0o755 });
-  const installed = source.kind === 'folder' ? await copyInstalled(source.path, names, folders.browsers) : false;
+  const installed =
+    source.kind === 'folder' ? await copyInstalled(source.path, names, folders.browsers) : false;
   if (!installed) {
     const playwrights = await playwrightsOf(options.for, folders);
     if (playwrights.length === 0) {
@@ -110,7 +110,8 @@ type Source =
 
 async function sourceOf(from: string | undefined): Promise<Source | undefined> {
   if (from === undefined) return { kind: 'usual' };
-  if (/^https?:\/\//i.test(from)) return URL.canParse(from) ? { kind: 'url', url: from.replace(/\/+$/, '') } : undefined;
+  if (/^https?:\/\//i.test(from))
+    return URL.canParse(from) ? { kind: 'url', url: from.replace(/\/+$/, '') } : undefined;
   const path = resolve(from);
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),
@@ -139,7 +140,10 @@ async function copyInstalled(from: string, names: readonly string[], to: string)
 }
 
 /** Folders of playwright-core. */
-async function playwrightsOf(project: string | undefined, folders: BrowserFolders): Promise<readonly string[]> {
+async function playwrightsOf(
+  project: string | undefined,
+  folders: BrowserFolders,
+): Promise<readonly string[]> {
   if (project !== undefined) return coreOf(resolve(project));
   const runtimes = await readRuntimes(folders.runtimes).catch((thrown: unknown) => {
     if (errorCodeOf(thrown) === 'ENOENT') return undefined;
@@ -176,7 +180,7 @@ async function download(
     readonly environment: Environment;
   },
 ): Promise<number> {
-  await placeFfmpeg(playwright, order.directory);
+  await leaveOutFfmpeg(playwright, order.directory);
   const inherited = Object.entries(order.environment).filter(
     // A proxy does not reach this machine's own loopback.
     ([name]) => !(order.isLocal && /^(?:https?|all)_proxy$/i.test(name)),
@@ -198,21 +202,13 @@ async function download(
   });
 }
 
-/** Playwright would download its own ffmpeg with each browser; agents use that of the system. */
-async function placeFfmpeg(playwright: string, directory: string): Promise<void> {
-  const isInstalled = await access(systemFfmpeg).then(
-    () => true,
-    () => false,
-  );
-  if (!isInstalled) return;
+/** Playwright would download its own ffmpeg with each browser, which runs never use: it counts as installed. */
+async function leaveOutFfmpeg(playwright: string, directory: string): Promise<void> {
   const { browsers } = JSON.parse(await readFile(join(playwright, 'browsers.json'), 'utf8')) as {
     readonly browsers: readonly { readonly name: string; readonly revision: string }[];
   };
   const revision = browsers.find(({ name }) => name === 'ffmpeg')?.revision;
   if (revision === undefined) return;
-  const folder = join(directory, `ffmpeg-${revision}`);
-  if ((await readdir(directory)).includes(basename(folder))) return;
-  await mkdir(folder, { mode: 0o755 });
-  await symlink(systemFfmpeg, join(folder, 'ffmpeg-linux'));
-  await writeFile(join(folder, 'INSTALLATION_COMPLETE'), '');
+  await mkdir(join(directory, `ffmpeg-${revision}`), { recursive: true, mode: 0o755 });
+  await writeFile(join(directory, `ffmpeg-${revision}`, 'INSTALLATION_COMPLETE'), '');
 }

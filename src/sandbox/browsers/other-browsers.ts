@@ -60,7 +60,10 @@ export async function findOtherBrowsers(
 /** Changes when a browser is installed or removed. */
 export async function otherBrowsersState(directory: string): Promise<string> {
   const builds = (await namesIn(directory)).filter((name) => buildFolder.test(name)).sort();
-  const files = [...builds.map((name) => join(directory, name, completeName)), ...branded.map(([, path]) => path)];
+  const files = [
+    ...builds.map((name) => join(directory, name, completeName)),
+    ...branded.map(([, path]) => path),
+  ];
   const present = await Promise.all(files.map(async (file) => ((await isThere(file)) ? [file] : [])));
   return present.flat().join(' ');
 }

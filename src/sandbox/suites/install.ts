@@ -74,7 +74,11 @@ export async function installDependencies(
       variables,
       isShared: true,
       // pnpm 10 runs the scripts of no package that is not named; later ones fail instead of leaving them out.
-      refusesScripts: !(manager === 'pnpm' && toolchain.manager?.version.startsWith('10.') && !sharing.allowsScripts),
+      refusesScripts: !(
+        manager === 'pnpm' &&
+        toolchain.manager?.version.startsWith('10.') &&
+        !sharing.allowsScripts
+      ),
     });
     if ('report' in shared) return shared;
     // With a command that fails here, its own installation decides: its messages are about the files of the suite.

@@ -61,7 +61,8 @@ export async function runSuite(sandbox: Sandbox, job: SuiteJob): Promise<SuiteRe
 
 async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallReport): Promise<TestReport> {
   await sandbox.write(notesPath, '');
-  if ((job.browser || job.otherBrowsers.length > 0) && job.host.trust) await placeBrowserTrust(sandbox, job.host.trust);
+  if ((job.browser || job.otherBrowsers.length > 0) && job.host.trust)
+    await placeBrowserTrust(sandbox, job.host.trust);
   const graceMs = Math.min(maxGraceMs, job.testTimeoutMs * 0.1);
   const settings = {
     privateDirectory: join(sandbox.directory, privateFolder),

@@ -23,7 +23,9 @@ describe('the packages that a suite installed', () => {
   it('are moved from the folder of the suite', async () => {
     const suiteDirectory = join(folder, 'slot/suite');
     await makeModules(suiteDirectory);
-    expect(await cache.add('key', { suiteDirectory, ownerUid, isShared: false, refusesScripts: false })).toMatchObject({
+    expect(
+      await cache.add('key', { suiteDirectory, ownerUid, isShared: false, refusesScripts: false }),
+    ).toMatchObject({
       links: [{ path: 'node_modules' }],
     });
   });
@@ -49,7 +51,9 @@ describe('the packages that a suite installed', () => {
     await makeModules(join(folder, 'project'));
     const suiteDirectory = join(folder, 'slot/suite');
     await symlink(join(folder, 'project'), suiteDirectory);
-    expect(await cache.add('key', { suiteDirectory, ownerUid, isShared: false, refusesScripts: false })).toEqual({
+    expect(
+      await cache.add('key', { suiteDirectory, ownerUid, isShared: false, refusesScripts: false }),
+    ).toEqual({
       refused: 'the folder of the suite was replaced',
     });
     expect(await readFile(join(folder, 'project/node_modules/a/index.js'), 'utf8')).toBe('mine');
@@ -80,7 +84,10 @@ describe('the packages that a suite installed', () => {
       return await cache.add(key, { suiteDirectory, ownerUid, isShared: true, refusesScripts: true });
     };
     expect(await add('workspace', '../../packages/pages')).toMatchObject({
-      links: [{ path: 'node_modules/a' }, { path: 'node_modules/@shop/pages', target: '../../packages/pages' }],
+      links: [
+        { path: 'node_modules/a' },
+        { path: 'node_modules/@shop/pages', target: '../../packages/pages' },
+      ],
     });
     const refused = { refused: 'node_modules/@shop/pages leads out of node_modules' };
     expect(await add('above', '../../../x')).toEqual(refused);

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readPackageManagers } from '../../../src/sandbox/suites/package-managers.ts';
 import { readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
+import { readPackageManagers } from '../../../src/sandbox/suites/package-managers.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 import { npmLockfile, startPackageRegistry } from '../../helpers/scripts/package-registry.ts';

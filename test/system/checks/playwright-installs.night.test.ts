@@ -99,7 +99,8 @@ describe('installing the dependencies of suites', () => {
           expect(detail.packageManager).toBe(manager);
           expect(detail.playwrightVersion).toBe(playwrightVersion);
         }
-        const commandAt = after.jobLog.find(({ msg }) => msg.startsWith('Running tests: '))?.time ?? Number.NaN;
+        const commandAt =
+          after.jobLog.find(({ msg }) => msg.startsWith('Running tests: '))?.time ?? Number.NaN;
         console.info(
           `${manager}: install cold ${cold.install?.durationMs} ms, cached ${cached.install?.durationMs} ms, ` +
             `of a changed test ${after.install?.durationMs} ms, whose command starts ${commandAt - after.startTime} ms after the run; ` +
@@ -158,7 +159,8 @@ describe('installing the dependencies of suites', () => {
       try {
         const suite = await project.files(lockfiles[manager]);
         const got = async (files: SuiteFiles) => {
-          const { detail } = (await stage.run(files, { spec: { testCommand: 'node read.js' }, context })).outcome;
+          const { detail } = (await stage.run(files, { spec: { testCommand: 'node read.js' }, context }))
+            .outcome;
           const texts = detail.jobLog.map(({ msg }) => msg);
           const value = texts.find((text) => text.startsWith('GOT ')) ?? texts.join('\n');
           return { value, source: detail.install?.source };

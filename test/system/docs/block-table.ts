@@ -65,9 +65,15 @@ const examines: Trial = async (stage, text) => {
 
 /** Commands that download hundreds of megabytes. */
 const installsBrowsers: NotRun = {
-  reason: 'the archives are not to be had here; test/system/checks/browsers-install.test.ts installs small ones',
+  reason:
+    'the archives are not to be had here; test/system/checks/browsers-install.test.ts installs small ones',
   proof: async () => {
-    const { stdout } = await run(process.execPath, [join(root, 'src/cli.ts'), 'browsers', 'install', '--help']);
+    const { stdout } = await run(process.execPath, [
+      join(root, 'src/cli.ts'),
+      'browsers',
+      'install',
+      '--help',
+    ]);
     for (const option of ['--from', '--for', '--with-deps']) expect(stdout).toContain(option);
   },
 };
