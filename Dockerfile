@@ -6,6 +6,7 @@
 # Arguments
 #   BASE_IMAGE      Debian 12 with Node 24; a mirror, or the same with a digest
 #   RUNTIMES        ids of the runtimes to bundle, and package-managers, separated by spaces; each must be a folder below runtimes/
+#   BROWSERS        browsers of Playwright to add for suites: "firefox webkit"; BROWSERS_HOST is a mirror to download them from
 #   EXTRA_PACKAGES  Debian packages to add: "g++ make python3 git" for the dev variant, fonts such as "fonts-noto-cjk"
 #   VERSION, REVISION, CREATED   for the labels
 # Secrets, for registries behind a proxy with a certificate of its own; nothing of them stays in the image
@@ -63,6 +64,17 @@ RUN --mount=type=cache,target=/root/.npm \
     && find runtimes -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete \
     && mkdir /bundled \
     && for id in ${RUNTIMES}; do mv "runtimes/${id}" /bundled/; done
+ARG BROWSERS=""
+ARG BROWSERS_HOST=""
+# Each runtime has its own version of Playwright, and each of those its own builds.
+RUN --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
+    if [ -n "${BROWSERS}" ]; then \
+      if [ -s /run/secrets/ca.crt ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca.crt; fi; \
+      if [ -n "${BROWSERS_HOST}" ]; then export PLAYWRIGHT_DOWNLOAD_HOST="${BROWSERS_HOST}"; fi; \
+      for cli in /bundled/*/node_modules/playwright-core/cli.js; do \
+        PLAYWRIGHT_BROWSERS_PATH=/bundled/browsers PLAYWRIGHT_SKIP_BROWSER_GC=1 node "${cli}" install ${BROWSERS} || exit 1; \
+      done; \
+    fi
 
 FROM ${BASE_IMAGE}
 ARG EXTRA_PACKAGES=""
@@ -76,6 +88,12 @@ RUN apt-get update \
 WORKDIR /app
 COPY --from=modules /app/node_modules node_modules
 COPY --from=runtimes /bundled runtimes
+ARG BROWSERS=""
+# The libraries that they need.
+RUN if [ -n "${BROWSERS}" ]; then \
+      for cli in runtimes/*/node_modules/playwright-core/cli.js; do node "${cli}" install-deps ${BROWSERS} || exit 1; done \
+      && rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/cache/debconf; \
+    fi
 COPY --from=build /build/dist dist
 COPY --from=build /build/sbom.cdx.json ./
 COPY package.json LICENSE ./

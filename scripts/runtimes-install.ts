@@ -1,6 +1,6 @@
 /**
  * Installs packages for the scripts of checks: `npm run runtimes:install [id…]`; the default is the newest runtime.
- * `all` installs every runtime; `chromium` is a browser for hosts that have none; `package-managers` install Playwright
+ * `all` installs every runtime; `node-22` is for suites that ask for it; `chromium` is a browser for hosts that have none; `package-managers` install Playwright
  * suites. Each is installed with `npm ci` from its lockfile, without install scripts, in a temporary folder, which is
  * then renamed to its node_modules: an agent that starts meanwhile sees all of it or nothing. Existing installations
  * are left alone.
@@ -99,6 +99,7 @@ function isRuntime(id: string): boolean {
 
 function title(id: string): string {
   if (isRuntime(id)) return `Runtime ${id}`;
+  if (id.startsWith('node-')) return `Node ${id.slice(5)}`;
   return id === 'chromium' ? 'Chromium' : 'package managers';
 }
 

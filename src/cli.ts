@@ -3,6 +3,7 @@ import { AgentConfig } from '@picket/agent/config.ts';
 import { addApiCommands, addLoginCommands } from '@picket/cli/account/add-commands.ts';
 import { ApiError } from '@picket/cli/api/api-error.ts';
 import { ApiSettings } from '@picket/cli/api/settings.ts';
+import { addBrowserCommands } from '@picket/cli/browsers/program.ts';
 import { addCompletionCommand } from '@picket/cli/completion.ts';
 import { addImportCommands, addProjectCommands, addTestCommand } from '@picket/cli/deploy/program.ts';
 import type { DoctorOptions } from '@picket/cli/doctor-command.ts';
@@ -170,6 +171,8 @@ program
     const { doctorCommand } = await import('@picket/cli/doctor-command.ts');
     process.exitCode = await doctorCommand(options, process.env);
   });
+
+addBrowserCommands(program, process.env);
 
 program.commandsGroup('Connection:');
 addLoginCommands(program, process.env);

@@ -229,6 +229,7 @@ export class Agent {
       probes: this.#pool,
       replacedScriptThreads: () => this.#scripts.replacedCount,
       capabilities: () => this.#capabilities(),
+      suitePackages: () => this.#scripts.suitePackages,
       model: this.#modelTotals,
     });
   }

@@ -252,6 +252,11 @@ const settingTree = {
       }),
       'Path of the browser for browser checks; see scripts.md, "Runtimes and browsers of an agent"',
     ),
+    browsersDirectory: setting(
+      'BROWSERS_DIR',
+      absolutePath.meta({ defaultText: '`browsers` below RUNTIMES_DIR' }),
+      'Folder of Firefox and WebKit for suites, in the layout of Playwright; `picket browsers install` fills it',
+    ),
     runtimesDirectory: setting(
       'RUNTIMES_DIR',
       absolutePath

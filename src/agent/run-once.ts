@@ -37,6 +37,8 @@ export interface OnceOptions {
   readonly caCertificates?: readonly string[] | undefined;
   /** Path of the browser for scripts; see find-browser.ts. */
   readonly chromiumPath?: string | undefined;
+  /** The setting BROWSERS_DIR. */
+  readonly browsersDirectory?: string | undefined;
   /** Model that the run may use. */
   readonly model?: ModelAccess | undefined;
   /** Kerberos identity with which requests log in. */
@@ -124,6 +126,7 @@ function scriptSettings(options: OnceOptions): ScriptHostSettings {
     directory: `/var/tmp/picket-scripts-${process.getuid?.() ?? 0}`,
     runtimesDirectory: options.runtimesDirectory ?? packagedRuntimes,
     chromiumPath: options.chromiumPath,
+    browsersDirectory: options.browsersDirectory,
     caCertificates: options.caCertificates,
     scriptCount: 1,
     lifecycleCount: 1,

@@ -89,6 +89,11 @@ export interface SandboxedProcess {
   kill(): void;
 }
 
+export interface WriteOptions {
+  /** The code may run the file. */
+  readonly isProgram?: boolean;
+}
+
 /**
  * A place for one run of untrusted code: a private folder and an identity that no other run has at the same time. Its
  * code cannot read the agent's key, environment, files or descriptors, and is dead when `release` has resolved.
@@ -99,7 +104,7 @@ export interface Sandbox {
   /** Absolute path of the private folder, which the code owns. HOME and TMPDIR are inside. */
   readonly directory: string;
   /** Writes a file below the folder, owned by the code; parent folders are created. Refuses paths that lead outside. */
-  write(path: string, content: string | Uint8Array): Promise<void>;
+  write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<void>;
   /**
    * Opens a regular file that the code left behind. Any links on the path, pipes and devices are refused, so that a
    * file outside the folder is never read instead.

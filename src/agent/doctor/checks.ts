@@ -7,6 +7,7 @@ import { systemClock } from '@picket/lib/clock.ts';
 import { createLogger } from '@picket/lib/log.ts';
 import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
 import type { ResultReport } from '@picket/protocol/agent/agent.ts';
+import { browsersDirectoryOf, findOtherBrowsers } from '@picket/sandbox/browsers/other-browsers.ts';
 import type { Capabilities, FinishedRun, RunOrder } from '../run/contracts.ts';
 import { ProbePool } from '../runners/probe/probe-pool.ts';
 import { wholeReport } from '../scrub/scrubber.ts';
@@ -75,7 +76,9 @@ export const locationChecks: Examination = {
       examination === runningChecks.name && status === 'ok' && about !== undefined ? [about] : [],
     );
     const runtimeIds = await installedRuntimes(settings.scripts.runtimesDirectory);
-    const verdicts = unmetNeeds(needs, { workingTypes, runtimeIds });
+    const browsers = await findOtherBrowsers(browsersDirectoryOf(settings.scripts));
+    const browserNames = browsers.map(({ name }) => name);
+    const verdicts = unmetNeeds(needs, { workingTypes, runtimeIds, browserNames });
     const checkCount = needs.reduce((sum, need) => sum + need.checkCount, 0);
     return verdicts.length > 0 ? verdicts : ok(`all ${checkCount} checks of the location can run here`);
   },

@@ -14,6 +14,7 @@ import { capture, egress, icmp } from './probing.ts';
 import { browser, sandbox } from './scripts.ts';
 import { clock, key, protocol, serviceAnalytics, serviceStorage, upload } from './service.ts';
 import { contactService, type ServiceContact } from './service-contact.ts';
+import { suites } from './suites.ts';
 
 /** In an order in which earlier findings explain later ones. */
 export const examinations: readonly Examination[] = [
@@ -39,6 +40,7 @@ export const examinations: readonly Examination[] = [
   kerberos,
   sandbox,
   browser,
+  suites,
   sharedMemory,
   model,
   runningChecks,

@@ -45,15 +45,27 @@ export function unmetNeeds(
   {
     workingTypes,
     runtimeIds,
-  }: { readonly workingTypes: readonly string[]; readonly runtimeIds: readonly string[] },
+    browserNames,
+  }: {
+    readonly workingTypes: readonly string[];
+    readonly runtimeIds: readonly string[];
+    readonly browserNames: readonly string[];
+  },
 ): Verdict[] {
-  return needs.flatMap(({ checkType, runtimeId, checkCount, checkNames }) => {
+  return needs.flatMap(({ checkType, runtimeId, browsers, checkCount, checkNames }) => {
     const moreCount = checkCount - checkNames.length;
     const names = [...checkNames, ...(moreCount > 0 ? [`${moreCount} more`] : [])].join(', ');
     const which = `${checkCount} ${checkCount === 1 ? 'check' : 'checks'} (${names})`;
     if (!workingTypes.includes(checkType)) {
       const detail = `${which} cannot run at this agent: the type is not offered`;
       return [warning(detail, 'See checks above, or run them at another agent of the location.', checkType)];
+    }
+    const absent = browsers.filter((name) => !browserNames.includes(name));
+    if (absent.length > 0) {
+      const detail = `${which} cannot run here: this agent has no ${absent.join(' and no ')}`;
+      return [
+        warning(detail, `Install what is missing: picket browsers install ${absent.join(' ')}.`, checkType),
+      ];
     }
     if (runtimeId === null || runtimeIds.includes(runtimeId)) return [];
     const detail = `${which} cannot run here: the runtime ${runtimeId} is not installed`;

@@ -1,6 +1,7 @@
 import { systemClock } from '@picket/lib/clock.ts';
 import { createLogger } from '@picket/lib/log.ts';
 import { BrowserMissing, findBrowser } from '@picket/sandbox/browsers/find-browser.ts';
+import { browsersDirectoryOf, findOtherBrowsers } from '@picket/sandbox/browsers/other-browsers.ts';
 import { unpackedChromiumPath } from '@picket/sandbox/browsers/unpacked-chromium.ts';
 import type { PartProblem } from '@picket/sandbox/mechanism.ts';
 import type { Capabilities } from '../run/contracts.ts';
@@ -123,7 +124,9 @@ export const browser: Examination = {
       const unpackedPath = unpackedChromiumPath(runtimesDirectory);
       const { executablePath, source } = await findBrowser({ chromiumPath, unpackedPath });
       const broken = await whyNotStarted(patient);
-      if (broken === undefined) return ok(`${executablePath} (${source})`);
+      const others = await findOtherBrowsers(browsersDirectoryOf(settings.scripts));
+      const more = others.map(({ name, version }) => `; ${name} ${version}`).join('');
+      if (broken === undefined) return ok(`${executablePath} (${source})${more}`);
       return problem(
         broken,
         'Run it on the host with --version to see why, install the package chromium-headless-shell, or set CHROMIUM_PATH to a different one.',

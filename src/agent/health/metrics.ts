@@ -2,6 +2,7 @@ import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import type { Lane } from '@picket/checks/contract/check-type.ts';
 import type { ModelTotals } from '@picket/checks/model/totals.ts';
 import { type UnhealthyKind, unhealthyKinds } from '@picket/protocol/locations/location-event.ts';
+import type { DependencyUsage } from '@picket/sandbox/suites/dependency-cache.ts';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ServiceClock } from '../client/service-clock.ts';
 import type { ArtifactEnd } from '../delivery/artifacts/artifact-uploader.ts';
@@ -33,6 +34,8 @@ export interface MetricsSource {
   readonly probes: Pick<ProbePool, 'replacedCount' | 'gateState' | 'utilizations'>;
   readonly replacedScriptThreads: () => number;
   readonly capabilities: () => Capabilities;
+  /** Use of the packages that suites installed. */
+  readonly suitePackages: () => DependencyUsage;
   /** Totals of the requests to the model. */
   readonly model: ModelTotals;
 }
@@ -54,6 +57,11 @@ const gauges: readonly (readonly [name: string, help: string, read: (source: Met
   ['spool_memory_results', 'Results held only in memory', ({ spool }) => spool().memoryCount],
   ['artifacts_waiting', 'Artifacts waiting to be sent', ({ artifacts }) => artifacts().count],
   ['artifacts_bytes', 'Size of the artifacts waiting to be sent', ({ artifacts }) => artifacts().sizeBytes],
+  [
+    'suite_packages_bytes',
+    'Size of the installed packages that are kept for suites; SUITE_CACHE_MAX_BYTES limits it',
+    ({ suitePackages }) => suitePackages().sizeBytes,
+  ],
   [
     'clock_skew_seconds',
     'Offset of the host clock from the clock of the service; positive: ahead',
@@ -97,6 +105,16 @@ const readCounters: readonly (readonly [
     'spool_damaged_parts_total',
     'Parts of the spool that could not be read',
     ({ spool }) => spool().facts?.losses.damagedParts ?? 0,
+  ],
+  [
+    'suite_packages_hits_total',
+    'Runs of suites that used packages of an earlier run',
+    ({ suitePackages }) => suitePackages().hitCount,
+  ],
+  [
+    'suite_packages_misses_total',
+    'Installations of packages for suites',
+    ({ suitePackages }) => suitePackages().missCount,
   ],
   ['replaced_threads_total', 'Probe threads that ended unexpectedly', ({ probes }) => probes.replacedCount],
   [

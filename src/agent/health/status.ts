@@ -63,6 +63,7 @@ export function agentStatus(source: StatusSource): Readonly<Record<string, unkno
     scripts: {
       isSettled: scripts.isSettled,
       runtimes: capabilities.runtimes ?? [],
+      browsers: capabilities.browsers ?? [],
       sandbox: capabilities.sandbox ?? null,
       room: scripts.room.count,
       fullCheckTypes: scripts.room.fullTypes,

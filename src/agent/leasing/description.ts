@@ -30,6 +30,7 @@ export function claimedDescription(capabilities: Capabilities) {
     version: packageVersion(),
     platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
     runtimes: [...(capabilities.runtimes ?? [])],
+    browsers: [...(capabilities.browsers ?? [])],
     checkTypes: [...capabilities.loaded],
     ...claimedFacts(capabilities),
   };

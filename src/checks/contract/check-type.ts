@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { AssertableValue } from '../assertable/assertable.ts';
 import type { DetailKey, DetailSummary } from '../summary/detail-summary.ts';
+import type { OtherBrowserName } from '../tables/browsers.ts';
 import type { FormLayout, Template } from './definition/form-layout.ts';
 import type { Shorthand } from './definition/shorthand.ts';
 import type { RunFacts } from './facts.ts';
@@ -64,6 +65,8 @@ export interface CheckType<
   readonly needsSuites?: boolean | undefined;
   /** Whether the log can be read while a run goes: its runner calls `RunContext.allowLiveLog`. */
   readonly hasLiveLog?: true | undefined;
+  /** Browsers besides Chromium that a run opens: only agents that have all of them lease it. */
+  neededBrowsers?(spec: z.output<Spec>): readonly OtherBrowserName[];
   /** Estimated memory use of a run, in bytes, until measurements are known; for types of the script lane. */
   readonly memoryBytes?: number | undefined;
   /** Hard limit of one attempt, in milliseconds; scripts around it have limits of their own (see lifecycle.ts). */

@@ -15,6 +15,7 @@ export const playwright = defineCheckType({
   lane: 'script',
   needsSuites: true,
   hasLiveLog: true,
+  neededBrowsers: ({ browsers }) => browsers.filter((name) => name !== 'chromium'),
   // Four workers, each with a browser, unless the suite sets another number (measured with two: 1.0 GB).
   memoryBytes: 1536 * 1024 ** 2,
   // 5 minutes to install, 30 to test, and the time between.

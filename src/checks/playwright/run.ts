@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { toError } from '@picket/lib/errors.ts';
 import { type Sandbox, SandboxUnavailable } from '@picket/sandbox/sandbox.ts';
 import { BundleMissing, type SuiteHost } from '@picket/sandbox/suites/suite-host.ts';
-import type { SuiteReport } from '@picket/sandbox/suites/suite-job.ts';
+import type { SuiteJob, SuiteReport } from '@picket/sandbox/suites/suite-job.ts';
 import { runSuite } from '@picket/sandbox/suites/suite-run.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { Outcome } from '../contract/outcome.ts';
@@ -50,14 +50,18 @@ export async function runPlaywrightSuite(
     const message = `This agent is not set up for Playwright suites: ${suites.missing}`;
     return notRun(failure('SANDBOX_UNAVAILABLE', message));
   }
-  const others = spec.browsers.filter((browser) => browser !== 'chromium');
-  if (others.length > 0) {
-    const message = `This agent has no ${others.join(' and no ')}: it can only open chromium`;
+  const { browser, otherBrowsers } = scripts;
+  const isNamed = ({ name }: { readonly name: string }) => spec.browsers.some((wanted) => wanted === name);
+  const absent = spec.browsers.filter(
+    (wanted) => wanted !== 'chromium' && !otherBrowsers.some(({ name }) => name === wanted),
+  );
+  if (absent.length > 0) {
+    const message = `This agent has no ${absent.join(' and no ')}: install it with "picket browsers install ${absent.join(' ')}"`;
     return notRun(failure('BROWSER_MISSING', message));
   }
-  const { browser } = scripts;
   const isBrowserWanted = spec.browsers.length > 0;
-  if (isBrowserWanted && 'missing' in browser) return notRun(failure('BROWSER_MISSING', browser.missing));
+  if (spec.browsers.includes('chromium') && 'missing' in browser)
+    return notRun(failure('BROWSER_MISSING', browser.missing));
   const located = scriptProxyUrl(context, { hasBrowser: isBrowserWanted });
   if ('failure' in located) return notRun(located.failure);
 
@@ -72,6 +76,7 @@ export async function runPlaywrightSuite(
       bundle,
       proxyUrl: located.proxyUrl,
       browser: 'missing' in browser ? undefined : browser,
+      otherBrowsers: otherBrowsers.filter(isNamed),
       startedAt,
     });
     return outcome(run, context);
@@ -105,11 +110,12 @@ async function runContained(
     readonly suites: SuiteHost;
     readonly bundle: Readable;
     readonly proxyUrl: string | null;
-    readonly browser: Parameters<typeof runSuite>[1]['browser'];
+    readonly browser: SuiteJob['browser'];
+    readonly otherBrowsers: SuiteJob['otherBrowsers'];
     readonly startedAt: number;
   },
 ): Promise<SuiteRun> {
-  const { sandbox, suites, bundle, proxyUrl, browser, startedAt } = place;
+  const { sandbox, suites, bundle, proxyUrl, browser, otherBrowsers, startedAt } = place;
   const limits: SuiteLimits = {
     installTimeoutMs: Math.min(maxInstallMs, context.timeoutMs),
     testTimeoutMs: Math.min(maxTestMs, context.timeoutMs),
@@ -119,8 +125,10 @@ async function runContained(
   const report = await runSuite(sandbox, {
     bundle,
     browser,
+    otherBrowsers,
     host: { ...suites, trust: context.scripts?.trust },
     engine: spec.engine ?? 'node',
+    engineVersion: spec.engineVersion,
     workingDirectory: posix.normalize(spec.workingDir ?? '.').replace(/(?<=.)\/+$/, ''),
     installCommand: spec.installCommand.trim() === '' ? null : spec.installCommand,
     testCommand: spec.testCommand,

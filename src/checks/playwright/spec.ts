@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { codeBundleKey } from '../contract/code-bundle.ts';
+import { otherBrowsers } from '../tables/browsers.ts';
 
 export const defaultTestCommand = 'npx playwright test';
 
@@ -35,10 +36,12 @@ export const PlaywrightSpec = z.object({
     .default(null)
     .describe('For display only; the lockfile sets the version'),
   browsers: z
-    .array(z.enum(['chromium', 'firefox', 'webkit']))
-    .max(3)
+    .array(z.enum(['chromium', ...otherBrowsers]))
+    .max(1 + otherBrowsers.length)
     .default(['chromium'])
-    .describe('Browsers of the suite; private locations have chromium'),
+    .describe(
+      'Browsers of the suite, without Playwright channels for Chromium itself; only agents that have the others run it',
+    ),
   testCommand: command
     .min(1)
     .default(defaultTestCommand)
@@ -62,7 +65,9 @@ export const PlaywrightSpec = z.object({
     .max(20)
     .nullable()
     .default(null)
-    .describe('For display only; an agent has one version of each engine'),
+    .describe(
+      'Version or range of Node, such as 22; otherwise engines.node of package.json decides among those of the agent',
+    ),
   // Playwright itself retries.
   retryStrategy: z.null().default(null).describe('The Playwright configuration sets the retries of a suite'),
   doubleCheck: z

@@ -113,6 +113,7 @@ async function runOne(check: FileCheck, context: RunContext): Promise<RunOutcome
       artifactFolder,
       runtimesDirectory: environment.RUNTIMES_DIR,
       chromiumPath: environment.CHROMIUM_PATH,
+      browsersDirectory: environment.BROWSERS_DIR,
       caCertificates: context.caCertificates,
       model: context.model,
       kerberos: context.kerberos,

@@ -17,10 +17,10 @@ function methodWords(method: string): string {
   return known ? `${known[1]}${method.slice(known[0].length)}` : method;
 }
 
-type Capable = Pick<LocationAgent, 'checkTypes' | 'backends' | 'unavailable' | 'runtimes'>;
+type Capable = Pick<LocationAgent, 'checkTypes' | 'backends' | 'unavailable' | 'runtimes' | 'browsers'>;
 
 /** Shows what an agent can run in the words of the field, and why not, where it cannot. */
-export function capabilitiesOf({ checkTypes, backends, unavailable, runtimes }: Capable): Html {
+export function capabilitiesOf({ checkTypes, backends, unavailable, runtimes, browsers }: Capable): Html {
   const titleOf = (type: string) => findCheckType(type)?.title ?? shortened(type, 40);
   const types = checkTypes.toSorted((left, right) => titleOf(left).localeCompare(titleOf(right)));
   // Types that work in one manner share a line: "Browser, Multi-step (own user and namespaces)".
@@ -32,6 +32,10 @@ export function capabilitiesOf({ checkTypes, backends, unavailable, runtimes }: 
   const missing = Object.entries(unavailable);
   const runs = html`<details class="fold"><summary>${counted(types.length, 'type')}</summary><ul class="plain small">${works}${
     runtimes.length === 0 ? '' : html`<li>Runtimes ${runtimes.join(', ')}</li>`
+  }${
+    browsers.length === 0
+      ? ''
+      : html`<li>Browsers ${browsers.map(({ name, version }) => `${name} ${version}`).join(', ')}</li>`
   }</ul></details>`;
   if (missing.length === 0) return runs;
   return html`${runs}<details class="fold"><summary>Cannot run ${counted(missing.length, 'type')}</summary><ul class="plain small">${missing.map(

@@ -27,6 +27,7 @@ export const LocationNeed = z
   .object({
     checkType: z.string(),
     runtimeId: z.string().nullable().describe('Runtime of the scripts; null: no runtime needed'),
+    browsers: z.array(z.string()).default([]).describe('Browsers besides Chromium'),
     checkCount: z.int().min(1),
     checkNames: z.array(z.string()).max(3).describe('Names of the oldest checks, at most three'),
   })

@@ -39,6 +39,15 @@ export const AgentIdentity = {
   sessionId: z.uuid(),
 };
 
+/** A browser by Playwright's name. */
+export const AgentBrowser = z
+  .object({
+    name: label(64).describe('firefox, webkit, chrome or msedge'),
+    version: label(64).describe('Build of Playwright for Firefox and WebKit, such as 1490; else its version'),
+  })
+  .meta({ id: 'AgentBrowser' });
+export type AgentBrowser = z.output<typeof AgentBrowser>;
+
 const LeaseRef = z
   .object({
     runId: z.uuid(),
@@ -56,6 +65,11 @@ export const ClaimRequest = z
     version: label(64),
     platform: label(128),
     runtimes: z.array(label(64)).max(100).default([]),
+    browsers: z
+      .array(AgentBrowser)
+      .max(50)
+      .default([])
+      .describe('Browsers besides Chromium that suites can open at this agent'),
     checkTypes: z.array(label(64)).max(100).describe('Check types that this agent can run'),
     backends: facts('Methods that check types use at this agent, by type'),
     unavailable: facts('Why check types do not work at this agent, by type'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AgentBrowser } from '../agent/agent.ts';
 import { AgentCondition } from '../agent/agent-condition.ts';
 import { defineRoutes } from '../http/route.ts';
 
@@ -25,6 +26,7 @@ export const LocationAgent = z
     backends: z.record(z.string(), z.string()).describe('Methods of check types on this agent, by type'),
     unavailable: z.record(z.string(), z.string()).describe('Why check types do not work there, by type'),
     runtimes: z.array(z.string()),
+    browsers: z.array(AgentBrowser).describe('Browsers besides Chromium that it has for suites'),
     droppedResults: z.int(),
     condition: AgentCondition.nullable().describe(
       'As of its last recorded claim; null if the agent is older than this field',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AgentBrowser } from '../agent/agent.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
@@ -65,6 +66,7 @@ export const PrivateLocation = z
               .record(z.string(), z.string())
               .describe('Why check types are unavailable on this agent, by type'),
             runtimes: z.array(z.string()).describe('Runtimes whose packages it has for scripts'),
+            browsers: z.array(AgentBrowser).describe('Browsers besides Chromium that it has for suites'),
             droppedResults: z
               .int()
               .describe(

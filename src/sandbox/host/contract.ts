@@ -1,4 +1,5 @@
 import type { Browsers } from '../browsers/open-browsers.ts';
+import type { OtherBrowser } from '../browsers/other-browsers.ts';
 import type { Runtime, Runtimes } from '../runtimes/runtimes.ts';
 import type { Sandbox } from '../sandbox.ts';
 import type { ScriptProcess } from '../scripts/script-process.ts';
@@ -28,6 +29,8 @@ export interface ScriptHost {
    */
   acquireSandbox(signal: AbortSignal): Promise<Sandbox>;
   readonly browser: Browsers;
+  /** Browsers besides Chromium, for suites. */
+  readonly otherBrowsers: readonly OtherBrowser[];
   /** The host's facilities for Playwright suites, or the reason why they are missing. */
   readonly suites: SuiteHost | { readonly missing: string };
   /** Makes scripts trust custom CA certificates; absent without such certificates. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorCodeOf } from '@picket/lib/errors.ts';
 import { type Browsers, openBrowsers } from '../browsers/open-browsers.ts';
+import { browsersDirectoryOf, findOtherBrowsers, type OtherBrowser } from '../browsers/other-browsers.ts';
 import { unpackedChromiumPath } from '../browsers/unpacked-chromium.ts';
 import { availableMemoryBytes, idleProcessorMs } from '../host-memory.ts';
 import {
@@ -14,8 +14,7 @@ import type { LifecycleJob, LifecycleScripts } from '../lifecycle/lifecycle-scri
 import { SandboxedLifecycle } from '../lifecycle/lifecycle-session.ts';
 import type { PartProblem, SandboxFacts } from '../mechanism.ts';
 import { openSandboxes, type SandboxPool } from '../pool/pool.ts';
-import { missingRuntime, type Runtime, type Runtimes, readRuntimes } from '../runtimes/runtimes.ts';
-import { checkRuntime } from '../runtimes/self-check.ts';
+import { missingRuntime, type Runtime, type Runtimes } from '../runtimes/runtimes.ts';
 import {
   programDirectory,
   type Sandbox,
@@ -34,6 +33,7 @@ import { Claims } from '../supervisor/uid-claims.ts';
 import { prepareScriptTrust, type ScriptTrust } from '../trust/script-trust.ts';
 import { whyBrowserFails } from './browser-trial.ts';
 import type { ScriptHost } from './contract.ts';
+import { completeRuntimes, installedRuntimes } from './host-runtimes.ts';
 import type { ScriptHostSettings } from './settings.ts';
 import { type StartedProcess, WarmProcesses } from './warm-processes.ts';
 import { claimWorkDir, neighboursOf } from './work-dir.ts';
@@ -96,6 +96,7 @@ export async function openScriptHost(
   try {
     const browsersFolder = join(workDir, 'browsers');
     const browser = await findBrowsers(settings, browsersFolder, installed);
+    const otherBrowsers = await findOtherBrowsers(browsersDirectoryOf(settings));
     const trust = await openTrust(join(workDir, 'trust'), settings.caCertificates ?? [], browser);
     const warmCount = settings.hasWarmProcesses ? settings.scriptCount + 1 : 0;
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
@@ -116,15 +117,26 @@ export async function openScriptHost(
         ...runtimes.map(({ modulesDirectory }) => modulesDirectory),
         ...(trust ? [trust.directory] : []),
         ...suitePaths.readablePaths,
+        ...otherBrowsers.map(({ path }) => path),
       ],
       privatePaths: [...settings.privatePaths, ...suitePaths.privatePaths],
       isUnisolatedAllowed: settings.isUnisolatedAllowed,
       egress: settings.egress,
     });
-    const checked = await checkAll(runtimes, pool);
+    const checked = await completeRuntimes(runtimes, pool);
     const suites = 'missing' in place ? place : await place.open(pool.facts.nodePath);
     const problems = [...checked.problems, ...(trust?.problems ?? [])];
-    const parts = { settings, pool, claims, browser, browsersFolder, trust, suites, warmCount };
+    const parts = {
+      settings,
+      pool,
+      claims,
+      browser,
+      otherBrowsers,
+      browsersFolder,
+      trust,
+      suites,
+      warmCount,
+    };
     return new SandboxedScriptHost({ ...parts, runtimes: checked.complete, problems });
   } catch (thrown) {
     await pool?.close();
@@ -135,19 +147,6 @@ export async function openScriptHost(
 
 function lifecycleSlotCount({ lifecycleCount, hasWarmProcesses }: ScriptHostSettings): number {
   return lifecycleCount === 0 ? 0 : lifecycleCount + 1 + (hasWarmProcesses ? warmLifecycles.maxCount : 0);
-}
-
-async function installedRuntimes(directory: string): Promise<Runtimes> {
-  let runtimes: Runtimes | undefined;
-  try {
-    runtimes = await readRuntimes(directory);
-  } catch (thrown) {
-    if (errorCodeOf(thrown) !== 'ENOENT') throw thrown;
-  }
-  if (!runtimes || runtimes.ids.length === 0) {
-    throw new SandboxUnavailable('no runtime is installed: npm run runtimes:install');
-  }
-  return runtimes;
 }
 
 async function findBrowsers(
@@ -181,31 +180,6 @@ async function openPool(options: Parameters<typeof openSandboxes>[0]): Promise<S
   }
 }
 
-/**
- * Returns the complete runtimes. They are checked one at a time: each check takes a second of processor time.
- *
- * @throws SandboxUnavailable if no runtime is complete.
- */
-async function checkAll(runtimes: readonly Runtime[], pool: SandboxPool) {
-  const complete: Runtime[] = [];
-  const problems: PartProblem[] = [];
-  for (const runtime of runtimes) {
-    const sandbox = await pool.acquire(new AbortController().signal);
-    try {
-      const found = await checkRuntime(runtime, sandbox, pool.facts.nodePath);
-      if (found.length === 0) complete.push(runtime);
-      else {
-        const text = `runtime ${runtime.id} is not offered: ${found.slice(0, 5).join('; ')}`;
-        problems.push({ part: 'runtime', text });
-      }
-    } finally {
-      await sandbox.release();
-    }
-  }
-  if (complete.length === 0) throw new SandboxUnavailable(problems.map(({ text }) => text).join('; '));
-  return { complete, problems };
-}
-
 /** Starts a process that waits for its job, in a fresh sandbox. */
 type Launch<Started> = (sandbox: Sandbox, runtime: Runtime, options: LaunchOptions) => Promise<Started>;
 
@@ -213,6 +187,7 @@ type Launch<Started> = (sandbox: Sandbox, runtime: Runtime, options: LaunchOptio
 class SandboxedScriptHost implements OpenScriptHost {
   readonly runtimes: Runtimes;
   browser: Browsers;
+  otherBrowsers: readonly OtherBrowser[];
   readonly suites: ScriptHost['suites'];
   readonly trust: ScriptTrust | undefined;
   problems: readonly PartProblem[];
@@ -230,6 +205,7 @@ class SandboxedScriptHost implements OpenScriptHost {
     readonly pool: SandboxPool;
     readonly claims: Claims;
     readonly browser: Browsers;
+    readonly otherBrowsers: readonly OtherBrowser[];
     readonly suites: ScriptHost['suites'];
     readonly trust: ScriptTrust | undefined;
     readonly browsersFolder: string;
@@ -249,6 +225,7 @@ class SandboxedScriptHost implements OpenScriptHost {
     this.#settings = settings;
     this.#browsersFolder = parts.browsersFolder;
     this.browser = parts.browser;
+    this.otherBrowsers = parts.otherBrowsers;
     this.suites = parts.suites;
     this.trust = parts.trust;
     this.problems = parts.problems;
@@ -288,8 +265,9 @@ class SandboxedScriptHost implements OpenScriptHost {
   async lookAgain(): Promise<void> {
     const installed = await installedRuntimes(this.#settings.runtimesDirectory);
     const runtimes = installed.ids.flatMap((id) => installed.find(id) ?? []);
-    const checked = await checkAll(runtimes, this.#pool);
+    const checked = await completeRuntimes(runtimes, this.#pool);
     this.browser = await findBrowsers(this.#settings, this.#browsersFolder, installed);
+    this.otherBrowsers = await findOtherBrowsers(browsersDirectoryOf(this.#settings));
     this.#complete = checked.complete;
     this.problems = [...checked.problems, ...(this.trust?.problems ?? [])];
   }

@@ -13,6 +13,8 @@ export interface ScriptHostSettings {
   readonly lifecycleCount: number;
   /** The setting CHROMIUM_PATH. */
   readonly chromiumPath?: string | undefined;
+  /** The setting BROWSERS_DIR: builds of Firefox and WebKit for suites. */
+  readonly browsersDirectory?: string | undefined;
   /** Accepts a host on which scripts are not isolated from the agent. */
   readonly isUnisolatedAllowed: boolean;
   /** Destinations that scripts may connect to; the default policy when absent. */

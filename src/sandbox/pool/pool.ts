@@ -210,9 +210,9 @@ export class SandboxPool {
     return {
       hasOwnNetwork: link.facts.hasOwnNetwork,
       directory: place.directory,
-      write: async (path, content) => {
+      write: async (path, content, options) => {
         requireHeld();
-        await folder.write(path, content);
+        await folder.write(path, content, options);
       },
       link: async (path, target) => {
         requireHeld();

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lchown, mkdir, open, symlink, unlink } from 'node:fs/promises';
 import { errorCodeOf } from '@picket/lib/errors.ts';
+import type { WriteOptions } from '../sandbox.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -18,10 +19,14 @@ export class UntrustedFolder {
     this.#uid = uid;
   }
 
-  async write(path: string, content: string | Uint8Array): Promise<void> {
+  async write(path: string, content: string | Uint8Array, options: WriteOptions = {}): Promise<void> {
     await this.#inParent(path, true, async (place) => {
       await removeIfThere(place);
-      const file = await open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      const file = await open(
+        place,
+        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+        options.isProgram ? 0o700 : 0o600,
+      );
       try {
         await file.writeFile(content);
         if (this.#uid !== undefined) await file.chown(this.#uid, this.#uid);

@@ -4,14 +4,28 @@ import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { ownThreadEnvironment } from '@picket/lib/env.ts';
 import { z } from 'zod';
-import type { AdoptionJob, AdoptionResult } from './adopt-worker.ts';
+import type { AdoptionJob, AdoptionResult, DependencyLink } from './adopt-worker.ts';
 
 /** Installed dependencies that suites link to; kept until the last user releases them. */
 export interface CachedDependencies {
   readonly directory: string;
-  /** The node_modules folders by their path in the suite, such as `node_modules` or `packages/web/node_modules`. */
-  readonly folders: readonly string[];
+  /** What the suite needs to find them. */
+  readonly links: readonly DependencyLink[];
   release(): void;
+}
+
+/** What the cache did since it was opened, and what it holds. */
+export interface DependencyUsage {
+  /** Runs that linked to kept dependencies. */
+  readonly hitCount: number;
+  /** Runs that had to install. */
+  readonly missCount: number;
+  readonly sizeBytes: number;
+}
+
+/** Why dependencies are not kept. */
+export interface RefusedDependencies {
+  readonly refused: string;
 }
 
 interface Entry {
@@ -21,7 +35,13 @@ interface Entry {
 }
 
 const factsName = '.picket.json';
-const Facts = z.object({ folders: z.array(z.string()), sizeBytes: z.number() });
+const Facts = z.object({
+  links: z.array(z.object({ path: z.string(), target: z.string().optional() })),
+  sizeBytes: z.number(),
+  refused: z.string().optional(),
+});
+/** What a folder without packages takes. */
+const refusalBytes = 4096;
 const temporaryPrefix = 'new-';
 
 /** The cache key of an installation, from everything that determines it. */
@@ -41,6 +61,9 @@ export class DependencyCache {
   readonly #directory: string;
   readonly #maxBytes: number;
   readonly #users = new Map<string, number>();
+  #hitCount = 0;
+  #missCount = 0;
+  #sizeBytes = 0;
 
   private constructor(directory: string, maxBytes: number) {
     this.#directory = directory;
@@ -54,7 +77,13 @@ export class DependencyCache {
       const isWhole = !name.startsWith(temporaryPrefix) && (await hasFacts(join(directory, name)));
       if (!isWhole) await rm(join(directory, name), { recursive: true, force: true });
     }
-    return new DependencyCache(directory, maxBytes);
+    const cache = new DependencyCache(directory, maxBytes);
+    await cache.#makeRoom();
+    return cache;
+  }
+
+  get usage(): DependencyUsage {
+    return { hitCount: this.#hitCount, missCount: this.#missCount, sizeBytes: this.#sizeBytes };
   }
 
   /** Path of the cache; scripts must be able to read it. */
@@ -62,18 +91,25 @@ export class DependencyCache {
     return this.#directory;
   }
 
-  async find(key: string): Promise<CachedDependencies | undefined> {
+  /** @returns the dependencies, or why those of that key were refused; undefined if there are none. */
+  async find(key: string): Promise<CachedDependencies | RefusedDependencies | undefined> {
     const directory = join(this.#directory, key);
     this.#hold(key);
     try {
-      const { folders } = await readFacts(directory);
+      const { links, refused } = await readFacts(directory);
       const now = new Date();
       await utimes(join(directory, factsName), now, now);
-      return { directory, folders, release: this.#releaser(key) };
+      if (refused === undefined) {
+        this.#hitCount += 1;
+        return { directory, links, release: this.#releaser(key) };
+      }
+      this.#letGo(key);
+      return { refused };
     } catch (thrown) {
       this.#letGo(key);
-      if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw thrown;
+      if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw thrown;
+      this.#missCount += 1;
+      return undefined;
     }
   }
 
@@ -81,20 +117,29 @@ export class DependencyCache {
    * Takes over the dependencies installed below a suite's folder. No process of the suite may be alive.
    *
    * @param options.ownerUid required owner of all files; any other owner rejects the whole tree.
+   * @param options.isShared they are for several suites: if they are refused, the key is from then on.
+   * @param options.refusesScripts scripts of packages did not run, and would have in an installation of the suite alone.
    * @returns the dependencies, or a reason if they cannot be cached; they are then still in place.
    */
   async add(
     key: string,
-    options: { readonly suiteDirectory: string; readonly ownerUid: number },
-  ): Promise<CachedDependencies | { readonly refused: string }> {
+    options: {
+      readonly suiteDirectory: string;
+      readonly ownerUid: number;
+      readonly isShared: boolean;
+      readonly refusesScripts: boolean;
+    },
+  ): Promise<CachedDependencies | RefusedDependencies> {
     const fresh = join(this.#directory, `${temporaryPrefix}${randomUUID()}`);
-    const adopted = await adopt({ ...options, destination: fresh });
+    const { isShared, ...job } = options;
+    const adopted = await adopt({ ...job, destination: fresh });
     if ('refused' in adopted) {
       await rm(fresh, { recursive: true, force: true });
-      return adopted;
+      if (!isShared) return adopted;
+      await mkdir(fresh, { mode: 0o755 });
     }
-    const { folders, sizeBytes } = adopted;
-    await writeFile(join(fresh, factsName), JSON.stringify({ folders, sizeBytes }));
+    const facts = 'refused' in adopted ? { links: [], sizeBytes: refusalBytes, ...adopted } : adopted;
+    await writeFile(join(fresh, factsName), JSON.stringify(facts));
     const directory = join(this.#directory, key);
     this.#hold(key);
     try {
@@ -108,7 +153,9 @@ export class DependencyCache {
       return (await this.find(key)) ?? { refused: 'it was removed in between' };
     }
     await this.#makeRoom();
-    return { directory, folders, release: this.#releaser(key) };
+    if (!('refused' in adopted)) return { directory, links: facts.links, release: this.#releaser(key) };
+    this.#letGo(key);
+    return adopted;
   }
 
   async #makeRoom(): Promise<void> {
@@ -119,11 +166,11 @@ export class DependencyCache {
       const { sizeBytes } = await readFacts(directory);
       entries.push({ name, sizeBytes, usedAtMs: (await stat(join(directory, factsName))).mtimeMs });
     }
-    let totalBytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    this.#sizeBytes = entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     for (const entry of entries.sort((one, other) => one.usedAtMs - other.usedAtMs)) {
-      if (totalBytes <= this.#maxBytes) return;
+      if (this.#sizeBytes <= this.#maxBytes) return;
       if (this.#users.has(entry.name)) continue;
-      totalBytes -= entry.sizeBytes;
+      this.#sizeBytes -= entry.sizeBytes;
       // The rename removes it from the cache, however long the deletion takes.
       const leaving = join(this.#directory, `${temporaryPrefix}${randomUUID()}`);
       await rename(join(this.#directory, entry.name), leaving);

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DependencyCache } from './dependency-cache.ts';
-import { type PackageManagers, readPackageManagers } from './package-managers.ts';
+import { type PackageManagers, readNodes, readPackageManagers } from './package-managers.ts';
 import type { CodeBundles, SuiteHost } from './suite-host.ts';
 import { unpackLibraryPath } from './unpack.ts';
 
@@ -38,16 +38,17 @@ export async function findSuitePlace(options: {
   const { workDir, openBundles } = options;
   if (!openBundles) return { missing: 'no service is configured to download code bundles from' };
   const packageManagers: PackageManagers = await readPackageManagers(options.runtimesDirectory);
-  if (!packageManagers.versions.has('npm')) {
+  if (!packageManagers.installed.some(({ manager }) => manager === 'npm')) {
     return { missing: 'no package managers are installed: npm run runtimes:install package-managers' };
   }
+  const nodes = await readNodes(options.runtimesDirectory);
   const bundleDirectory = join(workDir, 'bundles');
   await mkdir(bundleDirectory, { recursive: true, mode: 0o700 });
   return {
-    readablePaths: [packageManagers.directory, unpackLibraryPath()],
+    readablePaths: [packageManagers.directory, unpackLibraryPath(), ...nodes.map(({ path }) => path)],
     privatePaths: [bundleDirectory],
     open: async (nodePath) => ({
-      nodePath,
+      nodes: [{ version: process.versions.node, path: nodePath }, ...nodes],
       packageManagers,
       bundles: await openBundles(bundleDirectory),
       dependencies: await DependencyCache.open(join(workDir, 'dependencies'), options.settings.cacheMaxBytes),

@@ -5,51 +5,92 @@ import { join } from 'node:path';
 export const managerNames = ['npm', 'pnpm', 'yarn1', 'yarn4', 'bun'] as const;
 export type ManagerName = (typeof managerNames)[number];
 
-/** A program name that suites use, and its command. */
-export interface SuiteProgram {
+/** A program of a manager, by the name that suites use. */
+interface ManagerProgram {
   readonly name: string;
-  readonly command: readonly string[];
-  /** The program has this name only for suites with a lockfile of that manager. */
-  readonly only?: ManagerName;
+  /** Absolute. */
+  readonly path: string;
+  readonly args?: readonly string[] | undefined;
+  /** Node runs it. */
+  readonly isScript: boolean;
+}
+
+/** A version of a package manager on this host. */
+export interface InstalledManager {
+  readonly manager: ManagerName;
+  readonly version: string;
+  readonly programs: readonly ManagerProgram[];
 }
 
 /** The package managers installed on this host (`npm run runtimes:install package-managers`). */
 export interface PackageManagers {
   /** Their folder; scripts must be able to read it. */
   readonly directory: string;
-  /** Versions of the installed ones. */
-  readonly versions: ReadonlyMap<ManagerName, string>;
-  /**
-   * Node itself and all programs of the managers.
-   *
-   * @param nodePath the Node executable for suites.
-   */
-  programs(engine: 'node' | 'bun', nodePath: string): SuiteProgram[];
+  /** All versions; of each manager, that for suites without a wish comes first. */
+  readonly installed: readonly InstalledManager[];
 }
 
-const bunPackage = `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : 'x64'}`;
+const isArm = process.arch === 'arm64';
+const script = (name: string, path: string) => ({ name, path, isScript: true });
+const npmPrograms = [script('npm', 'bin/npm-cli.js'), script('npx', 'bin/npx-cli.js')];
+const pnpmPrograms = [script('pnpm', 'bin/pnpm.cjs'), script('pnpx', 'bin/pnpx.cjs')];
+const yarnPrograms = [script('yarn', 'bin/yarn.js')];
+const nativePnpm = [
+  { name: 'pnpm', path: 'pnpm', isScript: false },
+  { name: 'pnpx', path: 'pnpm', args: ['dlx'], isScript: false },
+];
+const bunPrograms = [
+  { name: 'bun', path: 'bin/bun', isScript: false },
+  { name: 'bunx', path: 'bin/bun', args: ['x'], isScript: false },
+];
 
-const packages: Readonly<Record<ManagerName, string>> = {
-  npm: 'npm',
-  pnpm: 'pnpm',
-  yarn1: 'yarn1',
-  yarn4: 'yarn4',
-  bun: bunPackage,
-};
+const packages: readonly (readonly [ManagerName, folder: string, readonly ManagerProgram[]])[] = [
+  ['npm', 'npm', npmPrograms],
+  ['npm', 'npm10', npmPrograms],
+  ['pnpm', 'pnpm', pnpmPrograms],
+  ['pnpm', 'pnpm9', pnpmPrograms],
+  ['pnpm', 'pnpm8', pnpmPrograms],
+  ['pnpm', `@pnpm/exe.linux-${isArm ? 'arm64' : 'x64'}`, nativePnpm],
+  ['yarn1', 'yarn1', yarnPrograms],
+  ['yarn4', 'yarn4', yarnPrograms],
+  ['yarn4', 'yarn3', yarnPrograms],
+  ['bun', `@oven/bun-linux-${isArm ? 'aarch64' : 'x64'}`, bunPrograms],
+];
 
 /** Finds the package managers below the folder of the runtimes. */
 export async function readPackageManagers(runtimesDirectory: string): Promise<PackageManagers> {
-  const wanted = join(runtimesDirectory, 'package-managers/node_modules');
-  const directory = await realpath(wanted).catch((thrown: NodeJS.ErrnoException) => {
-    if (thrown.code === 'ENOENT') return wanted;
+  const directory = await realPathOf(join(runtimesDirectory, 'package-managers/node_modules'));
+  const found = packages.map(async ([manager, folder, programs]): Promise<InstalledManager[]> => {
+    const version = await versionOf(join(directory, folder));
+    const absolute = programs.map((one) => ({ ...one, path: join(directory, folder, one.path) }));
+    return version === undefined ? [] : [{ manager, version, programs: absolute }];
+  });
+  return { directory, installed: (await Promise.all(found)).flat() };
+}
+
+/** A version of Node on this host, accessible to suites. */
+export interface InstalledNode {
+  readonly version: string;
+  /** Absolute path of the executable. */
+  readonly path: string;
+}
+
+/** Finds the versions of Node below the folder of the runtimes, such as `npm run runtimes:install node-22`. */
+export async function readNodes(runtimesDirectory: string): Promise<readonly InstalledNode[]> {
+  const found = ['node-22'].map(async (id): Promise<InstalledNode[]> => {
+    const folder = `node_modules/node-linux-${isArm ? 'arm64' : 'x64'}`;
+    const directory = await realPathOf(join(runtimesDirectory, id, folder));
+    const version = await versionOf(directory);
+    return version === undefined ? [] : [{ version, path: join(directory, 'bin/node') }];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function realPathOf(directory: string): Promise<string> {
+  return await realpath(directory).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return directory;
     throw thrown;
   });
-  const versions = new Map<ManagerName, string>();
-  for (const name of managerNames) {
-    const version = await versionOf(join(directory, packages[name]));
-    if (version !== undefined) versions.set(name, version);
-  }
-  return { directory, versions, programs: (engine, nodePath) => programs(directory, nodePath, engine) };
 }
 
 async function versionOf(directory: string): Promise<string | undefined> {
@@ -59,23 +100,6 @@ async function versionOf(directory: string): Promise<string | undefined> {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw thrown;
   }
-}
-
-function programs(directory: string, nodePath: string, engine: 'node' | 'bun'): SuiteProgram[] {
-  const script = (path: string) => [nodePath, join(directory, path)];
-  const bun = join(directory, bunPackage, 'bin/bun');
-  return [
-    { name: 'node', command: [nodePath] },
-    { name: 'npm', command: script('npm/bin/npm-cli.js') },
-    // With the Bun engine, Bun also runs programs whose shebang names Node.
-    { name: 'npx', command: engine === 'bun' ? [bun, 'x', '--bun'] : script('npm/bin/npx-cli.js') },
-    { name: 'pnpm', command: script('pnpm/bin/pnpm.cjs') },
-    { name: 'pnpx', command: script('pnpm/bin/pnpx.cjs') },
-    { name: 'yarn', command: script('yarn1/bin/yarn.js'), only: 'yarn1' },
-    { name: 'yarn', command: script('yarn4/bin/yarn.js'), only: 'yarn4' },
-    { name: 'bun', command: [bun] },
-    { name: 'bunx', command: [bun, 'x'] },
-  ];
 }
 
 /**
@@ -98,6 +122,12 @@ export function installCommandOf(manager: ManagerName): string {
   }
 }
 
+/** Returns the same command without the scripts of packages, for an installation that several suites use. */
+export function sharedCommandOf(manager: ManagerName): string {
+  const withoutScripts = manager === 'yarn4' ? '--mode=skip-build' : '--ignore-scripts';
+  return `${installCommandOf(manager)} ${withoutScripts}`;
+}
+
 /** Settings for every installation. A manager warns about settings of others. */
 export function managerEnvironment(manager: ManagerName | null): Record<string, string> {
   return {
@@ -113,7 +143,15 @@ export function managerEnvironment(manager: ManagerName | null): Record<string, 
 }
 
 const pnpmSettings = {
-  // Always run the version installed here, whatever packageManager in package.json says.
+  // Always run a version installed here: no suite downloads another one for packageManager in its package.json.
   npm_config_manage_package_manager_versions: 'false',
   npm_config_package_import_method: 'copy',
+  // Commands would contain the folder of their installation.
+  npm_config_extend_node_path: 'false',
+  // The same for pnpm 11 and later; a run does not install again what it links to.
+  pnpm_config_pm_on_fail: 'ignore',
+  pnpm_config_manage_package_manager_versions: 'false',
+  pnpm_config_package_import_method: 'copy',
+  pnpm_config_extend_node_path: 'false',
+  pnpm_config_verify_deps_before_run: 'false',
 } as const;

@@ -5,6 +5,7 @@ import { OutputLines } from '../scripts/output-lines.ts';
 import { privateFolder } from '../scripts/script-process.ts';
 import type { ScriptTrust } from '../trust/script-trust.ts';
 import { type ManagerName, managerEnvironment } from './package-managers.ts';
+import type { Toolchain } from './toolchain.ts';
 
 export type OutputStream = 'stdout' | 'stderr';
 
@@ -15,6 +16,9 @@ export const suiteDiskBytes = 4 * 1024 ** 3;
 
 /** Folder with the commands of Node and the package managers, first in PATH. */
 export const programFolder = join(privateFolder, 'bin');
+
+/** Folder of the manifests, in which a shared installation runs before any code of the suite. */
+export const sharedFolder = join(privateFolder, 'shared');
 
 const busyCores = 8;
 const maxKeptLength = 8192;
@@ -75,6 +79,15 @@ export async function runStep(
     return { ended, lastOutput };
   } finally {
     step.signal.removeEventListener('abort', kill);
+  }
+}
+
+/** Makes the programs that commands of the suite call by name. */
+export async function placePrograms(sandbox: Sandbox, { programs }: Toolchain): Promise<void> {
+  for (const { name, command } of programs) {
+    const words = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+    const text = `#!/bin/sh\nexec ${words} "$@"\n`;
+    await sandbox.write(join(programFolder, name), text, { isProgram: true });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { DependencyCache } from './dependency-cache.ts';
-import type { PackageManagers } from './package-managers.ts';
+import type { InstalledNode, PackageManagers } from './package-managers.ts';
 
 /** The archives of suites, by key. */
 export interface CodeBundles {
@@ -18,8 +18,8 @@ export interface SuiteHost {
   readonly bundles: CodeBundles;
   readonly packageManagers: PackageManagers;
   readonly dependencies: DependencyCache;
-  /** The Node executable for suites, accessible to sandboxed code. */
-  readonly nodePath: string;
+  /** Versions of Node for suites, accessible to sandboxed code; the first is for suites that ask for none. */
+  readonly nodes: readonly [InstalledNode, ...InstalledNode[]];
 }
 
 /** The service has no archive with that key. */

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { BrowserLinks } from '../browsers/browser-links.ts';
+import type { OtherBrowser } from '../browsers/other-browsers.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import type { ReportedError, ReportedSuiteEnd, ReportedSuiteTest } from '../scripts/events.ts';
 import type { ScriptTrust } from '../trust/script-trust.ts';
@@ -14,11 +15,15 @@ export const suiteFolder = 'suite';
 export interface SuiteJob {
   readonly bundle: Readable;
   readonly browser: BrowserLinks | undefined;
-  readonly host: Pick<SuiteHost, 'packageManagers' | 'dependencies' | 'nodePath'> & {
+  /** Browsers besides it that the suite names. */
+  readonly otherBrowsers: readonly OtherBrowser[];
+  readonly host: Pick<SuiteHost, 'packageManagers' | 'dependencies' | 'nodes'> & {
     /** Custom CA certificates to trust. */
     readonly trust?: ScriptTrust | undefined;
   };
   readonly engine: 'node' | 'bun';
+  /** A version or range of Node; null for that of the manifest, or any. */
+  readonly engineVersion: string | null;
   /** Below the suite; `.` is its top. */
   readonly workingDirectory: string;
   /** null for the default command of the lockfile's package manager. */

@@ -5,7 +5,7 @@ import { leftNotes, RunningSecrets } from '../scripts/notes.ts';
 import { privateFolder, proxyOf } from '../scripts/script-process.ts';
 import { placeBrowserTrust } from '../trust/script-trust.ts';
 import { installDependencies } from './install.ts';
-import { programFolder, runStep, stepEnvironment } from './step.ts';
+import { placePrograms, runStep, sharedFolder, stepEnvironment } from './step.ts';
 import {
   type InstallReport,
   type SuiteJob,
@@ -13,6 +13,7 @@ import {
   suiteFolder,
   type TestReport,
 } from './suite-job.ts';
+import { chooseToolchain } from './toolchain.ts';
 import { unpackBundle } from './unpack.ts';
 
 export type { SuiteJob, SuiteReport, TestReport };
@@ -38,15 +39,18 @@ export async function runSuite(sandbox: Sandbox, job: SuiteJob): Promise<SuiteRe
     bundle: job.bundle,
     folder: suiteFolder,
     workingDirectory: job.workingDirectory,
-    programFolder,
-    programs: job.host.packageManagers.programs(job.engine, job.host.nodePath),
-    nodePath: job.host.nodePath,
+    sharedFolder,
+    variableNames: Object.keys(job.variables),
+    nodePath: job.host.nodes[0].path,
     signal: job.signal,
   });
   if ('problem' in unpacked) return { stage: 'unpack', problem: unpacked.problem };
   if ('ended' in unpacked) return { stage: 'unpack', ended: unpacked.ended };
   job.onStage(`Unpacked ${unpacked.entryCount} entries, ${unpacked.fileBytes} bytes`);
-  const installed = await installDependencies(sandbox, job, unpacked);
+  const toolchain = chooseToolchain({ ...job, manager: unpacked.manager, wishes: unpacked.wishes }, job.host);
+  for (const sentence of toolchain.unmet) job.onStage(sentence);
+  await placePrograms(sandbox, toolchain);
+  const installed = await installDependencies(sandbox, job, { ...unpacked, toolchain });
   if ('stage' in installed) return installed;
   try {
     return await runTests(sandbox, job, installed.report);
@@ -59,12 +63,14 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
   await sandbox.write(notesPath, '');
   const running = new RunningSecrets(sandbox, notesPath);
   job.onTestStart?.(async () => (await running.soFar())?.map(({ value }) => value));
-  if (job.browser && job.host.trust) await placeBrowserTrust(sandbox, job.host.trust);
+  if ((job.browser || job.otherBrowsers.length > 0) && job.host.trust)
+    await placeBrowserTrust(sandbox, job.host.trust);
   const graceMs = Math.min(maxGraceMs, job.testTimeoutMs * 0.1);
   const settings = {
     privateDirectory: join(sandbox.directory, privateFolder),
     executablePath: job.browser?.executablePath,
     ffmpegPath: job.browser?.ffmpegPath,
+    otherBrowsers: job.otherBrowsers,
     globalTimeoutMs: Math.max(1, Math.floor(job.testTimeoutMs - graceMs)),
     reportPath: join(sandbox.directory, suiteReportPath),
     proxy: proxyOf(job.proxyUrl),

@@ -5,8 +5,9 @@ import { finished, pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { programDirectory, type Sandbox, type SandboxedEnd } from '../sandbox.ts';
 import { readLine } from '../scripts/events.ts';
-import { managerNames, type SuiteProgram } from './package-managers.ts';
+import { managerNames } from './package-managers.ts';
 import { suiteLimits } from './step.ts';
+import { SuiteWishes } from './toolchain.ts';
 
 const program = join(programDirectory, 'suite/unpack-bundle.mjs');
 
@@ -30,6 +31,21 @@ const Unpacked = z.object({
   namedVariables: z.array(z.string()),
   /** True if the archive includes its own dependencies. */
   hasModules: z.boolean(),
+  /**
+   * Whether the lockfile, manifests and settings alone decide what is installed. Then these files, and no other file of
+   * the suite, lie in a folder of their own; `hash` is theirs, `variableNames` those that their installation may see.
+   */
+  sharing: z.union([
+    z.object({
+      hash: z.string(),
+      variableNames: z.array(z.string()),
+      /** Settings of pnpm name packages whose scripts run, or do not. */
+      allowsScripts: z.boolean(),
+    }),
+    z.object({ problem: z.string() }),
+  ]),
+  /** Versions of programs that the suite asks for. */
+  wishes: SuiteWishes,
 });
 export type UnpackedBundle = z.output<typeof Unpacked>;
 
@@ -52,21 +68,23 @@ export async function unpackBundle(
     readonly bundle: Readable;
     readonly folder: string;
     readonly workingDirectory: string;
-    readonly programFolder: string;
-    readonly programs: readonly SuiteProgram[];
+    /** For the files that decide a shared installation. */
+    readonly sharedFolder: string;
+    /** Names of the check's variables. */
+    readonly variableNames: readonly string[];
     /** The Node executable that sandboxed code can access. */
     readonly nodePath: string;
     readonly signal: AbortSignal;
   },
 ): Promise<UnpackedBundle | { readonly problem: string } | { readonly ended: SandboxedEnd }> {
-  const { bundle, programs, signal } = options;
+  const { bundle, signal } = options;
   let answer: z.output<typeof Answer> | undefined;
   let errorText = '';
   const job = {
     directory: join(sandbox.directory, options.folder),
     workingDirectory: options.workingDirectory,
-    programDirectory: join(sandbox.directory, options.programFolder),
-    programs,
+    sharedDirectory: join(sandbox.directory, options.sharedFolder),
+    variableNames: options.variableNames,
     maxBytes: maxUnpackedBytes,
     maxEntries: maxUnpackedEntries,
   };

@@ -267,8 +267,8 @@ export function describeAgents(
 }
 
 function ownFacts(agent: AgentRow) {
-  const { backends, unavailable, runtimes, droppedResults } = agentCapabilities(agent);
-  return { backends, unavailable, runtimes, droppedResults };
+  const { backends, unavailable, runtimes, browsers, droppedResults } = agentCapabilities(agent);
+  return { backends, unavailable, runtimes, browsers, droppedResults };
 }
 
 /** Orders versions; invalid versions come first. */

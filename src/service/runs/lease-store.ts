@@ -17,8 +17,8 @@ export interface ClaimFilter {
   readonly locationId: string;
   readonly lanes: readonly { readonly lane: string; readonly limit: number }[];
   readonly checkTypes: readonly string[];
-  /** Runs that use another runtime are left to agents that have it. */
-  readonly runtimes: readonly string[];
+  /** Runtimes and sets of browsers that the agent has: runs that need others are left to agents that have them. */
+  readonly needs: readonly string[];
   readonly agentId: string;
   readonly sessionId: string;
   readonly claimNumber: number | null;
@@ -68,9 +68,7 @@ export class Leases extends Repository {
       .where('ready_at', '<=', filter.now)
       .where('expires_at', '>', filter.now)
       .where(this.dialect.inList('check_type', filter.checkTypes))
-      .where((eb) =>
-        eb.or([eb('runtime_id', 'is', null), this.dialect.inList('runtime_id', filter.runtimes)]),
-      )
+      .where((eb) => eb.or([eb('runtime_id', 'is', null), this.dialect.inList('runtime_id', filter.needs)]))
       // Runs that have outlived their first wait yield to others: a long session must not starve the schedule.
       .orderBy(sql`expires_at - freshness_ms > ready_at + ${renewedByMs}`)
       .orderBy('slot_at')

@@ -6,6 +6,7 @@ import type { LocationCaller } from '@picket/platform/ids/callers.ts';
 import { queuedSignals, testedSignals } from '@picket/platform/store/engine/signals.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import type { ClaimRequest, LeasedRun, ReleaseRequest, RenewRequest } from '@picket/protocol/agent/agent.ts';
+import { metBrowserNeeds } from '../agent-presence/needed-browsers.ts';
 import { AgentPresence } from '../agent-presence/presence.ts';
 import type { SessionLeases } from './lease-store.ts';
 import { leasedRuns } from './leased-run.ts';
@@ -158,7 +159,7 @@ export class Ledger {
       locationId,
       lanes: freeLanes.map((lane) => ({ lane, limit: request.freeSlots[lane] })),
       checkTypes: request.checkTypes,
-      runtimes: request.runtimes,
+      needs: [...request.runtimes, ...metBrowserNeeds(request.browsers)],
       agentId: request.agentId,
       sessionId: request.sessionId,
       claimNumber: request.claimNumber ?? null,

@@ -28,12 +28,15 @@ export async function createPlainSandbox(): Promise<Sandbox> {
   return {
     hasOwnNetwork: false,
     directory,
-    write: async (path, content) => {
+    write: async (path, content, { isProgram } = {}) => {
       await mkdir(dirname(join(directory, path)), { recursive: true });
-      await writeFile(join(directory, path), content);
+      await writeFile(join(directory, path), content, { mode: isProgram ? 0o700 : 0o600 });
     },
     open: (path) => open(join(directory, path), 'r'),
-    link: (path, target) => symlink(target, join(directory, path)),
+    link: async (path, target) => {
+      await mkdir(dirname(join(directory, path)), { recursive: true });
+      await symlink(target, join(directory, path));
+    },
     start: (program) => startPlain(directory, program, children),
     release: async () => {
       for (const child of children) killGroup(child, 'SIGKILL');
@@ -124,6 +127,7 @@ export function plainHost(
     acquireSandbox: createPlainSandbox,
     runtimes,
     browser,
+    otherBrowsers: [],
     suites,
   };
 }

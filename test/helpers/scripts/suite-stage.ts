@@ -10,7 +10,11 @@ import { runPlaywrightSuite } from '../../../src/checks/playwright/run.ts';
 import { PlaywrightSpec } from '../../../src/checks/playwright/spec.ts';
 import type { ScriptHost } from '../../../src/sandbox/host/contract.ts';
 import { DependencyCache } from '../../../src/sandbox/suites/dependency-cache.ts';
-import { type ManagerName, readPackageManagers } from '../../../src/sandbox/suites/package-managers.ts';
+import {
+  type ManagerName,
+  readNodes,
+  readPackageManagers,
+} from '../../../src/sandbox/suites/package-managers.ts';
 import { runContext } from '../run-context.ts';
 import { plainHost } from './plain-sandbox.ts';
 import { runtimesDirectory, type ScriptStage, startScriptStage } from './script-stage.ts';
@@ -55,7 +59,10 @@ export async function startSuiteStage(): Promise<SuiteStage> {
     bundles,
     packageManagers,
     dependencies,
-    nodePath: process.execPath,
+    nodes: [
+      { version: process.versions.node, path: process.execPath },
+      ...(await readNodes(runtimesDirectory)),
+    ],
   });
   return {
     scripts,
@@ -64,7 +71,7 @@ export async function startSuiteStage(): Promise<SuiteStage> {
     dependencies,
     missing: scripts.missingRuntimes,
     missingManager: (name) =>
-      packageManagers.versions.has(name)
+      packageManagers.installed.some(({ manager }) => manager === name)
         ? undefined
         : `${name} is not installed: npm run runtimes:install package-managers`,
     async run(bundle, options = {}) {
@@ -131,18 +138,24 @@ export interface Project {
   close(): Promise<void>;
 }
 
-export async function developProject(files: SuiteFiles, manager: ManagerName): Promise<Project> {
+/** @param version the major version of the manager; the usual one if absent. */
+export async function developProject(
+  files: SuiteFiles,
+  manager: ManagerName,
+  version?: string,
+): Promise<Project> {
   const directory = await mkdtemp(join(tmpdir(), 'picket-project-'));
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(directory, path)), { recursive: true });
     await writeFile(join(directory, path), content);
   }
   const packageManagers = await readPackageManagers(runtimesDirectory);
-  const name = manager.replace(/\d/, '');
-  const command = packageManagers
-    .programs('node', process.execPath)
-    .find((one) => one.name === name && (one.only === undefined || one.only === manager))?.command;
-  const [program = '', ...args] = command ?? [];
+  const chosen = packageManagers.installed.find(
+    (one) => one.manager === manager && (version === undefined || one.version.startsWith(`${version}.`)),
+  );
+  const [program] = chosen?.programs ?? [];
+  if (!program) throw new Error(`${manager} ${version ?? ''} is not installed`);
+  const [command, ...args] = program.isScript ? [process.execPath, program.path] : [program.path];
   const env = {
     ...(await registryVariables()),
     HOME: directory,
@@ -152,7 +165,7 @@ export async function developProject(files: SuiteFiles, manager: ManagerName): P
     npm_config_omit_lockfile_registry_resolved: 'true',
     PATH: `${dirname(process.execPath)}${delimiter}/usr/bin:/bin`,
   };
-  await run(program, [...args, 'install'], { cwd: directory, env, timeout: 60_000 });
+  await run(command ?? '', [...args, 'install'], { cwd: directory, env, timeout: 60_000 });
   return {
     directory,
     files: async (lockfile) => ({

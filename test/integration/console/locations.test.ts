@@ -71,7 +71,11 @@ describe('a location', () => {
   it('shows its agents, what they cannot do, its unhealthy times, and missed runs', async () => {
     const location = await createLocation(harness, 'lab');
     const agent = new TestAgent(harness, location);
-    await agent.claim({ unavailable: { BROWSER: `no namespaces ${hostile}` }, droppedResults: 7 });
+    await agent.claim({
+      unavailable: { BROWSER: `no namespaces ${hostile}` },
+      droppedResults: 7,
+      browsers: [{ name: 'firefox', version: `1490 ${hostile}`.slice(0, 60) }],
+    });
     const event = { kind: 'resolver', evidence: `no response from 10.0.0.2 ${hostile}`, affectedRuns: 3 };
     const startedAt = clock.wallMs() - 90_000;
     await agent.call('location-events', {
@@ -84,6 +88,7 @@ describe('a location', () => {
     expect(body).toContain('no response from 10.0.0.2 &quot;&gt;&lt;script');
     expect(body).toContain('1 min 30 s, still');
     expect(body).toContain('no namespaces');
+    expect(body).toContain('Browsers firefox 1490 &quot;&gt;&lt;script');
     expect(body).toMatch(/Results lost[\s\S]*>7</);
     expect((await reader.get('/locations')).body).toContain('Unhealthy');
     expect(body).not.toContain('<script>alert');

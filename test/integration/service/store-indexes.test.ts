@@ -70,7 +70,7 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
           { lane: 'script', limit: 2 },
         ],
         checkTypes: ['URL'],
-        runtimes: [],
+        needs: [],
         agentId: 'a',
         sessionId: 's',
         claimNumber: null,

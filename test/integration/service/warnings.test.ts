@@ -72,6 +72,19 @@ describe('a check that does not run', () => {
     expect(old.body.warnings[0].message).toContain('runtime 2024.02');
     const status = await harness.call('GET', `/v1/check-statuses/${old.body.id}`);
     expect(codes(status.body)).toEqual(['UNSUPPORTED']);
+    const suite = {
+      name: 's',
+      codeBundlePath: `${'a'.repeat(64)}-1`,
+      privateLocations: ['lab'],
+      browsers: ['firefox'],
+    };
+    await agent.claim({ checkTypes: ['PLAYWRIGHT'] });
+    const firefox = await harness.call('POST', '/v1/checks/playwright', suite);
+    expect(codes(firefox.body)).toEqual(['UNSUPPORTED']);
+    expect(firefox.body.warnings[0].message).toContain('"picket browsers install firefox"');
+    await agent.claim({ checkTypes: ['PLAYWRIGHT'], browsers: [{ name: 'firefox', version: '1490' }] });
+    const served = await harness.call('GET', `/v1/checks/${firefox.body.id}`);
+    expect(codes(served.body)).toEqual([]);
     const tcp = await harness.call('POST', '/v1/checks/tcp', {
       name: 't',
       request: { hostname: 'a.test', port: 1 },

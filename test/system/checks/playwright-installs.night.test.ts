@@ -86,15 +86,24 @@ describe('installing the dependencies of suites', () => {
         ).toEqual([]);
         const cached = (await stage.run(suite, { context })).outcome.detail;
         expect(cached.install).toMatchObject({ source: 'cache' });
+        const isShared = manager !== 'bun';
+        const changed = { ...suite, 'sums.spec.ts': `${suite['sums.spec.ts']}\n// changed` };
+        const after = (await stage.run(changed, { context })).outcome.detail;
+        expect(after.install, JSON.stringify(after.jobLog)).toMatchObject({
+          source: isShared ? 'cache' : 'installed',
+        });
         const direct = await project.runDirectly();
         expect(direct).toEqual({ expected: 1, unexpected: 1, flaky: 1, skipped: 1 });
-        for (const detail of [cold, cached]) {
+        for (const detail of [cold, cached, after]) {
           expect(detail.stats).toEqual(direct);
           expect(detail.packageManager).toBe(manager);
           expect(detail.playwrightVersion).toBe(playwrightVersion);
         }
+        const commandAt =
+          after.jobLog.find(({ msg }) => msg.startsWith('Running tests: '))?.time ?? Number.NaN;
         console.info(
-          `${manager}: install cold ${cold.install?.durationMs} ms, cached ${cached.install?.durationMs} ms; ` +
+          `${manager}: install cold ${cold.install?.durationMs} ms, cached ${cached.install?.durationMs} ms, ` +
+            `of a changed test ${after.install?.durationMs} ms, whose command starts ${commandAt - after.startTime} ms after the run; ` +
             `whole run cold ${cold.endTime - cold.startTime} ms, cached ${cached.endTime - cached.startTime} ms`,
         );
       },
@@ -119,6 +128,99 @@ describe('installing the dependencies of suites', () => {
         expect(outcome.failure?.message).toMatch(/lock|frozen/i);
       },
     );
+  }
+
+  for (const manager of managers.filter((name) => name !== 'bun')) {
+    it(`${manager}: packages of a workspace are the suite's own, all others are shared`, {
+      timeout: 180_000,
+    }, async ({ skip }) => {
+      const missing = stage.missingManager(manager);
+      if (missing !== undefined) skip(missing);
+      const range = manager === 'pnpm' || manager === 'yarn4' ? 'workspace:*' : '1.0.0';
+      const project = await developProject(
+        {
+          'package.json': JSON.stringify({
+            name: 'mono',
+            private: true,
+            workspaces: ['packages/*'],
+            devDependencies: { '@shop/pages': range },
+          }),
+          'packages/pages/package.json': JSON.stringify({
+            name: '@shop/pages',
+            version: '1.0.0',
+            dependencies: { 'is-number': '7.0.0' },
+          }),
+          'packages/pages/index.js': "module.exports = (value) => require('is-number')(value) + ' one';",
+          'read.js': "console.log('GOT', require('@shop/pages')(5));",
+          ...(manager === 'pnpm' ? { 'pnpm-workspace.yaml': "packages:\n  - 'packages/*'\n" } : {}),
+        },
+        manager,
+      );
+      try {
+        const suite = await project.files(lockfiles[manager]);
+        const got = async (files: SuiteFiles) => {
+          const { detail } = (await stage.run(files, { spec: { testCommand: 'node read.js' }, context }))
+            .outcome;
+          const texts = detail.jobLog.map(({ msg }) => msg);
+          const value = texts.find((text) => text.startsWith('GOT ')) ?? texts.join('\n');
+          return { value, source: detail.install?.source };
+        };
+        expect(await got(suite)).toEqual({ value: 'GOT true one', source: 'installed' });
+        const index = String(suite['packages/pages/index.js']).replace('one', 'two');
+        expect(await got({ ...suite, 'packages/pages/index.js': index })).toEqual({
+          value: 'GOT true two',
+          source: 'cache',
+        });
+      } finally {
+        await project.close();
+      }
+    });
+  }
+
+  const versions: readonly (readonly [ManagerName, pin: string, version: string])[] =
+    process.env.EVERY_PACKAGE_MANAGER === 'true'
+      ? [
+          ['npm', 'npm@10.9.9', '10'],
+          ['pnpm', 'pnpm@8.15.9', '8'],
+          ['pnpm', 'pnpm@9.15.9', '9'],
+          ['pnpm', 'pnpm@12.21.0', '12'],
+          ['yarn4', 'yarn@3.8.7', '3'],
+        ]
+      : [];
+  for (const [manager, pin, version] of versions) {
+    it(`${pin} installs, with Node 22, and shares what it installed`, { timeout: 180_000 }, async ({
+      skip,
+    }) => {
+      const missing = stage.missingManager(manager);
+      if (missing !== undefined) skip(missing);
+      const manifest = JSON.parse(files['package.json'] ?? '');
+      const pinned = { ...manifest, packageManager: pin, scripts: { versions: 'node versions.cjs' } };
+      const project = await developProject(
+        {
+          ...files,
+          'package.json': JSON.stringify(pinned),
+          'versions.cjs': "console.log('VERSIONS', process.version, process.env.npm_config_user_agent);",
+        },
+        manager,
+        version,
+      );
+      try {
+        const suite = await project.files(lockfiles[manager]);
+        const name = manager.replace(/\d$/, '');
+        const spec = { engineVersion: '22', testCommand: `${name} run versions && npx playwright test` };
+        const cold = (await stage.run(suite, { context, spec })).outcome.detail;
+        const texts = cold.jobLog.map(({ msg }) => msg).join('\n');
+        expect(texts).toMatch(new RegExp(`VERSIONS v22\\.\\d+\\.\\d+ ${name}/${version}\\.`));
+        expect(cold.install, texts).toMatchObject({ source: 'installed' });
+        expect(cold.stats).toEqual({ expected: 1, unexpected: 1, flaky: 1, skipped: 1 });
+        const changed = { ...suite, 'sums.spec.ts': `${suite['sums.spec.ts']}\n// changed` };
+        const after = (await stage.run(changed, { context, spec })).outcome.detail;
+        expect(after.install, JSON.stringify(after.jobLog)).toMatchObject({ source: 'cache' });
+        expect(after.stats).toEqual(cold.stats);
+      } finally {
+        await project.close();
+      }
+    });
   }
 
   itInstalls(

@@ -64,6 +64,21 @@ const examines: Trial = async (stage, text) => {
   else expect(output).toMatch(/ok +protocol/);
 };
 
+/** Commands that download hundreds of megabytes. */
+const installsBrowsers: NotRun = {
+  reason:
+    'the archives are not to be had here; test/system/checks/browsers-install.test.ts installs small ones',
+  proof: async () => {
+    const { stdout } = await run(process.execPath, [
+      join(root, 'src/cli.ts'),
+      'browsers',
+      'install',
+      '--help',
+    ]);
+    for (const option of ['--from', '--for', '--with-deps']) expect(stdout).toContain(option);
+  },
+};
+
 function scriptOf(command: string): NotRun['proof'] {
   return () => {
     const [, name = ''] = /^npm (?:run )?([\w:]+)/.exec(command) ?? [];
@@ -261,6 +276,16 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     expect(code, output).toBe(0);
     const bytes = readFileSync(join(cwd, 'suite.tar.gz')).length;
     expect(JSON.parse(output.slice(output.indexOf('{')))).toMatchObject({ contentLength: bytes });
+  },
+  'docs/reference/suites.md#browsers': {
+    'picket browsers install firefox webkit --with-deps': installsBrowsers,
+    'picket browsers install firefox --from https://mirror.example.com/playwright': installsBrowsers,
+    'picket browsers install webkit --from /media/usb --for ./shop-e2e': installsBrowsers,
+    'picket browsers list': async (stage, text) => {
+      const environment = stage.environment({ BROWSERS_DIR: join(stage.folder, 'browsers') });
+      const { code, output } = await runInShell(text, { cwd: stage.folder, environment });
+      expect(code, output).toBe(0);
+    },
   },
   'docs/how-to/troubleshooting.md#when-an-agent-does-not-work': {
     'picket doctor': examines,

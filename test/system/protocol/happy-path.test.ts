@@ -52,6 +52,7 @@ describe('an agent and a healthy service', () => {
     if (icmp === undefined) expect(claim.unavailable.ICMP).toMatch(/ICMP is unavailable on this host/);
     else expect(metrics).toContain(`{check_type="ICMP",available="true",backend="${icmp}"} 1`);
     expect(metrics).toContain('picket_agent_gate_waiting 0');
+    expect(metrics).toContain('picket_agent_suite_packages_hits_total 0');
     expect(metrics).toContain('picket_agent_gate_oldest_waiting_seconds 0');
     expect(metrics).toMatch(/picket_agent_probe_thread_utilization\{thread="0"\} [\d.e-]+/);
     expect(await agent.get('/nothing')).toMatchObject({ status: 404 });

@@ -5,6 +5,7 @@ import { type ModelAccess, modelMissing } from '@picket/checks/model/access.ts';
 import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import type { ScriptHostSettings } from '@picket/sandbox/host/settings.ts';
 import { availableMemoryBytes } from '@picket/sandbox/host-memory.ts';
+import type { DependencyUsage } from '@picket/sandbox/suites/dependency-cache.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
 import { sealLimitMs } from '../../delivery/artifacts/run-artifacts.ts';
 import type { Capabilities, Executor, FinishedRun, LinesOfRun, Room, RunOrder, TailPlace } from '../../run/contracts.ts';
@@ -41,6 +42,7 @@ export class ScriptPool implements Executor {
   readonly #memory: ScriptMemory;
   readonly #pool: RunnerPool;
   #capabilities = nothing;
+  #suitePackages: DependencyUsage = { hitCount: 0, missCount: 0, sizeBytes: 0 };
   /** Check types by run id. */
   readonly #runningTypes = new Map<string, string>();
   /** Why the last thread ended. */
@@ -71,6 +73,9 @@ export class ScriptPool implements Executor {
       },
       onModelAsked: options.onModelAsked,
       onLiveLog: options.onLiveLog,
+      onSuitePackages: (usage) => {
+        this.#suitePackages = usage;
+      },
       onEnded: (reason) => {
         this.#lastEnd = reason;
         this.#known.resolve(nothing);
@@ -111,6 +116,11 @@ export class ScriptPool implements Executor {
     const { port1, port2 } = new MessageChannel();
     this.#thread.connectLifecycleScripts(port1);
     return port2;
+  }
+
+  /** Use of the packages that suites installed, by the thread that runs now or ran last. */
+  get suitePackages(): DependencyUsage {
+    return this.#suitePackages;
   }
 
   get replacedCount(): number {

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { maxCodeBundleBytes } from '@picket/checks/contract/code-bundle.ts';
-import { checkTypes as allTypes } from '@picket/checks/index.ts';
+import { checkTypes as allTypes, findCheckType } from '@picket/checks/index.ts';
 import { modelMissing } from '@picket/checks/model/access.ts';
 import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import { DaySpending } from '@picket/checks/model/spending.ts';
@@ -19,6 +19,7 @@ import { toError } from '@picket/lib/errors.ts';
 import { packageVersion } from '@picket/lib/version.ts';
 import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
 import { browserVersion } from '@picket/sandbox/browsers/browser-version.ts';
+import { browsersDirectoryOf, otherBrowsersState } from '@picket/sandbox/browsers/other-browsers.ts';
 import { type OpenScriptHost, openScriptHost } from '@picket/sandbox/host/script-host.ts';
 import { mechanismInShort } from '@picket/sandbox/mechanism.ts';
 import { installedState } from '@picket/sandbox/runtimes/runtimes.ts';
@@ -85,6 +86,7 @@ const browserWatch =
   isBrowserTried && types.some(({ needsBrowser }) => needsBrowser) ? watchBrowser() : undefined;
 await tryBrowserAndWarmUp();
 send({ type: 'ready', capabilities: await capabilities() });
+await sendSuitePackages();
 collectStartGarbage();
 void watchRuntimes();
 
@@ -120,11 +122,13 @@ function reportOutcome(outcome: ModelOutcome): void {
   send({ type: 'model-asked', outcome });
 }
 
-function state(): Promise<string> {
-  return installedState(scripts?.runtimesDirectory ?? '');
+async function state(): Promise<string> {
+  if (!scripts) return '';
+  const runtimes = await installedState(scripts.runtimesDirectory);
+  return `${runtimes}\n${await otherBrowsersState(browsersDirectoryOf(scripts))}`;
 }
 
-/** A runtime may be installed, or become complete, after the agent has started. */
+/** A runtime or browser may be installed, or become complete, after the agent has started. */
 async function watchRuntimes(): Promise<void> {
   for (let seen = lookedAt; !isClosing; ) {
     await delay(lookMs, undefined, { ref: false });
@@ -212,7 +216,8 @@ async function capabilities(): Promise<Capabilities> {
     [name, [mechanismInShort(own), ...(needsBrowser && version ? [version] : [])].join(', ')] as const;
   const offered = types.filter(({ name }) => loaded.includes(name));
   const backends = Object.fromEntries(facts ? offered.map((type) => backendOf(type, facts)) : []);
-  return { loaded, backends, failed, runtimes: host?.runtimes.ids ?? [], sandbox: facts };
+  const browsers = (host?.otherBrowsers ?? []).map(({ name, version: own }) => ({ name, version: own }));
+  return { loaded, backends, failed, runtimes: host?.runtimes.ids ?? [], browsers, sandbox: facts };
 }
 
 /** Why the installed browser does not start. */
@@ -232,6 +237,7 @@ async function run(order: RunOrder, situation: RunSituation): Promise<void> {
   running.set(order.runId, stop);
   const finished = await (await pipeline).run(order, situation, stop.signal);
   running.delete(order.runId);
+  await sendSuitePackages(order.checkType);
   if (finished.facts.failureCode === 'BROWSER_MISSING') browserWatch?.runFailed();
   send({ type: 'finished', runs: [finished] });
 }
@@ -239,6 +245,14 @@ async function run(order: RunOrder, situation: RunSituation): Promise<void> {
 async function readLogs(places: readonly TailPlace[]): Promise<void> {
   const runs = await tails.read(places);
   if (runs.length > 0) send({ type: 'live-log', runs });
+}
+
+async function sendSuitePackages(checkType?: string): Promise<void> {
+  if (checkType !== undefined && !findCheckType(checkType)?.needsSuites) return;
+  const { host } = await opened;
+  if (host && 'dependencies' in host.suites) {
+    send({ type: 'suite-packages', usage: host.suites.dependencies.usage });
+  }
 }
 
 async function close(): Promise<void> {

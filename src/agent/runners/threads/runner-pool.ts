@@ -5,6 +5,7 @@ import { errorCodeOf } from '@picket/lib/errors.ts';
 import type { Logger } from '@picket/lib/log.ts';
 import { defaultEgressSettings, type EgressSettings } from '@picket/probes/egress/policy.ts';
 import { endWithoutNativeLoads } from '@picket/probes/sys/native-loads.ts';
+import type { DependencyUsage } from '@picket/sandbox/suites/dependency-cache.ts';
 import type { Capabilities, LinesOfRun } from '../../run/contracts.ts';
 import { type HangLimits, RunnerThread } from './runner-thread.ts';
 import type { ThreadAhead } from './thread-ahead.ts';
@@ -58,6 +59,7 @@ export interface RunnerPoolOptions {
   readonly onEnded?: (reason: string) => void;
   readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
   readonly onLiveLog?: ((runs: readonly LinesOfRun[]) => void) | undefined;
+  readonly onSuitePackages?: ((usage: DependencyUsage) => void) | undefined;
 }
 
 /**
@@ -146,6 +148,7 @@ export class RunnerPool {
       onChanged: (capabilities) => this.#options.onReady(thread, capabilities),
       onModelAsked: this.#options.onModelAsked,
       onLiveLog: this.#options.onLiveLog,
+      onSuitePackages: this.#options.onSuitePackages,
     });
     this.#threads.add(thread);
     this.#options.onStarted?.(thread);

@@ -3,6 +3,7 @@ import { type MessagePort, Worker } from 'node:worker_threads';
 import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import { cpuMsOf } from '@picket/lib/bounds/cpu-limit.ts';
 import { toError } from '@picket/lib/errors.ts';
+import type { DependencyUsage } from '@picket/sandbox/suites/dependency-cache.ts';
 import { crashSite } from '../../error-report/private-message.ts';
 import type { Capabilities, FinishedRun, LinesOfRun, RunOrder, TailPlace } from '../../run/contracts.ts';
 import { GateStats } from '../probe/gate-stats.ts';
@@ -75,6 +76,7 @@ export class RunnerThread {
     readonly onModelAsked?: ((outcome: ModelOutcome) => void) | undefined;
     /** Called with lines that `readLogs` requested. */
     readonly onLiveLog?: ((runs: readonly LinesOfRun[]) => void) | undefined;
+    readonly onSuitePackages?: ((usage: DependencyUsage) => void) | undefined;
   }) {
     this.#situation = options.situation;
     const start = { ...options.start, gateMemory: this.gate.memory };
@@ -92,6 +94,7 @@ export class RunnerThread {
       else if (message.type === 'changed') options.onChanged?.(message.capabilities);
       else if (message.type === 'model-asked') options.onModelAsked?.(message.outcome);
       else if (message.type === 'live-log') options.onLiveLog?.(message.runs);
+      else if (message.type === 'suite-packages') options.onSuitePackages?.(message.usage);
       else for (const run of message.runs) this.#settle(run);
     });
     this.#worker.on('messageerror', (error) => {

@@ -4,6 +4,7 @@ import type { ModelAccess } from '@picket/checks/model/access.ts';
 import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import type { EgressSettings } from '@picket/probes/egress/policy.ts';
 import type { ScriptHostSettings } from '@picket/sandbox/host/settings.ts';
+import type { DependencyUsage } from '@picket/sandbox/suites/dependency-cache.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
 import type { Capabilities, FinishedRun, LinesOfRun, RunOrder, TailPlace } from '../../run/contracts.ts';
 
@@ -62,4 +63,6 @@ export type FromWorker =
   /** A request was sent to the model. */
   | { readonly type: 'model-asked'; readonly outcome: ModelOutcome }
   | { readonly type: 'live-log'; readonly runs: readonly LinesOfRun[] }
+  /** A suite has run. */
+  | { readonly type: 'suite-packages'; readonly usage: DependencyUsage }
   | { readonly type: 'finished'; readonly runs: readonly FinishedRun[] };

@@ -80,7 +80,27 @@ function plantBrowsers(cli) {
     }
     fs.writeFileSync(path.join(directory, `${folder}-${revision}`, 'INSTALLATION_COMPLETE'), '');
   }
+  plantOtherBrowsers(directory, browsers);
   return directory;
+}
+
+/** Links the builds of other browsers that the suite names, and says which one this Playwright needs instead. */
+function plantOtherBrowsers(directory, wanted) {
+  fs.mkdirSync(directory, { recursive: true });
+  for (const one of settings.otherBrowsers) {
+    // Playwright finds browsers of other makers by itself.
+    if (!wanted.some(({ name }) => name === one.name)) continue;
+    const link = path.join(directory, path.basename(one.path));
+    fs.rmSync(link, { force: true });
+    fs.symlinkSync(one.path, link);
+  }
+  for (const { name, revision } of wanted) {
+    const here = settings.otherBrowsers.filter((one) => one.name === name).map(({ version }) => version);
+    if (here.length === 0 || here.includes(revision)) continue;
+    process.stderr.write(
+      `This agent has ${name} ${here.join(', ')}; this version of Playwright opens ${name} ${revision}.\n`,
+    );
+  }
 }
 
 function coreDirectory(cli) {

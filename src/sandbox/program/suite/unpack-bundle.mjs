@@ -13,6 +13,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import tar from 'tar-stream';
 import { isArchiveBroken } from '../foreign-texts.cjs';
+import { harmlessVariables } from './harmless-settings.mjs';
+import { whyNotShared } from './shared-install.mjs';
 
 /** The archive is not acceptable; the message explains why. */
 class Refused extends Error {}
@@ -39,6 +41,10 @@ const settingFiles = new Set([
   'bunfig.toml',
 ]);
 const maxNamedVariables = 200;
+const maxRangeLength = 200;
+/** Limits of the files that are laid out for a shared installation. */
+const maxSharedFiles = 1000;
+const maxSharedBytes = 32 * 1024 * 1024;
 
 const job = JSON.parse(process.argv[2]);
 const links = [];
@@ -50,7 +56,6 @@ try {
   await unpack();
   makeLinks();
   const found = inspect();
-  makePrograms(found.manager);
   answer({ ok: true, entryCount, fileBytes, ...found });
 } catch (error) {
   if (!isRefusal(error)) throw error;
@@ -186,8 +191,9 @@ function inspect() {
     throw new Refused(`it has no folder "${shown(job.workingDirectory)}", the workingDir of the check`);
   }
   const hasModules = fs.existsSync(path.join(working, 'node_modules'));
-  const { contentHash, manifests } = readTree();
-  const namedVariables = variablesIn(manifests);
+  const tree = readTree();
+  const { contentHash } = tree;
+  const namedVariables = variablesIn(tree.files.filter(isSetting).map(([, bytes]) => String(bytes)));
   for (let folder = job.workingDirectory; ; folder = path.posix.dirname(folder)) {
     for (const [file, name] of lockfiles) {
       const lockfile = path.join(job.directory, folder, file);
@@ -200,6 +206,8 @@ function inspect() {
         contentHash,
         namedVariables,
         hasModules,
+        sharing: share(tree, manager, lockfile),
+        wishes: wishesOf(folder, fs.readFileSync(lockfile, 'utf8')),
       };
     }
     if (folder === '.') break;
@@ -211,7 +219,43 @@ function inspect() {
     contentHash,
     namedVariables,
     hasModules,
+    sharing: { problem: 'there is no lockfile' },
+    wishes: wishesOf(job.workingDirectory, ''),
   };
+}
+
+/** What the manifest next to the lockfile, and the format of the lockfile, say about versions of programs. */
+function wishesOf(folder, lockfile) {
+  const { packageManager, engines, devEngines } = manifestOf(
+    path.join(job.directory, folder, 'package.json'),
+  );
+  const ranges = [devEngines?.packageManager, devEngines?.runtime]
+    .flat()
+    .filter((one) => typeof one?.name === 'string')
+    .map(({ name, version }) => [name, version]);
+  const texts = Object.entries({
+    ...Object.fromEntries(ranges),
+    ...(typeof engines === 'object' ? engines : {}),
+  })
+    .filter(([, range]) => typeof range === 'string' && range.length <= maxRangeLength)
+    .slice(0, maxNamedVariables);
+  const format = /^(?:lockfileVersion: '?|__metadata:\r?\n {2}version: )([\d.]+)/m.exec(lockfile)?.[1];
+  return {
+    packageManager: typeof packageManager === 'string' ? packageManager.slice(0, maxRangeLength) : null,
+    engines: Object.fromEntries(texts),
+    lockfileVersion: format ?? null,
+  };
+}
+
+function manifestOf(file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, '')) ?? {};
+  } catch (error) {
+    // Without a manifest, or with a broken one, the manager says so itself.
+    if (error instanceof SyntaxError || ['ENOENT', 'EISDIR', 'ENOTDIR', 'ELOOP'].includes(error.code))
+      return {};
+    throw error;
+  }
 }
 
 function yarnKind(lockfile) {
@@ -224,46 +268,73 @@ function yarnKind(lockfile) {
  */
 function readTree() {
   const lines = [];
-  const manifests = [];
+  /** Manifests, settings and lockfiles. */
+  const files = [];
+  const names = new Set();
+  let linked;
   const read = (folder) => {
     for (const entry of fs.readdirSync(path.join(job.directory, folder), { withFileTypes: true })) {
       const file = path.posix.join(folder, entry.name);
       const place = path.join(job.directory, file);
+      const isKept = settingFiles.has(entry.name) || lockfiles.some(([name]) => name === entry.name);
+      names.add(entry.name);
+      if (isKept && !entry.isFile()) linked ??= file;
       if (entry.isDirectory()) read(file);
       else if (entry.isSymbolicLink()) lines.push(JSON.stringify([file, 'link', fs.readlinkSync(place)]));
       else {
         const bytes = fs.readFileSync(place);
         const isExecutable = (fs.statSync(place).mode & 0o100) !== 0;
         lines.push(JSON.stringify([file, isExecutable, createHash('sha256').update(bytes).digest('hex')]));
-        if (settingFiles.has(entry.name)) manifests.push(String(bytes));
+        if (isKept) files.push([file, bytes]);
       }
     }
   };
   read('.');
   return {
     contentHash: createHash('sha256').update(lines.sort().join('\n')).digest('hex'),
-    manifests,
+    files,
+    names,
+    linked,
   };
+}
+
+function isSetting([file]) {
+  return settingFiles.has(path.posix.basename(file));
+}
+
+/**
+ * Lays out what a shared installation needs, and nothing else of the suite, in a folder of its own.
+ *
+ * @returns the hash of these files and the variables for it, or why the suite needs its own installation.
+ */
+function share({ files, names, linked }, manager, lockfile) {
+  if (linked !== undefined) return { problem: `${linked} is not a regular file` };
+  const sizeBytes = files.reduce((sum, [, bytes]) => sum + bytes.length, 0);
+  if (files.length > maxSharedFiles || sizeBytes > maxSharedBytes)
+    return { problem: 'it has too many manifests' };
+  const texts = files.filter(isSetting).map(([file, bytes]) => [file, String(bytes)]);
+  const problem = whyNotShared({ manager, lockfile: fs.readFileSync(lockfile, 'utf8'), files: texts, names });
+  if (problem !== undefined) return { problem };
+  const settings = texts
+    .filter(([file]) => path.posix.basename(file) !== 'package.json')
+    .map(([, text]) => text);
+  const { unknown, chosen } = harmlessVariables(job.variableNames, variablesIn(settings));
+  if (unknown !== undefined) return { problem: `the variable ${unknown} may change what is installed` };
+  const hash = createHash('sha256');
+  for (const [file, bytes] of files.sort(([one], [other]) => (one < other ? -1 : 1))) {
+    hash.update(JSON.stringify([file, bytes.length])).update(bytes);
+    const place = path.join(job.sharedDirectory, file);
+    fs.mkdirSync(path.dirname(place), { recursive: true, mode: 0o755 });
+    fs.writeFileSync(place, bytes);
+  }
+  const allowsScripts = texts.some(([, text]) => /(?:only|never)BuiltDependencies|allowBuilds/.test(text));
+  return { hash: hash.digest('hex'), variableNames: chosen, allowsScripts };
 }
 
 /** Names of variables in texts, in the notation of shells and package managers: `$NAME`, `${NAME}`. */
 function variablesIn(texts) {
   const found = texts.flatMap((text) => [...text.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)]);
   return [...new Set(found.map(([, name]) => name))].slice(0, maxNamedVariables);
-}
-
-/** Creates the programs by name, first in PATH: yarn depends on the kind of lockfile. */
-function makePrograms(manager) {
-  fs.mkdirSync(job.programDirectory, { recursive: true, mode: 0o755 });
-  for (const { name, command, only } of job.programs) {
-    if (only !== undefined && only !== (manager ?? 'yarn4')) continue;
-    const words = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
-    fs.writeFileSync(path.join(job.programDirectory, name), `#!/bin/sh\nexec ${words} "$@"\n`, {
-      mode: 0o755,
-      flag: 'w',
-    });
-    fs.chmodSync(path.join(job.programDirectory, name), 0o755);
-  }
 }
 
 function shown(name) {

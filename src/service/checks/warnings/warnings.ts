@@ -2,6 +2,7 @@ import { findCheckType } from '@picket/checks/index.ts';
 import { regions } from '@picket/checks/tables/regions.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Warning } from '@picket/protocol/http/warning.ts';
+import { browsersOfNeed, metBrowserNeeds } from '../../agent-presence/needed-browsers.ts';
 import { agentCapabilities, agentCheckTypes, agentSeenWindowMs } from '../../agent-presence/presence.ts';
 import type { AgentRow } from '../../agent-presence/tables.ts';
 import { type EffectiveCheck, withGroups } from '../effective-check.ts';
@@ -11,6 +12,7 @@ import type { Check } from '../store.ts';
 /** Capabilities that an agent must have to run a check. */
 export interface Need {
   readonly checkType: string;
+  /** A runtime, or browsers (agent-presence/needed-browsers.ts). */
   readonly runtimeId: string | null;
 }
 
@@ -24,8 +26,10 @@ export function needOf(check: EffectiveCheck<Pick<Check, 'checkType' | 'activate
 /** Whether an agent reported the capabilities that a check needs. */
 export function canRun(agent: Pick<AgentRow, 'check_types' | 'capabilities'>, need: Need): boolean {
   const types = agentCheckTypes(agent.check_types);
-  const hasRuntime = need.runtimeId === null || agentCapabilities(agent).runtimes.includes(need.runtimeId);
-  return types.includes(need.checkType) && hasRuntime;
+  if (!types.includes(need.checkType)) return false;
+  if (need.runtimeId === null) return true;
+  const { runtimes, browsers } = agentCapabilities(agent);
+  return [...runtimes, ...metBrowserNeeds(browsers)].includes(need.runtimeId);
 }
 
 /**
@@ -70,6 +74,8 @@ export const isRegion = (place: string): boolean => (regions as readonly string[
 
 /** Needs of a run as messages name them. */
 export function typeWithRuntime({ checkType, runtimeId }: Need): string {
+  const browsers = browsersOfNeed(runtimeId);
+  if (browsers) return `type ${checkType} with ${browsers.join(' and ')}`;
   return `type ${checkType}${runtimeId === null ? '' : ` with the runtime ${runtimeId}`}`;
 }
 
@@ -90,6 +96,10 @@ function warningAt(
   const settings = findCheckType(need.checkType)?.needsModel
     ? ' It needs an agent with a model: MODEL_URL and MODEL_NAME.'
     : '';
-  const message = `No agent of the private location ${place} can run checks of ${typeWithRuntime(need)}. Run "picket doctor" on its host to see the reason; other images have more runtimes.${settings}`;
+  const browsers = browsersOfNeed(need.runtimeId);
+  const advice = browsers
+    ? `Install what is missing on its host, such as with "picket browsers install ${browsers.join(' ')}".`
+    : 'Run "picket doctor" on its host to see the reason; other images have more runtimes.';
+  const message = `No agent of the private location ${place} can run checks of ${typeWithRuntime(need)}. ${advice}${settings}`;
   return [{ code: 'UNSUPPORTED', message }];
 }

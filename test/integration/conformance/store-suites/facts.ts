@@ -159,6 +159,7 @@ export function factSuite(stage: StoreStage): void {
       backends: { ICMP: 'ICMP datagram sockets' },
       unavailable: { BROWSER: 'no browser is installed' },
       droppedResults: 3,
+      browsers: [{ name: 'webkit', version: '2182' }],
     };
     // Changes are stored at once, however recently the agent was seen.
     await stage.agent.claim(facts);

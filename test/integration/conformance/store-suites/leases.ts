@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { LeasedRun } from '../../../../src/protocol/agent/agent.ts';
 import { resultIdOf } from '../../../../src/service/runs/lease-store.ts';
 import {
   createCheck,
@@ -241,6 +242,29 @@ export function leaseSuite(stage: StoreStage): void {
       expect((run?.lifecycle.setup.length ?? 0) + (run?.lifecycle.teardown.length ?? 0)).toBe(1);
     },
   );
+
+  it('leases a suite only to an agent that has all of its browsers', async () => {
+    await stage.start();
+    stage.harness.startLeaseSweep();
+    const suites = { checkTypes: ['PLAYWRIGHT'], freeSlots: { probe: 0, script: 2 } };
+    const create = (name: string, browsers: readonly string[]) =>
+      stage.harness.call('POST', '/v1/checks/playwright', {
+        name,
+        browsers,
+        frequency: 1,
+        codeBundlePath: `${'a'.repeat(64)}-1`,
+        privateLocations: ['lab'],
+      });
+    const both = (await create('both', ['webkit', 'chromium', 'firefox'])).body;
+    const usual = (await create('usual', ['chromium'])).body;
+    await stage.queueNextSlot(both.id);
+    await stage.queueNextSlot(usual.id);
+    const firefox = { name: 'firefox', version: '1490' };
+    const idsOf = (runs: readonly LeasedRun[]) => runs.map(({ check }) => check.id);
+    expect(idsOf(await stage.agent.claim({ ...suites, browsers: [firefox] }))).toEqual([usual.id]);
+    const able = { ...suites, browsers: [{ name: 'webkit', version: '2182' }, firefox] };
+    expect(idsOf(await stage.agent.claim(able))).toEqual([both.id]);
+  });
 
   it('ends a run as unsupported if no agent has its runtime', async () => {
     await stage.start();

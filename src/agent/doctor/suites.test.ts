@@ -1,0 +1,53 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readAgentSettings } from '../config.ts';
+import type { ExaminedAgent } from './examination.ts';
+import { suites } from './suites.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'picket-doctor-suites-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function install(path: string, version: string): Promise<void> {
+  const file = join(folder, path, 'package.json');
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, JSON.stringify({ version }));
+}
+
+async function examined(environment: Readonly<Record<string, string>> = {}) {
+  const settings = readAgentSettings({
+    API_KEY: `pl_${'x'.repeat(32)}`,
+    SERVICE_URL: 'https://picket.example.com',
+    RUNTIMES_DIR: folder,
+    ...environment,
+  });
+  return await suites.examine({ settings } as ExaminedAgent);
+}
+
+it('names the versions that suites can use, and says why there are none', async () => {
+  expect(await examined()).toMatchObject({
+    status: 'skipped',
+    detail: expect.stringContaining('no runtime'),
+  });
+  await install('2026.04/node_modules/playwright-core', '1.58.2');
+  await mkdir(join(folder, '2026.04/node_modules/@playwright/test'), { recursive: true });
+  await writeFile(join(folder, '2026.04/node_modules/@playwright/test/cli.js'), '');
+  expect(await examined()).toMatchObject({
+    status: 'skipped',
+    detail: expect.stringContaining('no package managers'),
+  });
+  await install('package-managers/node_modules/npm', '11.19.1');
+  await install('package-managers/node_modules/pnpm', '10.34.9');
+  await install('package-managers/node_modules/pnpm8', '8.15.9');
+  await install('package-managers/node_modules/yarn1', '1.22.22');
+  await install('package-managers/node_modules/yarn3', '3.8.7');
+  expect(await examined()).toMatchObject({
+    status: 'ok',
+    detail: `Node ${process.versions.node}; npm 11.19.1; pnpm 10.34.9, 8.15.9; yarn 1.22.22, 3.8.7`,
+  });
+  expect(await examined({ CHECK_TYPES: 'BROWSER' })).toMatchObject({ detail: 'CHECK_TYPES names no suites' });
+});
