@@ -62,9 +62,7 @@ function liveLogOf({ sequence_id: id, attempt }: RunRow, live: LiveLogRun | unde
     lines.length === 0
       ? html`<p class="hint">The log of this attempt appears here as its script writes it. An agent of an earlier version sends it with the result.</p>`
       : html`${left > 0 ? html`<p class="hint">${counted(left, 'earlier line')}: the result will have all of them.</p>` : ''}${logPart(lines.slice(-shownLiveLines), `live-${id}-${attempt}`, { isLive: true })}`;
-  const end = live.isFull
-    ? html`<p class="hint">The log is long: the result will have the rest.</p>`
-    : '';
+  const end = live.isFull ? html`<p class="hint">The log is long: the result will have the rest.</p>` : '';
   return html`<div class="live-log"><p>Log so far</p>${hint}${end}</div>`;
 }
 

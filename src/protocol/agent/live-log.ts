@@ -28,7 +28,10 @@ export const LiveLines = z
     leaseNumber: z.int().min(1),
     firstLine: z.int().min(0).max(maxLiveLines).describe('Index of the first of these lines, from 0'),
     lines: z.array(LiveLine).max(maxLiveLinesPerCall),
-    isFull: z.boolean().default(false).describe('No more lines follow: the log is long, and the result has the rest'),
+    isFull: z
+      .boolean()
+      .default(false)
+      .describe('No more lines follow: the log is long, and the result has the rest'),
   })
   .meta({ id: 'LiveLines' });
 export type LiveLines = z.output<typeof LiveLines>;

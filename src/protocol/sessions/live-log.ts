@@ -20,7 +20,9 @@ const LiveLog = z
             ),
           isFull: z
             .boolean()
-            .describe('Whether the agent sends no more lines of this attempt: its log is long, and the result has the rest'),
+            .describe(
+              'Whether the agent sends no more lines of this attempt: its log is long, and the result has the rest',
+            ),
           lines: z.array(LiveLine).describe('The log of the running attempt so far, from its first line'),
         }),
       )

@@ -223,7 +223,9 @@ describe('the live log of a run', () => {
       const { body } = await send(agent, run, msgs, 1 + 200 * portion);
       expect(body.followedRunIds).toEqual([run.runId]);
     }
-    const [log] = (await Promise.all(paths.map((path) => read(path)))).flatMap(({ body }) => body.runs[0].isFull ? body.runs : []);
+    const [log] = (await Promise.all(paths.map((path) => read(path)))).flatMap(({ body }) =>
+      body.runs[0].isFull ? body.runs : [],
+    );
     expect(log.lines).toHaveLength(201);
   });
 });

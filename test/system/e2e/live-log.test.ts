@@ -113,6 +113,7 @@ describe.skipIf(noPostgres !== null || runtimes.length === 0)('the live log of a
     await until('it has ended', async () => (await page()).includes('Open the run'));
     expect(seen.at(-1)).not.toContain('Log so far');
     expect(seen.at(-1)).toMatch(/class="log"[\s\S]*nearly done/);
+    await until('its lines are gone', async () => !(await near.store.liveLogs.removeEnded()));
     for (const text of seen) expect(text).not.toMatch(/open-the-g|ates-now|sesame|street/);
   });
 });

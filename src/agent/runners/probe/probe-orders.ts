@@ -57,7 +57,7 @@ port.on('message', (message: ToWorker) => {
     phases.connect(message.port);
   } else if (message.type === 'close') {
     port.close();
-  } else {
+  } else if (message.type === 'abort') {
     for (const runId of message.runIds) {
       running.get(runId)?.abort(new DOMException('The run was stopped', 'AbortError'));
     }

@@ -8,7 +8,15 @@ import { availableMemoryBytes } from '@picket/sandbox/host-memory.ts';
 import type { DependencyUsage } from '@picket/sandbox/suites/dependency-cache.ts';
 import type { ServiceAccess } from '../../client/service-connection.ts';
 import { sealLimitMs } from '../../delivery/artifacts/run-artifacts.ts';
-import type { Capabilities, Executor, FinishedRun, LinesOfRun, Room, RunOrder, TailPlace } from '../../run/contracts.ts';
+import type {
+  Capabilities,
+  Executor,
+  FinishedRun,
+  LinesOfRun,
+  Room,
+  RunOrder,
+  TailPlace,
+} from '../../run/contracts.ts';
 import { deadlineGraceMs } from '../../run/run-deadline.ts';
 import { RunnerPool, type RunnerSettings } from '../threads/runner-pool.ts';
 import { type RunnerThread, ThreadEnded } from '../threads/runner-thread.ts';
