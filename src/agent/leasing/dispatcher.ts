@@ -9,8 +9,10 @@ import type { LeasedRun, LeaseRef } from '@picket/protocol/agent/agent.ts';
 import PQueue from 'p-queue';
 import type { LeaseEnd, LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
-import { ownReport } from '../delivery/agent-failure-report.ts';
+import { type OwnProblem, ownReport } from '../delivery/agent-failure-report.ts';
+import type { SecretReferences } from '../references/secret-references.ts';
 import { type Executor, type FinishedRun, RunCrashes, type RunIds, type RunOrder } from '../run/contracts.ts';
+import { withSecrets } from '../run/run-secrets.ts';
 import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 
@@ -224,12 +226,20 @@ export class Dispatcher {
     // 1. The run may have been dropped while it was queued, or its lease may have expired unnoticed.
     if (!active.end) this.#options.leaseKeeper.expireOverdue();
     if (active.end) return;
-    // 2. From here on the run ends by its own deadline, or by its signal.
+    // 2. From here on the run ends by its own deadline, or by its signal. It may wait for the first fetch of a secret.
     active.isStarted = true;
     const startedAtMs = this.#options.serviceClock.nowMs();
     let finished: FinishedRun;
     try {
-      finished = await executor.run(active.order, active.stop.signal);
+      const { order, unavailable } = await withSecrets(active.order, this.#options.references);
+      finished = unavailable
+        ? this.#failedReport(
+            order,
+            'SECRET_UNAVAILABLE',
+            { checkType: order.checkType, ...unavailable },
+            startedAtMs,
+          )
+        : await executor.run(order, active.stop.signal);
     } catch (thrown) {
       const { name } = toError(thrown);
       const isCulprit = thrown instanceof RunCrashes;
@@ -283,7 +293,7 @@ export class Dispatcher {
   #failedReport(
     { runId, leaseNumber, resultId }: RunIds,
     code: FailureCode,
-    reason: { readonly checkType: string; readonly message: string },
+    reason: Omit<OwnProblem, 'code'>,
     startedAtMs = this.#options.serviceClock.nowMs(),
   ): FinishedRun {
     return ownReport(
@@ -306,6 +316,8 @@ export interface DispatcherOptions {
   readonly scrubber: Scrubber;
   /** Variables of the agent itself that checks may use. */
   readonly serviceSecrets: Readonly<Record<string, string>>;
+  /** Variables of the same kind whose values live elsewhere. */
+  readonly references: SecretReferences;
   /** Called with every report to send; `slotAtMs` is when the run was due, if known. */
   readonly onFinished: (run: FinishedRun, slotAtMs: number | undefined) => void;
   /** Called with leases of runs that come back unstarted after `dropUnstarted`; they are no longer renewed. */

@@ -27,7 +27,11 @@ export type RunInput = Pick<
   | 'lifecycle'
   | 'updatesSnapshots'
   | 'plan'
-> & { readonly secretNames: readonly string[] };
+> & {
+  readonly secretNames: readonly string[];
+  /** Further values to mask, such as those that a secret had before. */
+  readonly otherSecrets?: readonly string[] | undefined;
+};
 
 /** One run as it is sent to a probe thread. */
 export interface RunOrder extends RunIds {

@@ -1,0 +1,38 @@
+import { open } from 'node:fs/promises';
+import { errorCodeOf } from '@picket/lib/errors.ts';
+import { ReferenceProblem } from './problem.ts';
+
+/** A secret has at most 128 KiB; a document with fields may hold several. */
+const maxFileBytes = 1_048_576;
+
+/**
+ * Reads a file without white space at its ends. Follows links anew at each call, so a mounted Kubernetes secret, whose
+ * link is swapped, is read as it is now.
+ *
+ * @throws ReferenceProblem if it cannot be read.
+ */
+export async function readSecretFile(path: string): Promise<string> {
+  let bytes: Buffer;
+  try {
+    await using handle = await open(path, 'r');
+    // A device or pipe could block a thread of the agent, or never end.
+    if (!(await handle.stat()).isFile()) {
+      throw new ReferenceProblem('UNUSABLE', 'the path is not that of a file');
+    }
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxFileBytes + 1), 0, maxFileBytes + 1, 0);
+    bytes = buffer.subarray(0, bytesRead);
+  } catch (thrown) {
+    if (thrown instanceof ReferenceProblem) throw thrown;
+    const code = errorCodeOf(thrown) ?? 'unknown error';
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      throw new ReferenceProblem('NOT_FOUND', 'the file does not exist');
+    if (code === 'EACCES' || code === 'EPERM') {
+      throw new ReferenceProblem('DENIED', 'the agent may not read the file');
+    }
+    throw new ReferenceProblem('FAILED', `the file cannot be read: ${code}`);
+  }
+  if (bytes.length > maxFileBytes) {
+    throw new ReferenceProblem('TOO_LARGE', `the file is larger than ${maxFileBytes} bytes`);
+  }
+  return bytes.toString('utf8').trim();
+}
