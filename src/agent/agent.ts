@@ -97,6 +97,7 @@ export class Agent {
     this.#references = new SecretReferences({
       ...base,
       access: settings.references,
+      epochMs: () => this.#serviceClock.nowMs(),
       onSecrets: (secrets) => scrubber.learn(secrets),
       onFetch: (provider, outcome) => this.#metrics.secretFetched(provider, outcome),
     });

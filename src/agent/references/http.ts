@@ -1,3 +1,4 @@
+import type { SecretReason } from '@picket/checks/contract/failure-details.ts';
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { type ProxySettings, proxyUrlOf } from '@picket/lib/proxy.ts';
 import { beginningOf } from '@picket/lib/text.ts';
@@ -118,20 +119,22 @@ export function readAnswer<Schema extends z.ZodType>(
  * The problem that a response without success describes: its status, and the explanation of the provider.
  *
  * @param explanation the part of the response that explains it, by the schema of the provider's errors.
+ * @param reason if not that of the status.
  */
 export function refusal(
   who: string,
   { status, text }: SecretAnswer,
   explanation: z.ZodType<string>,
+  reason: SecretReason = reasonOf(status),
 ): ReferenceProblem {
   const parsed = explanation.safeParse(jsonOf(text));
   const why = parsed.success && parsed.data !== '' ? ` (${beginningOf(parsed.data, maxShownLength)})` : '';
   const isRedirect = status >= 300 && status < 400;
   const what = isRedirect ? `${status}, a redirect, which is not followed` : `${status}${why}`;
-  return new ReferenceProblem(reasonOf(status), `${who} responded with ${what}`, status);
+  return new ReferenceProblem(reason, `${who} responded with ${what}`, status);
 }
 
-function reasonOf(status: number) {
+function reasonOf(status: number): SecretReason {
   if (status === 401 || status === 403) return 'DENIED';
   return status === 404 ? 'NOT_FOUND' : 'FAILED';
 }

@@ -17,6 +17,8 @@ export interface Fetched {
 export interface ProviderMeans {
   readonly http: SecretHttp;
   readonly clock: Clock;
+  /** Milliseconds since the epoch, by the best clock that the agent knows: signatures depend on it. */
+  readonly epochMs: () => number;
   /** Environment of commands: that of the agent without its own keys. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Called with each credential that the provider obtains, before it is used: it must never be shown. */
@@ -45,7 +47,7 @@ export interface SecretProvider {
   /** What is wrong with a place, as the rest of a sentence that starts with its name. */
   placeProblem(place: string): string | undefined;
   /** What is wrong with the settings if a reference uses them; each line starts with a variable and a colon. */
-  settingProblems(variables: Variables): readonly string[];
+  settingProblems(variables: Variables, places: readonly string[]): readonly string[];
   /** Credentials among the settings. */
   credentials(variables: Variables): readonly string[];
   /** Files that scripts must not read. */
@@ -58,7 +60,7 @@ interface ProviderDefinition<Tree extends SettingTree>
   readonly settings: Tree;
   readonly needsField?: boolean;
   readonly intervalMs?: number;
-  readonly settingProblems?: (values: Values<Tree>) => readonly string[];
+  readonly settingProblems?: (values: Values<Tree>, places: readonly string[]) => readonly string[];
   readonly credentials?: (values: Values<Tree>) => readonly (string | undefined)[];
   readonly privatePaths?: (
     values: Values<Tree>,
@@ -80,7 +82,7 @@ export function defineProvider<Tree extends SettingTree>(
     needsField: definition.needsField ?? false,
     intervalMs: definition.intervalMs,
     placeProblem: definition.placeProblem,
-    settingProblems: (variables) => definition.settingProblems?.(read(variables)) ?? [],
+    settingProblems: (variables, places) => definition.settingProblems?.(read(variables), places) ?? [],
     credentials: (variables) => present(definition.credentials?.(read(variables))),
     privatePaths: (variables, places) => present(definition.privatePaths?.(read(variables), places)),
     open: (variables, means) => definition.open(read(variables), means),

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import { ReferenceProblem } from './problem.ts';
@@ -14,8 +15,8 @@ const maxFileBytes = 1_048_576;
 export async function readSecretFile(path: string): Promise<string> {
   let bytes: Buffer;
   try {
-    await using handle = await open(path, 'r');
-    // A device or pipe could block a thread of the agent, or never end.
+    // A pipe without a writer would block the opening, and a device would never end.
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     if (!(await handle.stat()).isFile()) {
       throw new ReferenceProblem('UNUSABLE', 'the path is not that of a file');
     }

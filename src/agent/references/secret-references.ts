@@ -41,6 +41,8 @@ export interface ReferencesOptions {
   readonly access: ReferenceAccess;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Milliseconds since the epoch, by the best clock that the agent knows. */
+  readonly epochMs: () => number;
   /** Called with each new value and each credential, before any run gets the value. */
   readonly onSecrets: (secrets: readonly string[]) => void;
   /** Called after each fetch of a place. */
@@ -72,6 +74,7 @@ export class SecretReferences implements AsyncDisposable {
         open = provider.open(access.variables, {
           http: this.#http,
           clock,
+          epochMs: options.epochMs,
           environment: access.environment,
           onCredential: (secret) => options.onSecrets([secret]),
         });

@@ -2,7 +2,7 @@ import { AppError } from '@picket/lib/errors.ts';
 import type { ProxySettings } from '@picket/lib/proxy.ts';
 import { type SettingTree, setting, shapeOf } from '@picket/lib/setting-tree.ts';
 import { z } from 'zod';
-import { findProvider, providers } from './providers/index.ts';
+import { providers } from './providers/index.ts';
 import { referenceNames, referencePrefix, type SecretReference, secretNameOf } from './reference.ts';
 
 const seconds = (options: { readonly min: number; readonly max: number; readonly default: number }) =>
@@ -95,11 +95,8 @@ function problemsOf({ references, variables }: ReferenceAccess, literalNames: re
   const twice = references
     .filter(({ name }) => literalNames.includes(name))
     .map(({ name }) => `${variableOf(name)}: ${name} is set as well; set only one of them`);
-  const used = new Map(references.map(({ provider, name }) => [provider, name]));
-  const ofProviders = [...used].flatMap(([provider, name]) =>
-    (findProvider(provider)?.settingProblems(variables) ?? []).map(
-      (line) => `${line}; ${variableOf(name)} needs it`,
-    ),
+  const ofProviders = byProvider(references).flatMap(({ provider, places, names: [name = ''] }) =>
+    provider.settingProblems(variables, places).map((line) => `${line}; ${variableOf(name)} needs it`),
   );
   return [...twice, ...ofProviders];
 }
@@ -118,9 +115,14 @@ export function referencePaths({
   references,
   variables,
 }: Pick<ReferenceAccess, 'references' | 'variables'>): string[] {
-  return [...new Set(references.map(({ provider }) => provider))].flatMap((name) => {
-    const places = references.filter(({ provider }) => provider === name).map(({ place }) => place);
-    return findProvider(name)?.privatePaths(variables, places) ?? [];
+  return byProvider(references).flatMap(({ provider, places }) => provider.privatePaths(variables, places));
+}
+
+function byProvider(references: readonly SecretReference[]) {
+  return providers.flatMap((provider) => {
+    const own = references.filter((reference) => reference.provider === provider.name);
+    if (own.length === 0) return [];
+    return [{ provider, places: own.map(({ place }) => place), names: own.map(({ name }) => name) }];
   });
 }
 

@@ -23,6 +23,7 @@ export class OpenReferences implements AsyncDisposable {
     this.references = new SecretReferences({
       access,
       clock: this.clock,
+      epochMs: () => this.clock.wallMs(),
       log: createLogger('test', 'trace', {
         write: (line) => {
           this.logged += line;
