@@ -98,7 +98,7 @@ export class Agent {
       ...base,
       access: settings.references,
       epochMs: () => this.#serviceClock.nowMs(),
-      onSecrets: (secrets) => scrubber.learn(secrets),
+      scrubber,
       onFetch: (provider, outcome) => this.#metrics.secretFetched(provider, outcome),
     });
     this.#client = this.#createClient();

@@ -3,7 +3,7 @@ import { systemClock } from '@picket/lib/clock.ts';
 import { createLogger } from '@picket/lib/log.ts';
 import { ownSecretsOf } from '../config.ts';
 import { referencePrefix } from '../references/reference.ts';
-import { SecretReferences } from '../references/secret-references.ts';
+import { type RunSecrets, SecretReferences } from '../references/secret-references.ts';
 import { Scrubber } from '../scrub/scrubber.ts';
 import type { Examination, ExaminedAgent } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
@@ -36,7 +36,7 @@ export const secrets: Examination = {
       }
       const reason = weakReason(values[name] ?? '');
       if (reason !== undefined) {
-        return warning(weakSecretText(name, reason), 'Choose another value if it is a secret.', about);
+        return warning(weakSecretText(name, reason), 'Set a longer value where it is stored.', about);
       }
       // A command may hold a secret among its arguments.
       const where = provider === 'exec' ? '' : ` at ${place}`;
@@ -45,27 +45,19 @@ export const secrets: Examination = {
   },
 };
 
-async function readOnce({ settings, signal }: ExaminedAgent) {
-  const scrubber = new Scrubber(ownSecretsOf(settings));
+async function readOnce({ settings, signal }: ExaminedAgent): Promise<RunSecrets> {
   await using read = new SecretReferences({
     access: settings.references,
     clock: systemClock,
     epochMs: () => systemClock.wallMs(),
     log: createLogger('picket-doctor', 'silent'),
-    onSecrets: (found) => scrubber.learn(found),
+    scrubber: new Scrubber(ownSecretsOf(settings)),
   });
   const stop = Promise.withResolvers<never>();
   const onAbort = () => stop.reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const { values, unavailable } = await Promise.race([read.current(), stop.promise]);
-    return {
-      values,
-      unavailable: unavailable.map(({ name, problem: { reason, message } }) => ({
-        name,
-        problem: { reason, message: scrubber.text(message) },
-      })),
-    };
+    return await Promise.race([read.current(), stop.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }

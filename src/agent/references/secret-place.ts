@@ -25,6 +25,8 @@ export interface PlaceOptions {
   readonly maxStaleMs: number;
   /** Called after each fetch, before any run gets the content. */
   readonly onFetched: (content: Content) => void;
+  /** Removes secrets from the message of a problem. */
+  readonly clean: (text: string) => string;
   /** Called after each failed fetch. */
   readonly onFailed: (problem: ReferenceProblem) => void;
 }
@@ -116,7 +118,7 @@ export class SecretPlace {
   }
 
   async #fetchOnce(): Promise<void> {
-    const { provider, place, clock, onFetched, onFailed } = this.#options;
+    const { provider, place, clock, clean, onFetched, onFailed } = this.#options;
     try {
       const startedAtMs = clock.monotonicMs();
       const fetched = await provider.fetch(place, this.#stop.signal);
@@ -129,7 +131,7 @@ export class SecretPlace {
       this.#failures += 1;
       this.#problem =
         thrown instanceof ReferenceProblem
-          ? thrown
+          ? new ReferenceProblem(thrown.reason, clean(thrown.message), thrown.status)
           : new ReferenceProblem('FAILED', `unexpected error (${toError(thrown).name})`);
       onFailed(this.#problem);
     }

@@ -1,5 +1,6 @@
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
+import type { Scrubber } from '../scrub/scrubber.ts';
 import { SecretHttp } from './http.ts';
 import { ReferenceProblem } from './problem.ts';
 import type { Content, OpenProvider } from './provider.ts';
@@ -43,8 +44,11 @@ export interface ReferencesOptions {
   readonly log: Logger;
   /** Milliseconds since the epoch, by the best clock that the agent knows. */
   readonly epochMs: () => number;
-  /** Called with each new value and each credential, before any run gets the value. */
-  readonly onSecrets: (secrets: readonly string[]) => void;
+  /**
+   * Learns each new value and each credential, before any run gets the value, and removes them from messages of
+   * providers.
+   */
+  readonly scrubber: Pick<Scrubber, 'learn' | 'text'>;
   /** Called after each fetch of a place. */
   readonly onFetch?: ((provider: string, outcome: 'ok' | 'failed') => void) | undefined;
 }
@@ -76,7 +80,7 @@ export class SecretReferences implements AsyncDisposable {
           clock,
           epochMs: options.epochMs,
           environment: access.environment,
-          onCredential: (secret) => options.onSecrets([secret]),
+          onCredential: (secret) => options.scrubber.learn([secret]),
         });
         opened.set(name, open);
       }
@@ -90,6 +94,7 @@ export class SecretReferences implements AsyncDisposable {
           clock,
           intervalMs: provider.intervalMs ?? access.refreshMs,
           maxStaleMs: access.maxStaleMs,
+          clean: (text) => options.scrubber.text(text),
           onFetched: (content) => {
             this.#learn(key, content);
             options.onFetch?.(name, 'ok');
@@ -179,7 +184,7 @@ export class SecretReferences implements AsyncDisposable {
       const value = valueIn(content, field);
       const known = this.#known.get(name) ?? [];
       if (known[0] === value) continue;
-      this.#options.onSecrets([value]);
+      this.#options.scrubber.learn([value]);
       this.#known.set(name, [value, ...known.filter((one) => one !== value)].slice(0, maxKnownValues));
     }
   }

@@ -1,9 +1,16 @@
+import { readEnvironment } from '@picket/lib/env.ts';
 import { AppError } from '@picket/lib/errors.ts';
-import type { ProxySettings } from '@picket/lib/proxy.ts';
-import { type SettingTree, setting, shapeOf } from '@picket/lib/setting-tree.ts';
+import { type ProxySettings, withLowerCaseProxies } from '@picket/lib/proxy.ts';
+import { type SettingTree, setting, shapeOf, valuesOf } from '@picket/lib/setting-tree.ts';
 import { z } from 'zod';
 import { providers } from './providers/index.ts';
-import { referenceNames, referencePrefix, type SecretReference, secretNameOf } from './reference.ts';
+import {
+  referenceNames,
+  referencePrefix,
+  referenceShape,
+  type SecretReference,
+  secretNameOf,
+} from './reference.ts';
 
 const seconds = (options: { readonly min: number; readonly max: number; readonly default: number }) =>
   z
@@ -78,6 +85,21 @@ export function referenceAccess(
   throw new AppError('CONFIG_INVALID', `${count} in the configuration:\n${lines}`, {
     attributes: { problems },
   });
+}
+
+/**
+ * Reads the secrets that an environment declares by reference, for runs without an agent.
+ *
+ * @throws AppError CONFIG_INVALID
+ */
+export function readReferences(environment: Environment, literalNames: readonly string[]): ReferenceAccess {
+  const all = withLowerCaseProxies(environment);
+  const schema = z.object(shapeOf(referenceSettings)).extend(referenceShape(referenceNames(environment)));
+  const variables = readEnvironment(schema, all);
+  const { refreshMs, maxStaleMs } = valuesOf(referenceSettings, variables);
+  const { HTTPS_PROXY: https, HTTP_PROXY: http, NO_PROXY: except } = all;
+  const proxy = { https: https || undefined, http: http || undefined, except: except || undefined };
+  return referenceAccess(environment, variables, { refreshMs, maxStaleMs, proxy, literalNames });
 }
 
 function declaredReferences(

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { readAgentSettings } from '../../../src/agent/config.ts';
 import { type RunSecrets, SecretReferences } from '../../../src/agent/references/secret-references.ts';
+import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import { ManualClock } from '../manual-clock.ts';
 
@@ -20,6 +21,7 @@ export class OpenReferences implements AsyncDisposable {
       ...environment,
     }).references;
     this.#placeCount = new Set(access.references.map(({ provider, place }) => `${provider}:${place}`)).size;
+    const scrubber = new Scrubber([]);
     this.references = new SecretReferences({
       access,
       clock: this.clock,
@@ -28,9 +30,14 @@ export class OpenReferences implements AsyncDisposable {
         write: (line) => {
           this.logged += line;
         },
-        close: async () => undefined,
       }),
-      onSecrets: (secrets) => this.masked.push(...secrets),
+      scrubber: {
+        learn: (secrets) => {
+          this.masked.push(...secrets);
+          scrubber.learn(secrets);
+        },
+        text: (text) => scrubber.text(text),
+      },
     });
     this.references.start();
   }
