@@ -8,7 +8,7 @@ import { Scrubber } from '../scrub/scrubber.ts';
 import type { Examination, ExaminedAgent } from './examination.ts';
 import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 
-/** What to do about each reason. */
+/** Fix for each reason. */
 const fixes = {
   NOT_DECLARED: 'Upgrade the agent.',
   NOT_FOUND: 'Correct the place, or create the secret there.',
@@ -46,7 +46,7 @@ export const secrets: Examination = {
 };
 
 async function readOnce({ settings, signal }: ExaminedAgent): Promise<RunSecrets> {
-  await using read = new SecretReferences({
+  const read = new SecretReferences({
     access: settings.references,
     clock: systemClock,
     epochMs: () => systemClock.wallMs(),
@@ -60,5 +60,6 @@ async function readOnce({ settings, signal }: ExaminedAgent): Promise<RunSecrets
     return await Promise.race([read.current(), stop.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
+    await read[Symbol.asyncDispose]();
   }
 }

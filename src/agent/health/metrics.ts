@@ -280,7 +280,7 @@ export class AgentMetrics {
     });
     this.#gauge(
       'secret_age_seconds',
-      'Time since the last successful fetch of the secret; absent if there was none',
+      'Time since the last successful fetch of the secret; absent before the first',
       secretLabels,
       (gauge) => {
         for (const { name, provider, ageMs } of source.secrets()) {

@@ -2,7 +2,7 @@ import type { Clock } from '@picket/lib/clock.ts';
 import { type SettingTree, type Values, valuesOf } from '@picket/lib/setting-tree.ts';
 import type { SecretHttp } from './http.ts';
 
-/** Content of a place: a text, or fields of which a reference names one. */
+/** Content of a place: a text, or fields by name. */
 export type Content = string | Readonly<Record<string, unknown>>;
 
 export interface Fetched {
@@ -44,9 +44,9 @@ export interface SecretProvider {
   readonly needsField: boolean;
   /** Time between two fetches if it is not that of the settings, in milliseconds. */
   readonly intervalMs: number | undefined;
-  /** What is wrong with a place, as the rest of a sentence that starts with its name. */
+  /** Problem with the form of a place, for a message; undefined if it is right. */
   placeProblem(place: string): string | undefined;
-  /** What is wrong with the settings if a reference uses them; each line starts with a variable and a colon. */
+  /** Problems with the settings for these places; each line starts with a variable and a colon. */
   settingProblems(variables: Variables, places: readonly string[]): readonly string[];
   /** Credentials among the settings. */
   credentials(variables: Variables): readonly string[];

@@ -1,10 +1,12 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import { ReferenceProblem } from './problem.ts';
 
 /** A secret has at most 128 KiB; a document with fields may hold several. */
 const maxFileBytes = 1_048_576;
+/** Some file systems give no size. */
+const usualBytes = 4096;
 
 /**
  * Reads a file without white space at its ends. Follows links anew at each call, so a mounted Kubernetes secret, whose
@@ -16,12 +18,12 @@ export async function readSecretFile(path: string): Promise<string> {
   let bytes: Buffer;
   try {
     // A pipe without a writer would block the opening, and a device would never end.
-    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!(await handle.stat()).isFile()) {
-      throw new ReferenceProblem('UNUSABLE', 'the path is not that of a file');
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      bytes = await contentOf(handle);
+    } finally {
+      await handle.close();
     }
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxFileBytes + 1), 0, maxFileBytes + 1, 0);
-    bytes = buffer.subarray(0, bytesRead);
   } catch (thrown) {
     if (thrown instanceof ReferenceProblem) throw thrown;
     const code = errorCodeOf(thrown) ?? 'unknown error';
@@ -36,4 +38,15 @@ export async function readSecretFile(path: string): Promise<string> {
     throw new ReferenceProblem('TOO_LARGE', `the file is larger than ${maxFileBytes} bytes`);
   }
   return bytes.toString('utf8').trim();
+}
+
+async function contentOf(handle: FileHandle): Promise<Buffer> {
+  const stats = await handle.stat();
+  const sizeBytes = stats.size;
+  if (!stats.isFile()) {
+    throw new ReferenceProblem('UNUSABLE', 'the path is not that of a file');
+  }
+  const lengthBytes = Math.min(Math.max(sizeBytes, usualBytes), maxFileBytes) + 1;
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(lengthBytes), 0, lengthBytes, 0);
+  return buffer.subarray(0, bytesRead);
 }

@@ -51,7 +51,7 @@ export function secretNameOf(variable: string): string {
   return `SERVICE_SECRET_${variable.slice(referencePrefix.length)}`;
 }
 
-/** Returns the parts of a reference, or what is wrong with it. */
+/** Returns the parts of a reference, or its problem. */
 function parseReference(text: string): Omit<SecretReference, 'name'> | string {
   const colon = text.indexOf(':');
   const provider = findProvider(text.slice(0, Math.max(0, colon)));

@@ -32,7 +32,7 @@ export interface ReferenceState {
   readonly name: string;
   readonly provider: string;
   readonly isAvailable: boolean;
-  /** Time since the last successful fetch; null if there was none. */
+  /** Time since the last successful fetch; null before the first. */
   readonly ageMs: number | null;
   readonly reason: string | null;
   readonly message: string | null;
@@ -213,7 +213,7 @@ function keyOf({ provider, place }: Pick<SecretReference, 'provider' | 'place'>)
   return `${provider}:${place}`;
 }
 
-/** What is wrong with a reference in a content that was fetched. */
+/** Problem with a reference in a content that was fetched; undefined if its value is there. */
 function fieldProblem(content: Content, { field }: SecretReference): ReferenceProblem | undefined {
   try {
     valueIn(content, field);

@@ -112,7 +112,7 @@ function declaredReferences(
   });
 }
 
-/** What is wrong with the declared secrets together: each line starts with a variable and a colon. */
+/** Problems with the declared secrets together: each line starts with a variable and a colon. */
 function problemsOf({ references, variables }: ReferenceAccess, literalNames: readonly string[]): string[] {
   const twice = references
     .filter(({ name }) => literalNames.includes(name))

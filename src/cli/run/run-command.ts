@@ -55,7 +55,7 @@ export async function runCommand(
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
   const secrets = readServiceSecrets(environment);
-  await using references = openReferences(environment, Object.keys(secrets));
+  const references = openReferences(environment, Object.keys(secrets));
   const context: RunContext = {
     ...options,
     ...{ environment, folder: dirname(file), signal: stop.signal, secrets, references },
@@ -74,6 +74,7 @@ export async function runCommand(
     }
   } finally {
     process.off('SIGINT', onInterrupt);
+    await references[Symbol.asyncDispose]();
   }
   const reports = outcomes.map(({ report }) => report);
   if (options.json) console.log(JSON.stringify(isList ? reports : reports[0], null, 2));

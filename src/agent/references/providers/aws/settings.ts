@@ -57,7 +57,7 @@ export const awsSettings = {
 
 export type AwsSettings = Values<typeof awsSettings>;
 
-/** What is missing; each line starts with a variable and a colon. */
+/** Problems with these settings; each line starts with a variable and a colon. */
 export function awsProblems(settings: AwsSettings, places: readonly string[]): string[] {
   const { accessKeyId, secretAccessKey, roleArn, webIdentityPath, containerUrl } = settings;
   const problems: string[] = [];

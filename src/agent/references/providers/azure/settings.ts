@@ -40,7 +40,7 @@ export const azureSettings = {
 
 export type AzureSettings = Values<typeof azureSettings>;
 
-/** What is missing; each line starts with a variable and a colon. */
+/** Problems with these settings; each line starts with a variable and a colon. */
 export function azureProblems(settings: AzureSettings): string[] {
   const { tenantId, clientId, clientSecret, clientSecretPath, federatedPath } = settings;
   const isApplication = (clientSecret ?? clientSecretPath ?? federatedPath) !== undefined;

@@ -36,7 +36,7 @@ export const vaultSettings = {
 
 export type VaultSettings = Values<typeof vaultSettings>;
 
-/** What is missing or ambiguous; each line starts with a variable and a colon. */
+/** Problems with these settings; each line starts with a variable and a colon. */
 export function vaultProblems(settings: VaultSettings): string[] {
   const { url, token, tokenPath, roleId, secretId, secretIdPath, kubernetesRole } = settings;
   const problems = url === undefined ? ['VAULT_ADDR: is required'] : [];
