@@ -11,7 +11,7 @@ import { model } from './model.ts';
 import { dns, proxy, tcp, tls } from './network.ts';
 import { capture, egress, icmp } from './probing.ts';
 import { browser, sandbox } from './scripts.ts';
-import { secrets } from './secrets.ts';
+import { secrets } from './secrets/secrets.ts';
 import { clock, key, protocol, serviceAnalytics, serviceStorage, upload } from './service.ts';
 import { contactService, type ServiceContact } from './service-contact.ts';
 

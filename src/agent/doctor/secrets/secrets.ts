@@ -1,12 +1,12 @@
 import { weakReason, weakSecretText } from '@picket/lib/bounds/maskable.ts';
 import { systemClock } from '@picket/lib/clock.ts';
 import { createLogger } from '@picket/lib/log.ts';
-import { ownSecretsOf } from '../config.ts';
-import { referencePrefix } from '../references/reference.ts';
-import { type RunSecrets, SecretReferences } from '../references/secret-references.ts';
-import { Scrubber } from '../scrub/scrubber.ts';
-import type { Examination, ExaminedAgent } from './examination.ts';
-import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
+import { ownSecretsOf } from '../../config.ts';
+import { referencePrefix } from '../../references/reference.ts';
+import { type RunSecrets, SecretReferences } from '../../references/secret-references.ts';
+import { Scrubber } from '../../scrub/scrubber.ts';
+import type { Examination, ExaminedAgent } from '../examination.ts';
+import { ok, problem, skipped, type Verdict, warning } from '../examination.ts';
 
 /** Fix for each reason. */
 const fixes = {
