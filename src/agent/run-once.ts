@@ -93,7 +93,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
     for (const pool of pools) await pool.start();
     const order = orderOf(options);
     const { order: complete, unavailable } = options.references
-      ? await withSecrets(order, options.references)
+      ? await withSecrets(order, { references: options.references, literal: {} })
       : { order };
     const finished = unavailable
       ? unavailableReport(order, unavailable)

@@ -217,6 +217,7 @@ export class Dispatcher {
         updatesSnapshots: run.updatesSnapshots,
         plan: run.plan,
       },
+      valuesFrom: run.valuesFrom,
       mayBeRetried: run.mayBeRetried,
       receivedAtMs: terms.receivedAtMs,
     };
@@ -231,7 +232,10 @@ export class Dispatcher {
     const startedAtMs = this.#options.serviceClock.nowMs();
     let finished: FinishedRun;
     try {
-      const { order, unavailable } = await withSecrets(active.order, this.#options.references);
+      const { order, unavailable } = await withSecrets(active.order, {
+        references: this.#options.references,
+        literal: this.#options.serviceSecrets,
+      });
       finished = unavailable
         ? this.#failedReport(
             order,

@@ -121,3 +121,24 @@ it('shows the state of each secret at /health and in metrics, without values', a
   expect(agent.stdout).toContain('secret cannot be fetched');
   expect(health + metrics + agent.stdout).not.toMatch(/first-token|second-token|4711471147|from-command/);
 });
+
+it('gives variables of the account the value of a declared secret, and no other value of the agent', async () => {
+  const result = await resultOf('/from?x={{DB_PASSWORD}}', {
+    valuesFrom: { DB_PASSWORD: 'SERVICE_SECRET_COMMAND', UNUSED: 'SERVICE_SECRET_NOWHERE' },
+  });
+  expect(result.failure).toBeNull();
+  expect(stage.target.requests).toContain('/from?x=hello-from-command');
+  expect(sentTexts()).not.toContain('from-command');
+  for (const [name, details] of [
+    ['SERVICE_SECRET_NOWHERE', { secretReason: 'NOT_DECLARED' }],
+    ['SERVICE_SECRET_FAILS', { secretReason: 'FAILED', secretProvider: 'exec' }],
+    ['API_KEY', { secretReason: 'NOT_DECLARED' }],
+    ['__proto__', { secretReason: 'NOT_DECLARED' }],
+  ] as const) {
+    const { failure } = await resultOf('/never-used?x={{DB_PASSWORD}}', {
+      valuesFrom: { DB_PASSWORD: name },
+    });
+    expect(failure).toMatchObject({ code: 'SECRET_UNAVAILABLE', details: { secretName: name, ...details } });
+    expect(failure?.message).toContain('The variable DB_PASSWORD has no value at this location.');
+  }
+});
