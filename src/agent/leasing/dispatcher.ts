@@ -227,15 +227,18 @@ export class Dispatcher {
     // 1. The run may have been dropped while it was queued, or its lease may have expired unnoticed.
     if (!active.end) this.#options.leaseKeeper.expireOverdue();
     if (active.end) return;
-    // 2. From here on the run ends by its own deadline, or by its signal. It may wait for the first fetch of a secret.
+    // 2. It still counts as queued while it waits for the first fetch of a secret.
+    const { order, unavailable } = await withSecrets(active.order, {
+      references: this.#options.references,
+      literal: this.#options.serviceSecrets,
+    });
+    if (!active.end) this.#options.leaseKeeper.expireOverdue();
+    if (active.end) return;
+    // 3. From here on the run ends by its own deadline, or by its signal.
     active.isStarted = true;
     const startedAtMs = this.#options.serviceClock.nowMs();
     let finished: FinishedRun;
     try {
-      const { order, unavailable } = await withSecrets(active.order, {
-        references: this.#options.references,
-        literal: this.#options.serviceSecrets,
-      });
       finished = unavailable
         ? this.#failedReport(
             order,
@@ -259,7 +262,7 @@ export class Dispatcher {
       const code = isCulprit ? 'CHECK_CRASHES_RUNNER' : 'RUNNER_CRASHED';
       finished = this.#failedReport(active.order, code, { checkType, message }, startedAtMs);
     }
-    // 3. After the await: the run may have been given back, or be no longer wanted.
+    // 4. After the await: the run may have been given back, or be no longer wanted.
     if (finished.facts.isUnstarted && !active.end) this.#return(active);
     const isEvidence = (active.end === 'lost' || active.end === 'expired') && !finished.facts.isAborted;
     if (!active.end || isEvidence) this.#options.onFinished(finished, active.slotAtMs);

@@ -6,6 +6,8 @@ import type { Content, Fetched, OpenProvider } from './provider.ts';
 /** Pauses after a failed fetch: 5 s, doubled up to a minute. */
 const firstRetryMs = 5000;
 const maxRetryMs = 60_000;
+/** How late a fetch may be before its content no longer counts as current. */
+const latenessMs = 60_000;
 /** No provider is contacted more often, whatever lease it grants. */
 const minPauseMs = 1000;
 
@@ -82,8 +84,10 @@ export class SecretPlace {
     if (!this.#current) return undefined;
     const ageMs = this.#options.clock.monotonicMs() - this.#current.atMs;
     const { ttlMs = Infinity } = this.#current;
-    // Between two fetches that succeed, a content is as old as the interval.
-    const limitMs = Math.min(ttlMs, Math.max(this.#options.maxStaleMs, 2 * this.#options.intervalMs));
+    const { maxStaleMs, intervalMs } = this.#options;
+    // Without a problem it is current, unless the host slept through a fetch.
+    const staleMs = this.#problem ? maxStaleMs : 2 * intervalMs + latenessMs;
+    const limitMs = Math.min(ttlMs, staleMs);
     return ageMs < limitMs ? this.#current.content : undefined;
   }
 

@@ -70,10 +70,12 @@ export class Scrubber {
    * credentials that change every few minutes do not add up.
    */
   learn(secrets: readonly string[]): void {
+    const isNew = secrets.some((secret) => !this.#learned.has(secret));
     for (const secret of secrets) {
       this.#learned.delete(secret);
       this.#learned.add(secret);
     }
+    if (!isNew) return;
     const surplus = Math.max(0, this.#learned.size - maxLearned);
     for (const secret of [...this.#learned].slice(0, surplus)) this.#learned.delete(secret);
     this.#finder = new SecretFinder(this.#secrets.union(this.#learned), credentialHeaderShapes());
