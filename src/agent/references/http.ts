@@ -7,7 +7,6 @@ import type { z } from 'zod';
 import { ReferenceProblem } from './problem.ts';
 
 const connectTimeoutMs = 5000;
-/** Time limit of one request, from the connection to the end of the response. */
 const requestTimeoutMs = 10_000;
 /** Larger than any secret of a supported provider; Vault's own limit is 1 MiB. */
 const maxAnswerBytes = 1_048_576;
@@ -34,16 +33,19 @@ export interface SecretAnswer {
  */
 export class SecretHttp implements AsyncDisposable {
   readonly #proxy: ProxySettings;
+  readonly #timeoutMs: number;
   readonly #dispatchers = new Map<string, Dispatcher>();
 
-  constructor(proxy: ProxySettings) {
+  /** @param timeoutMs limit of one request, from the connection to the end of the response. */
+  constructor(proxy: ProxySettings, timeoutMs = requestTimeoutMs) {
     this.#proxy = proxy;
+    this.#timeoutMs = timeoutMs;
   }
 
   /** @throws ReferenceProblem if there is no response; every status is a response. */
   async request(request: SecretRequest, signal: AbortSignal): Promise<SecretAnswer> {
     const url = new URL(request.url);
-    const limit = AbortSignal.timeout(requestTimeoutMs);
+    const limit = AbortSignal.timeout(this.#timeoutMs);
     try {
       const { statusCode, body } = await this.#dispatcher(url, request.isLocal === true).request({
         origin: url.origin,
@@ -59,7 +61,7 @@ export class SecretHttp implements AsyncDisposable {
       if (limit.aborted) {
         throw new ReferenceProblem(
           'TIMED_OUT',
-          `${url.host} did not respond within ${requestTimeoutMs / 1000} s`,
+          `${url.host} did not respond within ${this.#timeoutMs / 1000} s`,
         );
       }
       const code = errorCodeOf(thrown);

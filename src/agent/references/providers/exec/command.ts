@@ -2,21 +2,21 @@ import { spawn } from 'node:child_process';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import { ReferenceProblem } from '../../problem.ts';
 
-/** Time limit of a command. */
-const timeoutMs = 10_000;
+const usualTimeoutMs = 10_000;
 const maxOutputBytes = 1_048_576;
 
 /**
  * Runs a command and returns its standard output without white space at its ends. Its standard error is not read: it
  * could contain a secret. The command and its children end with its time limit.
  *
- * @throws ReferenceProblem if it does not start, fails, takes longer than 10 seconds, or prints more than 1 MiB.
+ * @throws ReferenceProblem if it does not start, fails, takes longer than `timeoutMs`, or prints more than 1 MiB.
  */
 export function outputOf(
   program: string,
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
+  timeoutMs = usualTimeoutMs,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {

@@ -1,36 +1,13 @@
-import { dirname, isAbsolute } from 'node:path';
+import { existsSync, lstatSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { defineProvider } from '../../provider.ts';
 import { readSecretFile } from '../../read-file.ts';
 
 /** How soon a changed file is noticed. Links are followed anew each time, which no watcher of a file does. */
 const intervalMs = 1000;
 
-/** Folders that scripts need, or that hold more than secrets: only the file itself is hidden there. */
-const sharedFolders: ReadonlySet<string> = new Set(
-  [
-    '/',
-    '/etc',
-    '/run',
-    '/var',
-    '/var/run',
-    '/var/lib',
-    '/var/tmp',
-    '/tmp',
-    '/home',
-    '/root',
-    '/opt',
-    '/srv',
-  ].concat(['/usr', '/usr/local', '/usr/local/etc', '/mnt', '/dev', '/dev/shm', '/proc', '/sys', '/app']),
-);
-
-/**
- * Paths that scripts must not see: the file, and its folder, because a file that replaces it, or to which its link is
- * swapped, is another one.
- */
-function hiddenPaths(place: string): string[] {
-  const folder = dirname(place);
-  return sharedFolders.has(folder) ? [place] : [place, folder];
-}
+/** Names of folders that hold nothing else: `/run/secrets`, `/vault/secrets`, `/mnt/secrets-store`. */
+const secretFolder = /secret|credential|vault/i;
 
 /** A file, such as a mounted secret; read anew every second. */
 export const file = defineProvider({
@@ -39,6 +16,20 @@ export const file = defineProvider({
   settings: {},
   intervalMs,
   placeProblem: (place) => (isAbsolute(place) ? undefined : 'the path must be absolute'),
-  privatePaths: (_settings, places) => places.flatMap(hiddenPaths),
+  privatePaths: (_settings, places) => [...new Set(places.flatMap(hiddenPaths))],
   open: () => ({ fetch: async (place) => ({ content: await readSecretFile(place) }) }),
 });
+
+/**
+ * Paths that scripts must not see: the file, and the folder of a link or of secrets. A file that replaces the hidden
+ * one, or to which its link is swapped, is another file.
+ */
+function hiddenPaths(place: string): string[] {
+  const folder = dirname(place);
+  const isLinked = existsSync(join(folder, '..data')) || isLink(place);
+  return isLinked || secretFolder.test(basename(folder)) ? [place, folder] : [place];
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}

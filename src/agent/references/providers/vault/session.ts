@@ -34,6 +34,8 @@ interface Token {
 
 /** A token is renewed when less than this part of its life is left. */
 const renewalPart = 0.5;
+/** A token with a short rest of its life is not renewed more often. */
+const minRenewalMs = 10_000;
 
 /**
  * The login to a Vault: obtains a token when it is first needed, renews it before it ends, and logs in again when it
@@ -64,7 +66,8 @@ export class VaultSession {
   /** Time until the token has to be renewed; absent if it has no end. */
   get renewalWithinMs(): number | undefined {
     if (!this.#token || this.#token.endsAtMs === Infinity) return undefined;
-    return Math.max(0, this.#token.endsAtMs - this.#clock.monotonicMs() - this.#token.lifeMs * renewalPart);
+    const { endsAtMs, lifeMs } = this.#token;
+    return Math.max(minRenewalMs, endsAtMs - this.#clock.monotonicMs() - lifeMs * renewalPart);
   }
 
   /**
@@ -109,7 +112,7 @@ export class VaultSession {
     if (answer.status !== 200) return undefined;
     const renewed = this.#tokenOf(answer);
     // Vault shortens the last renewals of a token to its longest life.
-    return renewed.lifeMs > 1000 ? renewed : undefined;
+    return renewed.lifeMs >= token.lifeMs * renewalPart ? renewed : undefined;
   }
 
   async #login(signal: AbortSignal): Promise<Token> {
@@ -147,7 +150,7 @@ export class VaultSession {
     if (answer.status >= 500) throw refusal(who, answer, vaultError);
     if (answer.status !== 200) return { text: token, ...this.#lifeOf(0, false) };
     const { ttl, renewable } = readAnswer(who, Lookup, answer).data;
-    return { text: token, ...this.#lifeOf(ttl, renewable) };
+    return { text: token, ...this.#lifeOf(renewable ? ttl : 0, renewable) };
   }
 
   #tokenOf(answer: SecretAnswer): Token {
