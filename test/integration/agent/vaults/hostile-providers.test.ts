@@ -1,11 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SecretHttp } from '../../../../src/agent/references/http.ts';
+import { outputOf } from '../../../../src/agent/references/providers/exec/command.ts';
 import { OpenReferences } from '../../../helpers/vaults/open-references.ts';
 import { ProviderServer } from '../../../helpers/vaults/provider-server.ts';
 
@@ -64,6 +67,43 @@ it('a vault that closes the connection, or is not there', async () => {
   expect(await problemOf(environment)).toMatchObject({ reason: 'UNREACHABLE' });
   await new Promise((resolve) => server.close(resolve));
   expect(await problemOf(environment)).toMatchObject({ reason: 'UNREACHABLE' });
+});
+
+it('a provider that never answers, and a command that never ends, run into their limits', async () => {
+  const server = createServer(() => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const { signal } = new AbortController();
+  const http = new SecretHttp({}, 100);
+  await expect(http.request({ url: `http://127.0.0.1:${port}/` }, signal)).rejects.toMatchObject({
+    reason: 'TIMED_OUT',
+    message: `127.0.0.1:${port} did not respond within 0.1 s`,
+  });
+  await http[Symbol.asyncDispose]();
+  await new Promise((resolve) => server.close(resolve));
+  await expect(outputOf('/bin/sleep', ['1000'], {}, signal, 100)).rejects.toMatchObject({
+    reason: 'TIMED_OUT',
+    message: 'the command did not end within 0.1 s',
+  });
+});
+
+it('requests go through the proxy of the agent, those to the own host do not', async () => {
+  const seen: string[] = [];
+  const proxy = createHttpServer().on('connect', (request, socket) => {
+    seen.push(String(request.url));
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const { signal } = new AbortController();
+  const http = new SecretHttp({ https: proxyUrl, http: proxyUrl, except: 'vault.lan' });
+  await expect(http.request({ url: 'https://secrets.example/' }, signal)).rejects.toMatchObject({
+    reason: 'UNREACHABLE',
+  });
+  await expect(http.request({ url: 'http://127.0.0.1:1/', isLocal: true }, signal)).rejects.toThrow('ECONNREFUSED');
+  expect(seen).toEqual(['secrets.example:443']);
+  await http[Symbol.asyncDispose]();
+  await new Promise((resolve) => proxy.close(resolve));
 });
 
 it.each([

@@ -69,7 +69,7 @@ describe('secrets from Vault', () => {
     for (let passed = 0; passed < 50; passed += 5) await opened.pass(5 * minuteMs);
     expect((await opened.current()).values).toEqual({ SERVICE_SECRET_A: 'vault-password-2' });
     expect(opened.references.states()).toMatchObject([
-      { isAvailable: true, reason: 'FAILED', message: 'Vault responded with 503 (Vault is sealed)' },
+      { isAvailable: true, reason: 'FAILED', message: expect.stringContaining('503 (Vault is sealed)') },
     ]);
     for (let passed = 0; passed < 20; passed += 5) await opened.pass(5 * minuteMs);
     const gone = await opened.current();
@@ -80,6 +80,21 @@ describe('secrets from Vault', () => {
     await opened.pass(5 * minuteMs);
     expect((await opened.current()).values).toEqual({ SERVICE_SECRET_A: 'vault-password-2' });
     expect(opened.logged).toContain('secret is available again');
+  });
+
+  it('are not used after a failed fetch without SECRET_MAX_STALE_SECONDS', async () => {
+    await using vault = await openVault();
+    await using opened = new OpenReferences({
+      ...appRole(vault),
+      SECRET_MAX_STALE_SECONDS: '0',
+      SECRET_FROM_A: 'vault:kv/data/app#password',
+    });
+    await opened.current();
+    await opened.pass(4 * minuteMs);
+    expect((await opened.current()).unavailable).toEqual([]);
+    vault.isSealed = true;
+    await opened.pass(minuteMs);
+    expect((await opened.current()).unavailable).toHaveLength(1);
   });
 
   it('with a lease are fetched again before it ends, and not used after it', async () => {
