@@ -17,7 +17,7 @@ export function readExaminedSettings(
   let usable: Record<string, string | undefined> = { ...environment };
   const problems: string[] = [];
   // Several rounds: the content of a secret's file is validated only once all other variables can be read.
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < 4; round += 1) {
     try {
       const settings = readAgentSettings(usable);
       return {

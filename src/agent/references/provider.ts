@@ -46,7 +46,7 @@ export interface SecretProvider {
   readonly intervalMs: number | undefined;
   /** Problem with the form of a place, for a message; undefined if it is right. */
   placeProblem(place: string): string | undefined;
-  /** Problems with the settings for these places; each line starts with a variable and a colon. */
+  /** Problems with the settings for these places, as sentences. */
   settingProblems(variables: Variables, places: readonly string[]): readonly string[];
   /** Credentials among the settings. */
   credentials(variables: Variables): readonly string[];

@@ -117,9 +117,11 @@ function problemsOf({ references, variables }: ReferenceAccess, literalNames: re
   const twice = references
     .filter(({ name }) => literalNames.includes(name))
     .map(({ name }) => `${variableOf(name)}: ${name} is set as well; set only one of them`);
-  const ofProviders = byProvider(references).flatMap(({ provider, places, names: [name = ''] }) =>
-    provider.settingProblems(variables, places).map((line) => `${line}; ${variableOf(name)} needs it`),
-  );
+  // Each line names a reference: without it the rest of the configuration can be examined.
+  const ofProviders = byProvider(references).flatMap(({ provider, places, names }) => {
+    const problems = provider.settingProblems(variables, places);
+    return problems.length === 0 ? [] : names.map((name) => `${variableOf(name)}: ${problems.join('; ')}`);
+  });
   return [...twice, ...ofProviders];
 }
 

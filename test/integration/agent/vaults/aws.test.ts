@@ -197,7 +197,7 @@ describe('secrets from AWS', () => {
   });
 
   it.each([
-    [{ SECRET_FROM_A: 'aws:prod/db' }, 'AWS_REGION: is required'],
+    [{ SECRET_FROM_A: 'aws:prod/db' }, 'AWS_REGION is required'],
     [{ SECRET_FROM_A: 'aws:prod db', AWS_REGION: 'eu-central-1' }, 'SECRET_FROM_A: must be'],
     [{ SECRET_FROM_A: 'aws:x', AWS_REGION: 'evil.example.com/' }, 'AWS_REGION: must be a region'],
     [

@@ -151,7 +151,7 @@ describe('secrets from Azure', () => {
   it.each([
     [{ SECRET_FROM_A: 'azure:my-vault' }, 'SECRET_FROM_A: must be'],
     [{ SECRET_FROM_A: 'azure:http://vault.example.com/secrets/a' }, 'SECRET_FROM_A: must be'],
-    [{ SECRET_FROM_A: 'azure:my-vault/a', AZURE_CLIENT_SECRET: 'x' }, 'AZURE_TENANT_ID: is required'],
+    [{ SECRET_FROM_A: 'azure:my-vault/a', AZURE_CLIENT_SECRET: 'x' }, 'AZURE_TENANT_ID is required'],
   ])('need complete settings: %j', (environment, problem) => {
     expect(() => new OpenReferences(environment)).toThrow(problem);
   });

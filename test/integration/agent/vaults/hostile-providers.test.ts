@@ -70,7 +70,7 @@ it('a vault that closes the connection, or is not there', async () => {
 });
 
 it('a provider that never answers, and a command that never ends, run into their limits', async () => {
-  const server = createServer(() => undefined);
+  const server = createServer((socket) => socket.resume());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const { signal } = new AbortController();

@@ -203,7 +203,7 @@ describe('secrets from Vault', () => {
   });
 
   it.each([
-    [{}, 'VAULT_ADDR: is required; SECRET_FROM_A needs it'],
+    [{}, 'SECRET_FROM_A: VAULT_ADDR is required'],
     [{ VAULT_ADDR: 'http://v:1' }, 'set one way to log in'],
     [{ VAULT_ADDR: 'http://v:1', VAULT_TOKEN: 'x', VAULT_ROLE_ID: 'y' }, 'set one way to log in'],
     [{ VAULT_ADDR: 'ftp://v' }, 'VAULT_ADDR: must be an http:// or https:// address'],

@@ -57,20 +57,20 @@ export const awsSettings = {
 
 export type AwsSettings = Values<typeof awsSettings>;
 
-/** Problems with these settings; each line starts with a variable and a colon. */
+/** Problems with these settings, as sentences. */
 export function awsProblems(settings: AwsSettings, places: readonly string[]): string[] {
   const { accessKeyId, secretAccessKey, roleArn, webIdentityPath, containerUrl } = settings;
   const problems: string[] = [];
   if (places.some((place) => regionOf(place, settings) === undefined))
-    problems.push('AWS_REGION: is required');
+    problems.push('AWS_REGION is required');
   if (accessKeyId !== undefined && secretAccessKey === undefined) {
-    problems.push('AWS_SECRET_ACCESS_KEY: is required with AWS_ACCESS_KEY_ID');
+    problems.push('AWS_SECRET_ACCESS_KEY is required with AWS_ACCESS_KEY_ID');
   }
   if (webIdentityPath !== undefined && roleArn === undefined) {
-    problems.push('AWS_ROLE_ARN: is required with AWS_WEB_IDENTITY_TOKEN_FILE');
+    problems.push('AWS_ROLE_ARN is required with AWS_WEB_IDENTITY_TOKEN_FILE');
   }
   if (containerUrl !== undefined && !isTrusted(new URL(containerUrl))) {
-    problems.push('AWS_CONTAINER_CREDENTIALS_FULL_URI: must be https, or an address of the host itself');
+    problems.push('AWS_CONTAINER_CREDENTIALS_FULL_URI must be https, or an address of the host itself');
   }
   return problems;
 }

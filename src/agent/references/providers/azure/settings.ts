@@ -40,13 +40,13 @@ export const azureSettings = {
 
 export type AzureSettings = Values<typeof azureSettings>;
 
-/** Problems with these settings; each line starts with a variable and a colon. */
+/** Problems with these settings, as sentences. */
 export function azureProblems(settings: AzureSettings): string[] {
   const { tenantId, clientId, clientSecret, clientSecretPath, federatedPath } = settings;
   const isApplication = (clientSecret ?? clientSecretPath ?? federatedPath) !== undefined;
   if (!isApplication) return [];
   return [
-    ...(tenantId === undefined ? ['AZURE_TENANT_ID: is required with a client secret or token'] : []),
-    ...(clientId === undefined ? ['AZURE_CLIENT_ID: is required with a client secret or token'] : []),
+    ...(tenantId === undefined ? ['AZURE_TENANT_ID is required with a client secret or token'] : []),
+    ...(clientId === undefined ? ['AZURE_CLIENT_ID is required with a client secret or token'] : []),
   ];
 }

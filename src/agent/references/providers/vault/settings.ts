@@ -36,23 +36,23 @@ export const vaultSettings = {
 
 export type VaultSettings = Values<typeof vaultSettings>;
 
-/** Problems with these settings; each line starts with a variable and a colon. */
+/** Problems with these settings, as sentences. */
 export function vaultProblems(settings: VaultSettings): string[] {
   const { url, token, tokenPath, roleId, secretId, secretIdPath, kubernetesRole } = settings;
-  const problems = url === undefined ? ['VAULT_ADDR: is required'] : [];
+  const problems = url === undefined ? ['VAULT_ADDR is required'] : [];
   const both = (first: unknown, second: unknown) => first !== undefined && second !== undefined;
-  if (both(token, tokenPath)) problems.push('VAULT_TOKEN: set either VAULT_TOKEN or VAULT_TOKEN_FILE');
+  if (both(token, tokenPath)) problems.push('set either VAULT_TOKEN or VAULT_TOKEN_FILE');
   if (both(secretId, secretIdPath)) {
-    problems.push('VAULT_SECRET_ID: set either VAULT_SECRET_ID or VAULT_SECRET_ID_FILE');
+    problems.push('set either VAULT_SECRET_ID or VAULT_SECRET_ID_FILE');
   }
   const methods = [token ?? tokenPath, roleId, kubernetesRole].filter((one) => one !== undefined);
   if (methods.length !== 1) {
     problems.push(
-      'VAULT_TOKEN: set one way to log in: VAULT_TOKEN, VAULT_ROLE_ID with VAULT_SECRET_ID, or VAULT_KUBERNETES_ROLE',
+      'set one way to log in: VAULT_TOKEN, VAULT_ROLE_ID with VAULT_SECRET_ID, or VAULT_KUBERNETES_ROLE',
     );
   }
   if (roleId === undefined && (secretId ?? secretIdPath) !== undefined) {
-    problems.push('VAULT_ROLE_ID: is required with VAULT_SECRET_ID');
+    problems.push('VAULT_ROLE_ID is required with VAULT_SECRET_ID');
   }
   return problems;
 }
