@@ -46,6 +46,7 @@ it('skips an agent without such secrets, and examines the others when one is wro
   const verdicts = await verdictsOf({
     SECRET_FROM_A: 'nonsense',
     SECRET_FROM_B: 'exec:/bin/echo long-enough',
+    ...{ SECRET_FROM_C: 'vault:kv/data/a#b', SECRET_FROM_D: 'vault:kv/data/c#d', VAULT_ADDR: 'ftp://wrong' },
   });
   expect(verdicts).toMatchObject([{ status: 'ok', about: 'SECRET_FROM_B' }]);
 });
