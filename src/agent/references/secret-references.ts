@@ -3,7 +3,7 @@ import type { Logger } from '@picket/lib/log.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import { SecretHttp } from './http.ts';
 import { ReferenceProblem } from './problem.ts';
-import type { Content, OpenProvider } from './provider.ts';
+import type { Content } from './provider.ts';
 import { findProvider } from './providers/index.ts';
 import { type SecretReference, valueIn } from './reference.ts';
 import { SecretPlace } from './secret-place.ts';
@@ -67,55 +67,14 @@ export class SecretReferences implements AsyncDisposable {
 
   constructor(options: ReferencesOptions) {
     this.#options = options;
-    const { access, clock, log } = options;
-    this.#http = new SecretHttp(access.proxy);
-    const opened = new Map<string, OpenProvider>();
-    for (const { provider: name, place } of access.references) {
-      const provider = findProvider(name);
-      if (!provider || this.#places.has(keyOf({ provider: name, place }))) continue;
-      let open = opened.get(name);
-      if (!open) {
-        open = provider.open(access.variables, {
-          http: this.#http,
-          clock,
-          epochMs: options.epochMs,
-          environment: access.environment,
-          onCredential: (secret) => options.scrubber.learn([secret]),
-        });
-        opened.set(name, open);
-      }
-      const key = keyOf({ provider: name, place });
-      const names = this.#namesAt(key);
-      this.#places.set(
-        key,
-        new SecretPlace({
-          provider: open,
-          place,
-          clock,
-          intervalMs: provider.intervalMs ?? access.refreshMs,
-          maxStaleMs: access.maxStaleMs,
-          clean: (text) => options.scrubber.text(text),
-          onFetched: (content) => {
-            this.#learn(key, content);
-            options.onFetch?.(name, 'ok');
-            if (this.#failing.delete(key)) log.info({ provider: name, names }, 'secret is available again');
-          },
-          onFailed: (problem) => {
-            options.onFetch?.(name, 'failed');
-            this.#warnOnce(key, { provider: name, names }, problem);
-          },
-        }),
-      );
-    }
+    const { references, proxy } = options.access;
+    this.#http = new SecretHttp(proxy);
+    for (const name of new Set(references.map(({ provider }) => provider))) this.#openPlaces(name);
   }
 
   /** Whether any secret is declared by reference. */
   get isEmpty(): boolean {
     return this.#places.size === 0;
-  }
-
-  get names(): string[] {
-    return this.#options.access.references.map(({ name }) => name);
   }
 
   /** Begins to fetch in the background. */
@@ -127,16 +86,13 @@ export class SecretReferences implements AsyncDisposable {
   async current(): Promise<RunSecrets> {
     const values: Record<string, string> = {};
     const unavailable: UnavailableSecret[] = [];
-    await Promise.all(
-      this.#options.access.references.map(async (reference) => {
-        try {
-          values[reference.name] = await this.#valueOf(reference);
-        } catch (thrown) {
-          if (!(thrown instanceof ReferenceProblem)) throw thrown;
-          unavailable.push({ name: reference.name, provider: reference.provider, problem: thrown });
-        }
-      }),
-    );
+    const { references } = this.#options.access;
+    const found = await Promise.all(references.map((reference) => this.#valueOf(reference)));
+    for (const [index, { name, provider }] of references.entries()) {
+      const value = found[index];
+      if (typeof value === 'string') values[name] = value;
+      else if (value) unavailable.push({ name, provider, problem: value });
+    }
     return { values, others: [...this.#known.values()].flat(), unavailable };
   }
 
@@ -165,10 +121,54 @@ export class SecretReferences implements AsyncDisposable {
     await this.#http[Symbol.asyncDispose]();
   }
 
-  async #valueOf(reference: SecretReference): Promise<string> {
+  #openPlaces(name: string): void {
+    const { access, clock, scrubber, epochMs } = this.#options;
+    const provider = findProvider(name);
+    const opened = provider?.open(access.variables, {
+      http: this.#http,
+      ...{ clock, epochMs, environment: access.environment },
+      onCredential: (secret) => scrubber.learn([secret]),
+    });
+    if (!provider || !opened) return;
+    const own = access.references.filter((reference) => reference.provider === name);
+    for (const place of new Set(own.map((reference) => reference.place))) {
+      const key = keyOf({ provider: name, place });
+      this.#places.set(
+        key,
+        new SecretPlace({
+          ...{ provider: opened, place, clock, maxStaleMs: access.maxStaleMs },
+          intervalMs: provider.intervalMs ?? access.refreshMs,
+          clean: (text) => scrubber.text(text),
+          onFetched: (content) => this.#fetched(key, content),
+          onFailed: (problem) => this.#failed(key, problem),
+        }),
+      );
+    }
+  }
+
+  #fetched(key: string, content: Content): void {
+    const { log, onFetch } = this.#options;
+    this.#learn(key, content);
+    const [{ provider } = { provider: '' }] = this.#at(key);
+    onFetch?.(provider, 'ok');
+    if (this.#failing.delete(key)) log.info({ provider, names: this.#namesAt(key) }, 'secret is available again');
+  }
+
+  #failed(key: string, problem: ReferenceProblem): void {
+    const [{ provider } = { provider: '' }] = this.#at(key);
+    this.#options.onFetch?.(provider, 'failed');
+    this.#warnOnce(key, { provider, names: this.#namesAt(key) }, problem);
+  }
+
+  async #valueOf(reference: SecretReference): Promise<string | ReferenceProblem> {
     const place = this.#places.get(keyOf(reference));
-    if (!place) throw new ReferenceProblem('NOT_DECLARED', 'the agent does not know this provider');
-    return valueIn(await place.content(), reference.field);
+    if (!place) return new ReferenceProblem('NOT_DECLARED', 'the agent does not know this provider');
+    try {
+      return valueIn(await place.content(), reference.field);
+    } catch (thrown) {
+      if (thrown instanceof ReferenceProblem) return thrown;
+      throw thrown;
+    }
   }
 
   /** Registers the values of a new content for masking. */

@@ -52,11 +52,13 @@ export type Envelope = Omit<ResultReport, 'detail'>;
 export class Scrubber {
   /** Finds secrets in bytes; for content that is scrubbed as a file. */
   get finder(): SecretFinder {
+    // Made anew when it is needed: at the start of an agent many secrets are learned one after the other.
+    this.#finder ??= new SecretFinder(this.#secrets.union(this.#learned), credentialHeaderShapes());
     return this.#finder;
   }
 
-  #finder: SecretFinder;
-  readonly #secrets: Set<string>;
+  #finder: SecretFinder | undefined;
+  readonly #secrets: ReadonlySet<string>;
   readonly #learned = new Set<string>();
 
   /** @param secrets values to remove; values that `isMaskable` rejects are skipped. */
@@ -66,8 +68,8 @@ export class Scrubber {
   }
 
   /**
-   * Removes these values from now on, too: secrets that became known later. Of those the oldest are forgotten, so that
-   * credentials that change every few minutes do not add up.
+   * Removes these values from now on, too: secrets that became known later. Of those the ones that were learned first
+   * are forgotten, so that credentials that change every few minutes do not add up.
    */
   learn(secrets: readonly string[]): void {
     const isNew = secrets.some((secret) => !this.#learned.has(secret));
@@ -78,7 +80,7 @@ export class Scrubber {
     if (!isNew) return;
     const surplus = Math.max(0, this.#learned.size - maxLearned);
     for (const secret of [...this.#learned].slice(0, surplus)) this.#learned.delete(secret);
-    this.#finder = new SecretFinder(this.#secrets.union(this.#learned), credentialHeaderShapes());
+    this.#finder = undefined;
   }
 
   /** Scrubs one text. */
