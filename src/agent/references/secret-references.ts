@@ -9,8 +9,9 @@ import { type SecretReference, valueIn } from './reference.ts';
 import { SecretPlace } from './secret-place.ts';
 import type { ReferenceAccess } from './settings.ts';
 
-/** Earlier values of a secret that are masked: targets may still send them. */
-const maxKnownValues = 20;
+/** Earlier values of a secret are masked this long, since targets may still send them, and this many of them. */
+const earlierMs = 3_600_000;
+const maxEarlierValues = 10;
 
 /** A secret that a run needs and that is not available. */
 export interface UnavailableSecret {
@@ -61,8 +62,10 @@ export class SecretReferences implements AsyncDisposable {
   readonly #options: ReferencesOptions;
   readonly #http: SecretHttp;
   readonly #places = new Map<string, SecretPlace>();
-  /** All values that a secret had, the newest first. */
-  readonly #known = new Map<string, readonly string[]>();
+  /** The value of each secret in the last content of its place, or why there is no value. */
+  readonly #found = new Map<string, string | ReferenceProblem>();
+  /** Values that a secret had before, the newest first, and when each was replaced. */
+  readonly #earlier = new Map<string, readonly { readonly value: string; readonly atMs: number }[]>();
   readonly #failing = new Set<string>();
 
   constructor(options: ReferencesOptions) {
@@ -93,7 +96,11 @@ export class SecretReferences implements AsyncDisposable {
       if (typeof value === 'string') values[name] = value;
       else if (value) unavailable.push({ name, provider, problem: value });
     }
-    return { values, others: [...this.#known.values()].flat(), unavailable };
+    const sinceMs = this.#options.clock.monotonicMs() - earlierMs;
+    const others = [...this.#earlier.values()]
+      .flat()
+      .flatMap(({ value, atMs }) => (atMs > sinceMs ? [value] : []));
+    return { values, others, unavailable };
   }
 
   /** The state of each secret, for metrics and `/health`. */
@@ -103,15 +110,15 @@ export class SecretReferences implements AsyncDisposable {
       const { name, provider } = reference;
       const place = this.#places.get(keyOf(reference));
       const { fetchedAtMs, problem } = place?.state ?? {};
-      const content = place?.usable;
-      const found = content === undefined ? problem : (fieldProblem(content, reference) ?? problem);
+      const found = place?.usable === undefined ? undefined : this.#found.get(name);
+      const why = found instanceof ReferenceProblem ? found : problem;
       return {
         name,
         provider,
-        isAvailable: content !== undefined && fieldProblem(content, reference) === undefined,
+        isAvailable: typeof found === 'string',
         ageMs: fetchedAtMs === undefined ? null : Math.round(nowMs - fetchedAtMs),
-        reason: found?.reason ?? null,
-        message: found?.message ?? null,
+        reason: why?.reason ?? null,
+        message: why?.message ?? null,
       };
     });
   }
@@ -164,28 +171,29 @@ export class SecretReferences implements AsyncDisposable {
     const place = this.#places.get(keyOf(reference));
     if (!place) return new ReferenceProblem('NOT_DECLARED', 'the agent does not know this provider');
     try {
-      return valueIn(await place.content(), reference.field);
+      await place.content();
     } catch (thrown) {
       if (thrown instanceof ReferenceProblem) return thrown;
       throw thrown;
     }
+    return this.#found.get(reference.name) ?? new ReferenceProblem('FAILED', 'the agent stops');
   }
 
-  /** Registers the values of a new content for masking. */
+  /** Takes the values out of a new content, and registers them for masking. */
   #learn(key: string, content: Content): void {
-    for (const reference of this.#at(key)) {
-      const { name, field, provider } = reference;
-      const problem = fieldProblem(content, reference);
-      if (problem) {
-        this.#warnOnce(name, { provider, names: [name] }, problem);
-        continue;
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const { name, field, provider } of this.#at(key)) {
+      const [before, found] = [this.#found.get(name), valueOrProblem(content, field)];
+      if (found === before) continue;
+      if (typeof found === 'string') {
+        this.#failing.delete(name);
+        this.#options.scrubber.learn([found]);
+      } else this.#warnOnce(name, { provider, names: [name] }, found);
+      if (typeof before === 'string') {
+        const earlier = [{ value: before, atMs: nowMs }, ...(this.#earlier.get(name) ?? [])];
+        this.#earlier.set(name, earlier.slice(0, maxEarlierValues));
       }
-      this.#failing.delete(name);
-      const value = valueIn(content, field);
-      const known = this.#known.get(name) ?? [];
-      if (known[0] === value) continue;
-      this.#options.scrubber.learn([value]);
-      this.#known.set(name, [value, ...known.filter((one) => one !== value)].slice(0, maxKnownValues));
+      this.#found.set(name, found);
     }
   }
 
@@ -213,11 +221,9 @@ function keyOf({ provider, place }: Pick<SecretReference, 'provider' | 'place'>)
   return `${provider}:${place}`;
 }
 
-/** Problem with a reference in a content that was fetched; undefined if its value is there. */
-function fieldProblem(content: Content, { field }: SecretReference): ReferenceProblem | undefined {
+function valueOrProblem(content: Content, field: string | undefined): string | ReferenceProblem {
   try {
-    valueIn(content, field);
-    return undefined;
+    return valueIn(content, field);
   } catch (thrown) {
     if (thrown instanceof ReferenceProblem) return thrown;
     throw thrown;
