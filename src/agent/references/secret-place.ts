@@ -1,4 +1,4 @@
-import { backoffDelayMs, type Clock } from '@picket/lib/clock.ts';
+import { backoffDelayMs, type Clock, waitAtMost } from '@picket/lib/clock.ts';
 import { toError } from '@picket/lib/errors.ts';
 import { ReferenceProblem } from './problem.ts';
 import type { Content, Fetched, OpenProvider } from './provider.ts';
@@ -8,6 +8,8 @@ const firstRetryMs = 5000;
 const maxRetryMs = 60_000;
 /** How late a fetch may be before its content no longer counts as current. */
 const latenessMs = 60_000;
+/** Longest wait for the end of a fetch when the agent stops. */
+const stopMs = 1000;
 /** No provider is contacted more often, whatever lease it grants. */
 const minPauseMs = 1000;
 
@@ -63,8 +65,9 @@ export class SecretPlace {
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.#loop;
-    await this.#fetching;
+    // A file on a disk that hangs cannot be given up.
+    const ended = Promise.all([this.#loop, this.#fetching]);
+    await waitAtMost(this.#options.clock, ended, stopMs);
   }
 
   /**

@@ -186,7 +186,9 @@ export class SecretReferences implements AsyncDisposable {
       const [before, found] = [this.#found.get(name), valueOrProblem(content, field)];
       if (found === before) continue;
       if (typeof found === 'string') {
-        this.#failing.delete(name);
+        if (this.#failing.delete(name)) {
+          this.#options.log.info({ provider, names: [name] }, 'secret is available again');
+        }
         this.#options.scrubber.learn([found]);
       } else this.#warnOnce(name, { provider, names: [name] }, found);
       if (typeof before === 'string') {

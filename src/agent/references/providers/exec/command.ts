@@ -55,8 +55,9 @@ export function outputOf(
     };
     child.once('error', (thrown) => {
       const code = errorCodeOf(thrown);
-      if (code === 'ENOENT') settle(new ReferenceProblem('NOT_FOUND', 'the command does not exist'));
-      else settle(new ReferenceProblem('DENIED', `the command cannot be started: ${code}`));
+      if (code === 'ENOENT') return settle(new ReferenceProblem('NOT_FOUND', 'the command does not exist'));
+      const reason = code === 'EACCES' || code === 'EPERM' ? 'DENIED' : 'FAILED';
+      settle(new ReferenceProblem(reason, `the command cannot be started: ${code}`));
     });
     child.once('close', (exitCode, killedBy) => {
       if (problem || exitCode === 0) return settle(problem);
