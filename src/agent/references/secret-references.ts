@@ -158,7 +158,8 @@ export class SecretReferences implements AsyncDisposable {
     this.#learn(key, content);
     const [{ provider } = { provider: '' }] = this.#at(key);
     onFetch?.(provider, 'ok');
-    if (this.#failing.delete(key)) log.info({ provider, names: this.#namesAt(key) }, 'secret is available again');
+    if (this.#failing.delete(key))
+      log.info({ provider, names: this.#namesAt(key) }, 'secret is available again');
   }
 
   #failed(key: string, problem: ReferenceProblem): void {

@@ -80,7 +80,7 @@ function needsOf({ spec, input }: RunOrder): (name: string) => boolean {
   if (bundleKey.test(text)) return () => true;
   const isAnySecret = text.match(/SERVICE_SECRET_(?!\w)/) !== null;
   return (name) =>
-    new RegExp(`(?<!\\w)${RegExp.escape(name)}(?!\\w)`).test(text) ||
+    new RegExp(`(?<!\\w)${name.replaceAll(/\W/g, '\\$&')}(?!\\w)`).test(text) ||
     (isAnySecret && name.startsWith(prefix));
 }
 

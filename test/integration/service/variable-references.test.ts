@@ -5,23 +5,23 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ApiClient } from '../../../src/cli/api/client.ts';
 import { deployCommand, planCommand } from '../../../src/cli/deploy/deploy-command.ts';
 import { exportCommand } from '../../../src/cli/deploy/export-command.ts';
+import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
   createCheck,
   createLocation,
   openHarness,
   type ServiceHarness,
   TestAgent,
+  until,
 } from '../../helpers/service/service.ts';
 import { loggedIn } from '../../helpers/service/visitor.ts';
 
 // Variables whose value is a secret of the location: the service knows its name and nothing else.
 let harness: ServiceHarness;
-let agent: TestAgent;
 beforeAll(async () => {
   harness = await openHarness();
   harness.startDeployments();
-  agent = new TestAgent(harness, await createLocation(harness, 'lab'));
-  await agent.claim();
+  await new TestAgent(harness, await createLocation(harness, 'lab')).claim();
 });
 afterAll(() => harness.close());
 
@@ -57,22 +57,34 @@ it('have no value of their own, at creation or later', async () => {
 });
 
 it('reach agents by name, unless the check has its own variable of the same key', async () => {
-  await create({ key: 'DB', value: '', valueFrom: 'SERVICE_SECRET_DB' });
-  await create({ key: 'TOKEN', value: '', valueFrom: 'SERVICE_SECRET_TOKEN', secret: true });
-  await create({ key: 'PLAIN', value: 'plain' });
-  const check = await createCheck(harness, {
-    privateLocations: ['lab'],
+  const clock = new ManualClock();
+  const own = await openHarness({ clock });
+  own.startScheduler();
+  const there = new TestAgent(own, await createLocation(own, 'branch'));
+  for (const body of [
+    { key: 'DB', value: '', valueFrom: 'SERVICE_SECRET_DB' },
+    { key: 'TOKEN', value: '', valueFrom: 'SERVICE_SECRET_TOKEN', secret: true },
+    { key: 'PLAIN', value: 'plain' },
+  ]) {
+    expect((await own.call('POST', '/v1/variables', body)).status).toBe(201);
+  }
+  await createCheck(own, {
+    privateLocations: ['branch'],
     environmentVariables: [{ key: 'TOKEN', value: 'of-the-check' }],
   });
-  harness.clock.advance(60_000);
-  const run = (await agent.claim()).find((one) => one.check.id === check.id);
+  clock.advance(60_000);
+  const run = await until('a run', async () => {
+    const [taken] = await there.claim();
+    if (!taken) clock.advance(20);
+    return taken;
+  });
   expect(run).toMatchObject({
     variables: { PLAIN: 'plain', TOKEN: 'of-the-check' },
     valuesFrom: { DB: 'SERVICE_SECRET_DB' },
   });
-  expect(Object.keys(run?.variables ?? {})).not.toContain('DB');
-  for (const key of ['DB', 'TOKEN', 'PLAIN']) await harness.call('DELETE', `/v1/variables/${key}`);
-  await harness.call('DELETE', `/v1/checks/${check.id}`);
+  expect(Object.keys(run.variables)).not.toContain('DB');
+  expect(Object.keys(run.valuesFrom)).toEqual(['DB']);
+  await own.close();
 });
 
 it('do not move hidden values of checks to another host', async () => {

@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
@@ -192,7 +202,8 @@ describe('an agent with scripts', () => {
         console.log('found', JSON.stringify(found), 'mine', process.env.SERVICE_SECRET_MOUNT);
         await request.get(process.env.TARGET + '/mounted?v=' + process.env.SERVICE_SECRET_MOUNT);
       });`;
-    const run = () => resultOf(scriptRun('MULTI_STEP', script, { variables: { TARGET: stage.target.url() } }));
+    const run = () =>
+      resultOf(scriptRun('MULTI_STEP', script, { variables: { TARGET: stage.target.url() } }));
     const results = [await run()];
     mount('second', 'second-mounted-value');
     const hasNew = () => stage.target.requests.some((request) => request.includes('v=second-mounted-value'));

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -100,7 +100,9 @@ it('requests go through the proxy of the agent, those to the own host do not', a
   await expect(http.request({ url: 'https://secrets.example/' }, signal)).rejects.toMatchObject({
     reason: 'UNREACHABLE',
   });
-  await expect(http.request({ url: 'http://127.0.0.1:1/', isLocal: true }, signal)).rejects.toThrow('ECONNREFUSED');
+  await expect(http.request({ url: 'http://127.0.0.1:1/', isLocal: true }, signal)).rejects.toThrow(
+    'ECONNREFUSED',
+  );
   expect(seen).toEqual(['secrets.example:443']);
   await http[Symbol.asyncDispose]();
   await new Promise((resolve) => proxy.close(resolve));
