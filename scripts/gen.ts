@@ -52,7 +52,8 @@ code 2. A variable marked *secret* may be given as \`NAME_FILE\` instead: the pa
 ${variableTable(describeEnvironment(AgentConfig))}
 
 Variables named \`SERVICE_SECRET_*\` can be used in checks as \`{{SERVICE_SECRET_…}}\`; their values are scrubbed from
-everything that leaves the agent.
+everything that leaves the agent. \`SECRET_FROM_*\` declares such a secret by the place of its value, a file, a command or a vault:
+[secrets-from-vaults.md](../how-to/secrets-from-vaults.md).
 
 ## Service: \`picket service\`
 

@@ -22,12 +22,13 @@ import { Poller } from './leasing/poller.ts';
 import { LiveLogSender } from './live-log/live-log-sender.ts';
 import { LocationWatch } from './location/location-watch.ts';
 import { selfChecksOf } from './location/self-checks.ts';
+import { SecretReferences } from './references/secret-references.ts';
 import type { Capabilities } from './run/contracts.ts';
 import { ProbePool } from './runners/probe/probe-pool.ts';
 import { ScriptPool } from './runners/script/script-pool.ts';
 import type { RunnerSettings } from './runners/threads/runner-pool.ts';
 import type { ThreadAhead } from './runners/threads/thread-ahead.ts';
-import { Scrubber } from './scrub/scrubber.ts';
+import type { Scrubber } from './scrub/scrubber.ts';
 import { unmaskableNames } from './scrub/secret-finder.ts';
 
 /**
@@ -46,6 +47,7 @@ export class Agent {
   readonly #serviceClock = new ServiceClock(systemClock);
   readonly #identity: { readonly agentId: string; readonly sessionId: string };
   readonly #scrubber: Scrubber;
+  readonly #references: SecretReferences;
   readonly #client: ServiceClient;
   /** Absent if the operator turned error reports off. */
   readonly #errorReporter: ErrorReporter | undefined;
@@ -68,13 +70,21 @@ export class Agent {
   #stopped: Promise<boolean> | undefined;
   #isStopping = false;
 
-  /** @param probeThreads threads that are already loading, if any. */
-  constructor(settings: AgentSettings, log: Logger, probeThreads: readonly ThreadAhead[] = []) {
+  /**
+   * @param means.scrubber removes the secrets of these settings; the one that the log uses, too, because it learns those
+   * that are fetched later.
+   * @param probeThreads threads that are already loading, if any.
+   */
+  constructor(
+    settings: AgentSettings,
+    { log, scrubber }: { readonly log: Logger; readonly scrubber: Scrubber },
+    probeThreads: readonly ThreadAhead[] = [],
+  ) {
     this.#settings = settings;
     this.#log = log;
+    this.#scrubber = scrubber;
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
     const ownSecrets = ownSecretsOf(settings);
-    this.#scrubber = new Scrubber(ownSecrets);
     const forRunners: RunnerSettings = {
       clock: this.#clock,
       log,
@@ -87,6 +97,13 @@ export class Agent {
     };
     // Each part needs the ones before it.
     const base = { clock: this.#clock, serviceClock: this.#serviceClock, log };
+    this.#references = new SecretReferences({
+      ...base,
+      access: settings.references,
+      epochMs: () => this.#serviceClock.nowMs(),
+      scrubber,
+      onFetch: (provider, outcome) => this.#metrics.secretFetched(provider, outcome),
+    });
     this.#client = this.#createClient();
     this.#errorReporter = this.#createErrorReporter();
     this.#liveLog = new LiveLogSender({
@@ -139,6 +156,7 @@ export class Agent {
       leaseKeeper: this.#leaseKeeper,
       scrubber: this.#scrubber,
       serviceSecrets: settings.serviceSecrets,
+      references: this.#references,
       onFinished: (run, slotAtMs) => this.#finishedRuns.take(run, slotAtMs),
       onReturned: (lease) => this.#drain?.giveBack([lease]),
       onDiscarded: (lease) => this.#delivery.discardFiles(lease),
@@ -231,6 +249,7 @@ export class Agent {
       capabilities: () => this.#capabilities(),
       suitePackages: () => this.#scripts.suitePackages,
       model: this.#modelTotals,
+      secrets: () => this.#references.states(),
     });
   }
 
@@ -254,6 +273,7 @@ export class Agent {
             locationWatch: this.#locationWatch,
             pool: this.#pool,
             scripts: this.#scripts,
+            secrets: this.#references.states(),
           }),
         }),
         metrics: () => this.#metrics.text(),
@@ -285,6 +305,7 @@ export class Agent {
     const health = this.#createHealthServer();
     this.#resources.defer(() => health.close());
     this.#resources.defer(() => this.#client.close());
+    this.#resources.use(this.#references);
     this.#resources.defer(() => this.#delivery.spool.close());
     this.#resources.defer(() => this.#locationWatch.stop());
     this.#resources.defer(() => this.#pool.stop());
@@ -298,6 +319,7 @@ export class Agent {
     this.#caCertificates = await trustCustomCa(this.#settings.caCertsDir, this.#log);
     this.#finishedRuns.warnOfUnmasked(unmaskableNames(Object.keys(serviceSecrets), serviceSecrets));
     if (this.#isStopping) return;
+    this.#references.start();
     // Both are slow and independent of each other.
     const [{ loaded, failed }] = await Promise.all([this.#pool.start(), this.#openSpool()]);
     if (this.#isStopping) return;

@@ -28,6 +28,7 @@ describe('readAgentSettings', () => {
       proxy: { https: undefined, http: undefined, except: undefined },
       egress: { allow: '', deny: '' },
       serviceSecrets: {},
+      references: expect.objectContaining({ references: [], refreshMs: 300_000, maxStaleMs: 3_600_000 }),
       scripts: {
         directory: `/var/tmp/picket-scripts-${process.getuid?.()}`,
         runtimesDirectory: expect.stringMatching(/runtimes$/),

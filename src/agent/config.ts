@@ -12,6 +12,13 @@ import { packageFolder } from '@picket/lib/version.ts';
 import { parseEgressRules } from '@picket/probes/egress/rules.ts';
 import { z } from 'zod';
 import { parseCanaries } from './canary-targets.ts';
+import { referenceNames, referenceShape } from './references/reference.ts';
+import {
+  providerCredentials,
+  referenceAccess,
+  referencePaths,
+  referenceSettings,
+} from './references/settings.ts';
 import { present, secretShape, serviceSecretNames } from './service-secrets.ts';
 
 /** A smaller spool has no room for a segment of each kind and one large result. */
@@ -221,6 +228,7 @@ const settingTree = {
     ),
   },
   model: agentModelSettings,
+  references: referenceSettings,
   caCertsDir: setting(
     'CA_CERTS_DIR',
     absolutePath,
@@ -303,9 +311,21 @@ export type AgentSettings = ReturnType<typeof readAgentSettings>;
  */
 export function readAgentSettings(environment: Readonly<Record<string, string | undefined>>) {
   const secretNames = serviceSecretNames(environment);
-  const schema = AgentConfig.extend(secretShape(secretNames));
+  const schema = AgentConfig.extend(secretShape(secretNames)).extend(
+    referenceShape(referenceNames(environment)),
+  );
   const variables = readEnvironment(schema, withLowerCaseProxies(environment));
   const settings = valuesOf(settingTree, variables);
+  const serviceSecrets = present(variables as Readonly<Record<string, string | undefined>>, secretNames);
+  const references = referenceAccess(environment, variables, {
+    ...settings.references,
+    proxy: settings.proxy,
+    literalNames: Object.keys(serviceSecrets),
+  });
+  const literalFiles = ['API_KEY', 'MODEL_API_KEY', ...secretNames].flatMap((name) => {
+    const path = environment[`${name}_FILE`];
+    return path ? [resolve(path)] : [];
+  });
   return {
     ...settings,
     /** The model that AGENTIC checks use; undefined if no model is configured. */
@@ -316,15 +336,11 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
       lifecycleCount: Math.max(minLifecycleCount, settings.laneSizes.script),
     },
     /** `SERVICE_SECRET_*`: available to checks as variables, masked in everything that leaves the agent. */
-    serviceSecrets: present(variables as Readonly<Record<string, string | undefined>>, secretNames),
+    serviceSecrets,
+    /** Secrets of the same names whose values live elsewhere. */
+    references,
     /** Files that secrets are read from. */
-    secretFiles: [
-      ...['API_KEY', 'MODEL_API_KEY', ...secretNames].flatMap((name) => {
-        const path = environment[`${name}_FILE`];
-        return path ? [resolve(path)] : [];
-      }),
-      ...kerberosFiles(settings.kerberos),
-    ],
+    secretFiles: [...literalFiles, ...referencePaths(references), ...kerberosFiles(settings.kerberos)],
   };
 }
 
@@ -332,10 +348,9 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
 export function ownSecretsOf(settings: AgentSettings): string[] {
   const { http, https } = settings.proxy;
   const passwords = [http, https].flatMap((proxy) => URL.parse(proxy ?? '')?.password ?? []);
-  const { apiKey, model, serviceSecrets } = settings;
-  return [apiKey, model?.apiKey ?? '', ...Object.values(serviceSecrets), ...passwords].filter(
-    (text) => text !== '',
-  );
+  const { apiKey, model, serviceSecrets, references } = settings;
+  const values = [...Object.values(serviceSecrets), ...providerCredentials(references)];
+  return [apiKey, model?.apiKey ?? '', ...values, ...passwords].filter((text) => text !== '');
 }
 
 /**

@@ -6,7 +6,7 @@ import { Agent } from './agent.ts';
 import { ownSecretsOf, readAgentSettings } from './config.ts';
 import { crashSite } from './error-report/private-message.ts';
 import type { ThreadAhead } from './runners/threads/thread-ahead.ts';
-import { scrubbedLog } from './scrub/scrubber.ts';
+import { Scrubber, scrubbedLog } from './scrub/scrubber.ts';
 import { collectStartGarbage } from './start-garbage.ts';
 
 /** Time limit for the last log lines; their reader may be blocked. */
@@ -30,9 +30,10 @@ export async function runAgent(
   probeThreads: readonly ThreadAhead[],
 ): Promise<void> {
   const settings = readAgentSettings(environment);
-  const output = scrubbedLog(standardOutput(), ownSecretsOf(settings));
+  const scrubber = new Scrubber(ownSecretsOf(settings));
+  const output = scrubbedLog(standardOutput(), scrubber);
   const log = createLogger('picket-agent', settings.logLevel, output);
-  const agent = new Agent(settings, log, probeThreads);
+  const agent = new Agent(settings, { log, scrubber }, probeThreads);
   const stopped = Promise.withResolvers<boolean>();
   const requests = new StopRequests();
   const onSignal = (signal: NodeJS.Signals) => {

@@ -9,10 +9,13 @@ import type { ClientCertificateMaterial, ResultReport } from '@picket/protocol/a
 import type { ScriptHostSettings } from '@picket/sandbox/host/settings.ts';
 import type { z } from 'zod';
 import { packagedRuntimes } from './config.ts';
-import type { Executor, SealedArtifact } from './run/contracts.ts';
+import { type OwnProblem, ownReport } from './delivery/agent-failure-report.ts';
+import type { SecretReferences } from './references/secret-references.ts';
+import type { Executor, FinishedRun, RunOrder, SealedArtifact } from './run/contracts.ts';
+import { withSecrets } from './run/run-secrets.ts';
 import { ProbePool } from './runners/probe/probe-pool.ts';
 import { ScriptPool } from './runners/script/script-pool.ts';
-import { wholeReport } from './scrub/scrubber.ts';
+import { Scrubber, wholeReport } from './scrub/scrubber.ts';
 
 export interface OnceOptions {
   readonly checkType: string;
@@ -45,6 +48,8 @@ export interface OnceOptions {
   readonly kerberos?: KerberosSettings | undefined;
   /** Archive of a suite that the spec references by key. */
   readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
+  /** Secrets whose values live elsewhere. */
+  readonly references?: SecretReferences | undefined;
   /** Stops the run, which is then reported as aborted. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -92,32 +97,49 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
   try {
     // Scripts first: probe threads get their port to the script thread when they start.
     for (const pool of pools) await pool.start();
-    const finished = await executor.run(
-      {
-        runId: crypto.randomUUID(),
-        leaseNumber: 1,
-        resultId: crypto.randomUUID(),
-        checkType: options.checkType,
-        spec: options.spec,
-        input: {
-          variables: options.variables ?? {},
-          secretNames: options.secretNames ?? [],
-          proxyUrl: options.proxyUrl ?? null,
-          clientCertificates: options.clientCertificates ?? [],
-          lifecycle: options.lifecycle,
-          runtimeId: options.runtimeId,
-        },
-        receivedAtMs: systemClock.monotonicMs(),
-        timeoutMs: options.timeoutMs,
-        isLogWanted: true,
-      },
-      options.signal ?? new AbortController().signal,
-    );
+    const order = orderOf(options);
+    const { order: complete, unavailable } = options.references
+      ? await withSecrets(order, { references: options.references, literal: {} })
+      : { order };
+    const finished = unavailable
+      ? unavailableReport(order, unavailable)
+      : await executor.run(complete, options.signal ?? new AbortController().signal);
     const report = JSON.parse(wholeReport(finished.report)) as ResultReport;
     return { report, log: finished.log ?? [], files: finished.report.artifacts?.files ?? [] };
   } finally {
     for (const pool of pools) await pool.stop();
   }
+}
+
+function orderOf(options: OnceOptions): RunOrder {
+  return {
+    runId: crypto.randomUUID(),
+    leaseNumber: 1,
+    resultId: crypto.randomUUID(),
+    checkType: options.checkType,
+    spec: options.spec,
+    input: {
+      variables: options.variables ?? {},
+      secretNames: options.secretNames ?? [],
+      proxyUrl: options.proxyUrl ?? null,
+      clientCertificates: options.clientCertificates ?? [],
+      lifecycle: options.lifecycle,
+      runtimeId: options.runtimeId,
+    },
+    receivedAtMs: systemClock.monotonicMs(),
+    timeoutMs: options.timeoutMs,
+    isLogWanted: true,
+  };
+}
+
+/** The report of a run that lacks a secret, whose message is clean already. */
+function unavailableReport(order: RunOrder, problem: Omit<OwnProblem, 'code' | 'checkType'>): FinishedRun {
+  const nowMs = systemClock.wallMs();
+  return ownReport(
+    order,
+    { code: 'SECRET_UNAVAILABLE', checkType: order.checkType, ...problem },
+    { scrubber: new Scrubber([]), startedAtMs: nowMs, nowMs },
+  );
 }
 
 /** The scripts are the user's own, so a host without containment is acceptable. */

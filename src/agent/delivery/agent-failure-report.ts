@@ -1,14 +1,24 @@
 import { type FailureCode, failure } from '@picket/checks/contract/failure.ts';
+import type { FailureDetails } from '@picket/checks/contract/failure-details.ts';
 import type { FinishedRun, RunIds } from '../run/contracts.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
+
+/** Why there is no runner's report. */
+export interface OwnProblem {
+  readonly code: FailureCode;
+  readonly message: string;
+  readonly checkType: string;
+  readonly details?: FailureDetails | undefined;
+}
 
 /** The report of a run that no runner could report: its thread died, or this agent cannot run it. */
 export function ownReport(
   ids: RunIds,
-  problem: { readonly code: FailureCode; readonly message: string; readonly checkType: string },
+  problem: OwnProblem,
   context: { readonly scrubber: Scrubber; readonly startedAtMs: number; readonly nowMs: number },
 ): FinishedRun {
-  const failed = failure(problem.code, problem.message);
+  const { details } = problem;
+  const failed = { ...failure(problem.code, problem.message), ...(details === undefined ? {} : { details }) };
   const { scrubber, startedAtMs, nowMs } = context;
   return {
     report: {

@@ -12,6 +12,7 @@ import { model } from './model.ts';
 import { dns, proxy, tcp, tls } from './network.ts';
 import { capture, egress, icmp } from './probing.ts';
 import { browser, sandbox } from './scripts.ts';
+import { secrets } from './secrets/secrets.ts';
 import { clock, key, protocol, serviceAnalytics, serviceStorage, upload } from './service.ts';
 import { contactService, type ServiceContact } from './service-contact.ts';
 import { suites } from './suites.ts';
@@ -34,6 +35,7 @@ export const examinations: readonly Examination[] = [
   upload,
   serviceStorage,
   serviceAnalytics,
+  secrets,
   egress,
   icmp,
   capture,

@@ -17,7 +17,7 @@ export function readExaminedSettings(
   let usable: Record<string, string | undefined> = { ...environment };
   const problems: string[] = [];
   // Several rounds: the content of a secret's file is validated only once all other variables can be read.
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < 4; round += 1) {
     try {
       const settings = readAgentSettings(usable);
       return {
@@ -89,7 +89,7 @@ function misspelt(variables: Environment): Verdict[] {
   const settings = Object.keys(AgentConfig.shape);
   const known = new Set(settings.flatMap((name) => [name, `${name}_FILE`]));
   return Object.keys(variables).flatMap((name) => {
-    const isOurs = known.has(name.toUpperCase()) || name.startsWith('SERVICE_SECRET_');
+    const isOurs = known.has(name.toUpperCase()) || /^(?:SERVICE_SECRET|SECRET_FROM)_/.test(name);
     if (isOurs || ofOthers.has(name.toUpperCase()) || name.length < leastLength) return [];
     const meant = nearestName(name, known, mostLetters);
     if (meant === undefined) return [];

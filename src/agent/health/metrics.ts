@@ -8,6 +8,7 @@ import type { ServiceClock } from '../client/service-clock.ts';
 import type { ArtifactEnd } from '../delivery/artifacts/artifact-uploader.ts';
 import type { SpoolState } from '../delivery/spool/spool-options.ts';
 import type { Settlement } from '../delivery/upload.ts';
+import type { ReferenceState } from '../references/secret-references.ts';
 import type { Capabilities, RunFacts } from '../run/contracts.ts';
 import type { ProbePool } from '../runners/probe/probe-pool.ts';
 
@@ -38,6 +39,8 @@ export interface MetricsSource {
   readonly suitePackages: () => DependencyUsage;
   /** Totals of the requests to the model. */
   readonly model: ModelTotals;
+  /** Secrets whose values live elsewhere. */
+  readonly secrets: () => readonly ReferenceState[];
 }
 
 const latenessBucketsSeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 360];
@@ -131,6 +134,10 @@ export class AgentMetrics {
   readonly #results = this.#counter('results', 'Results by outcome', ['settlement']);
   readonly #artifacts = this.#counter('artifacts', 'Artifacts by outcome', ['end']);
   readonly #serviceErrors = this.#counter('service_errors', 'Failed calls to the service', ['kind']);
+  readonly #secretFetches = this.#counter('secret_fetches', 'Fetches of secrets by outcome', [
+    'provider',
+    'outcome',
+  ]);
   readonly #doubtful = this.#counter(
     'doubtful_timings',
     'Runs whose times may be too long because the agent itself was late',
@@ -177,6 +184,11 @@ export class AgentMetrics {
 
   resultSettled(settlement: Settlement): void {
     this.#results.inc({ settlement });
+  }
+
+  /** A fetch of secrets ended. */
+  secretFetched(provider: string, outcome: 'ok' | 'failed'): void {
+    this.#secretFetches.inc({ provider, outcome });
   }
 
   artifactEnded(end: ArtifactEnd): void {
@@ -276,6 +288,21 @@ export class AgentMetrics {
       (gauge) => {
         for (const [thread, part] of source.probes.utilizations().entries()) {
           gauge.set({ thread: String(thread) }, part);
+        }
+      },
+    );
+    const secretLabels = ['name', 'provider'];
+    this.#gauge('secret_available', '1 while runs can use the secret', secretLabels, (gauge) => {
+      for (const { name, provider, isAvailable } of source.secrets())
+        gauge.set({ name, provider }, Number(isAvailable));
+    });
+    this.#gauge(
+      'secret_age_seconds',
+      'Time since the last successful fetch of the secret; absent before the first',
+      secretLabels,
+      (gauge) => {
+        for (const { name, provider, ageMs } of source.secrets()) {
+          if (ageMs !== null) gauge.set({ name, provider }, ageMs / 1000);
         }
       },
     );

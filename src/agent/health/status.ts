@@ -6,6 +6,7 @@ import { claimedFacts } from '../leasing/description.ts';
 import type { Dispatcher } from '../leasing/dispatcher.ts';
 import type { PollerStatus } from '../leasing/poller.ts';
 import type { LocationWatch } from '../location/location-watch.ts';
+import type { ReferenceState } from '../references/secret-references.ts';
 import type { Capabilities } from '../run/contracts.ts';
 import type { ProbePool } from '../runners/probe/probe-pool.ts';
 import type { ScriptPool } from '../runners/script/script-pool.ts';
@@ -26,6 +27,7 @@ export interface StatusSource {
   readonly locationWatch: LocationWatch;
   readonly pool: ProbePool;
   readonly scripts: ScriptPool;
+  readonly secrets: readonly ReferenceState[];
 }
 
 /** Content of `/health`, all of it already in memory. */
@@ -69,6 +71,11 @@ export function agentStatus(source: StatusSource): Readonly<Record<string, unkno
       fullCheckTypes: scripts.room.fullTypes,
       replaced: scripts.replacedCount,
     },
+    secrets: source.secrets.map(({ name, provider, isAvailable, ageMs, reason, message }) => ({
+      ...{ name, provider, isAvailable },
+      ageSeconds: ageMs === null ? null : Math.round(ageMs / 1000),
+      ...{ reason, message },
+    })),
     probeThreads: {
       count: pool.threadCount,
       replaced: pool.replacedCount,

@@ -9,8 +9,10 @@ import type { LeasedRun, LeaseRef } from '@picket/protocol/agent/agent.ts';
 import PQueue from 'p-queue';
 import type { LeaseEnd, LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
-import { ownReport } from '../delivery/agent-failure-report.ts';
+import { type OwnProblem, ownReport } from '../delivery/agent-failure-report.ts';
+import type { SecretReferences } from '../references/secret-references.ts';
 import { type Executor, type FinishedRun, RunCrashes, type RunIds, type RunOrder } from '../run/contracts.ts';
+import { withSecrets } from '../run/run-secrets.ts';
 import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 
@@ -215,6 +217,7 @@ export class Dispatcher {
         updatesSnapshots: run.updatesSnapshots,
         plan: run.plan,
       },
+      valuesFrom: run.valuesFrom,
       mayBeRetried: run.mayBeRetried,
       receivedAtMs: terms.receivedAtMs,
     };
@@ -224,12 +227,26 @@ export class Dispatcher {
     // 1. The run may have been dropped while it was queued, or its lease may have expired unnoticed.
     if (!active.end) this.#options.leaseKeeper.expireOverdue();
     if (active.end) return;
-    // 2. From here on the run ends by its own deadline, or by its signal.
+    // 2. It still counts as queued while it waits for the first fetch of a secret.
+    const { order, unavailable } = await withSecrets(active.order, {
+      references: this.#options.references,
+      literal: this.#options.serviceSecrets,
+    });
+    if (!active.end) this.#options.leaseKeeper.expireOverdue();
+    if (active.end) return;
+    // 3. From here on the run ends by its own deadline, or by its signal.
     active.isStarted = true;
     const startedAtMs = this.#options.serviceClock.nowMs();
     let finished: FinishedRun;
     try {
-      finished = await executor.run(active.order, active.stop.signal);
+      finished = unavailable
+        ? this.#failedReport(
+            order,
+            'SECRET_UNAVAILABLE',
+            { checkType: order.checkType, ...unavailable },
+            startedAtMs,
+          )
+        : await executor.run(order, active.stop.signal);
     } catch (thrown) {
       const { name } = toError(thrown);
       const isCulprit = thrown instanceof RunCrashes;
@@ -245,7 +262,7 @@ export class Dispatcher {
       const code = isCulprit ? 'CHECK_CRASHES_RUNNER' : 'RUNNER_CRASHED';
       finished = this.#failedReport(active.order, code, { checkType, message }, startedAtMs);
     }
-    // 3. After the await: the run may have been given back, or be no longer wanted.
+    // 4. After the await: the run may have been given back, or be no longer wanted.
     if (finished.facts.isUnstarted && !active.end) this.#return(active);
     const isEvidence = (active.end === 'lost' || active.end === 'expired') && !finished.facts.isAborted;
     if (!active.end || isEvidence) this.#options.onFinished(finished, active.slotAtMs);
@@ -283,7 +300,7 @@ export class Dispatcher {
   #failedReport(
     { runId, leaseNumber, resultId }: RunIds,
     code: FailureCode,
-    reason: { readonly checkType: string; readonly message: string },
+    reason: Omit<OwnProblem, 'code'>,
     startedAtMs = this.#options.serviceClock.nowMs(),
   ): FinishedRun {
     return ownReport(
@@ -306,6 +323,8 @@ export interface DispatcherOptions {
   readonly scrubber: Scrubber;
   /** Variables of the agent itself that checks may use. */
   readonly serviceSecrets: Readonly<Record<string, string>>;
+  /** Variables of the same kind whose values live elsewhere. */
+  readonly references: SecretReferences;
   /** Called with every report to send; `slotAtMs` is when the run was due, if known. */
   readonly onFinished: (run: FinishedRun, slotAtMs: number | undefined) => void;
   /** Called with leases of runs that come back unstarted after `dropUnstarted`; they are no longer renewed. */

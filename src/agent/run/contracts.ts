@@ -27,7 +27,11 @@ export type RunInput = Pick<
   | 'lifecycle'
   | 'updatesSnapshots'
   | 'plan'
-> & { readonly secretNames: readonly string[] };
+> & {
+  readonly secretNames: readonly string[];
+  /** Further values to mask, such as those that a secret had before. */
+  readonly otherSecrets?: readonly string[] | undefined;
+};
 
 /** One run as it is sent to a probe thread. */
 export interface RunOrder extends RunIds {
@@ -36,6 +40,8 @@ export interface RunOrder extends RunIds {
   readonly checkId?: string | undefined;
   readonly spec: LeasedRun['check']['spec'];
   readonly input: RunInput;
+  /** Variables whose value is a secret of this location, with the name of that secret. */
+  readonly valuesFrom?: Readonly<Record<string, string>> | undefined;
   /** Whether the run may be repeated if it fails. */
   readonly mayBeRetried?: boolean | undefined;
   /** When the agent got the lease, on the monotonic clock that all threads share. */

@@ -35,6 +35,7 @@ export function secretsOf({
   const password = input.proxyUrl === null ? '' : (URL.parse(input.proxyUrl)?.password ?? '');
   if (password !== '') secrets.push(password, decodeURIComponentSafely(password));
   for (const { key, passphrase } of input.clientCertificates) secrets.push(key, passphrase ?? '');
+  secrets.push(...(input.otherSecrets ?? []));
   secrets.push(...maskedTexts(findCheckType(checkType)?.masked ?? [], spec));
   return secrets;
 }

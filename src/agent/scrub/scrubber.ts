@@ -32,6 +32,9 @@ const minLongTextBytes = 60 * 1024;
 /** At such an end, at least this much of a secret counts as a match. */
 const minCutAtEndBytes = 6;
 
+/** Values learned later that one scrubber removes. */
+const maxLearned = 2000;
+
 /** A credential header as a key in JSON text. Inside a string the quotes would be escaped. */
 const credentialKey = new RegExp(`"(?:${[...credentialHeaders].join('|')})":`, 'i');
 
@@ -54,11 +57,36 @@ export type Envelope = Omit<ResultReport, 'detail'>;
  */
 export class Scrubber {
   /** Finds secrets in bytes; for content that is scrubbed as a file. */
-  readonly finder: SecretFinder;
+  get finder(): SecretFinder {
+    // Made anew when it is needed: at the start of an agent many secrets are learned one after the other.
+    this.#finder ??= new SecretFinder(this.#secrets.union(this.#learned), credentialHeaderShapes());
+    return this.#finder;
+  }
+
+  #finder: SecretFinder | undefined;
+  readonly #secrets: ReadonlySet<string>;
+  readonly #learned = new Set<string>();
 
   /** @param secrets values to remove; values that `isMaskable` rejects are skipped. */
   constructor(secrets: Iterable<string>) {
-    this.finder = new SecretFinder(secrets, credentialHeaderShapes());
+    this.#secrets = new Set(secrets);
+    this.#finder = new SecretFinder(this.#secrets, credentialHeaderShapes());
+  }
+
+  /**
+   * Removes these values from now on, too: secrets that became known later. Of those the ones that were learned first
+   * are forgotten, so that credentials that change every few minutes do not add up.
+   */
+  learn(secrets: readonly string[]): void {
+    const isNew = secrets.some((secret) => !this.#learned.has(secret));
+    for (const secret of secrets) {
+      this.#learned.delete(secret);
+      this.#learned.add(secret);
+    }
+    if (!isNew) return;
+    const surplus = Math.max(0, this.#learned.size - maxLearned);
+    for (const secret of [...this.#learned].slice(0, surplus)) this.#learned.delete(secret);
+    this.#finder = undefined;
   }
 
   /** Scrubs one text. */
@@ -311,9 +339,10 @@ export function withoutDetail({ envelopeJson }: ReportTexts): ReportTexts {
 /**
  * A log destination whose lines contain none of the agent's own secrets. The agent never logs the contents of checks,
  * but error messages of libraries can quote anything.
+ *
+ * @param scrubber knows these secrets, and those that it learns later.
  */
-export function scrubbedLog(destination: LogDestination, ownSecrets: readonly string[]): LogDestination {
-  const scrubber = new Scrubber(ownSecrets);
+export function scrubbedLog(destination: LogDestination, scrubber: Scrubber): LogDestination {
   return {
     write(line) {
       // A URL may contain a password that the agent does not know.

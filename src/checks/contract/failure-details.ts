@@ -23,6 +23,19 @@ export const loginStates = [
   'unusable',
 ] as const satisfies readonly LoginState[];
 
+/** Reasons why an agent cannot read a secret that its environment declares by reference. */
+export const secretReasons = [
+  'NOT_DECLARED',
+  'NOT_FOUND',
+  'DENIED',
+  'UNREACHABLE',
+  'TIMED_OUT',
+  'TOO_LARGE',
+  'UNUSABLE',
+  'FAILED',
+] as const;
+export type SecretReason = (typeof secretReasons)[number];
+
 /** Phases in which a timeout can occur. */
 const phases = [
   ...(['dns', 'tcp', 'proxy', 'starttls', 'tls', 'firstByte'] as const),
@@ -67,6 +80,16 @@ export const FailureDetails = z
       .describe('How the login of the request ended; refused: the server answered 401 to the credentials'),
     closeCode: z.int().optional().describe('Close code of the WebSocket server'),
     egressRule: text.optional().describe('Rule of the egress policy that denied the connection'),
+    secretName: text.optional().describe('Variable whose value is not available at the location'),
+    secretProvider: text.optional().describe('Provider of that secret, such as `file` or `vault`'),
+    secretReason: z
+      .enum(secretReasons)
+      .optional()
+      .describe('Why the agent cannot read it; NOT_DECLARED: the agent does not know the secret'),
+    secretStatus: z
+      .int()
+      .optional()
+      .describe('HTTP status of the provider, or exit code of the command that prints the secret'),
   })
   .meta({ id: 'FailureDetails' });
 export type FailureDetails = z.output<typeof FailureDetails>;
@@ -97,6 +120,7 @@ export const fieldsByCode = {
   NO_REPLY: ['loop'],
   STATUS_UNEXPECTED: ['grpcStatus', 'loginState'],
   EGRESS_DENIED: ['egressRule'],
+  SECRET_UNAVAILABLE: ['secretName', 'secretProvider', 'secretReason', 'secretStatus'],
 } as const satisfies Readonly<Record<string, readonly Field[]>>;
 
 /** The details that a failure of a code can have. */

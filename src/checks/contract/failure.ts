@@ -110,6 +110,12 @@ export const failureCatalogue = {
     ),
     isNetworkError: false,
   },
+  SECRET_UNAVAILABLE: {
+    ...location(
+      'The run needs a secret that this location cannot read from where its agent should find it: a file, a command, a vault.',
+    ),
+    isNetworkError: false,
+  },
   AGENT_OUT_OF_RESOURCES: agent('The agent ran out of file descriptors, memory, ports or buffers.'),
   AGENT_STARVED: agent('The agent lacked processor time and was too late to measure the target.'),
   RUNNER_CRASHED: agent('The part of the agent that ran the check ended unexpectedly.'),

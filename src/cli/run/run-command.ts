@@ -1,6 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { openReferences } from '@picket/agent/references/open-references.ts';
+import type { SecretReferences } from '@picket/agent/references/secret-references.ts';
 import { runCheckOnce } from '@picket/agent/run-once.ts';
 import { readServiceSecrets } from '@picket/agent/service-secrets.ts';
 import { readKerberosSettings } from '@picket/checks/kerberos/settings.ts';
@@ -28,6 +30,8 @@ const quietMs = 1000;
 
 interface RunContext extends RunOptions {
   readonly secrets: Readonly<Record<string, string>>;
+  /** Secrets whose values live elsewhere. */
+  readonly references: SecretReferences;
   readonly proxyUrl: string | null;
   readonly model: ReturnType<typeof readModelAccess>;
   readonly kerberos: ReturnType<typeof readKerberosSettings>;
@@ -52,10 +56,11 @@ export async function runCommand(
   const { checks, isList } = await readCheckFile(file, environment);
   const stop = new AbortController();
   const onInterrupt = () => stop.abort();
+  const secrets = readServiceSecrets(environment);
+  const references = openReferences(environment, Object.keys(secrets));
   const context: RunContext = {
     ...options,
-    ...{ environment, folder: dirname(file), signal: stop.signal },
-    secrets: readServiceSecrets(environment),
+    ...{ environment, folder: dirname(file), signal: stop.signal, secrets, references },
     proxyUrl: options.proxy === undefined ? null : checkedProxy(options.proxy),
     model: readModelAccess(environment),
     kerberos: readKerberosSettings(environment),
@@ -72,6 +77,7 @@ export async function runCommand(
     }
   } finally {
     process.off('SIGINT', onInterrupt);
+    await references[Symbol.asyncDispose]();
   }
   const reports = outcomes.map(({ report }) => report);
   if (options.json) console.log(JSON.stringify(isList ? reports : reports[0], null, 2));
@@ -107,6 +113,7 @@ async function runOne(check: FileCheck, context: RunContext): Promise<RunOutcome
       codeBundle: bundle && { key: bundle.key, path: bundle.path },
       variables: { ...secrets, ...check.variables, ...parseVariables(context.env ?? []) },
       secretNames: [...Object.keys(secrets), ...check.secretNames],
+      references: context.references,
       lifecycle: check.lifecycle,
       runtimeId: check.runtimeId,
       proxyUrl: context.proxyUrl,

@@ -53,9 +53,9 @@ async function fileOf({ api, params, store, viewer }: PageCall): Promise<{ name:
   const file = checkFile({
     type,
     check,
-    variables: variables.map(({ key, value, locked, secret }) => ({
+    variables: variables.map(({ key, value, value_from: from, locked, secret }) => ({
       key,
-      value: locked === 1 || secret === 1 ? null : value,
+      value: locked === 1 || secret === 1 || from !== null ? null : value,
     })),
     snippets: new Map(snippets.map(({ id, script }) => [id, script])),
   });

@@ -13,11 +13,15 @@ export const appearances: Readonly<Record<string, Appearance>> = {
     words: {
       key: { label: 'Key', hint: 'Letters, digits, "_", "." and "-". It cannot be changed later.' },
       value: { lines: 3 },
+      valueFrom: {
+        label: 'Value from the location',
+        hint: 'Name of a secret that the agents of each location declare, such as SERVICE_SECRET_DB. Leave the value empty: the service never sees it.',
+      },
       locked: { label: 'Locked' },
       secret: { label: 'Secret' },
     },
     cells: {
-      value: (one) => (isHidden(one) ? 'never shown' : undefined),
+      value: (one) => (one['valueFrom'] ? 'at the location' : isHidden(one) ? 'never shown' : undefined),
       warnings: (one) => messagesOf(one).join(' '),
     },
     more: usesOfVariable,

@@ -155,6 +155,12 @@ export const LeasedRun = z
       .record(z.string(), z.string())
       .describe('Account, group and check variables, merged, for {{templates}} and scripts'),
     secretNames: z.array(z.string()).describe('Names of the secret variables'),
+    valuesFrom: z
+      .record(z.string(), z.string())
+      .default({})
+      .describe(
+        'Variables whose value is a secret of the location, by name, with the name of that secret (`SERVICE_SECRET_…`)',
+      ),
     runtimeId: z
       .string()
       .default('2026.04')

@@ -71,8 +71,8 @@ const alertChannel = defineKind({
 });
 
 const variable = resourceKind(variableApi, {
-  masked: ({ locked, secret }) =>
-    locked === true || secret === true ? [{ path: ['value'], isLiteral: true }] : [],
+  masked: ({ locked, secret, valueFrom }) =>
+    (locked === true || secret === true) && !valueFrom ? [{ path: ['value'], isLiteral: true }] : [],
   deletedFirst: 6,
 });
 

@@ -69,7 +69,12 @@ type Refusal = (
 
 const refusals: Partial<Record<keyof typeof resources, Refusal>> = {
   variables: (repositories, caller, key, columns) =>
-    refuseMovedByVariable(repositories, caller, key, columns && String(columns.value)),
+    refuseMovedByVariable(
+      repositories,
+      caller,
+      key,
+      columns && { value: String(columns.value), value_from: columns.value_from as string | null },
+    ),
 };
 
 /** Handlers of all plain resources, by operationId. */

@@ -11,6 +11,8 @@ export interface VariableRow {
   value: string;
   locked: 0 | 1;
   secret: 0 | 1;
+  /** Name of the secret of locations that is the value; null for a value of its own. */
+  value_from: string | null;
   created: number;
   updated: number | null;
 }
@@ -23,20 +25,25 @@ export const variables = defineResource(
   variableApi,
   accountTable<VariableRow>()({ name: 'variables', key: 'key', order: [['key', 'asc']] }),
 )({
-  columns: ({ key, value, locked, secret }) => ({
-    key,
-    value,
-    locked: locked ? 1 : 0,
-    secret: secret ? 1 : 0,
-  }),
+  columns: ({ key, value, valueFrom, locked, secret }) => {
+    if (valueFrom !== null && value !== '') {
+      const message = `must be "" with valueFrom: the value is at the location`;
+      throw fieldError('payload', [{ key: 'value', message }]);
+    }
+    return { key, value, value_from: valueFrom, locked: locked ? 1 : 0, secret: secret ? 1 : 0 };
+  },
   merge,
   view: (row) => ({
     id: row.key,
     key: row.key,
     value: isHidden(row) ? '' : row.value,
+    valueFrom: row.value_from,
     locked: row.locked === 1,
     secret: row.secret === 1,
-    warnings: isHidden(row) ? weakSecret({ field: 'value', name: row.key, value: row.value }) : [],
+    warnings:
+      isHidden(row) && row.value_from === null
+        ? weakSecret({ field: 'value', name: row.key, value: row.value })
+        : [],
   }),
 });
 
@@ -57,12 +64,27 @@ function merge(stored: VariableRow, change: z.output<typeof VariablePatch>): z.o
   const locked = change.locked ?? stored.locked === 1;
   // Responses show a hidden value as "": writing that back keeps the value.
   const isValueKept = change.value === undefined || (change.value === '' && isHidden(stored));
-  if (isHidden(stored) && !secret && !locked && isValueKept) {
+  const valueFrom = change.valueFrom === undefined ? stored.value_from : change.valueFrom;
+  if (stored.value_from !== null && valueFrom === null && change.value === undefined) {
+    problems.push({ key: 'value', message: 'is required when valueFrom becomes null' });
+  }
+  if (
+    isHidden(stored) &&
+    stored.value_from === null &&
+    valueFrom === null &&
+    !secret &&
+    !locked &&
+    isValueKept
+  ) {
     problems.push({ key: 'value', message: 'is required when a locked variable is unlocked' });
   }
   if (problems.length > 0) throw fieldError('payload', problems);
+  if (valueFrom !== null) {
+    // Its own value is forgotten. One that the change names is refused.
+    return { key: stored.key, value: change.value ?? '', valueFrom, locked, secret };
+  }
   const value = isValueKept ? stored.value : (change.value ?? stored.value);
-  return { key: stored.key, value, locked, secret };
+  return { key: stored.key, value, valueFrom, locked, secret };
 }
 
 function isHidden(row: VariableRow): boolean {

@@ -141,8 +141,10 @@ function withSession(
 ): LeasedRun {
   if (!session) return run;
   const variables = sessionVariables(session.environment_variables);
+  const overridden = new Set(variables.map(({ key }) => key));
   return {
     ...run,
+    valuesFrom: Object.fromEntries(Object.entries(run.valuesFrom).filter(([name]) => !overridden.has(name))),
     variables: {
       ...run.variables,
       ...Object.fromEntries(variables.map(({ key, value }) => [key, value ?? ''])),
@@ -164,11 +166,15 @@ function variablesOf(
   account: readonly OfAccount<'variables'>[],
   fromGroup: Readonly<Record<string, string>>,
   environment: unknown,
-): Pick<LeasedRun, 'variables' | 'secretNames'> {
+): Pick<LeasedRun, 'variables' | 'secretNames' | 'valuesFrom'> {
   const own = Array.isArray(environment) ? (environment as EnvironmentVariable[]) : [];
-  const merged = new Map<string, { readonly value: string; readonly isHidden: boolean }>([
+  const merged = new Map<
+    string,
+    { readonly value: string; readonly isHidden: boolean; readonly from?: string | null }
+  >([
     ...account.map(
-      ({ key, value, secret, locked }) => [key, { value, isHidden: secret === 1 || locked === 1 }] as const,
+      ({ key, value, secret, locked, value_from: from }) =>
+        [key, { value, isHidden: secret === 1 || locked === 1, from }] as const,
     ),
     ...Object.entries(fromGroup).map(([key, value]) => [key, { value, isHidden: false }] as const),
     // Values that the API hides are hidden in results, too.
@@ -177,7 +183,10 @@ function variablesOf(
     ),
   ]);
   return {
-    variables: Object.fromEntries([...merged].map(([key, { value }]) => [key, value])),
+    variables: Object.fromEntries(
+      [...merged].flatMap(([key, { value, from }]) => (from ? [] : [[key, value]])),
+    ),
+    valuesFrom: Object.fromEntries([...merged].flatMap(([key, { from }]) => (from ? [[key, from]] : []))),
     secretNames: [...merged].flatMap(([key, { isHidden }]) => (isHidden ? [key] : [])),
   };
 }

@@ -73,9 +73,10 @@ const sinks: readonly (readonly [string, (text: string, secret: string) => Promi
     "the agent's own log",
     (text, secret) => {
       const written: string[] = [];
-      const output = scrubbedLog({ write: (line) => void written.push(line), close: async () => undefined }, [
-        secret,
-      ]);
+      const output = scrubbedLog(
+        { write: (line) => void written.push(line), close: async () => undefined },
+        new Scrubber([secret]),
+      );
       createLogger('test', 'info', output).info({ text, nested: { text } }, text);
       return read(written.join(''));
     },

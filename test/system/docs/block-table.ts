@@ -260,6 +260,14 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     expect(code, output).toBe(0);
     expect(Buffer.from(readFileSync(join(cwd, 'secrets.key'), 'utf8'), 'base64')).toHaveLength(32);
   },
+  'docs/how-to/secrets-from-vaults.md#try-it': async (stage, text) => {
+    const environment = stage.environment();
+    const options = { cwd: stage.copyOf(), environment };
+    const { code, output } = await runInShell(stage.rewritten(text), options);
+    expect(code, output).toBe(0);
+    expect(output).toMatch(/^PASSED +Login/m);
+    expect(output).not.toContain('correct-horse');
+  },
   'docs/how-to/custom-ca-certificates.md#trust-custom-ca-certificates': isLinted,
   'docs/how-to/people.md#inviting-people': invitesFirstMember,
   'docs/how-to/upgrade.md#upgrade': {

@@ -177,6 +177,24 @@ request:
     expect(code).toBe(0);
   });
 
+  it('reads secrets by reference like an agent, and says why one is not there', async () => {
+    const secretFile = join(folder, 'app.json');
+    await writeFile(secretFile, '{"token":"correct-horse-battery"}');
+    const check = `checkType: API
+name: Home
+request:
+  url: "${origin}/?token={{SERVICE_SECRET_TOKEN}}"
+  assertions: [{ source: STATUS_CODE, comparison: EQUALS, target: "200" }]`;
+    const found = await run(check, ['--json'], { SECRET_FROM_TOKEN: `file:${secretFile}#token` });
+    expect(found.output).toContain('token=*********');
+    expect(found.output).not.toContain('correct-horse-battery');
+    expect(found.code).toBe(0);
+    const missing = await run(check, [], { SECRET_FROM_TOKEN: `file:${secretFile}#other` });
+    expect(missing.output).toContain('SECRET_UNAVAILABLE (the location, not the target)');
+    expect(missing.output).toContain('the content has no field "other"');
+    expect(missing.code).toBe(1);
+  });
+
   it("keeps the run's artifacts in the folder of --artifacts", async () => {
     const wanted = [
       { name: 'shots/one.png', contentType: 'image/png', text: 'pixels' },

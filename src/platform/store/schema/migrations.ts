@@ -29,7 +29,7 @@ import { maintenanceOccurrences } from './maintenance-migration.ts';
 import { memberMigration, memberOrigins, sharedLimits } from './member-migration.ts';
 import { customDomains, pages, statusPageKeys, subscriberMailAccounts } from './page-migration.ts';
 import { projects } from './project-migration.ts';
-import { accountResources } from './resource-migration.ts';
+import { accountResources, variableReferences } from './resource-migration.ts';
 import { followedTestSessions, sessionMigrations, testDefinitions } from './session-migration.ts';
 
 /**
@@ -368,4 +368,5 @@ export const migrations: readonly Migration[] = [
   artifactTrouble,
   failureDetails,
   refusedAgents,
+  variableReferences,
 ];

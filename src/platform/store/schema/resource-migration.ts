@@ -38,3 +38,9 @@ export const accountResources = {
     `create index maintenance_windows_by_account on maintenance_windows (account_id, starts_at)`,
   ],
 };
+
+/** Variables whose value is a secret of the location. */
+export const variableReferences = {
+  name: '0094-variable-references',
+  statements: [`alter table variables add column value_from text`],
+};

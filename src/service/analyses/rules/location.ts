@@ -62,6 +62,15 @@ export function incapableLocation(given: AnalysisInput): Conclusion | undefined 
       next: 'Allow it: with the sysctl net.ipv4.ping_group_range, or the capability CAP_NET_RAW. `picket doctor` tests it.',
     };
   }
+  if (run.code === 'SECRET_UNAVAILABLE') {
+    return {
+      ...base,
+      owner: 'location',
+      classification: 'CONFIGURATION_ERROR',
+      cause: `The location ${location} cannot read a secret that the check needs.`,
+      next: `Run \`picket doctor\` at the agent of ${location}: it tries each secret and says what to do.`,
+    };
+  }
   if (run.code === 'TRACEROUTE_UNAVAILABLE') {
     return {
       ...base,

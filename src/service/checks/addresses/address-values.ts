@@ -58,6 +58,25 @@ function byKey(variables: readonly Variable[]): Record<string, string> {
   return Object.fromEntries(variables.map(({ key, value }) => [key, value ?? '']));
 }
 
+/** Value of a variable of the account, or the secret of locations that is its value. */
+interface AccountValue {
+  readonly value: string;
+  readonly value_from: string | null;
+}
+
+/** The text of a value for comparisons of addresses; a secret of a location is unknown here, and like no other value. */
+function textOf({ value, value_from: from }: AccountValue): string {
+  return from === null ? value : `${from}.of-the-location.invalid`;
+}
+
+async function accountVariables(
+  { variables }: Pick<Repositories, 'variables'>,
+  accountId: string,
+): Promise<{ readonly key: string; readonly value: string }[]> {
+  const rows = await variables.ofAccounts([accountId]);
+  return rows.map((row) => ({ key: row.key, value: textOf(row) }));
+}
+
 /** The part of a definition to be stored that determines the values of variables in its address. */
 export function asWritten(
   definition: Readonly<Record<string, unknown>>,
@@ -75,7 +94,7 @@ export async function keepingOf(
 ): Promise<ValuesAround> {
   const { accountId } = stored;
   await keepSources(repositories, accountId, [stored, written]);
-  const account = await repositories.variables.ofAccounts([accountId]);
+  const account = await accountVariables(repositories, accountId);
   const groups = await groupsOf(repositories, [stored, { ...stored, ...written }]);
   const { name = stored.name } = written.definition as { name?: string };
   const after = { ...stored, ...written, name };
@@ -125,7 +144,7 @@ export async function refuseMovedByGroup(
   if (caller.role === 'ADMIN') return;
   const checks = await repositories.checks.withTemplates(caller.accountId, { groupId: before.id });
   if (checks.length === 0) return;
-  const account = await repositories.variables.ofAccounts([caller.accountId]);
+  const account = await accountVariables(repositories, caller.accountId);
   refuse(
     caller,
     checks.map((check) => [addressed(check, before, account), addressed(check, after, account)]),
@@ -142,16 +161,17 @@ export async function refuseMovedByVariable(
   repositories: Pick<Repositories, 'checks' | 'groups' | 'variables'>,
   caller: AccountCaller,
   key: string,
-  value: string | null,
+  value: AccountValue | null,
 ): Promise<void> {
   if (caller.role === 'ADMIN') return;
-  const before = await repositories.variables.ofAccounts([caller.accountId]);
-  if (before.some((one) => one.key === key && one.value === value)) return;
+  const before = await accountVariables(repositories, caller.accountId);
+  const valueAfter = value && textOf(value);
+  if (before.some((one) => one.key === key && one.value === valueAfter)) return;
   const checks = await repositories.checks.withTemplates(caller.accountId, { name: key });
   if (checks.length === 0) return;
   const groups = await groupsOf(repositories, checks);
   const others = before.filter((one) => one.key !== key);
-  const after = value === null ? others : [...others, { key, value }];
+  const after = valueAfter === null ? others : [...others, { key, value: valueAfter }];
   refuse(
     caller,
     checks.map((check) => {
@@ -173,7 +193,7 @@ export async function refuseMovedBySession(
   session: readonly Variable[],
 ): Promise<void> {
   if (caller.role === 'ADMIN' || session.length === 0) return;
-  const account = await repositories.variables.ofAccounts([caller.accountId]);
+  const account = await accountVariables(repositories, caller.accountId);
   const groups = await groupsOf(repositories, checks);
   refuse(
     caller,

@@ -3,10 +3,20 @@ import { type Body, differs, type Particulars } from './kind.ts';
 export const variables: Particulars = {
   stored: async (repositories, accountId, id) => {
     const row = await repositories.variables.find(accountId, String(id));
-    return row && { key: row.key, value: row.value, locked: row.locked === 1, secret: row.secret === 1 };
+    return (
+      row && {
+        key: row.key,
+        value: row.value,
+        valueFrom: row.value_from,
+        locked: row.locked === 1,
+        secret: row.secret === 1,
+      }
+    );
   },
   keeping: (desired, stored) =>
-    desired.value === '' && staysHidden(desired, stored) ? { ...desired, value: stored.value } : desired,
+    desired.value === '' && !desired.valueFrom && staysHidden(desired, stored)
+      ? { ...desired, value: stored.value }
+      : desired,
   isReplaced: (desired, stored) =>
     desired.key !== stored.key || (stored.secret === true && desired.secret !== true),
 };

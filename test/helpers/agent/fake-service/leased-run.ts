@@ -17,6 +17,7 @@ export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): Leas
     check: { id: crypto.randomUUID(), name: 'Test', checkType: 'URL', spec: { request: { url } } },
     variables: {},
     secretNames: [],
+    valuesFrom: {},
     runtimeId: '2026.04',
     lifecycle: { setup: [], teardown: [] },
     snippets: [],
