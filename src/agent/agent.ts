@@ -10,6 +10,7 @@ import { ServiceClock } from './client/service-clock.ts';
 import { type AgentSettings, ownSecretsOf } from './config.ts';
 import { Delivery } from './delivery/delivery.ts';
 import { FinishedRuns } from './delivery/finished-runs.ts';
+import { spoolTag } from './delivery/spool/spool-folder.ts';
 import { ErrorReporter } from './error-report/error-reporter.ts';
 import { HealthServer } from './health/health.ts';
 import { AgentMetrics } from './health/metrics.ts';
@@ -28,6 +29,7 @@ import type { RunnerSettings } from './runners/threads/runner-pool.ts';
 import type { ThreadAhead } from './runners/threads/thread-ahead.ts';
 import { Scrubber } from './scrub/scrubber.ts';
 import { unmaskableNames } from './scrub/secret-finder.ts';
+import { claimedKeys, Trust } from './trust/trust.ts';
 
 /**
  * One agent: its parts and how they are connected.
@@ -53,6 +55,7 @@ export class Agent {
   readonly #pool: ProbePool;
   readonly #scripts: ScriptPool;
   readonly #locationWatch: LocationWatch;
+  readonly #trust: Trust;
   readonly #metrics: AgentMetrics;
   readonly #modelTotals = new ModelTotals();
   readonly #finishedRuns: FinishedRuns;
@@ -113,6 +116,10 @@ export class Agent {
       }),
       report: (events, signal) => this.#client.reportLocationEvents(events, signal),
     });
+    this.#trust = new Trust(settings.trustedKeys, {
+      ...base,
+      folder: { path: settings.spoolDir, tag: spoolTag(settings.serviceUrl, settings.apiKey) },
+    });
     this.#metrics = this.#createMetrics();
     this.#finishedRuns = new FinishedRuns({
       log,
@@ -129,6 +136,7 @@ export class Agent {
       executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
       scrubber: this.#scrubber,
+      trust: this.#trust,
       serviceSecrets: settings.serviceSecrets,
       onFinished: (run, slotAtMs) => this.#finishedRuns.take(run, slotAtMs),
       onReturned: (lease) => this.#drain?.giveBack([lease]),
@@ -148,6 +156,7 @@ export class Agent {
       leaseKeeper: this.#leaseKeeper,
       description: () => ({
         ...claimedDescription(this.#capabilities()),
+        trustedKeys: claimedKeys(settings.trustedKeys),
         condition: condition.read(),
         droppedResults: Object.values(this.#delivery.spool.state.dropped).reduce((sum, count) => sum + count),
       }),
@@ -219,6 +228,7 @@ export class Agent {
       replacedScriptThreads: () => this.#scripts.replacedCount,
       capabilities: () => this.#capabilities(),
       model: this.#modelTotals,
+      refusals: () => this.#trust.refusals,
     });
   }
 

@@ -1,14 +1,23 @@
-import { type FailureCode, failure } from '@picket/checks/contract/failure.ts';
+import { type Failure, type FailureCode, failure } from '@picket/checks/contract/failure.ts';
 import type { FinishedRun, RunIds } from '../run/contracts.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 
 /** The report of a run that no runner could report: its thread died, or this agent cannot run it. */
 export function ownReport(
   ids: RunIds,
-  problem: { readonly code: FailureCode; readonly message: string; readonly checkType: string },
+  problem: {
+    readonly code: FailureCode;
+    readonly message: string;
+    readonly checkType: string;
+    readonly details?: Failure['details'];
+  },
   context: { readonly scrubber: Scrubber; readonly startedAtMs: number; readonly nowMs: number },
 ): FinishedRun {
-  const failed = failure(problem.code, problem.message);
+  const { details } = problem;
+  const failed: Failure = {
+    ...failure(problem.code, problem.message),
+    ...(details === undefined ? {} : { details }),
+  };
   const { scrubber, startedAtMs, nowMs } = context;
   return {
     report: {
@@ -35,6 +44,7 @@ export function ownReport(
       checkType: problem.checkType,
       verdict: 'error',
       isAborted: false,
+      failureCode: problem.code,
       startedAtMs,
       startDelayMs: 0,
       agentLagMs: 0,

@@ -1,5 +1,6 @@
 import { type Lane, lanes } from '@picket/checks/contract/check-type.ts';
 import type { FailureCode } from '@picket/checks/contract/failure.ts';
+import type { FailureDetails } from '@picket/checks/contract/failure-details.ts';
 import { hasScripts } from '@picket/checks/contract/lifecycle.ts';
 import { findCheckType } from '@picket/checks/index.ts';
 import type { Clock } from '@picket/lib/clock.ts';
@@ -13,6 +14,7 @@ import { ownReport } from '../delivery/agent-failure-report.ts';
 import { type Executor, type FinishedRun, RunCrashes, type RunIds, type RunOrder } from '../run/contracts.ts';
 import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
+import type { Trust } from '../trust/trust.ts';
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
 type RunEnd = LeaseEnd | 'returned';
@@ -22,6 +24,13 @@ export interface LeaseTerms {
   readonly ttlMs: number;
   readonly expiresAtMs: number;
   readonly receivedAtMs: number;
+}
+
+/** Why a run ended without a runner. */
+interface Reason {
+  readonly checkType: string;
+  readonly message: string;
+  readonly details?: FailureDetails;
 }
 
 interface Active {
@@ -119,8 +128,12 @@ export class Dispatcher {
 
   /** Reports a run that this agent does not understand; the service should lease it to a newer agent. */
   refuse(ids: RunIds, terms: LeaseTerms, reason: { checkType: string; message: string }): void {
+    this.#refuse(ids, terms, 'CHECK_TYPE_UNSUPPORTED', reason);
+  }
+
+  #refuse(ids: RunIds, terms: LeaseTerms, code: FailureCode, reason: Reason): void {
     this.#hold(ids, terms);
-    this.#options.onFinished(this.#failedReport(ids, 'CHECK_TYPE_UNSUPPORTED', reason), undefined);
+    this.#options.onFinished(this.#failedReport(ids, code, reason), undefined);
   }
 
   cancel(runIds: readonly string[]): void {
@@ -171,8 +184,16 @@ export class Dispatcher {
     });
   }
 
-  #enqueue(run: LeasedRun, terms: LeaseTerms): void {
-    const { checkType } = run.check;
+  #enqueue(leased: LeasedRun, terms: LeaseTerms): void {
+    const { checkType } = leased.check;
+    const judged = this.#options.trust.judge(leased);
+    if ('distrust' in judged) {
+      const { reason, keyId, changedFields, message } = judged.distrust;
+      const details = { distrust: reason, keyId, changedFields };
+      this.#refuse(leased, terms, 'CHECK_NOT_TRUSTED', { checkType, message, details });
+      return;
+    }
+    const { run } = judged;
     const type = findCheckType(checkType);
     const executor = type && this.#options.executors[type.lane];
     if (!type || !executor?.checkTypes.includes(checkType)) {
@@ -283,7 +304,7 @@ export class Dispatcher {
   #failedReport(
     { runId, leaseNumber, resultId }: RunIds,
     code: FailureCode,
-    reason: { readonly checkType: string; readonly message: string },
+    reason: Reason,
     startedAtMs = this.#options.serviceClock.nowMs(),
   ): FinishedRun {
     return ownReport(
@@ -304,6 +325,8 @@ export interface DispatcherOptions {
   readonly serviceClock: ServiceClock;
   readonly log: Logger;
   readonly scrubber: Scrubber;
+  /** Decides which runs are executed, and with what. */
+  readonly trust: Pick<Trust, 'judge'>;
   /** Variables of the agent itself that checks may use. */
   readonly serviceSecrets: Readonly<Record<string, string>>;
   /** Called with every report to send; `slotAtMs` is when the run was due, if known. */

@@ -53,6 +53,15 @@ export const FailureDetails = z
     grpcStatus: z.int().optional().describe('Final gRPC status of the call'),
     closeCode: z.int().optional().describe('Close code of the WebSocket server'),
     egressRule: text.optional().describe('Rule of the egress policy that denied the connection'),
+    distrust: text
+      .optional()
+      .describe('Why an agent refused a check: UNSIGNED, UNKNOWN_KEY, CHANGED, EXPIRED or OLDER'),
+    keyId: text.optional().describe('Id of the key that signed the check'),
+    changedFields: z
+      .array(text)
+      .max(20)
+      .optional()
+      .describe('Fields of the check that changed after it was signed'),
   })
   .meta({ id: 'FailureDetails' });
 export type FailureDetails = z.output<typeof FailureDetails>;
@@ -83,6 +92,7 @@ export const fieldsByCode = {
   NO_REPLY: ['loop'],
   STATUS_UNEXPECTED: ['grpcStatus'],
   EGRESS_DENIED: ['egressRule'],
+  CHECK_NOT_TRUSTED: ['distrust', 'keyId', 'changedFields'],
 } as const satisfies Readonly<Record<string, readonly Field[]>>;
 
 /** The details that a failure of a code can have. */

@@ -11,6 +11,8 @@ import { type Project, pathOf } from '../project/project.ts';
 import { resourcesOf, type UnsetValue } from '../project/resources.ts';
 import { problemsOf } from '../project/validate.ts';
 import { type FileWarning, warningLines, weakSecretsOf } from '../project/weak-secrets.ts';
+import { withSignatures } from '../signing/sign-project.ts';
+import { signingOptions } from '../signing/signing-options.ts';
 import { readAccount } from './account.ts';
 import { withBundles } from './bundles.ts';
 import { fileOf, type PlannedChange, plannedChanges } from './changes.ts';
@@ -30,6 +32,10 @@ export interface Plan {
 export interface PlanOptions {
   /** Whether resources whose files were removed stay in the account. */
   readonly keep?: boolean;
+  /** File of the private key that signs the checks. */
+  readonly sign?: string;
+  /** Days for which the signatures are valid, as typed; as long as the key if absent. */
+  readonly validDays?: string;
 }
 
 /**
@@ -40,7 +46,7 @@ export interface PlanOptions {
 export async function makePlan(
   api: ApiClient,
   folder: string,
-  { keep = false }: PlanOptions,
+  { keep = false, ...signing }: PlanOptions,
   variables: Environment,
 ): Promise<Plan> {
   const progress = showProgress();
@@ -53,8 +59,11 @@ export async function makePlan(
     progress.say('reading suites');
     const definitions = await withBundles(api, read.definitions, (one) => dirname(join(folder, pathOf(one))));
     const project = { ...read, definitions };
-    const { resources, unset } = resourcesOf(project, environment);
+    const { resources: written, unset } = resourcesOf(project, environment);
     const { logicalId, name } = project;
+    const options = await signingOptions(signing);
+    if (options) progress.say('signing the checks');
+    const resources = options ? await withSignatures(api, logicalId, written, unset, options) : written;
     const body = { project: { logicalId, name }, sharedFiles: [], resources };
     progress.say('requesting the plan');
     const diff = await askDiff(api, body, keep, unset);

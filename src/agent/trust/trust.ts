@@ -1,0 +1,80 @@
+import type { Clock } from '@picket/lib/clock.ts';
+import type { Logger } from '@picket/lib/log.ts';
+import type { PublicKey } from '@picket/lib/signing/signing-keys.ts';
+import type { LeasedRun } from '@picket/protocol/agent/agent.ts';
+import {
+  type Distrust,
+  type DistrustReason,
+  distrustReasons,
+  judgeRun,
+  olderVersion,
+} from '@picket/protocol/signing/check-signature.ts';
+import { KnownVersions } from './known-versions.ts';
+
+/** Keys that this agent trusts, as it reports them in claims. */
+export function claimedKeys(keys: readonly PublicKey[]): { id: string; notAfter: number | null }[] | null {
+  return keys.length === 0 ? null : keys.map(({ id, notAfter }) => ({ id, notAfter }));
+}
+
+/**
+ * Decides which runs this agent accepts. With TRUSTED_KEYS, only those that the holder of one of the keys signed, in
+ * the newest version that agents of the location have seen, and without anything that was not signed. The service
+ * composes runs, so it is the one that is not trusted here: times are those of the host's clock.
+ */
+export class Trust {
+  readonly #keys: readonly PublicKey[];
+  readonly #versions: KnownVersions | undefined;
+  readonly #clock: Pick<Clock, 'wallMs'>;
+  readonly #log: Logger;
+  readonly #refused = new Map<DistrustReason, number>(distrustReasons.map((reason) => [reason, 0]));
+
+  /** @param folder where versions are kept, and the tag of the location there. */
+  constructor(
+    keys: readonly PublicKey[],
+    {
+      clock,
+      log,
+      folder,
+    }: {
+      readonly clock: Pick<Clock, 'wallMs'>;
+      readonly log: Logger;
+      readonly folder: { readonly path: string; readonly tag: string };
+    },
+  ) {
+    this.#keys = keys;
+    this.#clock = clock;
+    this.#log = log;
+    this.#versions = keys.length === 0 ? undefined : new KnownVersions(folder.path, folder.tag, log);
+  }
+
+  /** Whether runs need a signature. */
+  get isRequired(): boolean {
+    return this.#versions !== undefined;
+  }
+
+  /** Refused runs since the start, by reason. */
+  get refusals(): ReadonlyMap<DistrustReason, number> {
+    return this.#refused;
+  }
+
+  /** Returns the run as it may be executed, or why not. */
+  judge(run: LeasedRun): { readonly run: LeasedRun } | { readonly distrust: Distrust } {
+    if (!this.#versions) return { run };
+    const judged = judgeRun(run, this.#keys, this.#clock.wallMs());
+    if ('distrust' in judged) return this.#refuse(run, judged.distrust);
+    const { statement } = judged;
+    const seen = this.#versions.newerThan(statement);
+    if (seen === undefined) return { run: judged.run };
+    return this.#refuse(run, olderVersion(statement, seen));
+  }
+
+  #refuse(run: LeasedRun, distrust: Distrust): { readonly distrust: Distrust } {
+    const { reason, keyId, changedFields } = distrust;
+    this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
+    this.#log.warn(
+      { runId: run.runId, checkId: run.check.id, reason, keyId, changedFields },
+      'run refused: the check is not signed with a trusted key',
+    );
+    return { distrust };
+  }
+}
