@@ -13,10 +13,12 @@ import { capture, egress, icmp } from './probing.ts';
 import { browser, sandbox } from './scripts.ts';
 import { clock, key, protocol, serviceAnalytics, serviceStorage, upload } from './service.ts';
 import { contactService, type ServiceContact } from './service-contact.ts';
+import { trustedKeys } from './trusted-keys.ts';
 
 /** In an order in which earlier findings explain later ones. */
 export const examinations: readonly Examination[] = [
   environment,
+  trustedKeys,
   authorities,
   disk,
   healthPort,

@@ -11,6 +11,9 @@ import {
 } from '@picket/protocol/signing/check-signature.ts';
 import { KnownVersions } from './known-versions.ts';
 
+const advice =
+  'The agents of this location run only signed checks: sign it with "picket deploy --sign" and a key in TRUSTED_KEYS.';
+
 /** Keys that this agent trusts, as it reports them in claims. */
 export function claimedKeys(keys: readonly PublicKey[]): { id: string; notAfter: number | null }[] | null {
   return keys.length === 0 ? null : keys.map(({ id, notAfter }) => ({ id, notAfter }));
@@ -75,6 +78,6 @@ export class Trust {
       { runId: run.runId, checkId: run.check.id, reason, keyId, changedFields },
       'run refused: the check is not signed with a trusted key',
     );
-    return { distrust };
+    return { distrust: { ...distrust, message: `${distrust.message} ${advice}` } };
   }
 }

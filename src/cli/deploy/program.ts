@@ -91,6 +91,7 @@ export function addTestCommand(program: Command, environment: Environment, help:
     .description('run the checks of a file or folder at agents, without deploying them')
     .argument('<path>', 'one check, as for "picket run", or a folder with picket.yaml')
     .requiredOption('--location <slug>', 'the private location that runs them')
+    .option(...sign)
     .option(...json)
     .addHelpText('after', `${values}${help}`)
     .action(async (path: string, options: Options & { readonly location: string }) => {

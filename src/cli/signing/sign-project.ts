@@ -1,26 +1,13 @@
-import type { KeyObject } from 'node:crypto';
-import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { definitionSchema } from '@picket/checks/contract/definition/definition.ts';
 import { findCheckType } from '@picket/checks/index.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
 import { CheckGroupInput } from '@picket/protocol/checks/check-group.ts';
-import { variableApi } from '@picket/protocol/checks/variable.ts';
-import { privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
-import { signCheck } from '@picket/protocol/signing/check-signature.ts';
-import { contentOf } from '@picket/protocol/signing/signed-run.ts';
-import { type AccountResources, composedRun } from '@picket/service/checks/composed-run.ts';
-import { z } from 'zod';
+import type { AccountResources } from '@picket/service/checks/composed-run.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { ProjectResource, UnsetValue } from '../project/resources.ts';
-
-export interface SigningOptions {
-  readonly key: KeyObject;
-  /** Until when the signatures are valid, in milliseconds since 1970; null: as long as the key. */
-  readonly notAfter: number | null;
-  /** Number of the new versions. */
-  readonly serial: number;
-}
+import { AccountProxies, storedVariableNames } from './account-facts.ts';
+import { type SigningOptions, signDefinition } from './sign-definition.ts';
 
 /** Resources of a project by their type and name. */
 class ProjectFiles {
@@ -102,55 +89,34 @@ export async function withSignatures(
       signed.push(resource);
       continue;
     }
-    const { run, group } = composed(resource, type, files);
+    const group = groupOf(resource, files);
     const places = [resource, ...(group ? [group] : [])].map((one) => files.proxiesOf(one));
     const others = await proxies.of(places.flatMap(({ otherSlugs }) => otherSlugs));
-    const { runtimeId } = run.effective.definition;
-    const statement = contentOf(
-      {
-        ...run,
-        runtimeId: typeof runtimeId === 'string' ? runtimeId : null,
-        proxies: [...places.flatMap((place) => place.proxies), ...others],
-      },
-      names,
-    );
-    const signature = signCheck(
+    const signature = signDefinition(
       {
         subject: `${projectName}/${resource.logicalId}`,
-        serial: options.serial,
-        notAfter: options.notAfter,
-        ...statement,
+        type,
+        definition: read(definitionSchema(type), resource, files),
+        group: group && read(CheckGroupInput, group, files),
+        shared: files.shared,
+        openVariables: names,
+        proxies: [...places.flatMap((place) => place.proxies), ...others],
       },
-      options.key,
+      options,
     );
     signed.push({ ...resource, payload: { ...resource.payload, signature } });
   }
   return signed;
 }
 
-/** A check of the project as its runs will be. */
-function composed(resource: ProjectResource, type: CheckType, files: ProjectFiles) {
-  const { payload, sourceFile } = resource;
-  const groupName = refOf(payload['groupId']);
-  const group = files.of('check-group').find(({ logicalId }) => logicalId === groupName);
-  if (
-    isRecord(payload['groupId']) ? !group : payload['groupId'] !== undefined && payload['groupId'] !== null
-  ) {
-    throw new ApiError(`${sourceFile}: its group is not a file of the project, so it cannot be signed`, true);
-  }
-  const definition = read(definitionSchema(type), resource, files);
-  const run = composedRun(
-    { accountId: '', groupId: group ? 1 : null, checkType: type.name, activated: true, definition },
-    group && {
-      id: 1,
-      accountId: '',
-      definition: read(CheckGroupInput, group, files),
-      created: 0,
-      updated: null,
-    },
-    files.shared,
-  );
-  return { run, group };
+/** The group of a check, as the project has it. */
+function groupOf({ payload, sourceFile }: ProjectResource, files: ProjectFiles): ProjectResource | undefined {
+  const { groupId } = payload;
+  if (groupId === undefined || groupId === null) return undefined;
+  const name = refOf(groupId);
+  const group = files.of('check-group').find(({ logicalId }) => logicalId === name);
+  if (group) return group;
+  throw new ApiError(`${sourceFile}: its group is not a file of the project, so it cannot be signed`, true);
 }
 
 /** The fields of a check or group that decide what runs, as the service will store them. */
@@ -174,29 +140,8 @@ function read(
 
 /** Names of the variables of the account: those that it has, and those of the project. */
 async function variableNames(api: ApiClient, files: ProjectFiles): Promise<string[]> {
-  const stored = await api.all({ ...variableApi.routes.list, response: z.array(variableApi.shown) });
   const own = files.of('variable').map(({ payload }) => String(payload['key']));
-  return [...new Set([...stored.map(({ key }) => key), ...own])].sort();
-}
-
-/** Proxies of locations that are not files of the project. */
-class AccountProxies {
-  readonly #api: ApiClient;
-  #bySlug: ReadonlyMap<string, string> | undefined;
-
-  constructor(api: ApiClient) {
-    this.#api = api;
-  }
-
-  async of(slugs: readonly string[]): Promise<string[]> {
-    if (slugs.length === 0) return [];
-    this.#bySlug ??= new Map(
-      (await this.#api.call(privateLocationRoutes.listPrivateLocations)).flatMap(({ slugName, proxyUrl }) =>
-        proxyUrl ? [[slugName, proxyUrl] as const] : [],
-      ),
-    );
-    return slugs.flatMap((slug) => this.#bySlug?.get(slug) ?? []);
-  }
+  return [...new Set([...(await storedVariableNames(api)), ...own])].sort();
 }
 
 function refOf(value: unknown): string | undefined {

@@ -1,6 +1,6 @@
 import { ApiError } from '../api/api-error.ts';
 import { readSigningKey } from './key-file.ts';
-import type { SigningOptions } from './sign-project.ts';
+import type { SigningOptions } from './sign-definition.ts';
 
 const dayMs = 86_400_000;
 const maxDays = 3650;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentCondition } from '../agent/agent-condition.ts';
+import { EpochMs } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
 
 /** Whether an agent is there, and if not, how it ended. */
@@ -26,6 +27,10 @@ export const LocationAgent = z
     unavailable: z.record(z.string(), z.string()).describe('Why check types do not work there, by type'),
     runtimes: z.array(z.string()),
     droppedResults: z.int(),
+    trustedKeys: z
+      .array(z.object({ id: z.string(), notAfter: EpochMs.nullable() }))
+      .nullable()
+      .describe('Keys whose signed checks it runs; null: it runs all checks'),
     condition: AgentCondition.nullable().describe(
       'As of its last recorded claim; null if the agent is older than this field',
     ),

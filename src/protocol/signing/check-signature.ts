@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { type CompactSignature, readCompact, signCompact } from '@picket/lib/signing/compact-signature.ts';
-import type { LeasedRun } from '../agent/agent.ts';
-import { type Comparison, compareWithSigned, Statement } from './signed-run.ts';
+import { compareWithSigned, type JudgedRun, Statement } from './signed-run.ts';
 
 const payloadType = 'picket-check';
 
@@ -49,11 +48,11 @@ export interface TrustedKey {
  * @param now milliseconds since 1970, by the clock of the judge.
  * @returns the run without everything that was not signed, and its statement; or why it is refused.
  */
-export function judgeRun(
-  run: LeasedRun,
+export function judgeRun<Run extends JudgedRun>(
+  run: Run,
   trusted: readonly TrustedKey[],
   now: number,
-): { readonly run: LeasedRun; readonly statement: Statement } | { readonly distrust: Distrust } {
+): { readonly run: Run; readonly statement: Statement } | { readonly distrust: Distrust } {
   const text = run.signature;
   if (text === null) return refused('UNSIGNED', 'The check is not signed.');
   const signature = readCheckSignature(text);
@@ -82,7 +81,7 @@ export function judgeRun(
       { keyId },
     );
   }
-  const compared: Comparison = compareWithSigned(statement, run);
+  const compared = compareWithSigned(statement, run);
   if (compared.changed.length === 0) return { run: compared.run, statement };
   const changedFields = [...compared.changed];
   const message = `The check differs from what was signed with the key ${keyId}: ${changedFields.join(', ')}.`;
@@ -100,8 +99,7 @@ function refused(
   message: string,
   facts: Pick<Distrust, 'keyId' | 'changedFields'> = {},
 ): { readonly distrust: Distrust } {
-  const advice = 'The agents of this location run only signed checks: deploy it with "picket deploy --sign".';
-  return { distrust: { reason, ...facts, message: `${message} ${advice}` } };
+  return { distrust: { reason, ...facts, message } };
 }
 
 function instant(ms: number): string {

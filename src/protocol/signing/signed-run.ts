@@ -110,16 +110,19 @@ export function contentOf(run: RunToSign, open: readonly string[]): Pick<Stateme
   return { content: short as SignedContent, digests };
 }
 
+/** The fields of a leased run that are judged: the signed ones, and the signature. */
+export type JudgedRun = Omit<LeasedRun, Exclude<keyof typeof unsignedFields, 'signature'>>;
+
 /** A run compared with what was signed. */
-export interface Comparison {
+interface Comparison<Run> {
   /** Fields that differ, as their paths; empty if the run is the signed one. */
   readonly changed: readonly string[];
   /** The run without everything that was not signed. */
-  readonly run: LeasedRun;
+  readonly run: Run;
 }
 
 /** Compares a run with a statement. Both are read by the schemas of this build, so a field that one side does not know counts as its default. */
-export function compareWithSigned(statement: Statement, run: LeasedRun): Comparison {
+export function compareWithSigned<Run extends JudgedRun>(statement: Statement, run: Run): Comparison<Run> {
   const { content, digests } = statement;
   const actual = plain(asSigned(statement, run));
   const changed: string[] = [];
@@ -143,7 +146,7 @@ export function compareWithSigned(statement: Statement, run: LeasedRun): Compari
 }
 
 /** A run in the form of a statement, in the order of the statement. */
-function asSigned(statement: SignedTexts, run: LeasedRun): object {
+function asSigned(statement: SignedTexts, run: JudgedRun): object {
   const { content } = statement;
   const proxy = run.location.proxyUrl === null ? undefined : withoutPassword(run.location.proxyUrl);
   const kept = Object.entries(run).filter(
@@ -168,7 +171,7 @@ function asSigned(statement: SignedTexts, run: LeasedRun): object {
 }
 
 /** The run with the variables, snippets and certificates that were signed, and without the plan of earlier runs. */
-function restricted(statement: SignedTexts, run: LeasedRun): LeasedRun {
+function restricted<Run extends JudgedRun>(statement: SignedTexts, run: Run): Run {
   return {
     ...run,
     variables: Object.fromEntries(
@@ -176,11 +179,11 @@ function restricted(statement: SignedTexts, run: LeasedRun): LeasedRun {
     ),
     snippets: signedSnippets(statement, run),
     clientCertificates: signedCertificates(statement, run),
-    plan: null,
+    ...('plan' in run ? { plan: null } : {}),
   };
 }
 
-function signedSnippets({ content, digests }: SignedTexts, run: LeasedRun): LeasedRun['snippets'] {
+function signedSnippets({ content, digests }: SignedTexts, run: JudgedRun): LeasedRun['snippets'] {
   return content.snippets.flatMap(({ name, script }, index) => {
     const at = `/snippets/${index}`;
     const isSigned = (one: LeasedRun['snippets'][number]) =>
@@ -191,7 +194,7 @@ function signedSnippets({ content, digests }: SignedTexts, run: LeasedRun): Leas
 
 function signedCertificates(
   { content, digests }: SignedTexts,
-  run: LeasedRun,
+  run: JudgedRun,
 ): LeasedRun['clientCertificates'] {
   return content.clientCertificates.flatMap(({ host, cert, ca }, index) => {
     const at = `/clientCertificates/${index}`;
@@ -208,7 +211,7 @@ function isText(text: string, signed: string, digest: string | undefined): boole
 }
 
 /** The content as the schemas of this build read it: defaults of fields that its author did not know are filled in. */
-function normal(content: SignedContent, run: LeasedRun): SignedContent {
+function normal(content: SignedContent, run: JudgedRun): SignedContent {
   const { spec, checkType } = content.check;
   const type = findCheckType(checkType);
   const masked = type?.masked ?? [];
