@@ -17,7 +17,7 @@ const maxChecks = 20_000;
 export class KnownVersions {
   readonly #path: string;
   readonly #log: Logger;
-  #versions = new Map<string, number>();
+  readonly #versions = new Map<string, number>();
   #problem: string | undefined;
 
   /** @param tag of the location, as spool folders have it. */
@@ -32,21 +32,20 @@ export class KnownVersions {
     return this.#problem;
   }
 
-  /** The highest version seen, if it is higher than that of the statement; remembers the statement's otherwise. */
+  /** Returns the highest version seen if it is higher than that of the statement; remembers that of the statement otherwise. */
   newerThan({ subject, serial }: Pick<Statement, 'subject' | 'serial'>): number | undefined {
     const seen = this.#versions.get(subject) ?? 0;
-    if (serial < seen) return seen;
-    if (serial > seen) {
-      // Another agent of the folder may know more.
-      this.#read();
-      const known = this.#versions.get(subject) ?? 0;
-      if (serial < known) return known;
-      this.#versions.delete(subject);
-      this.#versions.set(subject, serial);
-      const [oldest] = this.#versions.keys();
-      if (oldest !== undefined && this.#versions.size > maxChecks) this.#versions.delete(oldest);
-      this.#write();
-    }
+    if (serial === seen) return undefined;
+    // Another agent of the folder may know more.
+    this.#read();
+    const known = this.#versions.get(subject) ?? 0;
+    if (serial < known) return known;
+    if (serial === known) return undefined;
+    this.#versions.delete(subject);
+    this.#versions.set(subject, serial);
+    const [oldest] = this.#versions.keys();
+    if (oldest !== undefined && this.#versions.size > maxChecks) this.#versions.delete(oldest);
+    this.#write();
     return undefined;
   }
 

@@ -36,6 +36,9 @@ export const unsignedParts = {
   clientCertificates: { key: 'is a secret', passphrase: 'is a secret' },
 } as const;
 
+/** Fields of types that replace common fields of a check, and say when and where it runs. */
+export const unsignedSpecFields = { frequency: 'schedule', locations: 'says where the check runs' } as const;
+
 const omitted = <Keys extends object>(keys: Keys) =>
   Object.fromEntries(Object.keys(keys).map((key) => [key, true])) as { [Key in keyof Keys]: true };
 
@@ -218,14 +221,20 @@ function normal(content: SignedContent, run: JudgedRun): SignedContent {
   // Values that the service hides may be required: the schema gets those of the run, and they are hidden again.
   const parsed = type?.spec.safeParse(fillMasked(masked, spec, run.check.spec));
   if (!parsed?.success) return content;
-  return { ...content, check: { ...content.check, spec: plain(maskDefinition(masked, parsed.data)) } };
+  return {
+    ...content,
+    check: { ...content.check, spec: plain(shownSpec({ checkType, spec: parsed.data })) },
+  };
 }
 
 function shownSpec({
   checkType,
   spec,
 }: Pick<LeasedRun['check'], 'checkType' | 'spec'>): LeasedRun['check']['spec'] {
-  return maskDefinition(findCheckType(checkType)?.masked ?? [], spec);
+  const masked = maskDefinition(findCheckType(checkType)?.masked ?? [], spec);
+  return Object.fromEntries(
+    Object.entries(masked).filter(([key]) => !Object.hasOwn(unsignedSpecFields, key)),
+  );
 }
 
 function differences(signed: unknown, actual: unknown, path: string): string[] {
