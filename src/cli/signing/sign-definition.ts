@@ -12,7 +12,7 @@ export interface SigningOptions {
   readonly serial: number;
 }
 
-/** What a signature says about one check. */
+/** Content of a signature: one check with everything that its runs use. */
 export interface ToSign {
   readonly subject: string;
   readonly type: CheckType;

@@ -62,8 +62,8 @@ class ProjectFiles {
 }
 
 /**
- * Adds signatures to the checks of a project, over what the files say: the service is asked only for names of variables
- * and for proxies of locations outside the project.
+ * Adds signatures to the checks of a project, over what the files say: the service contributes only names of
+ * variables, and proxies of locations outside the project.
  *
  * @throws ApiError for files with parts that are not in the project, and for values that are not set.
  */

@@ -35,7 +35,7 @@ export function readCheckSignature(text: string): CheckSignature | undefined {
   return { keyId: read.keyId, isSignedBy: read.isSignedBy, statement: statement.data };
 }
 
-/** A key that signatures are accepted from. `key` is absent where only its id is known: then nobody verifies. */
+/** A key that signatures are accepted from. `key` is absent where only its id is known: signatures are not verified there. */
 export interface TrustedKey {
   readonly id: string;
   readonly key?: KeyObject;

@@ -8,8 +8,8 @@ import { z } from 'zod';
 import { LeasedRun } from '../agent/agent.ts';
 
 /**
- * Fields of a leased run that a signature does not cover, each with the reason why nobody can make an agent do
- * something else with it. Every other field is signed, so a new field is signed unless it is named here.
+ * Fields of a leased run that a signature does not cover, each with the reason why a change of it does not
+ * make an agent do something else. Every other field is signed, so a new field is signed unless it is named here.
  */
 export const unsignedFields = {
   runId: 'identifies the run',
@@ -45,7 +45,7 @@ const omitted = <Keys extends object>(keys: Keys) =>
 const shape = LeasedRun.shape;
 const Location = shape.location.omit(omitted(unsignedParts.location));
 
-/** What a signature covers: the signed fields, without values that are not the signer's to decide. */
+/** Content of a signature: the signed fields, without values that are not the signer's to decide. */
 const SignedContent = LeasedRun.omit({ ...omitted(unsignedFields), location: true }).extend({
   check: shape.check.omit(omitted(unsignedParts.check)),
   variables: z
@@ -67,7 +67,7 @@ export interface RunToSign
   extends Pick<LeasedRun, 'variables' | 'secretNames' | 'lifecycle' | 'snippets' | 'clientCertificates'>,
     Pick<SignedContent, 'check' | 'proxies' | 'runtimeId'> {}
 
-/** What the signer of a check says. */
+/** Statement of the signer of a check. */
 export const Statement = z.object({
   subject: z.string().min(1).max(600).describe('Name of the check: PROJECT/CHECK'),
   serial: z.int().min(1).describe('Number of this version of the check; later versions have higher ones'),

@@ -25,7 +25,7 @@ export interface AccountResources {
   }[];
 }
 
-/** What a check, its group and its account make of a run: the part of a lease that decides what an agent does. */
+/** Part of a lease that decides what an agent does: composed of a check, its group and its account. */
 export interface ComposedRun<C>
   extends Pick<LeasedRun, 'variables' | 'secretNames' | 'lifecycle' | 'snippets' | 'clientCertificates'> {
   readonly check: Pick<LeasedRun['check'], 'checkType' | 'spec'>;

@@ -174,10 +174,10 @@ it('signs each field of a lease that no reason excludes', () => {
     if (path[0] === 'signature') continue;
     const after = withValue(run, path, changed(valueAt(run, path))) as LeasedRun;
     const name = path.join('.');
-    // What the schema of a lease refuses never gets as far as a judgement.
+    // The agent refuses such a lease before it judges the signature.
     if (!LeasedRun.safeParse(after).success) continue;
     if (excluded(path)) expect(reasonOf(after), name).toBeUndefined();
-    // A container of which only a part is signed may get others, which are dropped.
+    // Other variables may be added, and are dropped.
     else if (path.length === 1 && path[0] === 'variables') expect(reasonOf(after), name).toBeUndefined();
     else expect(reasonOf(after), name).toBe('CHANGED');
   }
@@ -231,7 +231,7 @@ it('refuses unsigned checks, unknown keys, and signatures whose time is over', (
   const reasonAt = (at: number) => judgeRun(signed(run), [untilToday], at);
   expect(reasonAt(Date.parse('2026-11-28T23:59:59Z'))).toHaveProperty('run');
   expect(reasonAt(Date.parse('2026-11-29T00:00:00Z'))).toMatchObject({ distrust: { reason: 'EXPIRED' } });
-  // Another key of the same id: the header is part of what is signed.
+  // Another key of the same id: the header is signed, too.
   const [, payload, signature] = signed(run).signature?.split('.') ?? [];
   const [header] = signed(run, { by: other }).signature?.split('.') ?? [];
   expect(reasonOf({ ...run, signature: `${header}.${payload}.${signature}` })).toBe('UNKNOWN_KEY');
