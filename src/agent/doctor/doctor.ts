@@ -1,6 +1,6 @@
 import { systemClock } from '@picket/lib/clock.ts';
 import { toError } from '@picket/lib/errors.ts';
-import { authorities } from './authorities.ts';
+import { authorities, trustedKeys } from './authorities.ts';
 import { locationChecks, runningChecks } from './checks.ts';
 import { disk } from './disk.ts';
 import { environment, readExaminedSettings } from './environment.ts';
@@ -13,7 +13,6 @@ import { capture, egress, icmp } from './probing.ts';
 import { browser, sandbox } from './scripts.ts';
 import { clock, key, protocol, serviceAnalytics, serviceStorage, upload } from './service.ts';
 import { contactService, type ServiceContact } from './service-contact.ts';
-import { trustedKeys } from './trusted-keys.ts';
 
 /** In an order in which earlier findings explain later ones. */
 export const examinations: readonly Examination[] = [
