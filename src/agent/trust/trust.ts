@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 import type { PublicKey } from '@picket/lib/signing/signing-keys.ts';
 import type { LeasedRun } from '@picket/protocol/agent/agent.ts';
 import {
@@ -9,10 +11,19 @@ import {
   judgeRun,
   olderVersion,
 } from '@picket/protocol/signing/check-signature.ts';
+import { judgedText, restrictedTo, type Statement } from '@picket/protocol/signing/signed-run.ts';
 import { KnownVersions } from './known-versions.ts';
 
 const advice =
   'The agents of this location run only signed checks: sign it with "picket deploy --sign" and a key in TRUSTED_KEYS.';
+
+const maxAccepted = 2000;
+
+/** A run that was accepted: its statement, and until when, in milliseconds since 1970. */
+interface Accepted {
+  readonly statement: Statement;
+  readonly endsAt: number;
+}
 
 /** Keys that this agent trusts, as it reports them in claims. */
 export function claimedKeys(keys: readonly PublicKey[]): { id: string; notAfter: number | null }[] | null {
@@ -29,6 +40,8 @@ export class Trust {
   readonly #versions: KnownVersions | undefined;
   readonly #clock: Pick<Clock, 'wallMs'>;
   readonly #log: Logger;
+  /** Checks repeat: each version is verified once, by the digest of everything that is judged. */
+  readonly #accepted = new LruMap<string, Accepted>(maxAccepted);
   readonly #refused = new Map<DistrustReason, number>(distrustReasons.map((reason) => [reason, 0]));
 
   /** @param folder where versions are kept, and the tag of the location there. */
@@ -50,11 +63,6 @@ export class Trust {
     this.#versions = keys.length === 0 ? undefined : new KnownVersions(folder.path, folder.tag, log);
   }
 
-  /** Whether runs need a signature. */
-  get isRequired(): boolean {
-    return this.#versions !== undefined;
-  }
-
   /** Refused runs since the start, by reason. */
   get refusals(): ReadonlyMap<DistrustReason, number> {
     return this.#refused;
@@ -63,12 +71,18 @@ export class Trust {
   /** Returns the run as it may be executed, or why not. */
   judge(run: LeasedRun): { readonly run: LeasedRun } | { readonly distrust: Distrust } {
     if (!this.#versions) return { run };
-    const judged = judgeRun(run, this.#keys, this.#clock.wallMs());
-    if ('distrust' in judged) return this.#refuse(run, judged.distrust);
-    const { statement } = judged;
-    const seen = this.#versions.newerThan(statement);
-    if (seen === undefined) return { run: judged.run };
-    return this.#refuse(run, olderVersion(statement, seen));
+    const text = createHash('sha256').update(judgedText(run)).digest('base64');
+    const now = this.#clock.wallMs();
+    let accepted = this.#accepted.get(text);
+    if (!accepted || now >= accepted.endsAt) {
+      const judged = judgeRun(run, this.#keys, now);
+      if ('distrust' in judged) return this.#refuse(run, judged.distrust);
+      accepted = { statement: judged.statement, endsAt: judged.endsAt };
+      this.#accepted.set(text, accepted);
+    }
+    const seen = this.#versions.newerThan(accepted.statement);
+    if (seen === undefined) return { run: restrictedTo(accepted.statement, run) };
+    return this.#refuse(run, olderVersion(accepted.statement, seen));
   }
 
   #refuse(run: LeasedRun, distrust: Distrust): { readonly distrust: Distrust } {

@@ -8,7 +8,7 @@ import type { ApiClient } from '../api/client.ts';
 import { showProgress } from '../api/show.ts';
 import { invalidProject, readProject } from '../project/files.ts';
 import { type Project, pathOf } from '../project/project.ts';
-import { resourcesOf, type UnsetValue } from '../project/resources.ts';
+import { type ProjectResource, resourcesOf, type UnsetValue } from '../project/resources.ts';
 import { problemsOf } from '../project/validate.ts';
 import { type FileWarning, warningLines, weakSecretsOf } from '../project/weak-secrets.ts';
 import { withSignatures } from '../signing/sign-project.ts';
@@ -75,11 +75,28 @@ export async function makePlan(
           ids.has(`${of}/${id}`),
         )
       : [];
-    const changes = plannedChanges(diff, project, stored);
+    const changes = plannedChanges(diff, withSigned(project, resources), stored);
     return { project, changes, warnings: weakSecretsOf(resources), body };
   } finally {
     progress.end();
   }
+}
+
+/** The project with the signatures of its checks, as it is deployed. */
+function withSigned(project: Project, resources: readonly ProjectResource[]): Project {
+  const signatures = new Map(
+    resources.flatMap(({ type, logicalId, payload }) =>
+      type === 'check' && payload['signature'] !== undefined ? [[logicalId, payload['signature']] as const] : [],
+    ),
+  );
+  return {
+    ...project,
+    definitions: project.definitions.map((one) =>
+      one.folder === 'checks' && signatures.has(one.logicalId)
+        ? { ...one, fields: { ...one.fields, signature: signatures.get(one.logicalId) } }
+        : one,
+    ),
+  };
 }
 
 async function askDiff(

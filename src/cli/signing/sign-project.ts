@@ -94,7 +94,7 @@ export async function withSignatures(
     const others = await proxies.of(places.flatMap(({ otherSlugs }) => otherSlugs));
     const signature = signDefinition(
       {
-        subject: `${projectName}/${resource.logicalId}`,
+        subject: `${projectName}:${resource.logicalId}`,
         type,
         definition: read(definitionSchema(type), resource, files),
         group: group && read(CheckGroupInput, group, files),

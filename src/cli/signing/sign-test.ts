@@ -31,7 +31,7 @@ export async function definitionSigner<Job extends Fields & { readonly logicalId
     if (!type) return job;
     const signature = signDefinition(
       {
-        subject: `test:${logicalId}`,
+        subject: `test::${logicalId}`,
         type,
         definition: definitionSchema(type).parse(fields),
         group: isRecord(group) ? CheckGroupInput.parse(group) : undefined,

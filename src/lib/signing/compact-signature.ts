@@ -10,6 +10,7 @@ export interface CompactSignature {
   isSignedBy(key: KeyObject): boolean;
 }
 
+const maxDepth = 64;
 const textPattern = /^([\w-]+)\.([\w-]+)\.([\w-]{86})$/;
 
 /** Signs a value that JSON can hold. @param type names the kind of payload, so that one kind never passes for another. */
@@ -24,6 +25,7 @@ export function readCompact(text: string, type: string): CompactSignature | unde
   if (head === undefined || body === undefined || signature === undefined) return undefined;
   const header = decoded(head);
   const payload = decoded(body);
+  if (isDeep(payload)) return undefined;
   if (!isRecord(header) || header['alg'] !== 'EdDSA' || header['typ'] !== type || payload === undefined)
     return undefined;
   const { kid } = header;
@@ -34,6 +36,16 @@ export function readCompact(text: string, type: string): CompactSignature | unde
     isSignedBy: (key) =>
       verify(null, Buffer.from(`${head}.${body}`), key, Buffer.from(signature, 'base64url')),
   };
+}
+
+/** Whether a value is nested too deeply for functions that walk through it. */
+function isDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) return true;
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []));
+  }
+  return false;
 }
 
 function encoded(value: unknown): string {

@@ -3,6 +3,8 @@ import { type CompactSignature, readCompact, signCompact } from '@picket/lib/sig
 import { compareWithSigned, type JudgedRun, Statement } from './signed-run.ts';
 
 const payloadType = 'picket-check';
+/** A signer whose clock is ahead must not outdate the versions of all others. */
+const maxAheadMs = 86_400_000;
 
 /** Why an agent that runs only signed checks refuses a run. */
 export const distrustReasons = ['UNSIGNED', 'UNKNOWN_KEY', 'CHANGED', 'EXPIRED', 'OLDER'] as const;
@@ -42,6 +44,15 @@ export interface TrustedKey {
   readonly notAfter: number | null;
 }
 
+/** A run that is what the holder of a trusted key signed. */
+interface Accepted<Run> {
+  /** Without everything that was not signed. */
+  readonly run: Run;
+  readonly statement: Statement;
+  /** When the key or the signature expires, in milliseconds since 1970; Infinity: never. */
+  readonly endsAt: number;
+}
+
 /**
  * Decides whether a run is what the holder of a trusted key signed.
  *
@@ -52,14 +63,15 @@ export function judgeRun<Run extends JudgedRun>(
   run: Run,
   trusted: readonly TrustedKey[],
   now: number,
-): { readonly run: Run; readonly statement: Statement } | { readonly distrust: Distrust } {
+): Accepted<Run> | { readonly distrust: Distrust } {
   const text = run.signature;
   if (text === null) return refused('UNSIGNED', 'The check is not signed.');
   const signature = readCheckSignature(text);
   if (!signature)
     return refused('CHANGED', 'The signature of the check cannot be read.', { changedFields: ['signature'] });
   const { keyId, statement } = signature;
-  const key = trusted.find(({ id }) => id === keyId);
+  // A key that is listed twice is trusted for the longer time.
+  const [key] = trusted.filter(({ id }) => id === keyId).toSorted((one, other) => (endOf(one) < endOf(other) ? 1 : -1));
   if (!key) {
     return refused(
       'UNKNOWN_KEY',
@@ -81,8 +93,14 @@ export function judgeRun<Run extends JudgedRun>(
       { keyId },
     );
   }
+  if (statement.serial > now + maxAheadMs) {
+    const message = `The signature of the check is dated ${instant(statement.serial)}, more than a day ahead of the clock here.`;
+    return refused('EXPIRED', message, { keyId });
+  }
   const compared = compareWithSigned(statement, run);
-  if (compared.changed.length === 0) return { run: compared.run, statement };
+  if (compared.changed.length === 0) {
+    return { run: compared.run, statement, endsAt: Math.min(endOf(key), statement.notAfter ?? Infinity) };
+  }
   const changedFields = [...compared.changed];
   const message = `The check differs from what was signed with the key ${keyId}: ${changedFields.join(', ')}.`;
   return refused('CHANGED', message, { keyId, changedFields });
@@ -102,6 +120,11 @@ function refused(
   return { distrust: { reason, ...facts, message } };
 }
 
+function endOf({ notAfter }: TrustedKey): number {
+  return notAfter ?? Infinity;
+}
+
 function instant(ms: number): string {
-  return new Date(ms).toISOString();
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString();
 }

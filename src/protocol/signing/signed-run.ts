@@ -67,10 +67,13 @@ export interface RunToSign
   extends Pick<LeasedRun, 'variables' | 'secretNames' | 'lifecycle' | 'snippets' | 'clientCertificates'>,
     Pick<SignedContent, 'check' | 'proxies' | 'runtimeId'> {}
 
-/** Statement of the signer of a check. */
-export const Statement = z.object({
-  subject: z.string().min(1).max(600).describe('Name of the check: PROJECT/CHECK'),
-  serial: z.int().min(1).describe('Number of this version of the check; later versions have higher ones'),
+/** Statement of the signer of a check. Strict: an agent must not overlook a restriction that it does not know. */
+export const Statement = z.strictObject({
+  subject: z.string().min(1).max(600).describe('Name of the check: PROJECT:CHECK'),
+  serial: z
+    .int()
+    .min(1)
+    .describe('Version of the check: when it was signed, in milliseconds since 1970 by the clock of the signer'),
   notAfter: z.int().min(1).nullable().describe('Milliseconds since 1970; from then on it is not valid'),
   content: SignedContent,
   digests: z
@@ -86,6 +89,7 @@ type SignedTexts = Pick<Statement, 'content' | 'digests'>;
 /** Longer texts are signed by their digest, so that a signature is short. */
 const maxTextLength = 200;
 const maxNamedFields = 20;
+const maxPathLength = 200;
 
 /**
  * Makes the content of a signature.
@@ -116,6 +120,12 @@ export function contentOf(run: RunToSign, open: readonly string[]): Pick<Stateme
 /** The fields of a leased run that are judged: the signed ones, and the signature. */
 export type JudgedRun = Omit<LeasedRun, Exclude<keyof typeof unsignedFields, 'signature'>>;
 
+/** Everything of a run that its judgement depends on, as one text. */
+export function judgedText(run: JudgedRun): string {
+  const judged = Object.entries(run).filter(([key]) => key === 'signature' || !Object.hasOwn(unsignedFields, key));
+  return JSON.stringify(judged);
+}
+
 /** A run compared with what was signed. */
 interface Comparison<Run> {
   /** Fields that differ, as their paths; empty if the run is the signed one. */
@@ -139,13 +149,10 @@ export function compareWithSigned<Run extends JudgedRun>(statement: Statement, r
   }) as SignedContent;
   if (changed.length === 0) {
     changed.push(
-      ...differences(normal(signed, run), normal(SignedContent.parse(actual), run), '').slice(
-        0,
-        maxNamedFields,
-      ),
+      ...differences(normal(signed, run), normal(SignedContent.parse(actual), run), ''),
     );
   }
-  return { changed: changed.map(shortPath), run: restricted(statement, run) };
+  return { changed: changed.slice(0, maxNamedFields).map(shortPath), run: restrictedTo(statement, run) };
 }
 
 /** A run in the form of a statement, in the order of the statement. */
@@ -174,7 +181,7 @@ function asSigned(statement: SignedTexts, run: JudgedRun): object {
 }
 
 /** The run with the variables, snippets and certificates that were signed, and without the plan of earlier runs. */
-function restricted<Run extends JudgedRun>(statement: SignedTexts, run: Run): Run {
+export function restrictedTo<Run extends JudgedRun>(statement: SignedTexts, run: Run): Run {
   return {
     ...run,
     variables: Object.fromEntries(
@@ -247,7 +254,7 @@ function differences(signed: unknown, actual: unknown, path: string): string[] {
 
 /** Users know the fields of a type without the place where a lease has them. */
 function shortPath(path: string): string {
-  return path.replace(/^check\.(?:spec\.)?/, '');
+  return path.replace(/^check\.(?:spec\.)?/, '').slice(0, maxPathLength);
 }
 
 function without(value: object, keys: object): object {

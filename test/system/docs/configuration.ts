@@ -83,6 +83,8 @@ const imports: Trial = async (stage, text) => {
 /** The folder that the page about configuration in git deploys, signed. */
 const signs: Trial = async (stage, text) => {
   const cwd = stage.copyOf();
+  writeFileSync(join(cwd, 'key.txt'), stage.environment()['KEY'] ?? '');
+  await lines(stage, 'picket login --url https://picket.example.com < key.txt', cwd);
   const fields = 'checkType: URL\\nname: Signed\\nrequest: { url: https://example.com/ }\\n';
   const write = `mkdir -p monitoring/checks && echo 'project: signed' > monitoring/picket.yaml && printf '${fields}' > monitoring/checks/home.yaml`;
   const [, key = '', deployed = '', again = ''] = await lines(
