@@ -292,6 +292,8 @@ export class Agent {
     if (this.#isStopping) return;
     this.#ownPorts = [port];
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
+    const trustedKeys = claimedKeys(this.#settings.trustedKeys);
+    if (trustedKeys) this.#log.info({ trustedKeys }, 'the agent runs only signed checks');
     this.#caCertificates = await trustCustomCa(this.#settings.caCertsDir, this.#log);
     this.#finishedRuns.warnOfUnmasked(unmaskableNames(Object.keys(serviceSecrets), serviceSecrets));
     if (this.#isStopping) return;

@@ -63,7 +63,9 @@ export async function makePlan(
     const { logicalId, name } = project;
     const options = await signingOptions(signing);
     if (options) progress.say('signing the checks');
-    const resources = options ? await withSignatures(api, logicalId, written, unset, options) : written;
+    const { resources, warnings } = options
+      ? await withSignatures(api, logicalId, written, unset, options)
+      : { resources: written, warnings: [] };
     const body = { project: { logicalId, name }, sharedFiles: [], resources };
     progress.say('requesting the plan');
     const diff = await askDiff(api, body, keep, unset);
@@ -76,7 +78,7 @@ export async function makePlan(
         )
       : [];
     const changes = plannedChanges(diff, withSigned(project, resources), stored);
-    return { project, changes, warnings: weakSecretsOf(resources), body };
+    return { project, changes, warnings: [...weakSecretsOf(resources), ...warnings], body };
   } finally {
     progress.end();
   }

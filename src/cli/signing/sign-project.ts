@@ -6,7 +6,9 @@ import type { AccountResources } from '@picket/service/checks/composed-run.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { ProjectResource, UnsetValue } from '../project/resources.ts';
+import type { FileWarning } from '../project/weak-secrets.ts';
 import { AccountProxies, storedVariableNames } from './account-facts.ts';
+import { openHosts } from './open-hosts.ts';
 import { type SigningOptions, signDefinition } from './sign-definition.ts';
 
 /** Resources of a project by their type and name. */
@@ -73,7 +75,7 @@ export async function withSignatures(
   resources: readonly ProjectResource[],
   unset: readonly UnsetValue[],
   options: SigningOptions,
-): Promise<readonly ProjectResource[]> {
+): Promise<SignedResources> {
   const missing = unset.filter(({ file }) => /^(?:checks|groups|snippets)\//.test(file));
   if (missing.length > 0) {
     const names = missing.map(({ variable, file }) => `\n  - ${variable}: ${file}`).join('');
@@ -83,6 +85,7 @@ export async function withSignatures(
   const names = await variableNames(api, files);
   const proxies = new AccountProxies(api);
   const signed: ProjectResource[] = [];
+  const warnings: FileWarning[] = [];
   for (const resource of resources) {
     const type = resource.type === 'check' ? findCheckType(String(resource.payload['checkType'])) : undefined;
     if (!type || type.pings) {
@@ -90,7 +93,9 @@ export async function withSignatures(
       continue;
     }
     const group = groupOf(resource, files);
-    const places = [resource, ...(group ? [group] : [])].map((one) => files.proxiesOf(one));
+    const owners = [resource, ...(group ? [group] : [])];
+    warnings.push(...openHostWarnings(resource, openNames(names, owners)));
+    const places = owners.map((one) => files.proxiesOf(one));
     const others = await proxies.of(places.flatMap(({ otherSlugs }) => otherSlugs));
     const signature = signDefinition(
       {
@@ -106,7 +111,32 @@ export async function withSignatures(
     );
     signed.push({ ...resource, payload: { ...resource.payload, signature } });
   }
-  return signed;
+  return { resources: signed, warnings };
+}
+
+/** Resources with signatures, and parts of them that others decide nevertheless. */
+interface SignedResources {
+  readonly resources: readonly ProjectResource[];
+  readonly warnings: readonly FileWarning[];
+}
+
+/** Names of the variables of a check's runs whose values are not signed. */
+function openNames(ofAccount: readonly string[], owners: readonly ProjectResource[]): string[] {
+  const own = owners.flatMap(({ payload: { environmentVariables } }) =>
+    Array.isArray(environmentVariables) ? environmentVariables.filter(isRecord) : [],
+  );
+  const names = (some: typeof own) => some.map(({ key }) => String(key));
+  const isSecret = ({ secret, locked }: (typeof own)[number]) => secret === true || locked === true;
+  const closed = new Set(names(own.filter((one) => !isSecret(one))));
+  return [...ofAccount, ...names(own.filter(isSecret))].filter((name) => !closed.has(name));
+}
+
+function openHostWarnings({ payload, sourceFile }: ProjectResource, open: readonly string[]): FileWarning[] {
+  return openHosts(payload, open).map(({ field, variable }) => ({
+    file: sourceFile,
+    field,
+    message: `The host in ${field} comes from the variable ${variable}, whose value is not signed: it can be changed to send the check elsewhere. Use a variable of the check or its group that is not secret.`,
+  }));
 }
 
 /** The group of a check, as the project has it. */

@@ -8,6 +8,7 @@ import { deployCommand, planCommand } from '../../../src/cli/deploy/deploy-comma
 import { writeProject } from '../../../src/cli/project/files.ts';
 import type { Definition } from '../../../src/cli/project/project.ts';
 import { newKeyCommand } from '../../../src/cli/signing/key-file.ts';
+import { capabilitiesOf } from '../../../src/console/locations/capabilities.ts';
 import { readPublicKey } from '../../../src/lib/signing/signing-keys.ts';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
 import { judgeRun, readCheckSignature } from '../../../src/protocol/signing/check-signature.ts';
@@ -187,6 +188,9 @@ it('notices each change that reaches a run, and warns of it before the run', asy
   };
   const { id } = readPublicKey(publicKey) ?? expect.fail('not a key');
   expect(await warningsWith([{ id, notAfter: null }])).toEqual([]);
+  const { body: listed } = await harness.call('GET', `/v1/private-locations/${places?.[0]?.id}/agents`);
+  expect(listed.agents[0].trustedKeys).toEqual([{ id, notAfter: null }]);
+  expect(String(capabilitiesOf(listed.agents[0]))).toContain(`Only checks signed with <code>${id}</code>`);
   expect(await warningsWith([{ id: '0'.repeat(16), notAfter: null }])).toEqual([
     expect.objectContaining({ message: expect.stringContaining(`signed with the key ${id}`) }),
   ]);

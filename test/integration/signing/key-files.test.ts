@@ -2,9 +2,12 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { trustedKeys } from '../../../src/agent/doctor/authorities.ts';
+import { readExaminedSettings } from '../../../src/agent/doctor/environment.ts';
+import type { ExaminedAgent } from '../../../src/agent/doctor/examination.ts';
 import { newKeyCommand, readSigningKey, showKeyCommand } from '../../../src/cli/signing/key-file.ts';
 import { signingOptions } from '../../../src/cli/signing/signing-options.ts';
-import { keyIdOf, readPublicKey } from '../../../src/lib/signing/signing-keys.ts';
+import { keyIdOf, newPrivateKey, publicKeyLine, readPublicKey } from '../../../src/lib/signing/signing-keys.ts';
 
 let folder: string;
 const at = (name: string) => join(folder, name);
@@ -35,6 +38,20 @@ it('refuses to overwrite a file, to read one that others can read, and whatever 
   await expect(readSigningKey(at('absent.pem'))).rejects.toThrow('ENOENT');
   await writeFile(at('text.pem'), 'not a key', { mode: 0o600 });
   await expect(readSigningKey(at('text.pem'))).rejects.toThrow('is not a private key of "picket keys new"');
+});
+
+it('examines the keys of an agent, and their last days', async () => {
+  const line = publicKeyLine(newPrivateKey());
+  const examined = async (keys: string | undefined) => {
+    const variables = { API_KEY: 'pl_abc', SERVICE_URL: 'https://picket.example.com', TRUSTED_KEYS: keys };
+    const found = await trustedKeys.examine(readExaminedSettings(variables) as ExaminedAgent);
+    return [found].flat().map(({ status }) => status);
+  };
+  const day = (fromNow: number) => new Date(Date.now() + fromNow * 86_400_000).toISOString().slice(0, 10);
+  expect(await examined(undefined)).toEqual(['skipped']);
+  expect(await examined(`${line},${line}:${day(3)},${line}:${day(90)},${line}:${day(-2)}`)).toEqual([
+    ...['ok', 'warning', 'ok', 'problem'],
+  ]);
 });
 
 it('reads the validity of signatures, to the end of a day', async () => {

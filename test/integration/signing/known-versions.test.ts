@@ -65,3 +65,27 @@ it('never remembers a version that no trusted key signed', () => {
   const any = new Trust([], { clock, log: quietLogger, folder: { path: folder, tag: 'any' } });
   expect(any.judge(run)).toEqual({ run });
 });
+
+it('accepts a version again without verifying it, until its time is over, and nothing that differs', () => {
+  const key = newPrivateKey();
+  const now = Date.parse('2026-11-28T12:00:00Z');
+  const clock = new ManualClock(now);
+  const trusted = readPublicKey(publicKeyLine(key)) ?? expect.fail('not a key');
+  const trust = new Trust([trusted], { clock, log: quietLogger, folder: { path: folder, tag: 'again' } });
+  const run = leasedRun('http://a.test/', { variables: { TOKEN: 'one' } });
+  const statement = contentOf({ ...run, variables: {}, proxies: [] }, ['TOKEN']);
+  const head = { subject: 'shop:home', serial: now, notAfter: now + 10_000 };
+  const signature = signCheck({ ...head, ...statement }, key);
+  const signed = { ...run, signature };
+  const id = crypto.randomUUID();
+  expect(trust.judge(signed)).toEqual({ run: signed });
+  expect(trust.judge({ ...signed, runId: id })).toEqual({ run: { ...signed, runId: id } });
+  expect(trust.judge({ ...signed, variables: { TOKEN: 'two', OTHER: 'x' } })).toMatchObject({
+    run: { variables: { TOKEN: 'two' } },
+  });
+  expect(trust.judge({ ...signed, runtimeId: '2025.04' })).toMatchObject({ distrust: { reason: 'CHANGED' } });
+  clock.advance(10_000);
+  expect(trust.judge(signed)).toMatchObject({ distrust: { reason: 'EXPIRED' } });
+  const ahead = signCheck({ ...head, ...statement, serial: now + 2 * 86_400_000, notAfter: null }, key);
+  expect(trust.judge({ ...run, signature: ahead })).toMatchObject({ distrust: { reason: 'EXPIRED' } });
+});

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { maskDefinition } from '../../../src/checks/contract/masking.ts';
+import { Trust } from '../../../src/agent/trust/trust.ts';
 import { checkTypes } from '../../../src/checks/index.ts';
 import { isRecord } from '../../../src/lib/json/record.ts';
 import { newPrivateKey, publicKeyLine, readPublicKey } from '../../../src/lib/signing/signing-keys.ts';
@@ -16,6 +17,7 @@ import {
 } from '../../../src/protocol/signing/signed-run.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { sampleOf } from '../../helpers/night.ts';
+import { quietLogger } from '../../helpers/service/service.ts';
 import type { Samples } from '../conformance/samples/samples.ts';
 
 // Whoever leases a run can change nothing that was signed: each field of a lease, and each field of each check type,
@@ -53,10 +55,20 @@ function signed(run: LeasedRun, options: { notAfter?: number | null; by?: typeof
   return { ...run, signature: signCheck({ ...head, ...statement }, options.by ?? key) };
 }
 
-/** The reason for which a run is refused; undefined if it is accepted. */
-function reasonOf(run: LeasedRun, at = now): string | undefined {
-  const judged = judgeRun(run, trusted, at);
-  return 'distrust' in judged ? judged.distrust.reason : undefined;
+/** An agent that has accepted versions of its checks before, and remembers them in memory. */
+const agent = new Trust(trusted, {
+  clock: { wallMs: () => now },
+  log: quietLogger,
+  folder: { path: '/nonexistent', tag: 'none' },
+});
+
+/** The reason for which a run is refused; undefined if it is accepted. An agent decides the same, whatever it accepted before. */
+function reasonOf(run: LeasedRun): string | undefined {
+  const [judged, byAgent] = [judgeRun(run, trusted, now), agent.judge(run)];
+  const reason = 'distrust' in judged ? judged.distrust.reason : undefined;
+  expect('distrust' in byAgent ? byAgent.distrust.reason : undefined).toBe(reason);
+  if ('run' in judged && 'run' in byAgent) expect(byAgent.run).toEqual(judged.run);
+  return reason;
 }
 
 type Schema = {
@@ -148,7 +160,7 @@ it.each(agentTypes.map((type) => [type.name, type] as const))(
       if (!read.success || !isDeepStrictEqual(read.data, spec)) continue;
       const older = signCheck(
         {
-          ...{ subject: 'a/b', serial: 1, notAfter: null, digests },
+          ...{ subject: `older ${type.name}`, serial: 1, notAfter: null, digests },
           content: { ...content, check: { ...content.check, spec: rest } },
         },
         key,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ApiClient } from '../../../src/cli/api/client.ts';
 import { deployCommand, planCommand } from '../../../src/cli/deploy/deploy-command.ts';
+import { testCommand } from '../../../src/cli/deploy/test-command.ts';
 import { writeProject } from '../../../src/cli/project/files.ts';
 import type { Definition } from '../../../src/cli/project/project.ts';
 import { newKeyCommand } from '../../../src/cli/signing/key-file.ts';
@@ -131,5 +132,13 @@ it('runs what was signed, and refuses what changed after it', async () => {
   expect(await nextResult(id)).toMatchObject({ hasErrors: false });
   const plan = await planCommand(api, at('shop'), { sign: at('key.pem') }, {});
   expect(plan.lines(80)).toEqual(['No changes: the account matches the files.']);
+
+  // Files that are not deployed: the same agent runs them only if they are signed.
+  const ofSession = (options: object) => testCommand(api, at('shop'), { location: 'lab', ...options }, {});
+  expect(await ofSession({})).toMatchObject({ exitCode: 1 });
+  expect(await ofSession({ sign: at('key.pem') })).toMatchObject({ exitCode: 0 });
+  expect(target.requests.at(-1)).toBe('/again/of-group/one/password-1');
+  // They did not outdate the deployed version.
+  expect(await nextResult(id)).toMatchObject({ hasErrors: false });
   expect(keyId).toMatch(/^[0-9a-f]{16}$/);
 });
