@@ -88,7 +88,9 @@ export async function makePlan(
 function withSigned(project: Project, resources: readonly ProjectResource[]): Project {
   const signatures = new Map(
     resources.flatMap(({ type, logicalId, payload }) =>
-      type === 'check' && payload['signature'] !== undefined ? [[logicalId, payload['signature']] as const] : [],
+      type === 'check' && payload['signature'] !== undefined
+        ? [[logicalId, payload['signature']] as const]
+        : [],
     ),
   );
   return {

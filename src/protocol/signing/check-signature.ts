@@ -71,7 +71,9 @@ export function judgeRun<Run extends JudgedRun>(
     return refused('CHANGED', 'The signature of the check cannot be read.', { changedFields: ['signature'] });
   const { keyId, statement } = signature;
   // A key that is listed twice is trusted for the longer time.
-  const [key] = trusted.filter(({ id }) => id === keyId).toSorted((one, other) => (endOf(one) < endOf(other) ? 1 : -1));
+  const [key] = trusted
+    .filter(({ id }) => id === keyId)
+    .toSorted((one, other) => (endOf(one) < endOf(other) ? 1 : -1));
   if (!key) {
     return refused(
       'UNKNOWN_KEY',

@@ -73,7 +73,9 @@ export const Statement = z.strictObject({
   serial: z
     .int()
     .min(1)
-    .describe('Version of the check: when it was signed, in milliseconds since 1970 by the clock of the signer'),
+    .describe(
+      'Version of the check: when it was signed, in milliseconds since 1970 by the clock of the signer',
+    ),
   notAfter: z.int().min(1).nullable().describe('Milliseconds since 1970; from then on it is not valid'),
   content: SignedContent,
   digests: z
@@ -122,7 +124,9 @@ export type JudgedRun = Omit<LeasedRun, Exclude<keyof typeof unsignedFields, 'si
 
 /** Everything of a run that its judgement depends on, as one text. */
 export function judgedText(run: JudgedRun): string {
-  const judged = Object.entries(run).filter(([key]) => key === 'signature' || !Object.hasOwn(unsignedFields, key));
+  const judged = Object.entries(run).filter(
+    ([key]) => key === 'signature' || !Object.hasOwn(unsignedFields, key),
+  );
   return JSON.stringify(judged);
 }
 
@@ -148,9 +152,7 @@ export function compareWithSigned<Run extends JudgedRun>(statement: Statement, r
     return text;
   }) as SignedContent;
   if (changed.length === 0) {
-    changed.push(
-      ...differences(normal(signed, run), normal(SignedContent.parse(actual), run), ''),
-    );
+    changed.push(...differences(normal(signed, run), normal(SignedContent.parse(actual), run), ''));
   }
   return { changed: changed.slice(0, maxNamedFields).map(shortPath), run: restrictedTo(statement, run) };
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkTypes } from '../../../src/checks/index.ts';
 import { ApiClient } from '../../../src/cli/api/client.ts';
@@ -11,8 +12,9 @@ import { newKeyCommand } from '../../../src/cli/signing/key-file.ts';
 import { capabilitiesOf } from '../../../src/console/locations/capabilities.ts';
 import { readPublicKey } from '../../../src/lib/signing/signing-keys.ts';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
+import { codeBundleRoutes } from '../../../src/protocol/agent/code-bundle.ts';
 import { judgeRun, readCheckSignature } from '../../../src/protocol/signing/check-signature.ts';
-import { openHarness, type ServiceHarness, TestAgent } from '../../helpers/service/service.ts';
+import { openHarness, reportOf, type ServiceHarness, TestAgent } from '../../helpers/service/service.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 import type { Samples } from '../conformance/samples/samples.ts';
 
@@ -35,11 +37,16 @@ beforeAll(async () => {
   ({ publicKey } = (await newKeyCommand(join(folder, 'key.pem'), {})).json as { publicKey: string });
   await harness.call('POST', '/v1/variables', { key: 'OF_ACCOUNT', value: 'one' });
   await harness.call('POST', '/v1/snippets', { name: 'of others', script: 'others()' });
-  await writeProject(join(folder, 'all'), { logicalId: 'all', name: 'All', definitions: await definitions() });
+  await writeProject(join(folder, 'all'), {
+    logicalId: 'all',
+    name: 'All',
+    definitions: await definitions(),
+  });
   await deployCommand(api, join(folder, 'all'), sign(), {});
   const { body: places } = await harness.call('GET', '/v1/private-locations');
   const { body: created } = await harness.call('POST', `/v1/private-locations/${places[0].id}/keys`, {});
   agent = new TestAgent(harness, { id: places[0].id, slugName: 'lab', key: created.rawKey });
+  await agent.claim({ ...capabilities, freeSlots: { probe: 0, script: 0 } });
 });
 afterAll(async () => {
   await harness.close();
@@ -51,7 +58,9 @@ async function definitions(): Promise<Definition[]> {
   const long = `// ${'a long script '.repeat(40)}\n`;
   const checks = await Promise.all(
     types.map(async (type): Promise<Definition> => {
-      const { samples } = (await import(`../conformance/samples/${type.route}.ts`)) as { readonly samples: Samples };
+      const { samples } = (await import(`../conformance/samples/${type.route}.ts`)) as {
+        readonly samples: Samples;
+      };
       const scripts = type.usesLifecycleScripts
         ? { setupSnippet: 'login', localTearDownScript: `${long}teardown();` }
         : {};
@@ -83,7 +92,10 @@ async function definitions(): Promise<Definition[]> {
         environmentVariables: [{ key: 'OF_GROUP', value: 'group' }],
         apiCheckDefaults: {
           url: 'https://base.test',
-          headers: [{ key: 'x-group', value: 'web' }, { key: 'x-token', value: 'locked-value', locked: true }],
+          headers: [
+            { key: 'x-group', value: 'web' },
+            { key: 'x-token', value: 'locked-value', locked: true },
+          ],
           assertions: [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: '200' }],
         },
       },
@@ -104,21 +116,17 @@ async function definitions(): Promise<Definition[]> {
 }
 
 async function uploadedBundle(): Promise<string> {
-  const { body } = await harness.call('POST', '/v1/code-bundles', 'not an archive: it is not unpacked here', {
-    headers: { 'content-type': 'application/octet-stream' },
-  });
-  return body.key;
+  const body = new Uint8Array(gzipSync('an archive that is not unpacked here'));
+  return (await api.call(codeBundleRoutes.uploadCodeBundle, { body })).key;
 }
 
-/** Runs of all checks, as an agent of the location gets them. */
-async function leased(): Promise<ReadonlyMap<string, LeasedRun>> {
-  await harness.call('POST', '/v1/check-sessions/trigger', {});
-  const runs = await agent.claim({
-    checkTypes: types.map(({ name }) => name),
-    freeSlots: { probe: 1000, script: 1000 },
-    runtimes: ['2026.04'],
-  });
-  await agent.release(runs);
+const capabilities = { checkTypes: types.map(({ name }) => name), runtimes: ['2026.04'] };
+
+/** Runs of all checks, or of one, as an agent of the location gets them. */
+async function leased(checkId?: string): Promise<ReadonlyMap<string, LeasedRun>> {
+  await harness.call('POST', '/v1/check-sessions/trigger', { target: checkId ? { checkId } : {} });
+  const runs = await agent.claim({ ...capabilities, freeSlots: { probe: 1000, script: 1000 } });
+  await agent.report(runs.map((run) => reportOf(run)));
   return new Map(runs.map((run) => [run.check.name, run]));
 }
 
@@ -134,7 +142,13 @@ it('composes the same run of each type in the files and in the service', async (
   expect(judged(runs.get('api'))).toMatchObject({
     run: {
       location: { name: 'lab', proxyUrl: 'http://user:word@proxy.test:3128' },
-      variables: { OF_ACCOUNT: 'one', OF_PROJECT: 'project', OF_GROUP: 'group', OWN: 'own', HIDDEN: 'hidden-value' },
+      variables: {
+        OF_ACCOUNT: 'one',
+        OF_PROJECT: 'project',
+        OF_GROUP: 'group',
+        OWN: 'own',
+        HIDDEN: 'hidden-value',
+      },
       clientCertificates: [{ host: 'shop.test' }],
       snippets: [{ name: 'log in' }],
     },
@@ -149,7 +163,8 @@ it('composes the same run of each type in the files and in the service', async (
 });
 
 it('notices each change that reaches a run, and warns of it before the run', async () => {
-  const idsOf = async (path: string) => (await harness.call('GET', path)).body as { id: string; name: string }[];
+  const idsOf = async (path: string) =>
+    (await harness.call('GET', path)).body as { id: string; name: string }[];
   const [checks, groups, snippets, places] = await Promise.all(
     ['/v1/checks?limit=100', '/v1/check-groups', '/v1/snippets', '/v1/private-locations'].map(idsOf),
   );
@@ -159,30 +174,57 @@ it('notices each change that reaches a run, and warns of it before the run', asy
     const answer = await harness.call('PUT', path, body);
     expect([answer.status, answer.body.message]).toEqual([200, undefined]);
   };
-  const changes: readonly (readonly [path: string, body: object, field: RegExp | undefined])[] = [
-    ['/v1/variables/OF_ACCOUNT', { value: 'two' }, undefined],
-    [`/v1/checks/${apiCheck}`, { frequency: 5, name: 'api', tags: ['new'], muted: true }, undefined],
-    [`/v1/checks/${apiCheck}`, { maxResponseTime: 7 }, /^maxResponseTime$/],
-    [`/v1/checks/${apiCheck}`, { environmentVariables: [{ key: 'OWN', value: 'other' }] }, /^variables\./],
-    [`/v1/check-groups/${groups?.[0]?.id}`, { localSetupScript: 'evil()' }, /^lifecycle/],
-    [`/v1/snippets/${login}`, { script: 'evil()' }, /^(?:lifecycle|snippets)/],
-    [`/v1/private-locations/${places?.[0]?.id}`, { name: 'Lab', slugName: 'lab', proxyUrl: 'http://evil.test:1' }, /^proxies$/],
+  const lab = { name: 'Lab', slugName: 'lab' };
+  const snippet = (await harness.call('GET', `/v1/snippets/${login}`)).body.script;
+  const group = (await harness.call('GET', `/v1/check-groups/${groups?.[0]?.id}`)).body.localSetupScript;
+  const hidden = { key: 'HIDDEN', value: '', secret: true };
+  const changes: readonly (readonly [path: string, change: object, back: object, field?: RegExp])[] = [
+    ['/v1/variables/OF_ACCOUNT', { value: 'two' }, { value: 'one' }],
+    [
+      `/v1/checks/${apiCheck}`,
+      { frequency: 5, tags: ['new'], muted: true },
+      { frequency: 10, tags: [], muted: false },
+    ],
+    [`/v1/checks/${apiCheck}`, { maxResponseTime: 7 }, { maxResponseTime: 20_000 }, /^maxResponseTime$/],
+    [
+      `/v1/checks/${apiCheck}`,
+      { environmentVariables: [{ key: 'OWN', value: 'other' }, hidden] },
+      { environmentVariables: [{ key: 'OWN', value: 'own' }, hidden] },
+      /^variables\.OWN$/,
+    ],
+    [
+      `/v1/check-groups/${groups?.[0]?.id}`,
+      { localSetupScript: 'evil()' },
+      { localSetupScript: group },
+      /^lifecycle\.setup\.1\.script$/,
+    ],
+    [`/v1/snippets/${login}`, { script: 'evil()' }, { script: snippet }, /^(?:lifecycle|snippets)/],
+    [
+      `/v1/private-locations/${places?.[0]?.id}`,
+      { ...lab, proxyUrl: 'http://evil.test:1' },
+      { ...lab, proxyUrl: 'http://user:word@proxy.test:3128' },
+      /^proxies$/,
+    ],
   ];
-  for (const [path, body, field] of changes) {
+  for (const [path, body, back, field] of changes) {
     await change(path, body);
-    const found = judged((await leased()).get('api'));
+    const found = judged((await leased(apiCheck)).get('api'));
     if (!field) expect(found, path).toHaveProperty('run');
     else {
       expect(found, path).toMatchObject({ distrust: { reason: 'CHANGED' } });
-      expect('distrust' in found && found.distrust.changedFields?.every((one) => field.test(one)), JSON.stringify(found)).toBe(true);
+      const named = 'distrust' in found ? found.distrust.changedFields : [];
+      expect(
+        named?.filter((one) => !field.test(one)),
+        path,
+      ).toEqual([]);
     }
-    await deployCommand(api, join(folder, 'all'), sign(), {});
-    expect(judged((await leased()).get('api')), path).toHaveProperty('run');
+    await change(path, back);
+    expect(judged((await leased(apiCheck)).get('api')), path).toHaveProperty('run');
   }
 
   // Agents that trust the key, then one that trusts another, then one that runs everything.
   const warningsWith = async (trustedKeys: unknown) => {
-    await agent.claim({ checkTypes: types.map(({ name }) => name), freeSlots: { probe: 0, script: 0 }, trustedKeys });
+    await agent.claim({ ...capabilities, freeSlots: { probe: 0, script: 0 }, trustedKeys });
     const { body } = await harness.call('GET', `/v1/checks/${apiCheck}`);
     return (body.warnings as { code: string; message: string }[]).filter(({ code }) => code === 'NOT_SIGNED');
   };

@@ -7,7 +7,12 @@ import { readExaminedSettings } from '../../../src/agent/doctor/environment.ts';
 import type { ExaminedAgent } from '../../../src/agent/doctor/examination.ts';
 import { newKeyCommand, readSigningKey, showKeyCommand } from '../../../src/cli/signing/key-file.ts';
 import { signingOptions } from '../../../src/cli/signing/signing-options.ts';
-import { keyIdOf, newPrivateKey, publicKeyLine, readPublicKey } from '../../../src/lib/signing/signing-keys.ts';
+import {
+  keyIdOf,
+  newPrivateKey,
+  publicKeyLine,
+  readPublicKey,
+} from '../../../src/lib/signing/signing-keys.ts';
 
 let folder: string;
 const at = (name: string) => join(folder, name);
@@ -32,7 +37,9 @@ it('refuses to overwrite a file, to read one that others can read, and whatever 
   await newKeyCommand(at('b.pem'), {});
   await expect(newKeyCommand(at('b.pem'), {})).rejects.toThrow('the file exists');
   await expect(newKeyCommand(at('no/folder.pem'), {})).rejects.toThrow('ENOENT');
-  await expect(newKeyCommand(at('c.pem'), { until: 'tomorrow' })).rejects.toThrow('--until tomorrow: must be a day');
+  await expect(newKeyCommand(at('c.pem'), { until: 'tomorrow' })).rejects.toThrow(
+    '--until tomorrow: must be a day',
+  );
   await chmod(at('b.pem'), 0o640);
   await expect(readSigningKey(at('b.pem'))).rejects.toThrow('chmod 600');
   await expect(readSigningKey(at('absent.pem'))).rejects.toThrow('ENOENT');
@@ -63,7 +70,9 @@ it('reads the validity of signatures, to the end of a day', async () => {
     notAfter: Date.parse('2027-02-27'),
   });
   for (const validDays of ['0', '-1', '1.5', 'x', '99999']) {
-    await expect(signingOptions({ sign: at('d.pem'), validDays }, now), validDays).rejects.toThrow('--valid-days');
+    await expect(signingOptions({ sign: at('d.pem'), validDays }, now), validDays).rejects.toThrow(
+      '--valid-days',
+    );
   }
   await expect(signingOptions({ validDays: '5' }, now)).rejects.toThrow('it needs --sign');
 });
