@@ -10,6 +10,7 @@ import { ServiceClock } from './client/service-clock.ts';
 import { type AgentSettings, ownSecretsOf } from './config.ts';
 import { Delivery } from './delivery/delivery.ts';
 import { FinishedRuns } from './delivery/finished-runs.ts';
+import { spoolTag } from './delivery/spool/spool-folder.ts';
 import { ErrorReporter } from './error-report/error-reporter.ts';
 import { HealthServer } from './health/health.ts';
 import { AgentMetrics } from './health/metrics.ts';
@@ -30,6 +31,7 @@ import type { RunnerSettings } from './runners/threads/runner-pool.ts';
 import type { ThreadAhead } from './runners/threads/thread-ahead.ts';
 import type { Scrubber } from './scrub/scrubber.ts';
 import { unmaskableNames } from './scrub/secret-finder.ts';
+import { claimedKeys, Trust } from './trust/trust.ts';
 
 /**
  * One agent: its parts and how they are connected.
@@ -57,6 +59,7 @@ export class Agent {
   readonly #pool: ProbePool;
   readonly #scripts: ScriptPool;
   readonly #locationWatch: LocationWatch;
+  readonly #trust: Trust;
   readonly #metrics: AgentMetrics;
   readonly #modelTotals = new ModelTotals();
   readonly #finishedRuns: FinishedRuns;
@@ -139,6 +142,10 @@ export class Agent {
       }),
       report: (events, signal) => this.#client.reportLocationEvents(events, signal),
     });
+    this.#trust = new Trust(settings.trustedKeys, {
+      ...base,
+      folder: { path: settings.spoolDir, tag: spoolTag(settings.serviceUrl, settings.apiKey) },
+    });
     this.#metrics = this.#createMetrics();
     this.#finishedRuns = new FinishedRuns({
       log,
@@ -155,6 +162,7 @@ export class Agent {
       executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
       scrubber: this.#scrubber,
+      trust: this.#trust,
       serviceSecrets: settings.serviceSecrets,
       references: this.#references,
       onFinished: (run, slotAtMs) => this.#finishedRuns.take(run, slotAtMs),
@@ -175,6 +183,7 @@ export class Agent {
       leaseKeeper: this.#leaseKeeper,
       description: () => ({
         ...claimedDescription(this.#capabilities()),
+        trustedKeys: claimedKeys(settings.trustedKeys),
         condition: condition.read(),
         droppedResults: Object.values(this.#delivery.spool.state.dropped).reduce((sum, count) => sum + count),
       }),
@@ -250,6 +259,7 @@ export class Agent {
       suitePackages: () => this.#scripts.suitePackages,
       model: this.#modelTotals,
       secrets: () => this.#references.states(),
+      refusals: () => this.#trust.refusals,
     });
   }
 
@@ -316,6 +326,8 @@ export class Agent {
     if (this.#isStopping) return;
     this.#ownPorts = [port];
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
+    const trustedKeys = claimedKeys(this.#settings.trustedKeys);
+    if (trustedKeys) this.#log.info({ trustedKeys }, 'the agent runs only signed checks');
     this.#caCertificates = await trustCustomCa(this.#settings.caCertsDir, this.#log);
     this.#finishedRuns.warnOfUnmasked(unmaskableNames(Object.keys(serviceSecrets), serviceSecrets));
     if (this.#isStopping) return;

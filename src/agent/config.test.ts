@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeEnvironment } from '@picket/lib/env.ts';
+import { newPrivateKey, publicKeyLine } from '@picket/lib/signing/signing-keys.ts';
 import { describe, expect, it } from 'vitest';
 import { AgentConfig, readAgentSettings } from './config.ts';
 
@@ -23,6 +24,7 @@ describe('readAgentSettings', () => {
       spoolMaxAgeMs: 86_400_000,
       isSpoolRequired: false,
       canaries: [],
+      trustedKeys: [],
       caCertsDir: undefined,
       shutdownGraceMs: 300_000,
       proxy: { https: undefined, http: undefined, except: undefined },
@@ -162,6 +164,15 @@ describe('readAgentSettings', () => {
     rmSync(folder, { recursive: true });
     expect(settings.apiKey).toBe('pl_from_file');
     expect(settings.serviceSecrets).toEqual({ SERVICE_SECRET_A: 'hunter22', SERVICE_SECRET_B: 'direct' });
+  });
+
+  it('reads trusted keys, and names what is none', () => {
+    const line = publicKeyLine(newPrivateKey());
+    const keys = readAgentSettings({ ...needed, TRUSTED_KEYS: `${line}, ${line}:2027-12-31\n` }).trustedKeys;
+    expect(keys.map(({ notAfter }) => notAfter)).toEqual([null, Date.parse('2028-01-01T00:00:00Z')]);
+    for (const wrong of [`${line},ssh-ed25519 AAAA`, `${line}:2027-13-40`, line.slice(0, -1), ',']) {
+      expect(() => readAgentSettings({ ...needed, TRUSTED_KEYS: wrong }), wrong).toThrow('TRUSTED_KEYS: ');
+    }
   });
 
   it('names each invalid egress rule', () => {

@@ -8,6 +8,7 @@ import { readEnvironment } from '@picket/lib/env.ts';
 import { type LogLevel, logLevels } from '@picket/lib/log.ts';
 import { withLowerCaseProxies } from '@picket/lib/proxy.ts';
 import { type SettingTree, setting, shapeOf, valuesOf } from '@picket/lib/setting-tree.ts';
+import { readPublicKey } from '@picket/lib/signing/signing-keys.ts';
 import { packageFolder } from '@picket/lib/version.ts';
 import { parseEgressRules } from '@picket/probes/egress/rules.ts';
 import { z } from 'zod';
@@ -70,6 +71,27 @@ const egressRules = z
     }
   })
   .default('')
+  .meta({ defaultText: 'none' });
+
+const publicKeys = z
+  .string()
+  .transform((text) => text.split(/[\s,]+/).filter((line) => line !== ''))
+  .pipe(
+    z
+      .array(z.string())
+      .min(1, 'must name at least one key')
+      .max(100, 'must have at most 100 keys')
+      .transform((lines, context) =>
+        lines.flatMap((line) => {
+          const key = readPublicKey(line);
+          if (key) return [key];
+          const message = `"${line.slice(0, 60)}" is not a public key: "picket keys show FILE" prints it as ed25519:KEY`;
+          context.addIssue({ code: 'custom', message });
+          return [];
+        }),
+      ),
+  )
+  .default([])
   .meta({ defaultText: 'none' });
 
 /** Check types that an agent can run if its host supports them. */
@@ -238,6 +260,11 @@ const settingTree = {
     'EXTERNAL_OBSERVABILITY',
     choice('on', 'off', 'on'),
     'Whether the agent reports its own errors to the service: message, stack, version, platform and runtime; `off` disables this',
+  ),
+  trustedKeys: setting(
+    'TRUSTED_KEYS',
+    publicKeys,
+    'Public keys (`ed25519:KEY` or `ed25519:KEY:LAST-DAY`), separated by commas. If set, the agent runs only checks that are signed with one of them. See sign-checks.md',
   ),
   egress: {
     allow: setting(

@@ -45,6 +45,7 @@ export function ownReport(
       checkType: problem.checkType,
       verdict: 'error',
       isAborted: false,
+      failureCode: problem.code,
       startedAtMs,
       startDelayMs: 0,
       agentLagMs: 0,

@@ -1,6 +1,6 @@
 import { systemClock } from '@picket/lib/clock.ts';
 import { toError } from '@picket/lib/errors.ts';
-import { authorities } from './authorities.ts';
+import { authorities, trustedKeys } from './authorities.ts';
 import { locationChecks, runningChecks } from './checks.ts';
 import { disk } from './disk.ts';
 import { environment, readExaminedSettings } from './environment.ts';
@@ -20,6 +20,7 @@ import { suites } from './suites.ts';
 /** In an order in which earlier findings explain later ones. */
 export const examinations: readonly Examination[] = [
   environment,
+  trustedKeys,
   authorities,
   disk,
   healthPort,

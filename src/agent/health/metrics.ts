@@ -41,6 +41,8 @@ export interface MetricsSource {
   readonly model: ModelTotals;
   /** Secrets whose values live elsewhere. */
   readonly secrets: () => readonly ReferenceState[];
+  /** Refused runs of checks that are not signed with a trusted key, by reason. */
+  readonly refusals: () => ReadonlyMap<string, number>;
 }
 
 const latenessBucketsSeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 360];
@@ -267,6 +269,16 @@ export class AgentMetrics {
       collect() {
         this.reset();
         for (const [kind, count] of Object.entries(source.spool().dropped)) this.inc({ kind }, count);
+      },
+    });
+    new Counter({
+      name: 'picket_agent_refused_runs_total',
+      help: 'Runs refused because the check is not signed with a key in TRUSTED_KEYS, by reason',
+      labelNames: ['reason'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const [reason, count] of source.refusals()) this.inc({ reason }, count);
       },
     });
     this.#gauge(

@@ -1,7 +1,7 @@
 import type { Lane } from '@picket/checks/contract/check-type.ts';
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
-import { LeasedRun, type LeaseRef } from '@picket/protocol/agent/agent.ts';
+import { type ClaimRequest, LeasedRun, type LeaseRef } from '@picket/protocol/agent/agent.ts';
 import { z } from 'zod';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
 import type { Answer, ClaimAnswer, ServiceClient } from '../client/service-client.ts';
@@ -160,5 +160,6 @@ export interface ClaimsOptions {
   readonly description: () => ReturnType<typeof claimedDescription> & {
     readonly droppedResults: number;
     readonly condition: ReturnType<ConditionMeter['read']>;
+    readonly trustedKeys: ClaimRequest['trustedKeys'];
   };
 }

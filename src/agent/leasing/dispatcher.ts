@@ -1,5 +1,6 @@
 import { type Lane, lanes } from '@picket/checks/contract/check-type.ts';
 import type { FailureCode } from '@picket/checks/contract/failure.ts';
+import type { FailureDetails } from '@picket/checks/contract/failure-details.ts';
 import { hasScripts } from '@picket/checks/contract/lifecycle.ts';
 import { findCheckType } from '@picket/checks/index.ts';
 import type { Clock } from '@picket/lib/clock.ts';
@@ -15,6 +16,7 @@ import { type Executor, type FinishedRun, RunCrashes, type RunIds, type RunOrder
 import { withSecrets } from '../run/run-secrets.ts';
 import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
+import type { Trust } from '../trust/trust.ts';
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
 type RunEnd = LeaseEnd | 'returned';
@@ -24,6 +26,13 @@ export interface LeaseTerms {
   readonly ttlMs: number;
   readonly expiresAtMs: number;
   readonly receivedAtMs: number;
+}
+
+/** Why a run ended without a runner. */
+interface Reason {
+  readonly checkType: string;
+  readonly message: string;
+  readonly details?: FailureDetails;
 }
 
 interface Active {
@@ -121,8 +130,12 @@ export class Dispatcher {
 
   /** Reports a run that this agent does not understand; the service should lease it to a newer agent. */
   refuse(ids: RunIds, terms: LeaseTerms, reason: { checkType: string; message: string }): void {
+    this.#refuse(ids, terms, 'CHECK_TYPE_UNSUPPORTED', reason);
+  }
+
+  #refuse(ids: RunIds, terms: LeaseTerms, code: FailureCode, reason: Reason): void {
     this.#hold(ids, terms);
-    this.#options.onFinished(this.#failedReport(ids, 'CHECK_TYPE_UNSUPPORTED', reason), undefined);
+    this.#options.onFinished(this.#failedReport(ids, code, reason), undefined);
   }
 
   cancel(runIds: readonly string[]): void {
@@ -173,8 +186,16 @@ export class Dispatcher {
     });
   }
 
-  #enqueue(run: LeasedRun, terms: LeaseTerms): void {
-    const { checkType } = run.check;
+  #enqueue(leased: LeasedRun, terms: LeaseTerms): void {
+    const { checkType } = leased.check;
+    const judged = this.#options.trust.judge(leased);
+    if ('distrust' in judged) {
+      const { reason, keyId, changedFields, message } = judged.distrust;
+      const details = { distrust: reason, keyId, changedFields };
+      this.#refuse(leased, terms, 'CHECK_NOT_TRUSTED', { checkType, message, details });
+      return;
+    }
+    const { run } = judged;
     const type = findCheckType(checkType);
     const executor = type && this.#options.executors[type.lane];
     if (!type || !executor?.checkTypes.includes(checkType)) {
@@ -321,6 +342,8 @@ export interface DispatcherOptions {
   readonly serviceClock: ServiceClock;
   readonly log: Logger;
   readonly scrubber: Scrubber;
+  /** Decides which runs are executed, and with what. */
+  readonly trust: Pick<Trust, 'judge'>;
   /** Variables of the agent itself that checks may use. */
   readonly serviceSecrets: Readonly<Record<string, string>>;
   /** Variables of the same kind whose values live elsewhere. */

@@ -90,6 +90,15 @@ export const FailureDetails = z
       .int()
       .optional()
       .describe('HTTP status of the provider, or exit code of the command that prints the secret'),
+    distrust: text
+      .optional()
+      .describe('Why an agent refused a check: UNSIGNED, UNKNOWN_KEY, CHANGED, EXPIRED or OLDER'),
+    keyId: text.optional().describe('Id of the key that signed the check'),
+    changedFields: z
+      .array(text)
+      .max(20)
+      .optional()
+      .describe('Fields of the check that changed after it was signed'),
   })
   .meta({ id: 'FailureDetails' });
 export type FailureDetails = z.output<typeof FailureDetails>;
@@ -121,6 +130,7 @@ export const fieldsByCode = {
   STATUS_UNEXPECTED: ['grpcStatus', 'loginState'],
   EGRESS_DENIED: ['egressRule'],
   SECRET_UNAVAILABLE: ['secretName', 'secretProvider', 'secretReason', 'secretStatus'],
+  CHECK_NOT_TRUSTED: ['distrust', 'keyId', 'changedFields'],
 } as const satisfies Readonly<Record<string, readonly Field[]>>;
 
 /** The details that a failure of a code can have. */

@@ -129,6 +129,13 @@ export const failureCatalogue = {
   CHECK_TYPE_UNSUPPORTED: agent(
     'The agent does not support the check type, or one of its fields. Upgrade the agent.',
   ),
+  CHECK_NOT_TRUSTED: {
+    ...location(
+      'The agents of this location run only checks that are signed with a key they trust, and refuse this one. It is not retried. See sign-checks.md.',
+    ),
+    isNetworkError: false,
+    isFinal: true,
+  },
   TEMPLATE_INVALID: config('A {{template}} of the check cannot be evaluated.'),
   ASSERTION_INVALID: config('An assertion has an invalid JSON path, regular expression or target.'),
   ASSERTION_TOO_COSTLY: config(

@@ -3,6 +3,7 @@ import { isRecord } from '@picket/lib/json/record.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import { type Folder, kindIn, kinds } from '@picket/protocol/projects/kinds.ts';
 import type { Change } from '@picket/protocol/projects/project.ts';
+import { readCheckSignature } from '@picket/protocol/signing/check-signature.ts';
 import { canonicalFile } from '../project/canonical.ts';
 import { EnvironmentValue, mapEnvironmentValues } from '../project/environment-values.ts';
 import { exportAccount, type Stored } from '../project/export.ts';
@@ -133,8 +134,15 @@ function withHidden(canonical: unknown, written: unknown): unknown {
   ]);
 }
 
+/** Names the key of a signature: the text itself says nothing to people. */
+function signatureText(value: unknown): unknown {
+  const signature = typeof value === 'string' ? readCheckSignature(value) : undefined;
+  return signature ? `key ${signature.keyId}, ${new Date(signature.statement.serial).toISOString()}` : value;
+}
+
 function deepDifferences(field: string, account: unknown, file: unknown): FieldChange[] {
   if (isDeepStrictEqual(account, file)) return [];
+  if (field === 'signature') return [{ field, account: signatureText(account), file: signatureText(file) }];
   if (account === hiddenText || file === hiddenText) return [];
   if (isRecord(account) && isRecord(file)) {
     return [...new Set([...Object.keys(account), ...Object.keys(file)])].flatMap((key) =>

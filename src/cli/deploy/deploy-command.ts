@@ -5,7 +5,7 @@ import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Shown } from '../api/command.ts';
 import { showProgress } from '../api/show.ts';
-import { makePlan, type Plan, planLines } from './plan.ts';
+import { makePlan, type Plan, type PlanOptions, planLines } from './plan.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -13,8 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const changesExitCode = 3;
 const pauseMs = 250;
 
-export interface DeployOptions {
-  readonly keep?: boolean;
+export interface DeployOptions extends PlanOptions {
   readonly yes?: boolean;
   readonly json?: boolean;
 }

@@ -8,9 +8,11 @@ import type { ApiClient } from '../api/client.ts';
 import { showProgress } from '../api/show.ts';
 import { invalidProject, readProject } from '../project/files.ts';
 import { type Project, pathOf } from '../project/project.ts';
-import { resourcesOf, type UnsetValue } from '../project/resources.ts';
+import { type ProjectResource, resourcesOf, type UnsetValue } from '../project/resources.ts';
 import { problemsOf } from '../project/validate.ts';
 import { type FileWarning, warningLines, weakSecretsOf } from '../project/weak-secrets.ts';
+import { withSignatures } from '../signing/sign-project.ts';
+import { signingOptions } from '../signing/signing-options.ts';
 import { readAccount } from './account.ts';
 import { withBundles } from './bundles.ts';
 import { fileOf, type PlannedChange, plannedChanges } from './changes.ts';
@@ -30,6 +32,10 @@ export interface Plan {
 export interface PlanOptions {
   /** Whether resources whose files were removed stay in the account. */
   readonly keep?: boolean;
+  /** File of the private key that signs the checks. */
+  readonly sign?: string;
+  /** Days for which the signatures are valid, as typed; as long as the key if absent. */
+  readonly validDays?: string;
 }
 
 /**
@@ -40,7 +46,7 @@ export interface PlanOptions {
 export async function makePlan(
   api: ApiClient,
   folder: string,
-  { keep = false }: PlanOptions,
+  { keep = false, ...signing }: PlanOptions,
   variables: Environment,
 ): Promise<Plan> {
   const progress = showProgress();
@@ -53,8 +59,13 @@ export async function makePlan(
     progress.say('reading suites');
     const definitions = await withBundles(api, read.definitions, (one) => dirname(join(folder, pathOf(one))));
     const project = { ...read, definitions };
-    const { resources, unset } = resourcesOf(project, environment);
+    const { resources: written, unset } = resourcesOf(project, environment);
     const { logicalId, name } = project;
+    const options = await signingOptions(signing);
+    if (options) progress.say('signing the checks');
+    const { resources, warnings } = options
+      ? await withSignatures(api, logicalId, written, unset, options)
+      : { resources: written, warnings: [] };
     const body = { project: { logicalId, name }, sharedFiles: [], resources };
     progress.say('requesting the plan');
     const diff = await askDiff(api, body, keep, unset);
@@ -66,11 +77,30 @@ export async function makePlan(
           ids.has(`${of}/${id}`),
         )
       : [];
-    const changes = plannedChanges(diff, project, stored);
-    return { project, changes, warnings: weakSecretsOf(resources), body };
+    const changes = plannedChanges(diff, withSigned(project, resources), stored);
+    return { project, changes, warnings: [...weakSecretsOf(resources), ...warnings], body };
   } finally {
     progress.end();
   }
+}
+
+/** The project with the signatures of its checks, as it is deployed. */
+function withSigned(project: Project, resources: readonly ProjectResource[]): Project {
+  const signatures = new Map(
+    resources.flatMap(({ type, logicalId, payload }) =>
+      type === 'check' && payload['signature'] !== undefined
+        ? [[logicalId, payload['signature']] as const]
+        : [],
+    ),
+  );
+  return {
+    ...project,
+    definitions: project.definitions.map((one) =>
+      one.folder === 'checks' && signatures.has(one.logicalId)
+        ? { ...one, fields: { ...one.fields, signature: signatures.get(one.logicalId) } }
+        : one,
+    ),
+  };
 }
 
 async function askDiff(

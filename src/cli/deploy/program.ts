@@ -10,10 +10,20 @@ interface Options {
   readonly keep?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
+  readonly sign?: string;
+  readonly validDays?: string;
 }
 
 const json = ['--json', 'print one JSON document'] as const;
 const keep = ['--keep', 'keep resources that are no longer in the files, without the project'] as const;
+const sign = [
+  '--sign <keyfile>',
+  'sign the checks with this private key, for agents with TRUSTED_KEYS',
+] as const;
+const validDays = [
+  '--valid-days <n>',
+  'days for which the signatures are valid; default: as long as the key',
+] as const;
 const planCodes =
   '\n\nExit code: 0 nothing would change, 1 the service refused or did not answer, 2 the files or an option are wrong, 3 something would change.';
 const values =
@@ -46,6 +56,8 @@ export function addProjectCommands(
     .description('show the changes that a deployment of a folder would make')
     .argument('<folder>', 'a folder with picket.yaml')
     .option(...keep)
+    .option(...sign)
+    .option(...validDays)
     .option(...json)
     .addHelpText('after', `${values}${variables}${planCodes}`)
     .action(async (folder: string, options: Options) => {
@@ -58,6 +70,8 @@ export function addProjectCommands(
     .description('deploy a folder to the account: all changes or none')
     .argument('<folder>', 'a folder with picket.yaml')
     .option(...keep)
+    .option(...sign)
+    .option(...validDays)
     .option('--yes', 'delete resources that are no longer in the files, without a prompt')
     .option(...json)
     .addHelpText('after', `${values}${help}`)
@@ -77,6 +91,7 @@ export function addTestCommand(program: Command, environment: Environment, help:
     .description('run the checks of a file or folder at agents, without deploying them')
     .argument('<path>', 'one check, as for "picket run", or a folder with picket.yaml')
     .requiredOption('--location <slug>', 'the private location that runs them')
+    .option(...sign)
     .option(...json)
     .addHelpText('after', `${values}${help}`)
     .action(async (path: string, options: Options & { readonly location: string }) => {

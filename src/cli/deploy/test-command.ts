@@ -18,12 +18,14 @@ import { type Definition, pathOf } from '../project/project.ts';
 import { withSnippets } from '../project/snippets.ts';
 import { problemsOf } from '../project/validate.ts';
 import { expandCheck } from '../shorthand/expand.ts';
-
+import { definitionSigner } from '../signing/sign-test.ts';
 import { withBundles } from './bundles.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface TestOptions {
+  /** File of the private key that signs the checks, for agents with TRUSTED_KEYS. */
+  readonly sign?: string;
   /** The slug of the private location whose agents run the checks. */
   readonly location: string;
 }
@@ -39,7 +41,7 @@ const mostJobs = 200;
 export async function testCommand(
   api: ApiClient,
   path: string,
-  { location }: TestOptions,
+  { location, sign }: TestOptions,
   environment: Environment,
 ): Promise<Shown> {
   const read = await readDefinitions(path, environment);
@@ -65,16 +67,17 @@ export async function testCommand(
       `${path}: ${checks.length} checks are too many; the maximum is ${mostJobs}`,
     );
   }
+  const signed = await definitionSigner(api, location, sign);
   const body = {
     name: `picket test ${basename(path)}`.slice(0, 255),
     runLocation: { type: 'PRIVATE', slugName: location },
     checkRunJobs: checks.map(({ logicalId, fields }) => {
       const group = groups.get(String(fields['group']));
-      return {
+      return signed({
         ...runnable('checks', fields, `checks/${logicalId}.yaml`),
         logicalId,
         ...(group ? { group: runnable('groups', group, `groups/${String(fields['group'])}.yaml`) } : {}),
-      };
+      });
     }),
   };
   const { testSessionId: id } = await api.call(definitionRunRoutes.runDefinitions, { body });

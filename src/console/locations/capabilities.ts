@@ -17,10 +17,10 @@ function methodWords(method: string): string {
   return known ? `${known[1]}${method.slice(known[0].length)}` : method;
 }
 
-type Capable = Pick<LocationAgent, 'checkTypes' | 'backends' | 'unavailable' | 'runtimes' | 'browsers'>;
+type Capable = Pick<LocationAgent, 'checkTypes' | 'backends' | 'unavailable' | 'runtimes' | 'browsers' | 'trustedKeys'>;
 
 /** Shows what an agent can run in the words of the field, and why not, where it cannot. */
-export function capabilitiesOf({ checkTypes, backends, unavailable, runtimes, browsers }: Capable): Html {
+export function capabilitiesOf({ checkTypes, backends, unavailable, runtimes, browsers, trustedKeys }: Capable): Html {
   const titleOf = (type: string) => findCheckType(type)?.title ?? shortened(type, 40);
   const types = checkTypes.toSorted((left, right) => titleOf(left).localeCompare(titleOf(right)));
   // Types that work in one manner share a line: "Browser, Multi-step (own user and namespaces)".
@@ -30,6 +30,10 @@ export function capabilitiesOf({ checkTypes, backends, unavailable, runtimes, br
       html`<li>${own.map(titleOf).join(', ')}${method === '' ? '' : html` <span class="soft">(${methodWords(shortened(method, 120))})</span>`}</li>`,
   );
   const missing = Object.entries(unavailable);
+  const signed =
+    trustedKeys === null
+      ? ''
+      : html`<p class="small">Only checks signed with ${trustedKeys.map(({ id }, index) => html`${index === 0 ? '' : ' or '}<code>${shortened(id, 16)}</code>`)}</p>`;
   const runs = html`<details class="fold"><summary>${counted(types.length, 'type')}</summary><ul class="plain small">${works}${
     runtimes.length === 0 ? '' : html`<li>Runtimes ${runtimes.join(', ')}</li>`
   }${
@@ -37,8 +41,8 @@ export function capabilitiesOf({ checkTypes, backends, unavailable, runtimes, br
       ? ''
       : html`<li>Browsers ${browsers.map(({ name, version }) => `${name} ${version}`).join(', ')}</li>`
   }</ul></details>`;
-  if (missing.length === 0) return runs;
-  return html`${runs}<details class="fold"><summary>Cannot run ${counted(missing.length, 'type')}</summary><ul class="plain small">${missing.map(
+  if (missing.length === 0) return html`${runs}${signed}`;
+  return html`${runs}${signed}<details class="fold"><summary>Cannot run ${counted(missing.length, 'type')}</summary><ul class="plain small">${missing.map(
     ([type, why]) => html`<li><b>${titleOf(type)}</b>: ${shortened(why, 300)}</li>`,
   )}</ul></details>`;
 }

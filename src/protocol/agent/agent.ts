@@ -97,6 +97,12 @@ export const ClaimRequest = z
         'Types in `checkTypes` that the agent cannot run at present, such as suites when memory is low',
       ),
     waitMs: z.int().min(0).max(30_000).default(0).describe('How long to wait if no work is due'),
+    trustedKeys: z
+      .array(z.object({ id: label(16), notAfter: EpochMs.nullable() }))
+      .max(100)
+      .nullable()
+      .default(null)
+      .describe('Keys whose signed checks the agent runs; null: it runs all checks'),
     claimNumber: z.int().min(1).optional().describe('Distinguishes this claim from others of its session'),
     lostClaims: z
       .array(z.int().min(1))
@@ -190,6 +196,11 @@ export const LeasedRun = z
       .boolean()
       .default(false)
       .describe('True if the run is part of a test session: it gets CI=true'),
+    signature: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('Signature of the check, for agents that run only signed checks'),
   })
   .meta({ id: 'LeasedRun' });
 export type LeasedRun = z.output<typeof LeasedRun>;

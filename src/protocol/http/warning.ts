@@ -13,6 +13,7 @@ export const Warning = z
         'NOT_DELIVERED',
         'GROUP_CHANNELS',
         'NOT_MASKED',
+        'NOT_SIGNED',
       ])
       .describe('Stable, for programs'),
     field: z.string().optional().describe('The field concerned, if any'),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentBrowser } from '../agent/agent.ts';
 import { AgentCondition } from '../agent/agent-condition.ts';
+import { EpochMs } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
 
 /** Whether an agent is there, and if not, how it ended. */
@@ -28,6 +29,10 @@ export const LocationAgent = z
     runtimes: z.array(z.string()),
     browsers: z.array(AgentBrowser).describe('Browsers besides Chromium that it has for suites'),
     droppedResults: z.int(),
+    trustedKeys: z
+      .array(z.object({ id: z.string(), notAfter: EpochMs.nullable() }))
+      .nullable()
+      .describe('Keys whose signed checks it runs; null: it runs all checks'),
     condition: AgentCondition.nullable().describe(
       'As of its last recorded claim; null if the agent is older than this field',
     ),

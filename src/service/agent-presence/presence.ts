@@ -14,6 +14,7 @@ const capabilitiesOf = storedValue<AgentCapabilities>('agents.capabilities', {
   browsers: [],
   droppedResults: 0,
   condition: null,
+  trustedKeys: null,
 });
 
 /** Check types that a stored session runs. */
@@ -36,7 +37,7 @@ const forgetAfterMs = 7 * 86_400_000;
 /** Capabilities and losses that an agent reports; stored as JSON. */
 type AgentCapabilities = Pick<
   ClaimRequest,
-  'backends' | 'unavailable' | 'runtimes' | 'browsers' | 'droppedResults' | 'condition'
+  'backends' | 'unavailable' | 'runtimes' | 'browsers' | 'droppedResults' | 'condition' | 'trustedKeys'
 >;
 
 interface WrittenSession {
@@ -66,8 +67,8 @@ export class AgentPresence {
     now: number,
   ): Promise<void> {
     const checkTypes = JSON.stringify(request.checkTypes);
-    const { backends, unavailable, runtimes, browsers, droppedResults, condition } = request;
-    const lasting = { backends, unavailable, runtimes, browsers, droppedResults };
+    const { backends, unavailable, runtimes, browsers, droppedResults, condition, trustedKeys } = request;
+    const lasting = { backends, unavailable, runtimes, browsers, droppedResults, trustedKeys };
     const capabilities = JSON.stringify({ ...lasting, condition } satisfies AgentCapabilities);
     // The condition changes with each claim: it is recorded with the next write.
     const fingerprint = `${keyId} ${request.version} ${request.platform} ${checkTypes} ${JSON.stringify(lasting)}`;

@@ -28,7 +28,7 @@ export type EffectiveCheck<C = Check> = C & {
 };
 
 /** Parts of a check that its group affects. */
-type GroupMember = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activated' | 'definition'>;
+export type GroupMember = Pick<Check, 'accountId' | 'groupId' | 'checkType' | 'activated' | 'definition'>;
 
 /**
  * Applies the settings of a group to a check (check model 2.6): the result is what is scheduled, leased, retried and

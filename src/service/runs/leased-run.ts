@@ -1,13 +1,12 @@
-import type { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
-import { runnableSpec } from '@picket/checks/contract/definition/definition.ts';
+import type { RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
 import { findCheckType } from '@picket/checks/index.ts';
 import type { LocationCaller } from '@picket/platform/ids/callers.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
 import type { LeasedRun } from '@picket/protocol/agent/agent.ts';
-import { completeGroup, groupOf, groupsOf, runtimeOf, withGroup } from '../checks/effective-check.ts';
+import { type AccountResources, composedRun } from '../checks/composed-run.ts';
+import { groupOf, groupsOf, runtimeOf } from '../checks/effective-check.ts';
 import type { CheckGroup } from '../checks/groups/store.ts';
-import { lifecycleScripts } from '../checks/lifecycle-scripts.ts';
 import type { CheckPlanRow } from '../checks/plans/tables.ts';
 import type { Check } from '../checks/store.ts';
 import { resultIdOf } from './lease-store.ts';
@@ -16,17 +15,6 @@ import { sessionVariables } from './session-variables.ts';
 import type { RunRow } from './tables.ts';
 
 const planContent = storedValue<object>('check_plans.content', {});
-
-type OfAccount<Name extends 'variables' | 'snippets' | 'certificates'> = Awaited<
-  ReturnType<Repositories[Name]['ofAccounts']>
->[number];
-
-/** Resources of an account that runs of its checks use. */
-interface AccountResources {
-  readonly variables: readonly OfAccount<'variables'>[];
-  readonly snippets: readonly OfAccount<'snippets'>[];
-  readonly certificates: readonly OfAccount<'certificates'>[];
-}
 
 /** Everything an agent needs to run its leases: checks with the settings of their groups, and what they refer to. */
 export async function leasedRuns(
@@ -84,16 +72,8 @@ function leasedRun(
   resources: AccountResources,
   plan: CheckPlanRow | undefined,
 ): LeasedRun {
-  const type = findCheckType(check.checkType);
-  const effective = withGroup(check, group);
-  const settings = group && completeGroup(group);
-  const { definition } = effective;
-  const lifecycle = type?.usesLifecycleScripts
-    ? lifecycleScripts(definition, settings, resources.snippets)
-    : { setup: [], teardown: [] };
-  const runsScripts = type?.usesSnippets || lifecycle.setup.length + lifecycle.teardown.length > 0;
-  const defaults = type?.groupDefaults;
-  const fromGroup = settings && defaults ? defaults.variables(settings[defaults.field] as Fields) : {};
+  const composed = composedRun(check, group, resources);
+  const { definition } = composed.effective;
   return {
     runId: run.id,
     leaseNumber: run.lease_number,
@@ -109,28 +89,18 @@ function leasedRun(
     checkRunId: run.check_run_id,
     accountId: run.account_id,
     location,
-    check: {
-      id: check.id,
-      name: check.name,
-      checkType: check.checkType,
-      spec: type ? runnableSpec(type, definition) : {},
-    },
-    ...variablesOf(resources.variables, fromGroup, definition.environmentVariables),
-    runtimeId: runtimeOf(effective),
-    lifecycle,
-    snippets: runsScripts ? resources.snippets.map(({ id, name, script }) => ({ id, name, script })) : [],
-    clientCertificates: type?.usesClientCertificates
-      ? resources.certificates.map(({ host, cert, private_key: key, ca, passphrase }) => ({
-          host,
-          cert,
-          key,
-          ca,
-          passphrase,
-        }))
-      : [],
+    check: { id: check.id, name: check.name, ...composed.check },
+    variables: composed.variables,
+    secretNames: composed.secretNames,
+    valuesFrom: composed.valuesFrom,
+    runtimeId: runtimeOf(composed.effective),
+    lifecycle: composed.lifecycle,
+    snippets: composed.snippets,
+    clientCertificates: composed.clientCertificates,
     updatesSnapshots: definition.updatesSnapshots === true,
     plan: plan ? { version: plan.version, content: planContent(plan.content) } : null,
     isTestSession: false,
+    signature: typeof definition.signature === 'string' ? definition.signature : null,
   };
 }
 
@@ -156,37 +126,5 @@ function withSession(
       ]),
     ],
     isTestSession: true,
-  };
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Variables of the account, the group and the check; of those with one name the last wins, with its secrecy. */
-function variablesOf(
-  account: readonly OfAccount<'variables'>[],
-  fromGroup: Readonly<Record<string, string>>,
-  environment: unknown,
-): Pick<LeasedRun, 'variables' | 'secretNames' | 'valuesFrom'> {
-  const own = Array.isArray(environment) ? (environment as EnvironmentVariable[]) : [];
-  const merged = new Map<
-    string,
-    { readonly value: string; readonly isHidden: boolean; readonly from?: string | null }
-  >([
-    ...account.map(
-      ({ key, value, secret, locked, value_from: from }) =>
-        [key, { value, isHidden: secret === 1 || locked === 1, from }] as const,
-    ),
-    ...Object.entries(fromGroup).map(([key, value]) => [key, { value, isHidden: false }] as const),
-    // Values that the API hides are hidden in results, too.
-    ...own.map(
-      ({ key, value, secret, locked }) => [key, { value: value ?? '', isHidden: secret || locked }] as const,
-    ),
-  ]);
-  return {
-    variables: Object.fromEntries(
-      [...merged].flatMap(([key, { value, from }]) => (from ? [] : [[key, value]])),
-    ),
-    valuesFrom: Object.fromEntries([...merged].flatMap(([key, { from }]) => (from ? [[key, from]] : []))),
-    secretNames: [...merged].flatMap(([key, { isHidden }]) => (isHidden ? [key] : [])),
   };
 }

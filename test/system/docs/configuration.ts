@@ -80,9 +80,27 @@ const imports: Trial = async (stage, text) => {
   expect(plan).toContain('2 to create');
 };
 
+/** The folder that the page about configuration in git deploys, signed. */
+const signs: Trial = async (stage, text) => {
+  const cwd = stage.copyOf();
+  writeFileSync(join(cwd, 'key.txt'), stage.environment()['KEY'] ?? '');
+  await lines(stage, 'picket login --url https://picket.example.com < key.txt', cwd);
+  const fields = 'checkType: URL\\nname: Signed\\nrequest: { url: https://example.com/ }\\n';
+  const write = `mkdir -p monitoring/checks && echo 'project: signed' > monitoring/picket.yaml && printf '${fields}' > monitoring/checks/home.yaml`;
+  const [, key = '', deployed = '', again = ''] = await lines(
+    stage,
+    `${write}\n${text.trim()}\npicket plan monitoring --sign release.pem\nrm monitoring/checks/home.yaml\npicket deploy monitoring --yes`,
+    cwd,
+  );
+  expect(key).toMatch(/^ed25519:[\w-]{43}:2027-12-31$/m);
+  expect(deployed).toContain('Deployed: ');
+  expect(again).toContain('No changes');
+};
+
 /** The blocks of the pages about configuration as files, in order. */
 export const configurationTests: Readonly<Record<string, Trial>> = {
   'docs/how-to/configuration-in-git.md#configuration-in-git': logsIn,
   'docs/how-to/configuration-in-git.md#configuration-in-git#2': exportsAndDeploys,
+  'docs/how-to/sign-checks.md#sign-a-folder': signs,
   'docs/how-to/move-to-picket.md#move-to-picket': imports,
 };

@@ -161,6 +161,8 @@ export type EnvironmentVariable = z.infer<typeof EnvironmentVariable>;
 /** Stored, but never used to run anything (spec.md shows it for every check kind). */
 const snippetId = z.int().nullable().default(null);
 
+const signaturePattern = /^[\w-]+\.[\w-]+\.[\w-]{86}$/;
+
 /** Fields every check has, with their defaults and bounds (spec.md, "Check (common fields)"). */
 export const CommonFields = z.object({
   name: z.string().min(1).max(255).describe('Name of the check'),
@@ -216,6 +218,13 @@ export const CommonFields = z.object({
   localTearDownScript: z.string().nullable().default(null),
   tearDownScriptPath: ScriptPath.describe('Path of localTearDownScript among its dependencies'),
   tearDownScriptDependencies: Dependencies.describe('Files that localTearDownScript imports'),
+  signature: z
+    .string()
+    .max(100_000)
+    .regex(signaturePattern, 'must be a signature that "picket deploy --sign" made')
+    .nullable()
+    .default(null)
+    .describe('Signature of everything that decides what runs, for agents with TRUSTED_KEYS'),
 });
 export type CommonFields = z.output<typeof CommonFields>;
 

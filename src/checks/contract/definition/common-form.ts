@@ -171,4 +171,5 @@ export const commonForm: FormLayout = {
   setupScriptDependencies: { isHidden: true },
   tearDownScriptPath: { isHidden: true },
   tearDownScriptDependencies: { isHidden: true },
+  signature: { isHidden: true },
 };

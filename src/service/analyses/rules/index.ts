@@ -8,7 +8,14 @@ import { failedCall, missingReflection, notServing } from './grpc-answer.ts';
 import { endlessRedirects, unexpectedStatus } from './http-status.ts';
 import { lostPings } from './icmp.ts';
 import { crowdedLocation, incapableLocation, onlyHere, unhealthyLocation } from './location.ts';
-import { egressRefusal, maintenance, missedPing, ownError, unusableDefinition } from './own.ts';
+import {
+  distrustedCheck,
+  egressRefusal,
+  maintenance,
+  missedPing,
+  ownError,
+  unusableDefinition,
+} from './own.ts';
 import { endedRoute } from './route.ts';
 import { scriptError } from './script.ts';
 import { grownPhase, lateAnswer } from './slow.ts';
@@ -20,7 +27,7 @@ import { expiringCertificate, refusedStartTls, weakTls } from './tls-terms.ts';
  * causes of many failures at once, changes by users, then faults of the target itself.
  */
 export const rules: readonly Rule<AnalysisInput>[] = [
-  ...[ownError, unusableDefinition, egressRefusal, incapableLocation, failedProxy],
+  ...[ownError, unusableDefinition, egressRefusal, distrustedCheck, incapableLocation, failedProxy],
   ...[unhealthyLocation, maintenance, crowdedLocation, onlyHere],
   changedCheck,
   ...[missingName, failingResolver, silentNameServer, responseCode, changedAnswer],

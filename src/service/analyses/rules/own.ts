@@ -56,6 +56,20 @@ export function egressRefusal({ run }: AnalysisInput): Conclusion | undefined {
   };
 }
 
+/** The agents of the location run only signed checks. */
+export function distrustedCheck({ run }: AnalysisInput): Conclusion | undefined {
+  if (run.code !== 'CHECK_NOT_TRUSTED') return undefined;
+  return {
+    certainty: 'CERTAIN',
+    owner: 'location',
+    classification: 'CONFIGURATION_ERROR',
+    cause: `The agents of ${run.result.location} run only signed checks, and refused this one. ${sentence(run.message)}`,
+    impact: 'Unknown: the target was not tested.',
+    next: 'Sign the check with `picket deploy --sign` and a key that the agents trust, or undo the change that was not signed.',
+    evidence: [shown(run.message, 'error')],
+  };
+}
+
 export function maintenanceItems({ run, evidence }: AnalysisInput): EvidenceItem[] {
   return evidence.maintenance
     .slice(0, 1)

@@ -8,6 +8,7 @@ import type { AgentRow } from '../../agent-presence/tables.ts';
 import { type EffectiveCheck, withGroups } from '../effective-check.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
+import { unsignedWarnings } from './unsigned.ts';
 
 /** Capabilities that an agent must have to run a check. */
 export interface Need {
@@ -37,7 +38,7 @@ export function canRun(agent: Pick<AgentRow, 'check_types' | 'capabilities'>, ne
  * without warnings are omitted.
  */
 export async function warningsOf(
-  repositories: Pick<Repositories, 'groups' | 'locations'>,
+  repositories: Pick<Repositories, 'certificates' | 'groups' | 'locations' | 'snippets' | 'variables'>,
   checks: readonly Check[],
   now: number,
 ): Promise<Map<string, Warning[]>> {
@@ -52,13 +53,30 @@ export async function warningsOf(
     await repositories.locations.agents(named, now - agentSeenWindowMs),
     (agent) => agent.location_id,
   );
+  const agentsAt = (check: Check, place: string) => agents.get(idOf(check, place) ?? '') ?? [];
+  const written = new Map(checks.map((check) => [check.id, check]));
+  const unsigned = await unsignedWarnings(
+    repositories,
+    wanted.flatMap(({ check, need, places }) => {
+      const own = written.get(check.id);
+      const signing = places.flatMap((place) => {
+        const able = agentsAt(check, place).filter((agent) => canRun(agent, need));
+        const keys = able.map((agent) => agentCapabilities(agent).trustedKeys);
+        return keys.length > 0 && keys.every((some) => some !== null) ? [{ place, keys }] : [];
+      });
+      return own && signing.length > 0 ? [{ check: own, places: signing }] : [];
+    }),
+    now,
+  );
   return new Map(
     wanted.flatMap(({ check, need, places }) => {
-      const agentsAt = (place: string) => agents.get(idOf(check, place) ?? '') ?? [];
       const warnings =
         places.length === 0
           ? [noLocation]
-          : places.flatMap((place) => warningAt(place, need, agentsAt(place), places));
+          : [
+              ...places.flatMap((place) => warningAt(place, need, agentsAt(check, place), places)),
+              ...(unsigned.get(check.id) ?? []),
+            ];
       return warnings.length === 0 ? [] : [[check.id, warnings] as const];
     }),
   );

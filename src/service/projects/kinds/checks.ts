@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { completeDefinition, maskedValues } from '@picket/checks/contract/definition/definition.ts';
 import { type Keeping, keepMasked } from '@picket/checks/contract/masking.ts';
 import { checkTypeNames, findCheckType } from '@picket/checks/index.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
 import { typedCheckRoutes } from '@picket/protocol/checks/check.ts';
 import { maskedInGroups } from '@picket/protocol/checks/check-group.ts';
+import { readCheckSignature } from '@picket/protocol/signing/check-signature.ts';
 import { asWritten, keepingOf } from '../../checks/addresses/address-values.ts';
 import { completeGroup } from '../../checks/effective-check.ts';
 import { type Body, idsIn, type Particulars } from './kind.ts';
@@ -51,6 +53,14 @@ export const checks: Particulars = {
   createQuery,
 };
 
+/** Whether two signatures of one key differ only in their number, as those of two deployments of the same files. */
+function saysTheSame(desired: unknown, stored: unknown): boolean {
+  if (typeof desired !== 'string' || typeof stored !== 'string') return false;
+  const [next, last] = [readCheckSignature(desired), readCheckSignature(stored)];
+  if (!next || !last || next.keyId !== last.keyId) return false;
+  return isDeepStrictEqual({ ...next.statement, serial: 0 }, { ...last.statement, serial: 0 });
+}
+
 function routeOfType({ checkType }: Body) {
   const routes = typeof checkType === 'string' ? typedCheckRoutes.get(checkType) : undefined;
   if (routes?.create) return routes.create;
@@ -61,7 +71,10 @@ function routeOfType({ checkType }: Body) {
 function keeping(desired: Body, stored: Body, addresses?: Keeping): Body {
   const type = findCheckType(String(desired.checkType));
   if (!type || desired.checkType !== stored.checkType) return desired;
-  const unmasked = keepMasked(maskedValues(type), desired, stored, addresses);
+  const unmasked = {
+    ...keepMasked(maskedValues(type), desired, stored, addresses),
+    ...(saysTheSame(desired.signature, stored.signature) ? { signature: stored.signature } : {}),
+  };
   // Clients upload snapshots when they deploy, and send none when they request a preview.
   const kept = desired.snapshots === null ? { ...unmasked, snapshots: stored.snapshots } : unmasked;
   if (!type.pings) return kept;

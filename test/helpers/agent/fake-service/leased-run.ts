@@ -24,6 +24,7 @@ export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): Leas
     clientCertificates: [],
     plan: null,
     isTestSession: false,
+    signature: null,
     ...overrides,
   };
 }
