@@ -64,7 +64,10 @@ type SignedContent = z.output<typeof SignedContent>;
 
 /** The part of a run that its signer knows: what decides what an agent does. */
 export interface RunToSign
-  extends Pick<LeasedRun, 'variables' | 'secretNames' | 'valuesFrom' | 'lifecycle' | 'snippets' | 'clientCertificates'>,
+  extends Pick<
+      LeasedRun,
+      'variables' | 'secretNames' | 'valuesFrom' | 'lifecycle' | 'snippets' | 'clientCertificates'
+    >,
     Pick<SignedContent, 'check' | 'proxies' | 'runtimeId'> {}
 
 /** Statement of the signer of a check. Strict: an agent must not overlook a restriction that it does not know. */

@@ -29,7 +29,10 @@ export interface AccountResources {
 
 /** Part of a lease that decides what an agent does: composed of a check, its group and its account. */
 export interface ComposedRun<C>
-  extends Pick<LeasedRun, 'variables' | 'secretNames' | 'valuesFrom' | 'lifecycle' | 'snippets' | 'clientCertificates'> {
+  extends Pick<
+    LeasedRun,
+    'variables' | 'secretNames' | 'valuesFrom' | 'lifecycle' | 'snippets' | 'clientCertificates'
+  > {
   readonly check: Pick<LeasedRun['check'], 'checkType' | 'spec'>;
   readonly effective: EffectiveCheck<C>;
 }

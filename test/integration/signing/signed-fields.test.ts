@@ -233,6 +233,25 @@ it('drops what was not signed, and leaves values to those who own them', () => {
   expect(payload).not.toMatch(/hidden-1|account-1|:word@|"secret"|xxx/);
 });
 
+it('signs which secret of a location a variable gets, so that the service can lead no other one into a run', () => {
+  const bare = {
+    ...fullRun('URL', { request: { url: 'http://a.test/' } }),
+    variables: { OPEN: 'account-1' },
+  };
+  const { OPEN: _open, ...variables } = bare.variables;
+  const run = signed({ ...bare, variables, valuesFrom: { OPEN: 'SERVICE_SECRET_A' } });
+  expect(reasonOf(run)).toBeUndefined();
+  expect(reasonOf({ ...run, valuesFrom: { OPEN: 'SERVICE_SECRET_B' } })).toBe('CHANGED');
+  expect(reasonOf({ ...signed(bare), valuesFrom: { OPEN: 'SERVICE_SECRET_A' } })).toBe('CHANGED');
+  // Its value is the service's to decide, as that of each variable of the account.
+  expect(reasonOf({ ...run, valuesFrom: {}, variables: bare.variables })).toBeUndefined();
+  // A variable that was not signed reaches no run, whatever its value is.
+  const added = { ...run, valuesFrom: { ...run.valuesFrom, NODE_OPTIONS: 'SERVICE_SECRET_B' } };
+  expect(judgeRun(added, trusted, now)).toMatchObject({ run: { valuesFrom: { OPEN: 'SERVICE_SECRET_A' } } });
+  const judged = judgeRun(added, trusted, now);
+  expect(JSON.stringify('run' in judged ? judged.run.valuesFrom : '')).not.toContain('SERVICE_SECRET_B');
+});
+
 it('refuses unsigned checks, unknown keys, and signatures whose time is over', () => {
   const run = fullRun('URL', { request: { url: 'http://a.test/' } });
   expect(reasonOf(run)).toBe('UNSIGNED');
