@@ -115,7 +115,9 @@ function chooseManager(
   const found = satisfying(versions, wish) ?? ofMajor(versions, wish);
   if (found) return found;
   const nearest = newerThan(versions, wish) ?? usual;
-  unmet.push(`The suite wants ${title} ${wish}; this agent has ${listed(versions)}: ${nearest.version} is used`);
+  unmet.push(
+    `The suite wants ${title} ${wish}; this agent has ${listed(versions)}: ${nearest.version} is used`,
+  );
   return nearest;
 }
 
