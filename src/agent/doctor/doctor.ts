@@ -10,11 +10,10 @@ import { descriptors, healthPort, memory, sharedMemory } from './host.ts';
 import { model } from './model.ts';
 import { dns, proxy, tcp, tls } from './network.ts';
 import { capture, egress, icmp, kerberos } from './probing.ts';
-import { browser, sandbox } from './scripts.ts';
+import { browser, sandbox, suites } from './scripts.ts';
 import { secrets } from './secrets/secrets.ts';
 import { clock, key, protocol, serviceAnalytics, serviceStorage, upload } from './service.ts';
 import { contactService, type ServiceContact } from './service-contact.ts';
-import { suites } from './suites.ts';
 
 /** In an order in which earlier findings explain later ones. */
 export const examinations: readonly Examination[] = [

@@ -4,6 +4,7 @@ import { BrowserMissing, findBrowser } from '@picket/sandbox/browsers/find-brows
 import { browsersDirectoryOf, findOtherBrowsers } from '@picket/sandbox/browsers/other-browsers.ts';
 import { unpackedChromiumPath } from '@picket/sandbox/browsers/unpacked-chromium.ts';
 import type { PartProblem } from '@picket/sandbox/mechanism.ts';
+import { readNodes, readPackageManagers } from '@picket/sandbox/suites/package-managers.ts';
 import type { Capabilities } from '../run/contracts.ts';
 import { ScriptPool } from '../runners/script/script-pool.ts';
 import type { Examination, ExaminedAgent } from './examination.ts';
@@ -139,5 +140,34 @@ export const browser: Examination = {
           : 'Correct CHROMIUM_PATH, or unset it so that the agent searches for a browser.';
       return problem(thrown.message, fix);
     }
+  },
+};
+
+/** The versions of Node and the package managers that suites can use. */
+export const suites: Examination = {
+  name: 'suites',
+  async examine({ settings }) {
+    const obstacle = await whyNoScripts(settings);
+    if (obstacle) return skipped(obstacle.text);
+    if (!chosenTypes(settings).some(({ needsSuites }) => needsSuites)) {
+      return skipped('CHECK_TYPES names no suites');
+    }
+    const { runtimesDirectory } = settings.scripts;
+    const { installed } = await readPackageManagers(runtimesDirectory);
+    if (!installed.some(({ manager }) => manager === 'npm')) {
+      return skipped(
+        `no package managers are installed in ${runtimesDirectory}: suites are not offered here`,
+      );
+    }
+    const nodes = [
+      process.versions.node,
+      ...(await readNodes(runtimesDirectory)).map(({ version }) => version),
+    ];
+    const names = [...new Set(installed.map(({ manager }) => manager.replace(/\d$/, '')))];
+    const managers = names.map((name) => {
+      const own = installed.filter(({ manager }) => manager.replace(/\d$/, '') === name);
+      return `${name} ${own.map(({ version }) => version).join(', ')}`;
+    });
+    return ok([`Node ${nodes.join(', ')}`, ...managers].join('; '));
   },
 };

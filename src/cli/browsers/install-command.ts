@@ -95,7 +95,8 @@ export async function listBrowsersCommand(
 ): Promise<void> {
   const found = await findOtherBrowsers(browserFolders(environment).browsers);
   if (options.json) console.log(JSON.stringify(found, null, 2));
-  else if (found.length === 0) console.log('There are none: picket browsers install firefox webkit');
+  else if (found.length === 0)
+    console.log('No browser besides Chromium is installed: picket browsers install firefox webkit');
   else for (const one of found) console.log(browserLine(one));
 }
 

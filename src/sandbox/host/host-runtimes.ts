@@ -5,7 +5,7 @@ import { type Runtime, type Runtimes, readRuntimes } from '../runtimes/runtimes.
 import { checkRuntime } from '../runtimes/self-check.ts';
 import { SandboxUnavailable } from '../sandbox.ts';
 
-/** @throws SandboxUnavailable if there is none. */
+/** @throws SandboxUnavailable if no runtime is installed. */
 export async function installedRuntimes(directory: string): Promise<Runtimes> {
   let runtimes: Runtimes | undefined;
   try {

@@ -29,9 +29,9 @@ export interface AdoptionJob {
 
 /** A link that a suite needs to find the kept packages. */
 export interface DependencyLink {
-  /** Its path in the suite, and that of what it leads to among the kept packages. */
+  /** Its path in the suite, and that of its target among the kept packages. */
   readonly path: string;
-  /** What it leads to instead, such as a package of the workspace. */
+  /** Another target, such as a package of the workspace. */
   readonly target?: string | undefined;
 }
 
@@ -69,7 +69,7 @@ function adopt({ suiteDirectory, ownerUid, destination, refusesScripts }: Adopti
   return { links: linksOf(destination, folders, tree.workspaceLinks), sizeBytes: tree.sizeBytes };
 }
 
-/** What was installed, as it lies in the suite. */
+/** The installed files, as they lie in the suite. */
 class InstalledTree {
   readonly directory: string;
   readonly paths: string[] = [];

@@ -9,12 +9,12 @@ import type { AdoptionJob, AdoptionResult, DependencyLink } from './adopt-worker
 /** Installed dependencies that suites link to; kept until the last user releases them. */
 export interface CachedDependencies {
   readonly directory: string;
-  /** What the suite needs to find them. */
+  /** Links by which the suite finds them. */
   readonly links: readonly DependencyLink[];
   release(): void;
 }
 
-/** What the cache did since it was opened, and what it holds. */
+/** Use of the cache since it was opened, and its size. */
 export interface DependencyUsage {
   /** Runs that linked to kept dependencies. */
   readonly hitCount: number;
@@ -40,7 +40,7 @@ const Facts = z.object({
   sizeBytes: z.number(),
   refused: z.string().optional(),
 });
-/** What a folder without packages takes. */
+/** Size on disk of a folder without packages. */
 const refusalBytes = 4096;
 const temporaryPrefix = 'new-';
 
@@ -91,7 +91,7 @@ export class DependencyCache {
     return this.#directory;
   }
 
-  /** @returns the dependencies, or why those of that key were refused; undefined if there are none. */
+  /** @returns the dependencies, or why those of that key were refused; undefined if the key is new. */
   async find(key: string): Promise<CachedDependencies | RefusedDependencies | undefined> {
     const directory = join(this.#directory, key);
     this.#hold(key);

@@ -116,7 +116,7 @@ interface Order {
 }
 
 /**
- * Links the dependencies of a key, installed first if there are none.
+ * Links the dependencies of a key, installed first if the key is new.
  *
  * @returns `refused` if they are installed and cannot be kept, or were refused in an earlier run.
  */

@@ -8,7 +8,7 @@ import {
   type PackageManagers,
 } from './package-managers.ts';
 
-/** What a suite says about the versions that it needs, in its manifest and lockfile. */
+/** Versions that a suite needs, by its manifest and lockfile. */
 export const SuiteWishes = z.object({
   /** As in package.json, such as `pnpm@9.15.0+sha512.…`. */
   packageManager: z.string().nullable(),
@@ -94,7 +94,7 @@ function chooseNode(
   if (wish === undefined || wish === null) return nodes[0];
   const found = satisfying(nodes, wish) ?? ofMajor(nodes, wish);
   if (found) return found;
-  unmet.push(`Node ${wish} is asked for; this agent has ${listed(nodes)}: ${nodes[0].version} is used`);
+  unmet.push(`The suite wants Node ${wish}; this agent has ${listed(nodes)}: ${nodes[0].version} is used`);
   return nodes[0];
 }
 
@@ -115,7 +115,9 @@ function chooseManager(
   const found = satisfying(versions, wish) ?? ofMajor(versions, wish);
   if (found) return found;
   const nearest = newerThan(versions, wish) ?? usual;
-  unmet.push(`${title} ${wish} is asked for; this agent has ${listed(versions)}: ${nearest.version} is used`);
+  unmet.push(
+    `The suite wants ${title} ${wish}; this agent has ${listed(versions)}: ${nearest.version} is used`,
+  );
   return nearest;
 }
 

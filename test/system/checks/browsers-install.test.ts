@@ -88,7 +88,7 @@ describe('picket browsers', () => {
     expect(chrome).toMatchObject({ code: 2, output: expect.stringContaining('google-chrome-stable') });
     const nowhere = await picket('install', 'firefox', '--from', join(folder, 'nowhere'));
     expect(nowhere).toMatchObject({ code: 2, output: expect.stringContaining('neither a folder nor a URL') });
-    expect((await picket('list')).output).toContain('There are none');
+    expect((await picket('list')).output).toContain('No browser besides Chromium');
   });
 
   if (isNight) {

@@ -1,7 +1,7 @@
 /**
  * Decides whether the packages of a suite follow from its lockfile, manifests and settings alone. Then all suites with
- * the same ones can use one installation, whatever their tests are. What is not known to be harmless is refused: such a
- * suite has an installation of its own.
+ * the same ones can use one installation, whatever their tests are. Anything that is not known to be harmless is refused:
+ * such a suite has an installation of its own.
  */
 import {
   pnpmFields,

@@ -224,7 +224,7 @@ function inspect() {
   };
 }
 
-/** What the manifest next to the lockfile, and the format of the lockfile, say about versions of programs. */
+/** Versions of programs that the manifest next to the lockfile, and the format of the lockfile, ask for. */
 function wishesOf(folder, lockfile) {
   const { packageManager, engines, devEngines } = manifestOf(
     path.join(job.directory, folder, 'package.json'),

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readAgentSettings } from '../config.ts';
 import type { ExaminedAgent } from './examination.ts';
-import { suites } from './suites.ts';
+import { suites } from './scripts.ts';
 
 let folder: string;
 beforeAll(async () => {
