@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toError } from '../src/lib/errors.ts';
 import { run } from './images/command.ts';
-import { type Engine, type EngineName, engineNames, findEngine } from './images/engine.ts';
+import { builderProblem, type Engine, type EngineName, engineNames, findEngine } from './images/engine.ts';
 import { smokeTest } from './images/smoke-test.ts';
 
 interface Image {
@@ -84,6 +84,11 @@ async function main(): Promise<number> {
     return 2;
   }
   const engine = await findEngine(values.engine);
+  const problem = values['no-build'] ? undefined : await builderProblem(engine);
+  if (problem !== undefined) {
+    console.error(problem);
+    return 1;
+  }
   console.log(`Building with ${engine.name}`);
   let failed = 0;
   for (const name of names) {

@@ -10,8 +10,12 @@ const documents = ['README.md', 'docs/how-to/install.md'] as const;
 export interface DocumentedStart {
   /** Where they are printed. */
   readonly place: string;
-  /** The `docker run`, in one line. */
+  /** The command, in one line: the `docker run`, or that of Compose. It prints the id of the container at the end. */
   readonly run: string;
+  /** The command that ends what `run` started, besides the container. */
+  readonly end?: string;
+  /** A file that it reads from the folder of the command. */
+  readonly file?: { readonly name: string; readonly text: string };
   /** Whether its image has all check types. */
   readonly isFull: boolean;
 }
@@ -33,18 +37,46 @@ export function documentedStarts(surroundings: Surroundings): DocumentedStart[] 
   );
 }
 
-/** The commands that the page "Get started" shows for Docker. */
-export function pageStarts(surroundings: Surroundings, name: string): DocumentedStart[] {
+/**
+ * The commands that the page "Get started" shows for Docker and Compose.
+ *
+ * @param compose the command of Compose on this machine; absent if it has none.
+ */
+export function pageStarts(
+  surroundings: Surroundings,
+  name: string,
+  compose: 'docker compose' | 'docker-compose' | undefined,
+): DocumentedStart[] {
   const { locationKey: key, serviceUrl: url } = surroundings;
   const service = { url, isLoopback: surroundings.hostHealthPort !== undefined };
-  const docker = startCommands({ key, service, name }).find(({ id }) => id === 'docker');
+  const commands = startCommands({ key, service, name });
+  const docker = commands.find(({ id }) => id === 'docker');
+  const file = commands.find(({ id }) => id === 'compose')?.steps.find((step) => step.file);
   const lines = (docker?.steps ?? []).flatMap(({ text }) => blocksOf(`\`\`\`sh\n${text}\n\`\`\``));
-  return (
-    lines
-      // The variant for Docker Desktop has another address of the same service.
-      .filter((line) => line.startsWith('docker run ') && line.includes(`SERVICE_URL=${url}`))
-      .map((line) => startOf('/start', line, surroundings))
-  );
+  const ofDocker = lines
+    // The variant for Docker Desktop has another address of the same service.
+    .filter((line) => line.startsWith('docker run ') && line.includes(`SERVICE_URL=${url}`))
+    .map((line) => startOf('/start', line, surroundings));
+  if (compose === undefined || !file) return ofDocker;
+  const text = composeText(file.text, compose, surroundings);
+  return [
+    ...ofDocker,
+    {
+      place: '/start',
+      run: `${compose} up -d >&2 && ${compose} ps -q`,
+      end: `${compose} down --volumes`,
+      file: { name: 'compose.yaml', text },
+      isFull: false,
+    },
+  ];
+}
+
+/** The file as the page shows it, except for the port in the network of the host. Compose 1 does not know `name`. */
+function composeText(text: string, compose: string, { hostHealthPort }: Surroundings): string {
+  const own = compose === 'docker-compose' ? text.replace(/^name: .*\n/, '') : text;
+  return hostHealthPort === undefined
+    ? own
+    : own.replace(/AGENT_HEALTH_PORT: "\d+"/, `AGENT_HEALTH_PORT: "${hostHealthPort}"`);
 }
 
 function startOf(

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { mustRun } from './command.ts';
+import { mustRun, run } from './command.ts';
 import type { DocumentedStart, Surroundings } from './documented-commands.ts';
 import type { Engine } from './engine.ts';
 import { statusOf, until } from './smoke-stage.ts';
@@ -96,7 +96,7 @@ export class DocumentedStage implements AsyncDisposable {
   }
 
   /** Runs one command as printed, and examines its agent. @returns the number of failed expectations. */
-  async tryStart({ place, run: command, isFull }: DocumentedStart): Promise<number> {
+  async tryStart({ place, run: command, end, file, isFull }: DocumentedStart): Promise<number> {
     console.log(`${place}: ${command.replace(this.#locationKey, 'pl_…')}`);
     let failed = 0;
     const expect = (what: string, isAsExpected: boolean, detail = '') => {
@@ -105,7 +105,9 @@ export class DocumentedStage implements AsyncDisposable {
     };
     const startedAtMs = performance.now();
     const sinceStart = () => `${((performance.now() - startedAtMs) / 1000).toFixed(1)} s`;
-    const id = await mustRun('sh', ['-c', command], { cwd: root });
+    const folder = file ? await mkdtemp(join(tmpdir(), 'picket-smoke-')) : root;
+    if (file) await writeFile(join(folder, file.name), file.text);
+    const id = await mustRun('sh', ['-c', command], { cwd: folder });
     try {
       const probes = `http://${await this.#addressOf(id)}`;
       const isReady = async () => (await statusOf(`${probes}/-/readiness`)) === 200;
@@ -134,6 +136,8 @@ export class DocumentedStage implements AsyncDisposable {
     } finally {
       const volumes = await this.#engine.ask(['inspect', '-f', '{{range .Mounts}}{{.Name}} {{end}}', id]);
       await this.#engine.try(['rm', '--force', '--volumes', id]);
+      if (end !== undefined) await run('sh', ['-c', end], { cwd: folder });
+      if (file) await rm(folder, { recursive: true });
       for (const name of volumes.split(' ').filter((one) => one !== ''))
         await this.#engine.try(['volume', 'rm', name]);
     }

@@ -28,6 +28,15 @@ export async function findEngine(wanted: EngineName | undefined): Promise<Engine
   throw new Error(`npm run images needs Docker or Podman: ${missing.join('; ')}`);
 }
 
+/** Why an engine cannot build images: Docker 23 and newer build with a plugin. Undefined if it can. */
+export async function builderProblem({ name, try: attempt }: Engine): Promise<string | undefined> {
+  const client =
+    name === 'docker' ? await attempt(['version', '--format', '{{.Client.Version}}']) : undefined;
+  if (client === undefined || Number.parseInt(client.output, 10) < 23) return undefined;
+  const { code } = await attempt(['buildx', 'version']);
+  return code === 0 ? undefined : 'Docker 23 and newer build with the plugin buildx: install docker-buildx';
+}
+
 function engine(name: EngineName): Engine {
   const environment = { DOCKER_BUILDKIT: '1' };
   return {

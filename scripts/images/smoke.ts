@@ -6,6 +6,7 @@
  * Not part of CI, which has no engine.
  */
 import { parseArgs } from 'node:util';
+import { run } from './command.ts';
 import { documentedStarts, pageStarts } from './documented-commands.ts';
 import { DocumentedStage } from './documented-stage.ts';
 import { findEngine } from './engine.ts';
@@ -14,7 +15,12 @@ const { values } = parseArgs({ options: { only: { type: 'string' } } });
 const engine = await findEngine('docker');
 await using stage = await DocumentedStage.open(engine);
 const surroundings = stage.surroundings;
-const starts = [...documentedStarts(surroundings), ...pageStarts(surroundings, 'smoke')].filter(
+const composes = ['docker compose', 'docker-compose'] as const;
+const versions = await Promise.all(composes.map((compose) => run('sh', ['-c', `${compose} version`])));
+const compose = composes.find((_, index) => versions[index]?.code === 0);
+if (compose !== 'docker compose')
+  console.log('Without "docker compose" (Compose 2), its file is tried by Compose 1, or not at all.');
+const starts = [...documentedStarts(surroundings), ...pageStarts(surroundings, 'smoke', compose)].filter(
   ({ place }) => values.only === undefined || place === values.only,
 );
 let failed = starts.length === 0 ? 1 : 0;
