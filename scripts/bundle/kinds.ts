@@ -41,7 +41,5 @@ export function besideFullBundle(): readonly string[] {
     const manifest: { dependencies?: object } = JSON.parse(readFileSync(join(root, file), 'utf8'));
     return Object.keys(manifest.dependencies ?? {});
   });
-  return [...new Set(names)].filter(
-    (name) => !name.startsWith('@picket/') && !loadedAtStart.includes(name),
-  );
+  return [...new Set(names)].filter((name) => !name.startsWith('@picket/') && !loadedAtStart.includes(name));
 }
