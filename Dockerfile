@@ -30,22 +30,51 @@ RUN --mount=type=cache,target=/root/.npm \
     npm ci --ignore-scripts
 COPY src src
 COPY scripts/bundle.ts scripts/
+COPY scripts/bundle scripts/bundle
 # `npm sbom --omit=dev` also omits packages that a development dependency shares with the product.
 RUN node scripts/bundle.ts full dist/lib \
     && npm pkg delete devDependencies \
     && npm install --package-lock-only --ignore-scripts --no-audit --no-fund \
     && npm sbom --sbom-format=cyclonedx --package-lock-only > sbom.cdx.json
 
-# What it needs at run time, for the platform of the image.
+# What the bundle loads at run time, for the platform of the image.
 FROM ${BASE_IMAGE} AS modules
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY --from=manifests /manifests ./
 # The image has its Node; pings go through the kernel's own sockets, so the addon that would need a compiler is left out.
 RUN --mount=type=cache,target=/root/.npm \
     --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
-    npm ci --omit=dev --ignore-scripts \
-    && rm -rf node_modules/@picket node_modules/node-linux-* node_modules/.bin node_modules/raw-socket node_modules/net-ping
+    npm ci --omit=dev --ignore-scripts
+COPY scripts/bundle scripts/bundle
+RUN node scripts/bundle/modules.ts /bundled/node_modules
+
+# What a browser needs here apart from itself, as one Debian package: an ffmpeg that only writes the videos of Playwright
+# (pictures in, VP8 out), where Debian's brings every codec, Mesa and LLVM; and x11-utils and xdg-utils by name, which
+# Debian's Chromium asks for, and which bring Mesa too, though no browser without a display calls them.
+FROM ${BASE_IMAGE} AS ffmpeg
+WORKDIR /build
+RUN sed -i 's/^Types: deb$/Types: deb deb-src/' /etc/apt/sources.list.d/*.sources \
+    && apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+      dpkg-dev gcc libc6-dev libvpx-dev make nasm pkg-config \
+    && apt-get source ffmpeg \
+    && rm -rf /var/lib/apt/lists/*
+RUN cd ffmpeg-*/ \
+    && ./configure --prefix=/usr --disable-everything --disable-autodetect --disable-doc --disable-debug --disable-network \
+      --disable-ffplay --disable-ffprobe --disable-avdevice --disable-swresample --extra-ldflags=-static \
+      --enable-libvpx --enable-encoder=libvpx_vp8 --enable-decoder=mjpeg --enable-parser=mjpeg --enable-demuxer=image2pipe \
+      --enable-muxer=webm --enable-protocol=file --enable-protocol=pipe \
+      --enable-filter=crop --enable-filter=pad --enable-filter=scale --enable-filter=format --enable-filter=null \
+    && make -j"$(nproc)" ffmpeg \
+    && mkdir -p /package/DEBIAN /package/usr/bin /package/usr/share/doc/picket-headless \
+    && cp ffmpeg /package/usr/bin/ \
+    && cp COPYING.LGPLv2.1 debian/copyright /package/usr/share/doc/picket-headless/ \
+    && printf '%s\n' 'Package: picket-headless' "Version: $(dpkg-parsechangelog -S Version)" \
+      "Architecture: $(dpkg --print-architecture)" 'Maintainer: Picket' 'Provides: ffmpeg, x11-utils, xdg-utils' \
+      'Conflicts: ffmpeg' 'Description: what a browser without a display needs: an ffmpeg for videos, no display tools' \
+      > /package/DEBIAN/control \
+    && dpkg-deb --build --root-owner-group /package /picket-headless.deb
 
 FROM ${BASE_IMAGE} AS runtimes
 WORKDIR /app
@@ -79,14 +108,15 @@ RUN --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
 FROM ${BASE_IMAGE}
 ARG EXTRA_PACKAGES=""
 # util-linux, iproute2 and iptables have what contains scripts (unshare, setpriv, mount, networks of their own). Versions are those of the day: a browser has to be the newest.
-RUN apt-get update \
+RUN --mount=from=ffmpeg,source=/picket-headless.deb,target=/picket-headless.deb \
+    apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      ca-certificates chromium-headless-shell ffmpeg fonts-liberation fonts-noto-color-emoji iproute2 iptables \
+      /picket-headless.deb ca-certificates chromium-headless-shell fonts-liberation fonts-noto-color-emoji iproute2 iptables \
       libgssapi-krb5-2 libnss3-tools tini util-linux \
       ${EXTRA_PACKAGES} \
-    && rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/cache/debconf
+    && rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/cache/debconf /var/cache/apt
 WORKDIR /app
-COPY --from=modules /app/node_modules node_modules
+COPY --from=modules /bundled/node_modules node_modules
 COPY --from=runtimes /bundled runtimes
 ARG BROWSERS=""
 # The libraries that they need.

@@ -11,6 +11,7 @@
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { type OutputOptions, type Plugin, rolldown } from 'rolldown';
+import { besideFullBundle, native } from './bundle/kinds.ts';
 
 const root = join(import.meta.dirname, '..');
 const [kind, folder, ...more] = process.argv.slice(2);
@@ -19,39 +20,12 @@ if ((kind !== 'full' && kind !== 'uptime') || folder === undefined) {
   process.exit(2);
 }
 
-const native = ['koffi', 'net-ping', 'raw-socket'];
-const loadedAtStart = [
-  '@zip.js/zip.js',
-  'commander',
-  'dns-packet',
-  'entities',
-  'fastify',
-  'handlebars',
-  'hono',
-  'ipaddr.js',
-  'json-p3',
-  'kysely',
-  'mqtt-packet',
-  'nodemailer',
-  'openid-client',
-  'p-queue',
-  'pg',
-  'pino',
-  'prom-client',
-  'semver',
-  'tar-stream',
-  'temporal-polyfill',
-  'undici',
-  'ws',
-  'yaml',
-  'zod',
-];
 const kinds = {
   full: {
     commands: { cli: 'src/cli.ts', 'health-probe': 'src/cli/health-probe.ts' },
     threadsOf: '*',
     scripts: [],
-    external: dependencies().filter((name) => !loadedAtStart.includes(name)),
+    external: besideFullBundle(),
   },
   uptime: {
     commands: { agent: 'src/cli/agent-only.ts', 'health-probe': 'src/cli/health-probe.ts' },
@@ -108,16 +82,6 @@ async function write(input: Record<string, string>, output: OutputOptions): Prom
     ...output,
   });
   await bundle.close();
-}
-
-/** External packages that ours need at run time. */
-function dependencies(): readonly string[] {
-  const manifests = ['package.json', ...globSync('src/{*,extras/*}/package.json', { cwd: root })];
-  const names = manifests.flatMap((file) => {
-    const manifest: { dependencies?: object } = JSON.parse(readFileSync(join(root, file), 'utf8'));
-    return Object.keys(manifest.dependencies ?? {});
-  });
-  return [...new Set(names)].filter((name) => !name.startsWith('@picket/'));
 }
 
 /**

@@ -19,6 +19,7 @@ import { ConditionMeter } from './leasing/condition.ts';
 import { claimedDescription, mergedCapabilities } from './leasing/description.ts';
 import { Dispatcher } from './leasing/dispatcher.ts';
 import { Drain } from './leasing/drain.ts';
+import { LocationSettings } from './leasing/location-settings.ts';
 import { Poller } from './leasing/poller.ts';
 import { LiveLogSender } from './live-log/live-log-sender.ts';
 import { LocationWatch } from './location/location-watch.ts';
@@ -62,6 +63,7 @@ export class Agent {
   readonly #trust: Trust;
   readonly #metrics: AgentMetrics;
   readonly #modelTotals = new ModelTotals();
+  readonly #locationSettings: LocationSettings;
   readonly #finishedRuns: FinishedRuns;
   readonly #dispatcher: Dispatcher;
   readonly #poller: Poller;
@@ -87,6 +89,7 @@ export class Agent {
     this.#log = log;
     this.#scrubber = scrubber;
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
+    this.#locationSettings = new LocationSettings(settings, log);
     const ownSecrets = ownSecretsOf(settings);
     const forRunners: RunnerSettings = {
       clock: this.#clock,
@@ -158,6 +161,7 @@ export class Agent {
     this.#dispatcher = new Dispatcher({
       ...base,
       laneSizes: settings.laneSizes,
+      settings: this.#locationSettings,
       lifecycleCount: settings.scripts.lifecycleCount,
       executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
@@ -180,9 +184,10 @@ export class Agent {
       ...base,
       client: this.#client,
       dispatcher: this.#dispatcher,
+      settings: this.#locationSettings,
       leaseKeeper: this.#leaseKeeper,
       description: () => ({
-        ...claimedDescription(this.#capabilities()),
+        ...claimedDescription(this.#capabilities(), this.#locationSettings),
         trustedKeys: claimedKeys(settings.trustedKeys),
         condition: condition.read(),
         droppedResults: Object.values(this.#delivery.spool.state.dropped).reduce((sum, count) => sum + count),
@@ -253,6 +258,7 @@ export class Agent {
       unhealthyParts: () => this.#locationWatch.unhealthyParts.map(({ kind }) => kind),
       serviceClock: this.#serviceClock,
       isConnected: () => this.#poller.status.isConnected,
+      isDraining: () => this.#locationSettings.isDraining,
       probes: this.#pool,
       replacedScriptThreads: () => this.#scripts.replacedCount,
       capabilities: () => this.#capabilities(),
@@ -281,6 +287,7 @@ export class Agent {
             spoolMaxBytes: this.#settings.spoolMaxBytes,
             serviceClock: this.#serviceClock,
             locationWatch: this.#locationWatch,
+            locationSettings: this.#locationSettings,
             pool: this.#pool,
             scripts: this.#scripts,
             secrets: this.#references.states(),

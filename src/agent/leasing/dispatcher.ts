@@ -16,6 +16,7 @@ import { type Executor, type FinishedRun, RunCrashes, type RunIds, type RunOrder
 import { withSecrets } from '../run/run-secrets.ts';
 import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
+import type { LocationSettings } from './location-settings.ts';
 import type { Trust } from '../trust/trust.ts';
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
@@ -73,12 +74,16 @@ export class Dispatcher {
     this.#phaseQueue = new PQueue({ concurrency: options.lifecycleCount });
   }
 
-  /** How many more runs each lane can take; 0 if no type of the lane can run. */
+  /** How many more runs each lane can take; 0 if no type of the lane can run, or the location drains. */
   freeSlots(): Record<Lane, number> {
-    const { executors, laneSizes } = this.#options;
+    const { executors, settings } = this.#options;
+    if (settings.isDraining) return { probe: 0, script: 0 };
     const free = (lane: Lane) =>
-      executors[lane].isReady && executors[lane].checkTypes.length > 0
-        ? Math.max(0, Math.min(laneSizes[lane] - this.#counts[lane], executors[lane].room?.count ?? Infinity))
+      executors[lane].isReady && executors[lane].checkTypes.some((name) => settings.allows(name))
+        ? Math.max(
+            0,
+            Math.min(settings.laneSize(lane) - this.#counts[lane], executors[lane].room?.count ?? Infinity),
+          )
         : 0;
     return { probe: free('probe'), script: free('script') };
   }
@@ -99,7 +104,7 @@ export class Dispatcher {
       const queued = all.filter((run) => !run.isStarted);
       return {
         lane,
-        size: this.#options.laneSizes[lane],
+        size: this.#options.settings.laneSize(lane),
         running: all.length - queued.length,
         queued: queued.length,
         oldestQueuedMs: Math.max(0, ...queued.map((run) => nowMs - run.order.receivedAtMs)),
@@ -333,7 +338,9 @@ export class Dispatcher {
 }
 
 export interface DispatcherOptions {
+  /** Of the environment: the maximum. */
   readonly laneSizes: Readonly<Record<Lane, number>>;
+  readonly settings: LocationSettings;
   /** Concurrency limit of runs with lifecycle scripts. */
   readonly lifecycleCount: number;
   readonly executors: Readonly<Record<Lane, Executor>>;

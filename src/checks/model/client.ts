@@ -1,7 +1,9 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
+import { isSocksUrl } from '@picket/lib/proxy.ts';
 import { beginningOf } from '@picket/lib/text.ts';
+import type { Connector } from '@picket/probes/outbound/socks-connector.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { z } from 'zod';
 import type { ModelAccess, ModelProtocol } from './access.ts';
@@ -106,16 +108,19 @@ export class ModelClient {
       bodyTimeout: 0,
       connect: { timeout: connectTimeoutMs, ...trust, lookup: lookupWith(means, new URL(access.url)) },
     };
-    this.#dispatcher =
-      access.proxyUrl === undefined
-        ? new Agent(options)
-        : new ProxyAgent({
-            ...options,
-            connect: { timeout: connectTimeoutMs, ...trust },
-            uri: access.proxyUrl,
-            requestTls: trust,
-            proxyTls: trust,
-          });
+    const proxyUrl = access.proxyUrl === undefined ? undefined : new URL(access.proxyUrl);
+    if (proxyUrl === undefined) this.#dispatcher = new Agent(options);
+    else if (isSocksUrl(proxyUrl)) {
+      this.#dispatcher = new Agent({ ...options, connect: socksConnectorFor(proxyUrl) });
+    } else {
+      this.#dispatcher = new ProxyAgent({
+        ...options,
+        connect: { timeout: connectTimeoutMs, ...trust },
+        uri: proxyUrl.href,
+        requestTls: trust,
+        proxyTls: trust,
+      });
+    }
   }
 
   /** @throws ModelError, and the signal's reason if it aborts. */
@@ -240,6 +245,16 @@ export class ModelClient {
 const noTokens: CountedTokens = { inputTokens: 0, outputTokens: 0, isEstimated: false };
 
 class EgressRefused extends Error {}
+
+/** Loaded with the first connection: a service without such a proxy loads no probe. */
+function socksConnectorFor(proxyUrl: URL): Connector {
+  return (options, callback) => {
+    import('@picket/probes/outbound/socks-connector.ts').then(
+      ({ socksConnector }) => socksConnector(proxyUrl, { timeoutMs: connectTimeoutMs })(options, callback),
+      (thrown: unknown) => callback(toError(thrown), null),
+    );
+  };
+}
 
 /** Resolves names as checks do, and returns only addresses that the egress policy allows. */
 function lookupWith({ egress, resolver }: ModelNetwork, url: URL): LookupFunction {

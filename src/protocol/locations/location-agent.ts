@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentBrowser } from '../agent/agent.ts';
 import { AgentCondition } from '../agent/agent-condition.ts';
+import { AppliedAgentSettings } from '../agent/agent-settings.ts';
 import { EpochMs } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
 
@@ -35,6 +36,9 @@ export const LocationAgent = z
       .describe('Keys whose signed checks it runs; null: it runs all checks'),
     condition: AgentCondition.nullable().describe(
       'As of its last recorded claim; null if the agent is older than this field',
+    ),
+    settings: AppliedAgentSettings.nullable().describe(
+      'What it makes of the settings of its location; null if the agent is older than these, and ignores them',
     ),
   })
   .meta({ id: 'LocationAgent' });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentBrowser } from '../agent/agent.ts';
+import { LocationAgentSettings } from '../agent/agent-settings.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
@@ -31,6 +32,7 @@ export const PrivateLocation = z
     updated_at: z.iso.datetime().nullable(),
     keys: z.array(LocationKey),
     proxyUrl: z.string().nullable(),
+    agentSettings: LocationAgentSettings,
     lastSeen: z.iso.datetime().nullable(),
     noAgentSince: z.iso
       .datetime()
@@ -96,6 +98,9 @@ const proxyUrl = z
     'Proxy for requests of checks: http:// and https:// for API checks, URL and WebSocket monitors and scripts, socks5:// for TCP, SSL and gRPC monitors, too; may contain credentials and {{VARIABLES}}',
   );
 
+const agentSettingsText =
+  'What the location asks of its agents, each within its own environment; agents older than this field ignore it';
+
 export const PrivateLocationInput = z
   .object({
     name,
@@ -104,6 +109,7 @@ export const PrivateLocationInput = z
       .regex(slugPattern, 'must be 1 to 30 letters, digits or dashes, and not look like a region'),
     icon: icon.default('location'),
     proxyUrl: proxyUrl.default(null),
+    agentSettings: LocationAgentSettings.prefault({}).describe(agentSettingsText),
   })
   .meta({ id: 'PrivateLocationInput' });
 
@@ -113,6 +119,7 @@ export const PrivateLocationPatch = z
     slugName: z.string().optional().describe('Immutable: omit it or repeat the current value'),
     icon: icon.optional(),
     proxyUrl: proxyUrl.optional(),
+    agentSettings: LocationAgentSettings.optional().describe(`${agentSettingsText}; replaced as a whole`),
   })
   .meta({ id: 'PrivateLocationPatch' });
 const params = z.object({ id: z.uuid() });
@@ -148,7 +155,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
   updatePrivateLocation: {
     method: 'PUT',
     path: '/v1/private-locations/{id}',
-    summary: 'Change the name, icon or proxy of a private location',
+    summary: 'Change the name, icon or proxy of a private location, or what it asks of its agents',
     params,
     body: PrivateLocationPatch,
     response: PrivateLocation,

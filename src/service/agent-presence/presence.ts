@@ -15,6 +15,7 @@ const capabilitiesOf = storedValue<AgentCapabilities>('agents.capabilities', {
   droppedResults: 0,
   condition: null,
   trustedKeys: null,
+  settings: null,
 });
 
 /** Check types that a stored session runs. */
@@ -37,7 +38,7 @@ const forgetAfterMs = 7 * 86_400_000;
 /** Capabilities and losses that an agent reports; stored as JSON. */
 type AgentCapabilities = Pick<
   ClaimRequest,
-  'backends' | 'unavailable' | 'runtimes' | 'browsers' | 'droppedResults' | 'condition' | 'trustedKeys'
+  'backends' | 'unavailable' | 'runtimes' | 'browsers' | 'droppedResults' | 'condition' | 'trustedKeys' | 'settings'
 >;
 
 interface WrittenSession {
@@ -67,8 +68,8 @@ export class AgentPresence {
     now: number,
   ): Promise<void> {
     const checkTypes = JSON.stringify(request.checkTypes);
-    const { backends, unavailable, runtimes, browsers, droppedResults, condition, trustedKeys } = request;
-    const lasting = { backends, unavailable, runtimes, browsers, droppedResults, trustedKeys };
+    const { backends, unavailable, runtimes, browsers, droppedResults, condition, trustedKeys, settings } = request;
+    const lasting = { backends, unavailable, runtimes, browsers, droppedResults, trustedKeys, settings };
     const capabilities = JSON.stringify({ ...lasting, condition } satisfies AgentCapabilities);
     // The condition changes with each claim: it is recorded with the next write.
     const fingerprint = `${keyId} ${request.version} ${request.platform} ${checkTypes} ${JSON.stringify(lasting)}`;

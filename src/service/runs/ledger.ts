@@ -7,6 +7,7 @@ import { queuedSignals, testedSignals } from '@picket/platform/store/engine/sign
 import type { Store } from '@picket/platform/store/store.ts';
 import type { ClaimRequest, LeasedRun, ReleaseRequest, RenewRequest } from '@picket/protocol/agent/agent.ts';
 import { metBrowserNeeds } from '../agent-presence/needed-browsers.ts';
+import { revisionOf } from '../agent-presence/location-settings.ts';
 import { AgentPresence } from '../agent-presence/presence.ts';
 import type { SessionLeases } from './lease-store.ts';
 import { leasedRuns } from './leased-run.ts';
@@ -28,6 +29,8 @@ export interface Claim {
   readonly cancelledRunIds: readonly string[];
   /** Runs of the session whose log someone began to read while the poll waited. */
   readonly followedRunIds: readonly string[];
+  /** The poll ended because something about its location changed. */
+  readonly isDismissed: boolean;
 }
 
 /** How often polls query the database, in case another process's signal was lost; less often if there are many. */
@@ -105,7 +108,9 @@ export class Ledger {
     });
     const stop = AbortSignal.any([gone, this.#draining.signal]);
     const turn = { key: location.id, gone };
-    const endMs = this.#clock.monotonicMs() + request.waitMs;
+    // An agent that does not know what its location asks of it gets that at once.
+    const isBehind = request.settings !== null && request.settings.revision !== revisionOf(location);
+    const endMs = this.#clock.monotonicMs() + (isBehind ? 0 : request.waitMs);
     try {
       await this.#queue.run(turn, () => this.#arrive(location, request));
       const hasNews = () => poll.cancelledRunIds.length > 0 || poll.followedRunIds.length > 0;
@@ -245,8 +250,8 @@ export class Ledger {
   }
 }
 
-function news({ cancelledRunIds, followedRunIds }: WaitingPoll): Omit<Claim, 'runs'> {
-  return { cancelledRunIds, followedRunIds };
+function news({ cancelledRunIds, followedRunIds, isDismissed }: WaitingPoll): Omit<Claim, 'runs'> {
+  return { cancelledRunIds, followedRunIds, isDismissed };
 }
 
 function tooManyPolls(): AppError {

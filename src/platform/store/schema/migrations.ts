@@ -14,6 +14,7 @@ import { alertCauses, causeUpdates } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
 import {
   agentGoodbyes,
+  agentSettings,
   artifactTrouble,
   checkTotals,
   failureDetails,
@@ -369,4 +370,5 @@ export const migrations: readonly Migration[] = [
   failureDetails,
   refusedAgents,
   variableReferences,
+  agentSettings,
 ];

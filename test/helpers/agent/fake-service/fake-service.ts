@@ -21,6 +21,7 @@ import {
   type ReportedLocationEvent,
 } from '../../../../src/protocol/locations/location-event.ts';
 import { ArtifactInbox } from './artifact-inbox.ts';
+import { AskedSettings } from './asked-settings.ts';
 import type { Behaviour, CallName, RecordedCall, Script } from './script.ts';
 
 /** Agents report lost claims at once, so a few are enough. */
@@ -43,8 +44,7 @@ const codeBundlePath = agentBundleRoutes.fetchCodeBundle.path.replace('{key}', '
  */
 export class FakeService {
   readonly calls: RecordedCall[] = [];
-  /** Requests outside the agent protocol; error reports are accepted. */
-  /** Called for each of these requests as it arrives. */
+  /** Called for each request outside the agent protocol as it arrives; error reports are accepted. */
   onOtherCall: ((path: string) => void) | undefined;
   readonly otherCalls: { readonly path: string; readonly bodyText: string }[] = [];
   /** Every result that was stored or fenced, in order of arrival. */
@@ -58,6 +58,7 @@ export class FakeService {
   /** The last location events that agents reported, by id. */
   readonly locationEvents = new Map<string, ReportedLocationEvent>();
   leaseTtlMs = 15_000;
+  readonly asked = new AskedSettings(() => this.#wake());
   /** How far this service's clock runs ahead of the host's. */
   clockAheadMs = 0;
   script: Script | undefined;
@@ -283,7 +284,8 @@ export class FakeService {
     const { waitMs, sessionId, claimNumber, lostClaims = [] } = request;
     for (const lost of lostClaims) this.#putBack(`${sessionId} ${lost}`);
     const endMs = performance.now() + waitMs;
-    while (!response.destroyed && this.#cancelled.size === 0 && !this.#hasWorkFor(request)) {
+    const isNews = () => this.#cancelled.size > 0 || this.asked.areNewsFor(request);
+    while (!response.destroyed && !isNews() && !this.#hasWorkFor(request)) {
       const leftMs = endMs - performance.now();
       if (leftMs <= 0) break;
       await this.#untilWoken(leftMs, response);
@@ -294,7 +296,8 @@ export class FakeService {
     if (claimNumber !== undefined && runs.length > 0) this.#claimed.set(`${sessionId} ${claimNumber}`, runs);
     const [oldest] = this.#claimed.keys();
     if (oldest !== undefined && this.#claimed.size > maxRememberedClaims) this.#claimed.delete(oldest);
-    return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled(), followedRunIds: [] };
+    const cancelledRunIds = this.#takeCancelled();
+    return { ...this.#times(), runs, cancelledRunIds, followedRunIds: [], settings: this.asked.current };
   }
 
   /** Number of runs that wait for a claim. */
