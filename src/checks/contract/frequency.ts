@@ -43,11 +43,26 @@ export interface PingExpectation {
   readonly periodMs: number;
   /** Tolerated delay of a ping, in milliseconds. */
   readonly graceMs: number;
+  /** How long a run of the job may take, in milliseconds; null: any time. */
+  readonly longestRunMs: number | null;
+}
+
+/** Texts in the body of an ordinary ping that decide about its job: the first list with one of them. */
+export interface BodyFilters {
+  readonly failure: readonly string[];
+  readonly success: readonly string[];
+  readonly start: readonly string[];
 }
 
 /** Rules for a type whose targets send pings. */
 export interface PingRules<Spec> {
   expectation(spec: Spec): PingExpectation;
+  filters(spec: Spec): BodyFilters;
+  /** Response times of runs that are degraded or failed, in milliseconds; null: any time is fine. */
+  limits(spec: Spec): {
+    readonly degradedResponseTime: number | null;
+    readonly maxResponseTime: number | null;
+  };
   /** The URL of its pings as responses show it; null if it is hidden. */
   url(spec: Spec): string | null;
   /** The spec with the token of its pings, and with the ping URL if known. */

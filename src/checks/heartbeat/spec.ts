@@ -1,10 +1,21 @@
 import { z } from 'zod';
+import { thresholdMs } from '../contract/definition/common-fields.ts';
+import type { BodyFilters } from '../contract/frequency.ts';
 
 const unitMs = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
 const units = ['seconds', 'minutes', 'hours', 'days'] as const;
 
 const shortestPeriodMs = 30_000;
 const longestMs = 365 * unitMs.days;
+
+const keywords = (outcome: string) =>
+  z
+    .array(z.string().min(1).max(200))
+    .max(20)
+    .default([])
+    .describe(
+      `Texts in the body of a ping by POST that make it ${outcome}; upper and lower case differ. For failure, then success, then start, the first match counts`,
+    );
 
 /** How often a job sends a ping, and how late a ping may be (check model 1.7). */
 const Heartbeat = z
@@ -16,6 +27,9 @@ const Heartbeat = z
       .min(0)
       .describe('Grace time: how late a ping may be before the monitor fails; at most 365 days'),
     graceUnit: z.enum(units),
+    failureKeywords: keywords('a failure'),
+    successKeywords: keywords('a success: a body without any of them is only logged'),
+    startKeywords: keywords('a start'),
     pingToken: z
       .union([z.uuid(), z.literal('')])
       .nullable()
@@ -42,17 +56,47 @@ const Heartbeat = z
     }
   });
 
-export const HeartbeatSpec = z.object({ heartbeat: Heartbeat });
+/** The longest time limit of a run, in milliseconds: jobs may run for days. */
+export const longestRunMs = 31 * unitMs.days;
+
+export const HeartbeatSpec = z.object({
+  heartbeat: Heartbeat,
+  degradedResponseTime: thresholdMs({ defaultMs: null, maxMs: longestRunMs }).describe(
+    'A run of the job that takes longer, in milliseconds from its start to its end, is degraded',
+  ),
+  maxResponseTime: thresholdMs({ defaultMs: null, maxMs: longestRunMs }).describe(
+    'A run of the job that takes longer, in milliseconds, fails; one that has started and not ended by then fails at that time',
+  ),
+});
 export type HeartbeatSpec = z.output<typeof HeartbeatSpec>;
 
-/** Returns the period and the grace time of a monitor, in milliseconds. */
-export function limitsOf({ heartbeat }: HeartbeatSpec): { periodMs: number; graceMs: number } {
+/** Returns the period, the grace time and the longest run of a monitor, in milliseconds. */
+export function limitsOf({ heartbeat, maxResponseTime }: HeartbeatSpec) {
   return {
     periodMs: Math.round(heartbeat.period * unitMs[heartbeat.periodUnit]),
     graceMs: Math.round(heartbeat.grace * unitMs[heartbeat.graceUnit]),
+    longestRunMs: maxResponseTime === null ? null : Math.round(maxResponseTime),
   };
+}
+
+/** Texts that the bodies of pings are searched for. */
+export function filtersOf({ heartbeat }: HeartbeatSpec): BodyFilters {
+  const { failureKeywords: failure, successKeywords: success, startKeywords: start } = heartbeat;
+  return { failure, success, start };
 }
 
 /** States of the events of checks whose targets send pings: a ping or, as `FAILING`, its absence (check model 3.5). */
 export const pingStates = ['EARLY', 'RECEIVED', 'GRACE', 'LATE', 'FAILING'] as const;
 export type PingState = (typeof pingStates)[number];
+
+/** States of events that are no results: a job said that it started, or left a message. */
+export const noteStates = ['STARTED', 'LOGGED'] as const;
+export type EventState = PingState | (typeof noteStates)[number];
+export const eventStates = [...pingStates, ...noteStates] as const;
+
+/** Signals of a job by the end of the ping URL; a URL without an end means success. */
+export const jobSignals = ['success', 'start', 'fail', 'log', 'exit'] as const;
+export type JobSignal = (typeof jobSignals)[number];
+
+/** The first bytes of a ping's body that are kept. */
+export const maxBodyBytes = 10_000;

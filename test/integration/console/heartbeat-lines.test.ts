@@ -58,6 +58,22 @@ it.each([
   expect(await events(id)).toBe(1);
 });
 
+it('the line for the start and the exit code sends both, and the page shows them', async () => {
+  const id = await addHeartbeat();
+  const line = shown(await pageOf(id), 'line for start, duration and exit code');
+  await shell(line.replace('./job.sh', './job.sh; (exit 3)'));
+  const page = await pageOf(id);
+  expect(page).toContain('The job ended with exit code 3.');
+  // The clock stands still, so the two have no order.
+  for (const text of [/>failed<\/a>/, />3<\/td>/, />started<\/td>/]) expect(page).toMatch(text);
+  await shell(line.replace(/;.*/s, ''));
+  const second = new URL(shown(page, 'ping URL'));
+  await fetch(`${second.href}/log`, { method: 'POST', body: '<b>half</b> done' });
+  const later = await pageOf(id);
+  expect(later).toContain('1 run is in progress: since');
+  expect(later).toContain('&lt;b&gt;half&lt;/b&gt; done');
+});
+
 it('the step for GitHub Actions sends a ping with the URL as a secret', async () => {
   const id = await addHeartbeat();
   const page = await pageOf(id);

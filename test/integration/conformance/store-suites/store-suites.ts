@@ -21,6 +21,7 @@ import { factSuite } from './facts.ts';
 import { groupSuite } from './groups.ts';
 import { heartbeatSuite } from './heartbeats.ts';
 import { incidentSuite } from './incidents.ts';
+import { jobSignalSuite } from './job-signals.ts';
 import { keptDetailSuite } from './kept-details.ts';
 import { leaseSuite } from './leases.ts';
 import { longTransactionSuite } from './long-transactions.ts';
@@ -76,6 +77,7 @@ export function definitionSuites(stage: StoreStage): void {
   occurrenceSuite(stage);
   incidentSuite(stage);
   heartbeatSuite(stage);
+  jobSignalSuite(stage);
   analysisSuite(stage);
   checkPlanSuite(stage);
   sessionSuite(stage);
