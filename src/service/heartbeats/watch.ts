@@ -113,7 +113,7 @@ export class HeartbeatWatch {
   async #nextDeadline(): Promise<number | null> {
     const { heartbeats, jobRuns } = this.#store;
     const ends = [await heartbeats.nextDeadline(), await jobRuns.nextDeadline()].filter((at) => at !== null);
-    return ends.length === 0 ? null : Math.min(...ends);
+    return ends.length === 0 ? null : leastOf(ends);
   }
 }
 
