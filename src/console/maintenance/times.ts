@@ -1,5 +1,4 @@
-import { instantOfLocal, localTime } from '@picket/lib/time-zone.ts';
-import { isTimeZone } from '@picket/protocol/http/time-zone.ts';
+import { instantOfLocal, isTimeZone, localTime } from '@picket/lib/time-zone.ts';
 import type { WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { Temporal } from 'temporal-polyfill';
 import { instant } from '../elements/format.ts';
