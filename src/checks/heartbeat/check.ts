@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
 import { limitsForm } from '../contract/definition/common-form.ts';
+import { scheduleProblems } from '../contract/definition/schedule.ts';
 import { responseTimeMetric } from '../contract/metric.ts';
 import type { DetailSummary } from '../summary/detail-summary.ts';
 import { code, comparedText, fact, inWords, took, volatileFact } from '../summary/parts.ts';
@@ -59,16 +60,32 @@ export const heartbeat = defineCheckType({
   hasNetworkErrors: false,
   isRetried: false,
   spec: HeartbeatSpec,
+  definitionProblems: ({ heartbeat }) => scheduleProblems(heartbeat.schedule, ['heartbeat', 'schedule']),
   form: {
     name: { label: 'Name', hint: '', isFirst: true },
     'heartbeat.period': {
       label: 'A ping is expected every',
-      hint: 'From 30 seconds to 365 days.',
+      hint: 'From 30 seconds to 365 days; empty at times of a calendar.',
       initial: 1,
       isFirst: true,
       width: 'half',
     },
     'heartbeat.periodUnit': { label: 'Unit of the interval', isFirst: true, width: 'half', initial: 'days' },
+    'heartbeat.schedule': {
+      label: 'Rhythm',
+      hint: 'At times of a calendar: leave the interval empty.',
+      isFirst: true,
+      words: { '': 'at the interval above', object: 'at times of a calendar' },
+    },
+    'heartbeat.schedule.cron': {
+      label: 'Cron expression',
+      hint: 'Minute, hour, day of month, month, day of week: 0 3 * * MON-FRI. Or @daily and its like.',
+    },
+    'heartbeat.schedule.onCalendar': {
+      label: 'Or OnCalendar of systemd',
+      hint: 'Such as Mon..Fri *-*-* 03:00.',
+    },
+    'heartbeat.schedule.timeZone': { label: 'Time zone', hint: 'Such as Europe/Berlin; empty: UTC.' },
     'heartbeat.grace': {
       label: 'It may be late by',
       hint: 'The grace time: at most 365 days.',
@@ -123,6 +140,7 @@ export const heartbeat = defineCheckType({
   keptWhenEmpty: [{ path: ['heartbeat', 'pingToken'] }],
   pings: {
     expectation: (spec) => ({ token: spec.heartbeat.pingToken || null, ...limitsOf(spec) }),
+    scheduleField: 'heartbeat.schedule',
     filters: filtersOf,
     limits: ({ degradedResponseTime, maxResponseTime }) => ({ degradedResponseTime, maxResponseTime }),
     url: ({ heartbeat }) => heartbeat.pingUrl,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
+import { Schedule } from '../contract/definition/schedule.ts';
 import type { BodyFilters } from '../contract/frequency.ts';
 
 const unitMs = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
@@ -20,8 +21,16 @@ const keywords = (outcome: string) =>
 /** How often a job sends a ping, and how late a ping may be (check model 1.7). */
 const Heartbeat = z
   .object({
-    period: z.number().min(0).describe('Expected interval between pings: 30 seconds to 365 days'),
-    periodUnit: z.enum(units),
+    period: z
+      .number()
+      .min(0)
+      .nullable()
+      .default(null)
+      .describe('Expected interval between pings: 30 seconds to 365 days; null with a schedule'),
+    periodUnit: z.enum(units).nullable().default(null).describe('Unit of period'),
+    schedule: Schedule.nullable()
+      .default(null)
+      .describe('Times at which pings are expected, in place of a period'),
     grace: z
       .number()
       .min(0)
@@ -47,8 +56,12 @@ const Heartbeat = z
   .superRefine((heartbeat, context) => {
     const issue = (key: string, message: string) =>
       context.addIssue({ code: 'custom', path: [key], message });
-    const periodMs = heartbeat.period * unitMs[heartbeat.periodUnit];
-    if (!(periodMs >= shortestPeriodMs && periodMs <= longestMs)) {
+    const { period, periodUnit, schedule } = heartbeat;
+    if (schedule !== null && period !== null) issue('period', 'must be null: the schedule is in its place');
+    if (schedule === null && period === null) issue('period', 'is needed without a schedule');
+    if (period !== null && periodUnit === null) issue('periodUnit', 'is needed with a period');
+    const periodMs = (period ?? 0) * unitMs[periodUnit ?? 'seconds'];
+    if (period !== null && periodUnit !== null && !(periodMs >= shortestPeriodMs && periodMs <= longestMs)) {
       issue('period', 'must be from 30 seconds to 365 days');
     }
     if (!(heartbeat.grace * unitMs[heartbeat.graceUnit] <= longestMs)) {
@@ -73,7 +86,8 @@ export type HeartbeatSpec = z.output<typeof HeartbeatSpec>;
 /** Returns the period, the grace time and the longest run of a monitor, in milliseconds. */
 export function limitsOf({ heartbeat, maxResponseTime }: HeartbeatSpec) {
   return {
-    periodMs: Math.round(heartbeat.period * unitMs[heartbeat.periodUnit]),
+    periodMs: heartbeat.period === null ? null : Math.round(heartbeat.period * unitMs[heartbeat.periodUnit ?? 'seconds']),
+    schedule: heartbeat.schedule,
     graceMs: Math.round(heartbeat.grace * unitMs[heartbeat.graceUnit]),
     longestRunMs: maxResponseTime === null ? null : Math.round(maxResponseTime),
   };

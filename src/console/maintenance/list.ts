@@ -1,6 +1,7 @@
 import { maintenanceWindowApi, type WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { withCalendars } from '@picket/service/maintenance/maintenance.ts';
 import { counted, shortened } from '../elements/format.ts';
+import { bothTimes } from '../elements/zoned-time.ts';
 import { stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';
 import { statusTabs } from '../elements/tabs.ts';
@@ -8,7 +9,7 @@ import { visible } from '../elements/text.ts';
 import { type Content, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
-import { bothTimes, ruleWords } from './times.ts';
+import { ruleWords } from './times.ts';
 
 const rowsPerPage = 50;
 

@@ -6,6 +6,7 @@ import {
 import { maintenanceWindowApi } from '@picket/protocol/pages/maintenance-window.ts';
 import type { z } from 'zod';
 import { checkbox, csrfField, selectField, textArea, textField } from '../elements/form.ts';
+import { bothTimes } from '../elements/zoned-time.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { facts } from '../elements/table.ts';
@@ -16,7 +17,7 @@ import { type Content, type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { effectWords } from './list.ts';
-import { bothTimes, instantText, localText, ruleWords } from './times.ts';
+import { instantText, localText, ruleWords } from './times.ts';
 
 type Window = z.output<typeof maintenanceWindowApi.shown>;
 type One = z.output<typeof Maintenance>;

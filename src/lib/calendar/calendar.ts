@@ -39,6 +39,8 @@ const cronNames = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/i
  * schedule of checks would be of no use.
  */
 const shortestMs = 30_000;
+/** Later times count as none, so that rare ones (a leap day that is a Monday) are not searched for through millennia. */
+const horizonMs = Date.UTC(2200, 0, 1);
 /** Times that are compared: an hour of minutes, and the turn to the next. */
 const comparedTimes = 62;
 
@@ -78,10 +80,9 @@ export function nextTime(rule: CalendarRule, afterMs: number): number | null {
 export function nextTimes(rule: CalendarRule, afterMs: number, count: number): number[] {
   const { next } = compile(rule);
   const times: number[] = [];
-  let at = next(afterMs);
-  while (at !== null && times.length < count) {
+  for (let at = next(afterMs); at !== null && at < horizonMs; at = next(at)) {
     times.push(at);
-    at = next(at);
+    if (times.length === count) break;
   }
   return times;
 }

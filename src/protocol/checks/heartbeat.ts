@@ -1,6 +1,6 @@
 import { eventStates, jobSignals, longestRunMs, maxBodyBytes } from '@picket/checks/heartbeat/spec.ts';
 import { z } from 'zod';
-import { Timestamp } from '../http/query.ts';
+import { QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoutes, successful } from '../http/route.ts';
 
 const DateTime = z.iso.datetime();
@@ -25,7 +25,10 @@ const HeartbeatEvent = z
       .describe('Duration of the run that the ping ended; null if no start of it is known'),
     message: z.string().nullable().describe('`msg` of the ping'),
     otherRuns: z.int().nullable().describe('For STARTED: how many other runs of the job were in progress'),
-    body: z.string().nullable().describe('The first 10 kB of the ping’s body, without secrets'),
+    body: z
+      .string()
+      .nullable()
+      .describe('The first 10 kB of the ping’s body, without secrets; in lists with includeBodies only'),
     isBodyCut: z.boolean(),
   })
   .meta({ id: 'HeartbeatEvent' });
@@ -39,6 +42,15 @@ const Run = z
     mustEndBy: DateTime.nullable().describe('null: no time limit, or it has failed for it already'),
   })
   .meta({ id: 'JobRun' });
+
+const Timer = z
+  .object({
+    lastAt: DateTime.nullable().describe('Last ping, or record of its absence; null before the first'),
+    expectedAt: DateTime.nullable().describe('null before the first ping'),
+    failsAt: DateTime.nullable().describe('If no ping arrives by then, the monitor fails'),
+    nextTimes: z.array(DateTime).describe('The next ten times of its schedule; empty with a period'),
+  })
+  .meta({ id: 'HeartbeatTimer' });
 
 const Stats = z.object({
   successRatio: z.object({
@@ -118,6 +130,7 @@ export const heartbeatRoutes = defineRoutes('Heartbeats', 'account', {
       ...window,
       limit: z.coerce.number().int().min(1).max(10).default(10),
       page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
+      includeBodies: QueryBoolean.default(false).describe('Show the bodies of pings'),
     }),
     response: z.array(z.object({ events: z.array(HeartbeatEvent), stats: HeartbeatStats })),
   },
@@ -145,6 +158,13 @@ export const heartbeatRoutes = defineRoutes('Heartbeats', 'account', {
     summary: 'Runs of the job that have started and not ended, oldest first',
     params: checkParams,
     response: z.array(Run),
+  },
+  getHeartbeatTimer: {
+    ...heartbeatRoute,
+    path: '/v1/checks/heartbeats/{checkId}/timer',
+    summary: 'When the next ping of a heartbeat monitor is expected, and by when it fails',
+    params: checkParams,
+    response: Timer,
   },
   ping: {
     ...pingRoute,

@@ -54,6 +54,7 @@ export function visibleTo(caller: AccountCaller, check: Check): Check {
 export async function writeHeartbeat(
   repositories: Pick<Repositories, 'heartbeats' | 'jobRuns'>,
   check: Pick<Check, 'id' | 'accountId' | 'checkType' | 'activated' | 'definition'>,
+  now: number,
 ): Promise<void> {
   const type = findCheckType(check.checkType);
   if (!type?.pings) return;
@@ -62,7 +63,10 @@ export async function writeHeartbeat(
   try {
     const { id: checkId, accountId, activated: isActive } = check;
     const { longestRunMs } = rhythm;
-    const before = await repositories.heartbeats.write({ checkId, accountId, token, ...rhythm, isActive });
+    const before = await repositories.heartbeats.write(
+      { checkId, accountId, token, ...rhythm, isActive },
+      now,
+    );
     if (!isActive) await repositories.jobRuns.forget(checkId);
     else if (before && before.longest_run_ms !== longestRunMs) {
       await repositories.jobRuns.limit(checkId, longestRunMs);

@@ -15,6 +15,7 @@ import type { CountedResultRow } from '../results/tables.ts';
 import { queuedRun, RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 import type { HeartbeatEventRow, HeartbeatRow, JobRunRow } from './tables.ts';
+import { passedTimes, scheduleOf } from './timer.ts';
 
 /** Location of heartbeat results, as no location ran anything. */
 const noLocation = 'service';
@@ -76,8 +77,13 @@ export class HeartbeatRecorder {
 
   /** Records that no ping came by the end of the grace time. */
   async recordMissed(repositories: Repositories, timer: HeartbeatRow, at: number): Promise<boolean> {
-    const waited = `${durationText(timer.period_ms)} and ${durationText(timer.grace_ms)} of grace`;
-    const missed = failure('PING_MISSED', `No ping came within ${waited}.`);
+    const schedule = scheduleOf(timer);
+    const grace = durationText(timer.grace_ms);
+    const waited =
+      schedule === null
+        ? `within ${durationText(timer.period_ms)} and ${grace} of grace`
+        : `within ${grace} after its time by "${schedule.cron ?? schedule.onCalendar}"`;
+    const missed = failure('PING_MISSED', `No ping came ${waited}.`);
     return this.#recordOwn(repositories, timer, { ...noPing, state: 'FAILING', at }, missed);
   }
 
@@ -106,24 +112,26 @@ export class HeartbeatRecorder {
     const checks = await repositories.checks.findMany(timers.map((timer) => timer.check_id));
     const rows: RunRow[] = [];
     for (const timer of timers) {
-      const { period_ms: periodMs, last_at: lastAt } = timer;
       const check = checks.get(timer.check_id);
-      if (lastAt === null || !check) continue;
-      const count = Math.floor((now - lastAt) / periodMs);
-      const slotAt = Math.max(lastAt + periodMs, timer.last_slot_at + 1);
-      await repositories.heartbeats.restart(
-        timer,
-        lastAt + count * periodMs,
-        slotAt + (count - 1) * periodMs,
-      );
-      rows.push({
-        ...ledgerRun(check, { slotAt, checkRunId: this.#numbers.next(now), now }),
-        slot_count: count,
-        slot_interval_ms: periodMs,
-        state: 'missed',
-        reason,
-        ...endedAt(now),
-      });
+      const passed = passedTimes(timer, now);
+      const last = passed.at(-1);
+      if (!check || !last) continue;
+      let lastSlotAt = timer.last_slot_at;
+      for (const { firstAt, count, intervalMs } of passed) {
+        const slotAt = Math.max(firstAt, lastSlotAt + 1);
+        lastSlotAt = slotAt + (count - 1) * intervalMs;
+        rows.push({
+          ...ledgerRun(check, { slotAt, checkRunId: this.#numbers.next(now), now }),
+          slot_count: count,
+          slot_interval_ms: count === 1 && timer.schedule !== null ? null : intervalMs,
+          state: 'missed',
+          reason,
+          ...endedAt(now),
+        });
+      }
+      const isRegular = timer.schedule === null;
+      const lastAt = isRegular ? last.firstAt + (last.count - 1) * last.intervalMs : now;
+      await repositories.heartbeats.restart(timer, lastAt, lastSlotAt);
     }
     if (rows.length === 0) return [];
     return repositories.runs.insert(rows);

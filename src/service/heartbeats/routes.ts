@@ -19,6 +19,7 @@ import { Heartbeats } from './heartbeats.ts';
 import { maxMessageLength, type Ping } from './signals.ts';
 import type { EventCount } from './store.ts';
 import type { HeartbeatEventRow } from './tables.ts';
+import { scheduleOf, timesAfter } from './timer.ts';
 
 const dayMs = 86_400_000;
 const detailOf = storedValue<object>('results.detail', {});
@@ -62,7 +63,7 @@ export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     const isNote = noteStates.some((state) => state === row.state);
     const result = isNote || row.signal === null ? undefined : await store.results.find(row.check_id, row.id);
     const detail = HeartbeatDetail.safeParse(detailOf(result?.detail ?? '{}')).data;
-    return eventView(row, row.body ?? detail?.body ?? null);
+    return { ...eventView(row), body: row.body ?? detail?.body ?? null };
   };
   const ping = async (call: PingCall) => {
     await heartbeats.ping(call.params.pingToken, pingOf(call, deps.publicUrl));
@@ -75,7 +76,8 @@ export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         limit: query.limit,
         offset: pageOffset(query),
       });
-      return [{ events: await Promise.all(events.map(viewOf)), stats: await statsOf(checkId) }];
+      const shown = query.includeBodies ? await Promise.all(events.map(viewOf)) : events.map(eventView);
+      return [{ events: shown, stats: await statsOf(checkId) }];
     },
     async getHeartbeatEvent({ caller, params }) {
       const checkId = await checkOf(caller.accountId, params.checkId);
@@ -96,6 +98,16 @@ export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         startedAt: iso(run.started_at),
         mustEndBy: optionalIso(run.deadline_at),
       }));
+    },
+    async getHeartbeatTimer({ caller, params }) {
+      const timer = await store.heartbeats.find(await checkOf(caller.accountId, params.checkId));
+      const schedule = timer ? scheduleOf(timer) : null;
+      return {
+        lastAt: optionalIso(timer?.last_at ?? null),
+        expectedAt: optionalIso(timer?.expected_at ?? null),
+        failsAt: optionalIso(timer?.deadline_at ?? null),
+        nextTimes: schedule ? timesAfter(schedule, clock.wallMs(), 10).map(iso) : [],
+      };
     },
     ping,
     pingByPost: ping,
@@ -120,7 +132,7 @@ function successRatio({ total, failing }: EventCount): number | null {
   return total === 0 ? null : Math.round(((total - failing) / total) * 10_000) / 100;
 }
 
-function eventView(row: HeartbeatEventRow, body: string | null) {
+function eventView(row: HeartbeatEventRow) {
   return {
     id: row.id,
     state: row.state,
@@ -133,7 +145,7 @@ function eventView(row: HeartbeatEventRow, body: string | null) {
     durationMs: row.duration_ms,
     message: row.message,
     otherRuns: row.other_runs,
-    body,
+    body: null,
     isBodyCut: row.is_body_cut === 1,
   };
 }
@@ -152,7 +164,7 @@ function pingOf({ params, query, body, request }: PingCall, publicUrl: string | 
     ...senderOf(request, publicUrl),
     ending: params.signal,
     status,
-    message: printable(msg).trim().slice(0, maxMessageLength),
+    message: printable(msg).trim().slice(0, maxMessageLength).toWellFormed(),
     body: body ? bodyText(body) : null,
     isBodyCut: body?.isCut === true,
     runId,

@@ -1,15 +1,17 @@
 import { type EventState, noteStates } from '@picket/checks/heartbeat/spec.ts';
+import type { CalendarRule } from '@picket/lib/calendar/calendar.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
-import { expectedAfter, type Rhythm } from './timer.ts';
+import { countedFrom, expectedAfter, type Rhythm } from './timer.ts';
 
 /** Settings that determine a heartbeat's timer. */
 export interface HeartbeatWrite {
   readonly checkId: string;
   readonly accountId: string;
   readonly token: string;
-  readonly periodMs: number;
+  readonly periodMs: number | null;
+  readonly schedule: CalendarRule | null;
   readonly graceMs: number;
   readonly longestRunMs: number | null;
   readonly isActive: boolean;
@@ -27,14 +29,16 @@ export class Heartbeats extends Repository {
    * Writes the settings of a timer. Activating or deactivating it clears its last ping. Fails with a unique violation
    * if another check has the token.
    *
+   * @param now from when on another schedule applies.
    * @returns the timer before, if there was one.
    */
-  async write(heartbeat: HeartbeatWrite): Promise<HeartbeatRow | undefined> {
-    const { checkId } = heartbeat;
+  async write(heartbeat: HeartbeatWrite, now: number): Promise<HeartbeatRow | undefined> {
+    const { checkId, schedule } = heartbeat;
     const isActive = heartbeat.isActive ? (1 as const) : (0 as const);
     const settings = {
       ping_token: heartbeat.token,
-      period_ms: heartbeat.periodMs,
+      period_ms: heartbeat.periodMs ?? 0,
+      schedule: schedule && JSON.stringify(schedule),
       grace_ms: heartbeat.graceMs,
       longest_run_ms: heartbeat.longestRunMs,
       is_active: isActive,
@@ -60,12 +64,18 @@ export class Heartbeats extends Repository {
       return before;
     }
     const lastAt = isActive === 1 && before.is_active === 1 ? before.last_at : null;
+    const rhythm = ['period_ms', 'grace_ms', 'longest_run_ms', 'schedule'] as const;
+    // A job that is running keeps its time to end.
+    const isSame = lastAt !== null && rhythm.every((name) => settings[name] === before[name]);
+    const isSameSchedule = lastAt !== null && settings.schedule !== null && settings.schedule === before.schedule;
+    const from = lastAt === null || settings.schedule === null ? lastAt : Math.max(lastAt, now);
+    const expected = isSameSchedule ? withDeadline(settings, before.expected_at) : expectation(settings, from);
     await this.db
       .updateTable('heartbeats')
       .set({
         ...settings,
         last_at: lastAt,
-        ...expectation(settings, lastAt),
+        ...(isSame ? {} : expected),
       })
       .where('check_id', '=', checkId)
       .execute();
@@ -115,11 +125,15 @@ export class Heartbeats extends Repository {
       .execute();
   }
 
-  /** Advances a timer: the next ping is expected relative to `lastAt`. */
+  /** Advances a timer: the next ping is expected after `lastAt`. */
   async restart(row: HeartbeatRow, lastAt: number, lastSlotAt: number = row.last_slot_at): Promise<void> {
     await this.db
       .updateTable('heartbeats')
-      .set({ last_at: lastAt, ...expectation(row, lastAt), last_slot_at: lastSlotAt })
+      .set({
+        last_at: lastAt,
+        ...expectation(row, countedFrom(row, lastAt)),
+        last_slot_at: lastSlotAt,
+      })
       .where('check_id', '=', row.check_id)
       .execute();
   }
@@ -222,12 +236,13 @@ export class Heartbeats extends Repository {
   }
 }
 
-/** When the next ping is expected, as columns. */
-function expectation(
-  rhythm: Rhythm,
-  lastAt: number | null,
-): Pick<HeartbeatRow, 'expected_at' | 'deadline_at'> {
-  if (lastAt === null) return { expected_at: null, deadline_at: null };
-  const { expectedAt, deadlineAt } = expectedAfter(rhythm, lastAt);
-  return { expected_at: expectedAt, deadline_at: deadlineAt };
+type Expectation = Pick<HeartbeatRow, 'expected_at' | 'deadline_at'>;
+
+/** When the next ping is expected after an instant, as columns. */
+function expectation(rhythm: Rhythm, afterMs: number | null): Expectation {
+  return withDeadline(rhythm, afterMs === null ? null : expectedAfter(rhythm, afterMs));
+}
+
+function withDeadline({ grace_ms: graceMs }: Pick<Rhythm, 'grace_ms'>, expectedAt: number | null): Expectation {
+  return { expected_at: expectedAt, deadline_at: expectedAt === null ? null : expectedAt + graceMs };
 }

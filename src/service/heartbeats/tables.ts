@@ -7,14 +7,17 @@ export interface HeartbeatRow {
   check_id: string;
   account_id: string;
   ping_token: string;
+  /** 0 with a schedule. */
   period_ms: number;
+  /** Times at which pings are expected, as JSON; null with a period. */
+  schedule: string | null;
   grace_ms: number;
   /** How long a run of the job may take; null: any time. */
   longest_run_ms: number | null;
   is_active: Flag;
   /** Time of the last ping, or when its absence was last recorded; null before the first ping. */
   last_at: number | null;
-  /** When the next ping is expected; null before the first ping. */
+  /** When the next ping is expected; null before the first ping, and after the last time of a schedule. */
   expected_at: number | null;
   /** When the grace time ends, or a job that started in time must have ended; null while no ping is expected. */
   deadline_at: number | null;

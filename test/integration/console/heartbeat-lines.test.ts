@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { plainText } from '../../helpers/console/editor-form.ts';
+import { formOf, plainText } from '../../helpers/console/editor-form.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { loggedIn, type Visitor } from '../../helpers/service/visitor.ts';
@@ -32,6 +32,8 @@ async function addHeartbeat(period = 1, periodUnit = 'hours'): Promise<string> {
   const heartbeat = { period, periodUnit, grace: 10, graceUnit: 'minutes' };
   return (await harness.call('POST', '/v1/checks/heartbeat', { name: 'job', heartbeat })).body.id;
 }
+
+const newForm = async (type: string) => formOf((await writer.get(`/checks/new?type=${type}`)).body);
 
 /** The page of a heartbeat, as a browser at the address of the service sees it. */
 async function pageOf(id: string): Promise<string> {
@@ -94,6 +96,24 @@ it.each([
 ])('the schedule of cron fits a period of %i %s', async (period, unit, schedule) => {
   const line = shown(await pageOf(await addHeartbeat(period, unit)), 'line for cron');
   expect(line.startsWith(`${schedule} ./job.sh && curl `)).toBe(true);
+});
+
+it('the form and the page of a schedule show its next ten times', async () => {
+  const fields = { 'heartbeat.schedule': 'object', 'heartbeat.schedule.cron': '0 3 * * MON', 'heartbeat.schedule.timeZone': 'Europe/Berlin' };
+  const preview = async (changes: object) =>
+    plainText((await writer.post('/checks/schedule-preview', { $type: 'HEARTBEAT', ...fields, ...changes })).body);
+  const shownTimes = await preview({});
+  expect(shownTimes).toContain('Mon, 30 Nov 2026, 03:00 Europe/Berlin');
+  expect(shownTimes.match(/03:00 Europe\/Berlin/g)).toHaveLength(10);
+  expect(await preview({ 'heartbeat.schedule.cron': '0 25 * * *' })).toContain('heartbeat.schedule.cron is no cron');
+  expect(await preview({ 'heartbeat.schedule': '' })).toContain('an interval after the last one');
+  const form = { ...(await newForm('HEARTBEAT')), name: 'weekly', ...fields, 'heartbeat.period': '' };
+  const { headers } = await writer.post('/checks/new', form);
+  const id = String(headers['location']).split('/').at(-1)?.split('?')[0] ?? '';
+  const page = await pageOf(id);
+  expect(page).toContain('at the times of <code>0 3 * * MON</code> in Europe/Berlin');
+  expect(page.match(/03:00 Europe\/Berlin/g)).toHaveLength(10);
+  expect(shown(page, 'line for cron').startsWith('0 3 * * MON ./job.sh && curl ')).toBe(true);
 });
 
 it('the page says when the next ping is expected, and offers no run', async () => {

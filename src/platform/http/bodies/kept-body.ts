@@ -18,7 +18,8 @@ export async function keptBody(body: RequestPayload, maxBytes: number): Promise<
       sizeBytes += chunk.length;
       if (sizeBytes > maxBytes) resolve();
     });
-    body.once('end', resolve).once('error', reject);
+    // A client that leaves ends the body without an end.
+    body.once('end', resolve).once('close', resolve).once('error', reject);
   });
   if (sizeBytes === 0) return undefined;
   return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), isCut: sizeBytes > maxBytes };

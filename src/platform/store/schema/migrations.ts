@@ -30,7 +30,7 @@ import { memberMigration, memberOrigins, sharedLimits } from './member-migration
 import { customDomains, pages, statusPageKeys, subscriberMailAccounts } from './page-migration.ts';
 import { projects } from './project-migration.ts';
 import { accountResources } from './resource-migration.ts';
-import { followedTestSessions, jobSignals, sessionMigrations, testDefinitions } from './session-migration.ts';
+import { followedTestSessions, heartbeatSchedules, jobSignals, sessionMigrations, testDefinitions } from './session-migration.ts';
 
 /**
  * History of the schema. A released migration is frozen: later changes are new entries at the end. Each runs once, in
@@ -369,4 +369,5 @@ export const migrations: readonly Migration[] = [
   failureDetails,
   refusedAgents,
   jobSignals,
+  heartbeatSchedules,
 ];

@@ -21,6 +21,12 @@ export const jobSignals = {
   ],
 };
 
+/** Times at which pings are expected, in place of a period. */
+export const heartbeatSchedules = {
+  name: '0092-heartbeat-schedules',
+  statements: [`alter table heartbeats add column schedule text`],
+};
+
 /** Heartbeats, error groups, and runs outside the schedule: sessions and triggers. */
 export const sessionMigrations = [
   {

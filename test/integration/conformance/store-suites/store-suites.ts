@@ -19,6 +19,7 @@ import { deploymentSuite } from './deployments.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
 import { groupSuite } from './groups.ts';
+import { heartbeatScheduleSuite } from './heartbeat-schedules.ts';
 import { heartbeatSuite } from './heartbeats.ts';
 import { incidentSuite } from './incidents.ts';
 import { jobSignalSuite } from './job-signals.ts';
@@ -78,6 +79,7 @@ export function definitionSuites(stage: StoreStage): void {
   incidentSuite(stage);
   heartbeatSuite(stage);
   jobSignalSuite(stage);
+  heartbeatScheduleSuite(stage);
   analysisSuite(stage);
   checkPlanSuite(stage);
   sessionSuite(stage);
