@@ -86,7 +86,10 @@ export type HeartbeatSpec = z.output<typeof HeartbeatSpec>;
 /** Returns the period, the grace time and the longest run of a monitor, in milliseconds. */
 export function limitsOf({ heartbeat, maxResponseTime }: HeartbeatSpec) {
   return {
-    periodMs: heartbeat.period === null ? null : Math.round(heartbeat.period * unitMs[heartbeat.periodUnit ?? 'seconds']),
+    periodMs:
+      heartbeat.period === null
+        ? null
+        : Math.round(heartbeat.period * unitMs[heartbeat.periodUnit ?? 'seconds']),
     schedule: heartbeat.schedule,
     graceMs: Math.round(heartbeat.grace * unitMs[heartbeat.graceUnit]),
     longestRunMs: maxResponseTime === null ? null : Math.round(maxResponseTime),

@@ -1,8 +1,8 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import type { CalendarRule } from '@picket/lib/calendar/calendar.ts';
+import { CalendarSyntaxError } from '@picket/lib/calendar/on-calendar.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { type HeartbeatEvent, heartbeatRoutes } from '@picket/protocol/checks/heartbeat.ts';
-import { type CalendarRule } from '@picket/lib/calendar/calendar.ts';
-import { CalendarSyntaxError } from '@picket/lib/calendar/on-calendar.ts';
 import { copyBox } from '../elements/copy.ts';
 import { counted, duration, instant } from '../elements/format.ts';
 import { nextTimeList } from '../elements/next-times.ts';
@@ -46,7 +46,11 @@ export async function heartbeatPart(
   }
   const { protocol, host } = call.request;
   const url = given.startsWith('/') ? `${protocol}://${host}${given}` : given;
-  return section('Ping URL', html`${copyBox(url, 'ping URL')}${said}${lines(url, { periodMs, schedule })}`, 'ping');
+  return section(
+    'Ping URL',
+    html`${copyBox(url, 'ping URL')}${said}${lines(url, { periodMs, schedule })}`,
+    'ping',
+  );
 }
 
 /** Says when the next ping is expected. */
@@ -75,7 +79,8 @@ function upcoming(schedule: CalendarRule, now: number): Content {
     return html`<details><summary>The next ten times</summary>${nextTimeList(schedule, now)}</details>`;
   } catch (thrown) {
     // It was valid when it was stored: its zone is no longer known here.
-    if (thrown instanceof CalendarSyntaxError) return html`<p class="notice">The schedule ${thrown.message}.</p>`;
+    if (thrown instanceof CalendarSyntaxError)
+      return html`<p class="notice">The schedule ${thrown.message}.</p>`;
     throw thrown;
   }
 }
@@ -149,7 +154,11 @@ function lines(
       `curl -fsS -m 10 --retry 5 -o /dev/null ${quoted(`${url}/start`)}; ./job.sh; curl -fsS -m 10 --retry 5 -o /dev/null ${quoted(`${url}/`)}$?`,
       'Around the job. Any body is kept, its first 10 kB: send the output of the job with --data-binary @FILE.',
     ],
-    ['cron', `${schedule?.cron ?? scheduleOf(periodMs ?? dayMs)} ./job.sh && ${curl}`, 'A line of crontab -e; ./job.sh is your job.'],
+    [
+      'cron',
+      `${schedule?.cron ?? scheduleOf(periodMs ?? dayMs)} ./job.sh && ${curl}`,
+      'A line of crontab -e; ./job.sh is your job.',
+    ],
     [
       'systemd',
       `[Service]\nType=oneshot\nExecStartPost=${curl}`,

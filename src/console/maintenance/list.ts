@@ -1,11 +1,11 @@
 import { maintenanceWindowApi, type WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { withCalendars } from '@picket/service/maintenance/maintenance.ts';
 import { counted, shortened } from '../elements/format.ts';
-import { bothTimes } from '../elements/zoned-time.ts';
 import { stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';
 import { statusTabs } from '../elements/tabs.ts';
 import { visible } from '../elements/text.ts';
+import { bothTimes } from '../elements/zoned-time.ts';
 import { type Content, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';

@@ -1,8 +1,8 @@
 import { MaintenanceWindowInput, type WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { MaintenanceCalendar } from '@picket/service/maintenance/calendar.ts';
 import { counted, duration, shortened } from '../elements/format.ts';
-import { bothTimes } from '../elements/zoned-time.ts';
 import { visible } from '../elements/text.ts';
+import { bothTimes } from '../elements/zoned-time.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import type { PageCall } from '../page.ts';
 

@@ -6,11 +6,11 @@ import {
 import { maintenanceWindowApi } from '@picket/protocol/pages/maintenance-window.ts';
 import type { z } from 'zod';
 import { checkbox, csrfField, selectField, textArea, textField } from '../elements/form.ts';
-import { bothTimes } from '../elements/zoned-time.ts';
 import { duration, instant, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { facts } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
+import { bothTimes } from '../elements/zoned-time.ts';
 import { confirmed, problemNotice } from '../forms/action.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
 import { type Content, type Html, html, path } from '../html.ts';

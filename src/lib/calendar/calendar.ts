@@ -21,7 +21,7 @@ export interface CalendarProblem {
 
 /** A rule whose times can be computed. */
 interface Compiled {
-  /** The next time after an instant, in epoch milliseconds; null if there is none. */
+  /** The next time after an instant, in epoch milliseconds; null without one. */
   next(afterMs: number): number | null;
   readonly timeZone: string;
 }
@@ -65,7 +65,7 @@ export function calendarProblem(rule: CalendarRule, now: number): CalendarProble
 }
 
 /**
- * The next time of a rule after an instant, in epoch milliseconds; null if there is none. Around daylight saving, each
+ * The next time of a rule after an instant, in epoch milliseconds; null without one. Around daylight saving, each
  * kind follows its program. Cron (Vixie): a fixed time that clocks skip comes right after the gap, and one that comes
  * twice counts once; times with a wildcard or a step follow the real time. Systemd: a skipped time does not come, and
  * of a time that comes twice the first counts.

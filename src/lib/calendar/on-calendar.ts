@@ -179,7 +179,7 @@ function elementsIn(name: string, text: string, { min, max }: Bounds): readonly 
 const dayMs = 86_400_000;
 
 /**
- * First time of an event after an instant, in epoch milliseconds; null if there is none up to the year 2199. As in
+ * First time of an event after an instant, in epoch milliseconds; null without one up to the year 2199. As in
  * systemd, a time that clocks skip does not occur, and of a time that comes twice only the first counts.
  */
 export function nextOnCalendar(event: OnCalendar, afterMs: number, timeZone: string): number | null {
@@ -232,7 +232,7 @@ function isDay({ weekdays, days, isFromEnd }: OnCalendar, date: Date): boolean {
   });
 }
 
-/** First time on a day after an instant; null if there is none. */
+/** First time on a day after an instant; null without one. */
 function firstTimeOn(
   { hours, minutes, seconds }: OnCalendar,
   date: Date,

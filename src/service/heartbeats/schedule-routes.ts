@@ -4,7 +4,7 @@ import { type AnyHandler, type HandlerDeps, handlersById, iso } from '@picket/pl
 import { fieldError } from '@picket/platform/http/validation.ts';
 import { scheduleRoutes } from '@picket/protocol/checks/schedule.ts';
 
-/** Times of schedules that are not stored: previews of what a check would do. */
+/** Times of schedules that are not stored: previews. */
 export function scheduleHandlers({ clock }: HandlerDeps): [string, AnyHandler][] {
   return handlersById(scheduleRoutes, {
     async listScheduleTimes({ query }) {

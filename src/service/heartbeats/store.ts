@@ -67,9 +67,12 @@ export class Heartbeats extends Repository {
     const rhythm = ['period_ms', 'grace_ms', 'longest_run_ms', 'schedule'] as const;
     // A job that is running keeps its time to end.
     const isSame = lastAt !== null && rhythm.every((name) => settings[name] === before[name]);
-    const isSameSchedule = lastAt !== null && settings.schedule !== null && settings.schedule === before.schedule;
+    const isSameSchedule =
+      lastAt !== null && settings.schedule !== null && settings.schedule === before.schedule;
     const from = lastAt === null || settings.schedule === null ? lastAt : Math.max(lastAt, now);
-    const expected = isSameSchedule ? withDeadline(settings, before.expected_at) : expectation(settings, from);
+    const expected = isSameSchedule
+      ? withDeadline(settings, before.expected_at)
+      : expectation(settings, from);
     await this.db
       .updateTable('heartbeats')
       .set({
@@ -243,6 +246,9 @@ function expectation(rhythm: Rhythm, afterMs: number | null): Expectation {
   return withDeadline(rhythm, afterMs === null ? null : expectedAfter(rhythm, afterMs));
 }
 
-function withDeadline({ grace_ms: graceMs }: Pick<Rhythm, 'grace_ms'>, expectedAt: number | null): Expectation {
+function withDeadline(
+  { grace_ms: graceMs }: Pick<Rhythm, 'grace_ms'>,
+  expectedAt: number | null,
+): Expectation {
   return { expected_at: expectedAt, deadline_at: expectedAt === null ? null : expectedAt + graceMs };
 }

@@ -1,5 +1,5 @@
-import type { PingState } from '@picket/checks/heartbeat/spec.ts';
 import { Schedule } from '@picket/checks/contract/definition/schedule.ts';
+import type { PingState } from '@picket/checks/heartbeat/spec.ts';
 import { type CalendarRule, nextTimes } from '@picket/lib/calendar/calendar.ts';
 import { CalendarSyntaxError } from '@picket/lib/calendar/on-calendar.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
@@ -18,10 +18,10 @@ export function scheduleOf({ schedule }: Pick<Rhythm, 'schedule'>): CalendarRule
   return schedule === null ? null : scheduleIn(schedule);
 }
 
-/** The first time after an instant at which a ping is expected, in epoch milliseconds; null if there is none. */
+/** The first time after an instant at which a ping is expected, in epoch milliseconds; null without one. */
 export function expectedAfter(rhythm: Rhythm, afterMs: number): number | null {
   const schedule = scheduleOf(rhythm);
-  return schedule === null ? afterMs + rhythm.period_ms : timesAfter(schedule, afterMs, 1)[0] ?? null;
+  return schedule === null ? afterMs + rhythm.period_ms : (timesAfter(schedule, afterMs, 1)[0] ?? null);
 }
 
 /** Up to `count` times of a schedule after an instant. */
@@ -41,7 +41,9 @@ export function timesAfter(schedule: CalendarRule, afterMs: number, count: numbe
  */
 export function countedFrom(timer: Pick<HeartbeatRow, 'schedule' | 'expected_at'>, at: number): number {
   const { schedule, expected_at: expectedAt } = timer;
-  return schedule !== null && expectedAt !== null && expectedAt <= at + onTimeMs ? Math.max(at, expectedAt) : at;
+  return schedule !== null && expectedAt !== null && expectedAt <= at + onTimeMs
+    ? Math.max(at, expectedAt)
+    : at;
 }
 
 /** Times of consecutive pings that were expected at the same distance. */

@@ -39,8 +39,14 @@ it('reports the start, the exit code and the end of the output of a command, and
 it('passes signals on, and reports a command that a signal ended', async () => {
   const { url, results, open } = await monitor();
   const script = 'console.log("up"); setInterval(() => {}, 1000);';
-  const picket = startPicket(['job', '--url', `${url}/`, '--no-output', '--', process.execPath, '-e', script], {});
-  await until('the run is in progress', async () => picket.output().includes('up') && (await open()).length === 1);
+  const picket = startPicket(
+    ['job', '--url', `${url}/`, '--no-output', '--', process.execPath, '-e', script],
+    {},
+  );
+  await until(
+    'the run is in progress',
+    async () => picket.output().includes('up') && (await open()).length === 1,
+  );
   expect(await picket.kill('SIGTERM')).toEqual({ code: 143, signal: null });
   expect((await results())[0].heartbeatCheckResult).toMatchObject({ exitCode: 143, body: null });
 });
@@ -51,7 +57,10 @@ it('runs the command even if its pings are refused, and refuses to run without a
   expect(await picket.ended).toEqual({ code: 0, signal: null });
   expect(picket.output()).toMatch(/^ran$/m);
   expect(picket.output()).toContain('a ping was not delivered: the service answered 404');
-  for (const args of [['job', '--', 'true'], ['job', '--url', host, '--', 'true']]) {
+  for (const args of [
+    ['job', '--', 'true'],
+    ['job', '--url', host, '--', 'true'],
+  ]) {
     const refused = startPicket(args, {});
     expect((await refused.ended).code).toBe(2);
     expect(refused.output()).toContain('PING_URL');
@@ -62,5 +71,8 @@ it('reports a command that cannot be started', async () => {
   const { url, results } = await monitor();
   const picket = startPicket(['job', '--url', url, '--', '/nonexistent/job'], {});
   expect((await picket.ended).code).toBe(127);
-  expect((await results())[0].heartbeatCheckResult).toMatchObject({ exitCode: 127, body: expect.stringContaining('ENOENT') });
+  expect((await results())[0].heartbeatCheckResult).toMatchObject({
+    exitCode: 127,
+    body: expect.stringContaining('ENOENT'),
+  });
 });

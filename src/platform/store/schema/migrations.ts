@@ -30,7 +30,13 @@ import { memberMigration, memberOrigins, sharedLimits } from './member-migration
 import { customDomains, pages, statusPageKeys, subscriberMailAccounts } from './page-migration.ts';
 import { projects } from './project-migration.ts';
 import { accountResources } from './resource-migration.ts';
-import { followedTestSessions, heartbeatSchedules, jobSignals, sessionMigrations, testDefinitions } from './session-migration.ts';
+import {
+  followedTestSessions,
+  heartbeatSchedules,
+  jobSignals,
+  sessionMigrations,
+  testDefinitions,
+} from './session-migration.ts';
 
 /**
  * History of the schema. A released migration is frozen: later changes are new entries at the end. Each runs once, in

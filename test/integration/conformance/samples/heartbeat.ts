@@ -14,7 +14,10 @@ export const samples: Samples = {
     'heartbeat.startKeywords': heartbeat({ startKeywords: 'begin' }),
     'heartbeat.schedule.cron': heartbeat({ period: null, schedule: { cron: '0 24 * * *' } }),
     'heartbeat.schedule.onCalendar': heartbeat({ period: null, schedule: { onCalendar: '24:00' } }),
-    'heartbeat.schedule.timeZone': heartbeat({ period: null, schedule: { cron: '@daily', timeZone: 'CEST' } }),
+    'heartbeat.schedule.timeZone': heartbeat({
+      period: null,
+      schedule: { cron: '@daily', timeZone: 'CEST' },
+    }),
     degradedResponseTime: { ...heartbeat({}), degradedResponseTime: -1 },
     maxResponseTime: { ...heartbeat({}), maxResponseTime: 32 * 86_400_000 },
     'heartbeat.pingToken': heartbeat({ pingToken: 'guess-me' }),

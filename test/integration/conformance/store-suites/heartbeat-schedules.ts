@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { until } from '../../../helpers/service/service.ts';
+import { HeartbeatWatch } from '../../../../src/service/heartbeats/watch.ts';
+import { quietLogger } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
 const second = 1000;
@@ -20,7 +21,7 @@ export function heartbeatScheduleSuite(stage: StoreStage): void {
   const timer = async ({ id }: Made) =>
     (await stage.harness.call('GET', `/v1/checks/heartbeats/${id}/timer`)).body;
   const states = async ({ id }: Made) =>
-    (await stage.harness.call('GET', `/v1/checks/heartbeats/${id}/events`)).body[0].events.map(
+    (await stage.harness.call('GET', `/v1/checks/heartbeats/${id}/events?startTime=2027-01-01T00:00:00Z`)).body[0].events.map(
       ({ state }: { state: string }) => state,
     );
   const to = (time: string) => stage.clock.advance(Date.parse(time) - stage.clock.wallMs());
@@ -52,24 +53,29 @@ export function heartbeatScheduleSuite(stage: StoreStage): void {
     expect((await timer(check)).nextTimes).toHaveLength(10);
   });
 
+  /** One look of the watch, which last looked at `lookedAt`. */
+  const look = async (lookedAt: string) => {
+    const { store } = stage.harness;
+    await store.heartbeats.recordLook(Date.parse(lookedAt));
+    await new HeartbeatWatch({ store, clock: stage.clock, logger: quietLogger }).turn();
+  };
+
   it('records a missed time once, and waits for the next one', async () => {
     await stage.start();
-    stage.harness.startHeartbeatWatch();
-    await until('this process leads', () => stage.harness.store.isLeader());
     to('2027-05-01T06:00:00Z');
     const check = await create({ onCalendar: 'Mon..Fri 09:00 Europe/Berlin' });
     await ping(check);
     expect((await timer(check)).failsAt).toBe('2027-05-03T07:30:00.000Z');
-    await stage.advanceUntil('the watch has looked', async () => stage.harness.store.heartbeats.lookedAt());
-    await stage.harness.store.heartbeats.recordLook(Date.parse('2027-05-03T07:29:59Z'));
-    to('2027-05-03T07:30:01Z');
-    await stage.advanceUntil('the miss is recorded', async () => (await states(check)).length === 2);
+    to('2027-05-03T07:30:00.001Z');
+    await look('2027-05-03T07:29:59Z');
     const [result] = (await stage.harness.call('GET', `/v1/check-results/${check.id}`)).body;
     expect(result.failure).toMatchObject({
       code: 'PING_MISSED',
       message: 'No ping came within 30 min after its time by "Mon..Fri 09:00 Europe/Berlin".',
     });
     expect((await timer(check)).expectedAt).toBe('2027-05-04T07:00:00.000Z');
+    await look('2027-05-03T07:29:59Z');
+    expect(await states(check)).toEqual(['FAILING', 'RECEIVED']);
   });
 
   it('does not count the times while no process could take pings, and records each of them', async () => {
@@ -77,13 +83,9 @@ export function heartbeatScheduleSuite(stage: StoreStage): void {
     to('2027-06-04T10:00:00Z');
     const check = await create({ cron: '0 9-11 * * MON-FRI' }, { grace: 5 });
     await ping(check);
-    await stage.harness.store.heartbeats.recordLook(stage.clock.wallMs());
     // From Friday to Monday: 11:00, and 9:00 to 11:00.
     to('2027-06-07T11:30:00Z');
-    stage.harness.startHeartbeatWatch();
-    await stage.advanceUntil('the watch has looked', async () =>
-      ((await stage.harness.store.heartbeats.lookedAt()) ?? 0) > Date.parse('2027-06-07T11:00:00Z'),
-    );
+    await look('2027-06-04T10:00:00Z');
     expect(await states(check)).toEqual(['RECEIVED']);
     expect((await timer(check)).expectedAt).toBe('2027-06-08T09:00:00.000Z');
     expect(await stage.harness.store.runs.countSlots(check.id)).toEqual({ final: 1, missed: 4 });
