@@ -57,7 +57,8 @@ const Heartbeat = z
     const issue = (key: string, message: string) =>
       context.addIssue({ code: 'custom', path: [key], message });
     const { period, periodUnit, schedule } = heartbeat;
-    if (schedule !== null && period !== null) issue('period', 'must be null: the schedule is in its place');
+    if (schedule !== null && period !== null)
+      issue('schedule', 'is in place of a period: leave period empty');
     if (schedule === null && period === null) issue('period', 'is needed without a schedule');
     if (period !== null && periodUnit === null) issue('periodUnit', 'is needed with a period');
     const periodMs = (period ?? 0) * unitMs[periodUnit ?? 'seconds'];

@@ -29,6 +29,7 @@ interface Compiled {
 const maxCompiled = 1_000;
 const compiled = new LruMap<string, Compiled>(maxCompiled);
 
+const noZone = 'must be the name of a time zone, such as Europe/Berlin or UTC';
 /** The longest cron expression: lists of every minute and hour fit. */
 const maxCronLength = 500;
 const cronFields = /^[\w*,/?#+-]+(?:[ \t]+[\w*,/?#+-]+){4}$/;
@@ -50,9 +51,7 @@ export function calendarProblem(rule: CalendarRule, now: number): CalendarProble
   if ((rule.cron === null) === (rule.onCalendar === null)) {
     return { field: 'cron', message: 'give either "cron" or "onCalendar"' };
   }
-  if (rule.timeZone !== null && !isTimeZone(rule.timeZone)) {
-    return { field: 'timeZone', message: 'must be the name of a time zone, such as Europe/Berlin or UTC' };
-  }
+  if (rule.timeZone !== null && !isTimeZone(rule.timeZone)) return { field: 'timeZone', message: noZone };
   try {
     const times = nextTimes(rule, now, comparedTimes);
     if (times.length === 0) return { field, message: 'has no time from now on' };
@@ -94,9 +93,10 @@ export function zoneOf(rule: CalendarRule): string {
 
 function compile(rule: CalendarRule): Compiled {
   const { cron, onCalendar, timeZone } = rule;
-  return compiled.getOrMake(JSON.stringify([cron, onCalendar, timeZone]), () =>
-    cron === null ? fromOnCalendar(onCalendar ?? '', timeZone) : fromCron(cron, timeZone ?? 'UTC'),
-  );
+  return compiled.getOrMake(JSON.stringify([cron, onCalendar, timeZone]), () => {
+    if (timeZone !== null && !isTimeZone(timeZone)) throw new CalendarSyntaxError(noZone);
+    return cron === null ? fromOnCalendar(onCalendar ?? '', timeZone) : fromCron(cron, timeZone ?? 'UTC');
+  });
 }
 
 function fromOnCalendar(text: string, timeZone: string | null): Compiled {

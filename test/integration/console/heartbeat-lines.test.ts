@@ -99,25 +99,20 @@ it.each([
 });
 
 it('the form and the page of a schedule show its next ten times', async () => {
-  const fields = {
-    'heartbeat.schedule': 'object',
-    'heartbeat.schedule.cron': '0 3 * * MON',
-    'heartbeat.schedule.timeZone': 'Europe/Berlin',
+  const form = {
+    ...(await newForm('HEARTBEAT')),
+    ...{ name: 'weekly', 'heartbeat.period': '', 'heartbeat.schedule': 'object' },
+    ...{ 'heartbeat.schedule.cron': '0 3 * * MON', 'heartbeat.schedule.timeZone': 'Europe/Berlin' },
   };
   const preview = async (changes: object) =>
-    plainText(
-      (await writer.post('/checks/schedule-preview', { $type: 'HEARTBEAT', ...fields, ...changes })).body,
-    );
-  const shownTimes = await preview({});
-  expect(shownTimes).toContain('Mon, 30 Nov 2026, 03:00 Europe/Berlin');
-  expect(shownTimes.match(/03:00 Europe\/Berlin/g)).toHaveLength(10);
-  expect(await preview({ 'heartbeat.schedule.cron': '0 25 * * *' })).toContain(
-    'heartbeat.schedule.cron is no cron',
-  );
+    (await writer.post('/checks/schedule-preview', { ...form, ...changes })).body;
+  const times = await preview({});
+  expect(times).toContain('Mon, 30 Nov 2026, 03:00 Europe/Berlin');
+  expect(times.match(/03:00 Europe\/Berlin/g)).toHaveLength(10);
+  expect(await preview({ 'heartbeat.schedule.cron': '0 25 * * *' })).toContain('heartbeat.schedule.cron is');
   expect(await preview({ 'heartbeat.schedule': '' })).toContain('an interval after the last one');
-  const form = { ...(await newForm('HEARTBEAT')), name: 'weekly', ...fields, 'heartbeat.period': '' };
   const { headers } = await writer.post('/checks/new', form);
-  const id = String(headers['location']).split('/').at(-1)?.split('?')[0] ?? '';
+  const id = /\/checks\/([0-9a-f-]{36})/.exec(String(headers['location']))?.[1] ?? '';
   const page = await pageOf(id);
   expect(page).toContain('at the times of <code>0 3 * * MON</code> in Europe/Berlin');
   expect(page.match(/03:00 Europe\/Berlin/g)).toHaveLength(10);

@@ -21,9 +21,9 @@ export function heartbeatScheduleSuite(stage: StoreStage): void {
   const timer = async ({ id }: Made) =>
     (await stage.harness.call('GET', `/v1/checks/heartbeats/${id}/timer`)).body;
   const states = async ({ id }: Made) =>
-    (await stage.harness.call('GET', `/v1/checks/heartbeats/${id}/events?startTime=2027-01-01T00:00:00Z`)).body[0].events.map(
-      ({ state }: { state: string }) => state,
-    );
+    (
+      await stage.harness.call('GET', `/v1/checks/heartbeats/${id}/events?startTime=2027-01-01T00:00:00Z`)
+    ).body[0].events.map(({ state }: { state: string }) => state);
   const to = (time: string) => stage.clock.advance(Date.parse(time) - stage.clock.wallMs());
 
   it('expects pings at the times of a schedule, in its zone, across daylight saving', async () => {
@@ -123,7 +123,7 @@ export function heartbeatScheduleSuite(stage: StoreStage): void {
     [{ schedule: { cron: '@daily', onCalendar: 'daily' } }, 'heartbeat.schedule.cron'],
     [{ schedule: {} }, 'heartbeat.schedule.cron'],
     [{ schedule: { cron: '@daily', timeZone: 'Mars/Olympus' } }, 'heartbeat.schedule.timeZone'],
-    [{ schedule: { cron: '@daily' }, period: 1, periodUnit: 'days' }, 'heartbeat.period'],
+    [{ schedule: { cron: '@daily' }, period: 1, periodUnit: 'days' }, 'heartbeat.schedule'],
     [{ schedule: { cron: '@daily', every: 1 } }, 'heartbeat.schedule.every'],
     [{}, 'heartbeat.period'],
     [{ period: 1 }, 'heartbeat.periodUnit'],
