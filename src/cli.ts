@@ -159,6 +159,21 @@ program
     process.exitCode = await runCommand(file, options, process.env);
   });
 
+program
+  .command('job')
+  .description('run a command as the job of a heartbeat monitor: report its start, exit code and output')
+  .argument('<command...>', 'the command and its arguments, after --')
+  .option('--url <url>', "the monitor's ping URL; default: the variable PING_URL")
+  .option('--no-output', 'do not send the end of its output')
+  .addHelpText(
+    'after',
+    '\nExit code: that of the command, whatever becomes of the pings; 127 if it cannot be started.',
+  )
+  .action(async (command: string[], options: { url?: string; output: boolean }) => {
+    const { jobCommand } = await import('@picket/cli/job/job-command.ts');
+    process.exitCode = await jobCommand(command, { ...options, env: process.env });
+  });
+
 program.commandsGroup('Processes:');
 program
   .command('doctor')

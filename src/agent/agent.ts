@@ -1,4 +1,5 @@
 import { ModelTotals } from '@picket/checks/model/totals.ts';
+import { unmaskableNames } from '@picket/checks/secrets/secret-finder.ts';
 import { systemClock } from '@picket/lib/clock.ts';
 import { trustCustomCa } from '@picket/lib/custom-ca.ts';
 import { AppError } from '@picket/lib/errors.ts';
@@ -31,7 +32,6 @@ import { ScriptPool } from './runners/script/script-pool.ts';
 import type { RunnerSettings } from './runners/threads/runner-pool.ts';
 import type { ThreadAhead } from './runners/threads/thread-ahead.ts';
 import type { Scrubber } from './scrub/scrubber.ts';
-import { unmaskableNames } from './scrub/secret-finder.ts';
 import { claimedKeys, Trust } from './trust/trust.ts';
 
 /**

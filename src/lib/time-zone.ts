@@ -1,5 +1,20 @@
 import { Temporal } from 'temporal-polyfill';
 
+/** Names of the time zone database: no offsets, which ignore daylight saving. */
+const zoneName = /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/;
+
+/** Whether a text names a time zone that this build knows: `Europe/Berlin`, `UTC`. */
+export function isTimeZone(name: string): boolean {
+  if (!zoneName.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    // The error only says that the name is unknown.
+    return false;
+  }
+}
+
 /** Returns the local time of a zone at an instant in epoch milliseconds. */
 export function localTime(epochMs: number, timeZone: string): Temporal.PlainDateTime {
   return Temporal.Instant.fromEpochMilliseconds(epochMs).toZonedDateTimeISO(timeZone).toPlainDateTime();

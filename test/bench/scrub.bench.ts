@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import { SecretFinder } from '../../src/agent/scrub/secret-finder.ts';
-import { spellings } from '../../src/agent/scrub/shapes/spellings.ts';
+import { SecretFinder } from '../../src/checks/secrets/secret-finder.ts';
+import { spellings } from '../../src/checks/secrets/shapes/spellings.ts';
 import { type Bench, numberOption, quantile } from './report.ts';
 
 const mask = '*****';

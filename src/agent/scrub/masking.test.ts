@@ -1,9 +1,9 @@
+import { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
 import { isMaskable } from '@picket/lib/bounds/maskable.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scrubBytes } from './files/scrub-bytes.ts';
 import { Scrubber } from './scrubber.ts';
-import { SecretFinder } from './secret-finder.ts';
 
 const mask = '*********';
 

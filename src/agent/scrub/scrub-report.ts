@@ -1,6 +1,6 @@
-export { isZlibError, Unscrubbable } from './unscrubbable.ts';
+export { isZlibError, Unscrubbable } from '@picket/checks/secrets/unscrubbable.ts';
 
-import type { SecretFinder } from './secret-finder.ts';
+import type { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
 
 /** Findings in a file: counts and names, never values. */
 export interface ScrubReport {

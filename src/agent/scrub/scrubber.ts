@@ -5,15 +5,20 @@ import {
   mask,
   maskedHeaders,
 } from '@picket/checks/judging/credential-headers.ts';
+import {
+  cleanText,
+  hasUserInfo,
+  minLongTextBytes,
+  withoutSecrets,
+} from '@picket/checks/secrets/clean-text.ts';
+import { Masking } from '@picket/checks/secrets/masking.ts';
+import { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
+import { credentialHeaderShapes } from '@picket/checks/secrets/shapes/credentials/credential-header-shape.ts';
 import { isJsonNumber, type JsonNumber, jsonNumber } from '@picket/lib/json/exact-number.ts';
 import type { LogDestination } from '@picket/lib/log-destination.ts';
 import { beginningOf } from '@picket/lib/text.ts';
 import type { ResultReport } from '@picket/protocol/agent/agent.ts';
 import { maxLiveLineLength } from '@picket/protocol/agent/live-log.ts';
-import { Masking, masked } from './masking.ts';
-import { SecretFinder } from './secret-finder.ts';
-import { credentialHeaderShapes } from './shapes/credentials/credential-header-shape.ts';
-import { minCutBytes } from './shapes/cut-secrets.ts';
 import { withoutTokens } from './token-mask.ts';
 
 declare const scrubbed: unique symbol;
@@ -27,11 +32,6 @@ const wrappedEnd = /(?:[\w+/-]{16}|=)\n$/;
  */
 export type Scrubbed<T> = T & { readonly [scrubbed]: true };
 
-/** Longer texts may have been truncated without a mark: bodies, DNS responses. */
-const minLongTextBytes = 60 * 1024;
-/** At such an end, at least this much of a secret counts as a match. */
-const minCutAtEndBytes = 6;
-
 /** Values learned later that one scrubber removes. */
 const maxLearned = 2000;
 
@@ -40,10 +40,6 @@ const credentialKey = new RegExp(`"(?:${[...credentialHeaders].join('|')})":`, '
 
 /** Maps whose keys come from outside and may therefore contain a secret, as may their numbers; other maps are ours. */
 const openMaps: ReadonlySet<string> = new Set(['headers', 'params', 'actual', 'target']);
-
-/** `://user:password@` up to the last at sign. Literal start and bounded length: linear on any text. */
-const userInfo = /:\/\/[^\s/?#"'<>\\]{1,1024}@/;
-const everyUserInfo = new RegExp(userInfo, 'g');
 
 /** The service's length limit for failure messages; a mask may be longer than the text it replaces. */
 const maxFailureMessageLength = 4096;
@@ -201,7 +197,7 @@ export class Scrubber {
       if (jsonText.length >= minLongTextBytes) return true;
       if (this.finder.find(Buffer.from(jsonText)).length > 0) return true;
     }
-    return jsonText.includes('@') && userInfo.test(jsonText);
+    return hasUserInfo(jsonText);
   }
 
   #walk(value: unknown, areKeysOpen: boolean): unknown {
@@ -230,7 +226,7 @@ export class Scrubber {
   /** Returns the mask if the digits of a number contain a secret. */
   #cleanNumber(value: JsonNumber): JsonNumber | string {
     const digits = String(value);
-    return this.#withoutSecrets(digits) === digits ? value : mask;
+    return withoutSecrets(this.finder, digits) === digits ? value : mask;
   }
 
   /** Scrubs lines, including secrets that continue from one line to the next. */
@@ -258,19 +254,7 @@ export class Scrubber {
   }
 
   #clean(text: string): string {
-    const clean = this.#withoutSecrets(text);
-    return clean.includes('@') ? clean.replaceAll(everyUserInfo, `://${mask}@`) : clean;
-  }
-
-  #withoutSecrets(text: string): string {
-    if (this.finder.isEmpty || text.length < minCutBytes) return text;
-    const bytes = Buffer.from(text);
-    const ranges = this.finder.find(bytes);
-    const isLong = bytes.length >= minLongTextBytes;
-    const cutAt = isLong ? this.finder.cut.beginningBefore(bytes, bytes.length, minCutAtEndBytes) : -1;
-    const end = ranges.at(-1)?.end ?? 0;
-    if (cutAt >= 0 && end < bytes.length) ranges.push({ start: Math.max(cutAt, end), end: bytes.length });
-    return ranges.length === 0 ? text : masked(bytes, ranges, mask).toString();
+    return cleanText(this.finder, text);
   }
 }
 

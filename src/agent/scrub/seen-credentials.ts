@@ -1,5 +1,5 @@
-import { SecretFinder } from './secret-finder.ts';
-import { credentialHeaderShapes } from './shapes/credentials/credential-header-shape.ts';
+import { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
+import { credentialHeaderShapes } from '@picket/checks/secrets/shapes/credentials/credential-header-shape.ts';
 
 /** Enough for the requests of one run; searching for more would slow down every text of it. */
 export const maxSeenCredentials = 50;

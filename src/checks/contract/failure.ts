@@ -175,6 +175,7 @@ export const failureCatalogue = {
   SANDBOX_UNAVAILABLE: agent('This agent cannot isolate scripts at present, so it does not run them.'),
   PING_MISSED: target('No ping arrived before the end of the grace time.'),
   JOB_FAILED: target('The ping of the job reported a failure.'),
+  JOB_UNFINISHED: target('The job started, and did not end within maxResponseTime.'),
   MODEL_PROVIDER_MISSING: agent('No model provider is configured. A check with a prompt needs one.'),
   MODEL_UNAVAILABLE: agent(
     'The model did not respond: its provider is unreachable, rejects requests, or is faulty.',

@@ -1,3 +1,5 @@
+import type { CalendarRule } from '@picket/lib/calendar/calendar.ts';
+
 /** Minutes between runs that the API accepts; 0 means "every `frequencyOffset` seconds" (spec.md, common fields). */
 export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
 export type Frequency = (typeof frequencies)[number];
@@ -39,15 +41,34 @@ export function intervalMs(frequency: number, frequencyOffset: number): number {
 export interface PingExpectation {
   /** Secret in the ping URL; null if none has been chosen yet. */
   readonly token: string | null;
-  /** Expected interval of pings, in milliseconds. */
-  readonly periodMs: number;
+  /** Expected interval of pings, in milliseconds; null with a schedule. */
+  readonly periodMs: number | null;
+  /** Times at which pings are expected; null with a period. */
+  readonly schedule: CalendarRule | null;
   /** Tolerated delay of a ping, in milliseconds. */
   readonly graceMs: number;
+  /** How long a run of the job may take, in milliseconds; null: any time. */
+  readonly longestRunMs: number | null;
+}
+
+/** Texts in the body of an ordinary ping that decide about its job: the first list with one of them. */
+export interface BodyFilters {
+  readonly failure: readonly string[];
+  readonly success: readonly string[];
+  readonly start: readonly string[];
 }
 
 /** Rules for a type whose targets send pings. */
 export interface PingRules<Spec> {
   expectation(spec: Spec): PingExpectation;
+  /** Path of the schedule in forms. */
+  readonly scheduleField: string;
+  filters(spec: Spec): BodyFilters;
+  /** Response times of runs that are degraded or failed, in milliseconds; null: any time is fine. */
+  limits(spec: Spec): {
+    readonly degradedResponseTime: number | null;
+    readonly maxResponseTime: number | null;
+  };
   /** The URL of its pings as responses show it; null if it is hidden. */
   url(spec: Spec): string | null;
   /** The spec with the token of its pings, and with the ping URL if known. */

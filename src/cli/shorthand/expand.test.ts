@@ -214,6 +214,21 @@ describe('a check file in short forms', () => {
       checkType: 'HEARTBEAT',
       heartbeat: { period: 1, periodUnit: 'hours', grace: 90, graceUnit: 'seconds' },
     });
+    const scheduled = {
+      checkType: 'CRON',
+      cron: '0 3 * * *',
+      timeZone: 'Europe/Berlin',
+      grace: '1h',
+      timeout: '2h',
+    };
+    expect(expandCheck(scheduled).fields).toEqual({
+      checkType: 'HEARTBEAT',
+      heartbeat: {
+        schedule: { cron: '0 3 * * *', timeZone: 'Europe/Berlin' },
+        ...{ grace: 1, graceUnit: 'hours' },
+      },
+      maxResponseTime: 7_200_000,
+    });
   });
 
   it.each([

@@ -1,12 +1,24 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
+import type { CalendarRule } from '@picket/lib/calendar/calendar.ts';
+import { CalendarSyntaxError } from '@picket/lib/calendar/on-calendar.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
+import { type HeartbeatEvent, heartbeatRoutes } from '@picket/protocol/checks/heartbeat.ts';
 import { copyBox } from '../elements/copy.ts';
-import { duration, instant } from '../elements/format.ts';
-import { section } from '../elements/text.ts';
-import { type Content, type Html, html } from '../html.ts';
+import { counted, duration, instant } from '../elements/format.ts';
+import { nextTimeList } from '../elements/next-times.ts';
+import { table } from '../elements/table.ts';
+import { block, section, visible } from '../elements/text.ts';
+import { type Content, type Html, html, path } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
 const dayMinutes = 24 * 60;
+const dayMs = dayMinutes * 60_000;
+const mostRuns = 5;
+
+const stateWords = {
+  ...{ EARLY: 'succeeded', RECEIVED: 'succeeded', GRACE: 'succeeded', LATE: 'succeeded, late' },
+  ...{ FAILING: 'failed', STARTED: 'started', LOGGED: 'message' },
+} as const;
 
 /** For types whose targets send pings: their URL, lines for jobs, and when the next ping is expected. */
 export async function heartbeatPart(
@@ -16,9 +28,15 @@ export async function heartbeatPart(
 ): Promise<Content> {
   if (!type.pings) return '';
   const spec = type.spec.parse(check);
-  const { periodMs, graceMs } = type.pings.expectation(spec);
+  const { periodMs, schedule, graceMs } = type.pings.expectation(spec);
   const given = type.pings.url(spec);
-  const said = html`<p>A ping is expected every ${duration(periodMs)}, and may be up to ${duration(graceMs)} late. ${await nextPing(call, String(check['id']), periodMs)}</p>`;
+  const checkId = String(check['id']);
+  const [next, runs, signals] = await Promise.all([
+    nextPing(call, checkId),
+    runsInProgress(call, checkId),
+    lastSignals(call, checkId),
+  ]);
+  const said = html`<p>A ping is expected ${schedule === null ? html`every ${duration(periodMs ?? 0)}` : scheduleWords(schedule)}, and may be up to ${duration(graceMs)} late. ${next}</p>${schedule === null ? '' : upcoming(schedule, call.clock.wallMs())}${runs}${signals}`;
   if (given === null || !call.api.allows(checkRoutes.updateCheck)) {
     return section(
       'Pings',
@@ -28,29 +46,119 @@ export async function heartbeatPart(
   }
   const { protocol, host } = call.request;
   const url = given.startsWith('/') ? `${protocol}://${host}${given}` : given;
-  return section('Ping URL', html`${copyBox(url, 'ping URL')}${said}${lines(url, periodMs)}`, 'ping');
+  return section(
+    'Ping URL',
+    html`${copyBox(url, 'ping URL')}${said}${lines(url, { periodMs, schedule })}`,
+    'ping',
+  );
 }
 
 /** Says when the next ping is expected. */
-async function nextPing({ store, clock }: PageCall, checkId: string, periodMs: number): Promise<Html> {
+async function nextPing({ store, clock }: PageCall, checkId: string): Promise<Html> {
   const timer = await store.heartbeats.find(checkId);
   if (timer?.is_active !== 1) return html`It is paused: pings are ignored.`;
-  if (timer.last_at === null || timer.deadline_at === null) {
-    return html`It waits for its first ping.`;
+  if (timer.expected_at === null || timer.deadline_at === null) {
+    return timer.last_at === null
+      ? html`It waits for its first ping.`
+      : html`Its schedule has no further time.`;
   }
-  const expectedAt = timer.last_at + periodMs;
+  const expectedAt = timer.expected_at;
   const deadline = html`It fails if none arrives by ${instant(timer.deadline_at)}.`;
   return expectedAt > clock.wallMs()
     ? html`The next one is expected at ${instant(expectedAt)}. ${deadline}`
     : html`One was expected at ${instant(expectedAt)}, and is late. ${deadline}`;
 }
 
+function scheduleWords(schedule: CalendarRule): Html {
+  const text = schedule.cron ?? schedule.onCalendar ?? '';
+  return html`at the times of <code>${text}</code>${schedule.timeZone === null ? '' : ` in ${schedule.timeZone}`}`;
+}
+
+function upcoming(schedule: CalendarRule, now: number): Content {
+  try {
+    return html`<details><summary>The next ten times</summary>${nextTimeList(schedule, now)}</details>`;
+  } catch (thrown) {
+    // It was valid when it was stored: its zone is no longer known here.
+    if (thrown instanceof CalendarSyntaxError)
+      return html`<p class="notice">The schedule ${thrown.message}.</p>`;
+    throw thrown;
+  }
+}
+
+/** Names the runs of the job that have started and not ended. */
+async function runsInProgress({ api }: PageCall, checkId: string): Promise<Content> {
+  const runs = await api.call(heartbeatRoutes.listJobRuns, { params: { checkId } });
+  if (runs.length === 0) return '';
+  const oldest = runs.slice(0, mostRuns);
+  return html`<p class="notice">${counted(runs.length, 'run is', 'runs are')} in progress${runs.length > oldest.length ? `, the oldest ${oldest.length}` : ''}:${oldest.map(
+    ({ runId, startedAt, mustEndBy }, index) =>
+      html`${index > 0 ? ',' : ''} ${runId === null ? '' : html`<code>${runId}</code> `}since ${instant(startedAt)}${mustEndBy === null ? '' : html` (must end by ${instant(mustEndBy)})`}`,
+  )}.</p>`;
+}
+
+/** The last signals of a job that sends more than plain pings. */
+async function lastSignals({ api }: PageCall, checkId: string): Promise<Content> {
+  const [page] = await api.call(heartbeatRoutes.listHeartbeatEvents, {
+    params: { checkId },
+    query: { includeBodies: 'true' },
+  });
+  const events = page?.events ?? [];
+  if (!events.some(({ signal, body }) => (signal !== null && signal !== 'success') || body !== null))
+    return '';
+  return table<HeartbeatEvent>({
+    caption: 'Last signals of the job, the newest first',
+    rows: events,
+    empty: '',
+    columns: [
+      {
+        title: 'Signal',
+        cell: ({ id, state, signal }) =>
+          state === 'STARTED' || state === 'LOGGED'
+            ? stateWords[state]
+            : html`<a href="${path`/checks/${checkId}/runs/${id}`}">${signal === null ? 'missed' : stateWords[state]}</a>`,
+      },
+      { title: 'At', cell: ({ timestamp }) => instant(timestamp) },
+      {
+        title: 'Took',
+        cell: ({ durationMs }) => (durationMs === null ? '' : duration(durationMs)),
+        isNumber: true,
+      },
+      { title: 'Exit code', cell: ({ exitCode }) => exitCode ?? '', isNumber: true, isMinor: true },
+      {
+        title: 'Run',
+        cell: ({ runId }) => (runId === null ? '' : html`<code>${runId}</code>`),
+        isMinor: true,
+      },
+      { title: 'Content', cell: content },
+    ],
+  });
+}
+
+function content({ message, body, otherRuns }: HeartbeatEvent): Content {
+  const others = otherRuns ? counted(otherRuns, 'other run was', 'other runs were') : null;
+  return html`${message === null ? '' : visible(message)}${others === null ? '' : `${others} in progress.`}${
+    body === null ? '' : html`<details><summary>Body</summary>${block('Body of the ping', body)}</details>`
+  }`;
+}
+
 /** Lines for the places where jobs run. */
-function lines(url: string, periodMs: number): Html {
+function lines(
+  url: string,
+  { periodMs, schedule }: { readonly periodMs: number | null; readonly schedule: CalendarRule | null },
+): Html {
   const curl = `curl -fsS -m 10 --retry 5 -o /dev/null ${quoted(url)}`;
   const all = [
     ['curl', curl, 'At the end of a script. Add ?status=down to the URL to report a failure at once.'],
-    ['cron', `${scheduleOf(periodMs)} ./job.sh && ${curl}`, 'A line of crontab -e; ./job.sh is your job.'],
+    [
+      'start, duration and exit code',
+      `curl -fsS -m 10 --retry 5 -o /dev/null ${quoted(`${url}/start`)}; ./job.sh; curl -fsS -m 10 --retry 5 -o /dev/null ${quoted(`${url}/`)}$?`,
+      'Around the job. Any body is kept, its first 10 kB: send the output of the job with --data-binary @FILE.',
+    ],
+    [
+      'cron',
+      `${schedule?.cron ?? scheduleOf(periodMs ?? dayMs)} ./job.sh && ${curl}`,
+      'A line of crontab -e; ./job.sh is your job.',
+    ],
     [
       'systemd',
       `[Service]\nType=oneshot\nExecStartPost=${curl}`,

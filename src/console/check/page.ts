@@ -21,7 +21,7 @@ import { selectionOf } from './range.ts';
 import { rangePicker } from './range-picker.ts';
 import { retryWords } from './retries.ts';
 import { runsIn } from './runs.ts';
-import { CheckSeries, shownMetrics } from './series.ts';
+import { CheckSeries, type ShownMetrics, shownMetrics, type Whole } from './series.ts';
 import { isPhase } from './times.ts';
 
 export const checkPages: readonly Page[] = [
@@ -75,11 +75,16 @@ async function checkPage(call: PageCall): Promise<View> {
     byPlace.find((place) => place.location === location) ?? { row: {}, coverage: noCoverage };
   const facts = { name: check.name, type, row, standing: standing.get(checkId), isOn: check.activated };
   const main = html`${header(call, { ...facts, frequencyMs, now }, why)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}${await heartbeatPart(call, check, type)}
-${rangePicker(selection, now)}${figureLine(figures, metrics.time)}${chart}
+${rangePicker(selection, now)}${figureLine(figures, measuredTimes(figures, metrics))}${chart}
 <div class="two"><div>${placeSection(byPlace, { time: metrics.time, selection })}${errorSection(errors, now)}${events.section}${plan}</div>
 <div>${configuration(check, { resource, changes, retries, now })}</div></div>`;
   const failing = row.state === 'failed' ? 1 : 0;
   return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId, failing };
+}
+
+/** Events have times only if their jobs report them. */
+function measuredTimes({ row }: Whole, { time, isEvents }: ShownMetrics): readonly string[] {
+  return isEvents ? time.filter((key) => typeof row[key] === 'number') : time;
 }
 
 /** Returns the milliseconds from one slot to the next; 0 for checks without a schedule. */

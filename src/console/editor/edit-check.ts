@@ -19,6 +19,7 @@ import { type ChangedForm, changeForm, curlBox, takesCurl } from './form-actions
 import { formPage, partialAttributes } from './form-page.ts';
 import { formChoices, newForm } from './new-check.ts';
 import { completed } from './parts/completed.ts';
+import { schedulePreview } from './schedule-preview.ts';
 import { checkPlan } from './sections.ts';
 import {
   changedAt,
@@ -124,6 +125,7 @@ async function editForm(
           problems,
           partial,
         }),
+        schedulePreview(type, draft.values, clock.wallMs()),
         panel,
       ],
       saveWord: 'Save',

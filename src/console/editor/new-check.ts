@@ -17,6 +17,7 @@ import { type ChangedForm, changeForm, curlBox, takesCurl, templateBox } from '.
 import { formPage, partialAttributes } from './form-page.ts';
 import { type Choices, choicesOf, preticked } from './parts/choices.ts';
 import { completed } from './parts/completed.ts';
+import { schedulePreview } from './schedule-preview.ts';
 import { checkPlan } from './sections.ts';
 import { type Entry, ifThere, storedCheck, typeOf } from './stored.ts';
 import { tryFields, tryPanel } from './tryout.ts';
@@ -184,6 +185,7 @@ export async function newForm(
           problems,
           partial,
         }),
+        schedulePreview(type, draft.values, call.clock.wallMs()),
         panel,
       ],
       saveWord: 'Create the check',

@@ -3,6 +3,7 @@ import { editCheck, removeCheck, saveCheck, switchCheck } from './edit-check.ts'
 import { editGroup, listGroups, newGroup, removeGroup, saveGroup, saveNewGroup } from './group-editor.ts';
 import { newCheck, saveNewCheck } from './new-check.ts';
 import { uploadBundle } from './parts/bundles.ts';
+import { previewPath, previewSchedule } from './schedule-preview.ts';
 import { showTry } from './tryout.ts';
 
 export const editorPages: readonly Page[] = [
@@ -49,6 +50,13 @@ export const editorPages: readonly Page[] = [
     title: 'Delete group',
     role: 'READ_WRITE',
     handler: removeGroup,
+  },
+  {
+    method: 'POST',
+    path: previewPath,
+    title: 'Preview a schedule',
+    role: 'READ_WRITE',
+    handler: previewSchedule,
   },
   { path: '/tries/:id', title: 'Try', role: 'READ_ONLY', handler: showTry },
 ];

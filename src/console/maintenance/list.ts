@@ -5,10 +5,11 @@ import { stateBadge } from '../elements/state.ts';
 import { pager, table } from '../elements/table.ts';
 import { statusTabs } from '../elements/tabs.ts';
 import { visible } from '../elements/text.ts';
+import { bothTimes } from '../elements/zoned-time.ts';
 import { type Content, html, path, withQuery } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageCall, View } from '../page.ts';
-import { bothTimes, ruleWords } from './times.ts';
+import { ruleWords } from './times.ts';
 
 const rowsPerPage = 50;
 

@@ -2,9 +2,9 @@ import { MaintenanceWindowInput, type WindowDefinition } from '@picket/protocol/
 import { MaintenanceCalendar } from '@picket/service/maintenance/calendar.ts';
 import { counted, duration, shortened } from '../elements/format.ts';
 import { visible } from '../elements/text.ts';
+import { bothTimes } from '../elements/zoned-time.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import type { PageCall } from '../page.ts';
-import { bothTimes } from './times.ts';
 
 const occurrencesShown = 3;
 const checksShown = 20;

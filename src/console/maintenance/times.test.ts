@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { instantText, inZone, localText, ruleWords } from './times.ts';
+import { inZone } from '../elements/zoned-time.ts';
+import { instantText, localText, ruleWords } from './times.ts';
 
 it('interprets dates of a form in the time zone of the window, in winter and in summer', () => {
   expect(instantText('2026-01-10T08:00', 'Europe/Berlin')).toBe('2026-01-10T07:00:00.000Z');

@@ -1,9 +1,7 @@
-import { instantOfLocal, localTime } from '@picket/lib/time-zone.ts';
-import { isTimeZone } from '@picket/protocol/http/time-zone.ts';
+import { instantOfLocal, isTimeZone, localTime } from '@picket/lib/time-zone.ts';
 import type { WindowDefinition } from '@picket/protocol/pages/maintenance-window.ts';
 import { Temporal } from 'temporal-polyfill';
-import { instant } from '../elements/format.ts';
-import { type Html, html } from '../html.ts';
+import { inZone } from '../elements/zoned-time.ts';
 
 const localPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/;
 
@@ -23,27 +21,6 @@ export function instantText(local: string, zone: string): string {
     // Such as the 31st of a short month: the schema refuses it as a date.
     return local;
   }
-}
-
-/** Formats a time in a zone, with the zone's name. */
-export function inZone(epochMs: number, zone: string): string {
-  const known = isTimeZone(zone) ? zone : 'UTC';
-  const words = new Intl.DateTimeFormat('en-GB', {
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-    timeZone: known,
-  }).format(epochMs);
-  return `${words} ${known}`;
-}
-
-/** Shows a time in the window's zone, and below it in the reader's. */
-export function bothTimes(epochMs: number, zone: string): Html {
-  return html`${inZone(epochMs, zone)}<br><span class="small soft">${instant(epochMs)}</span>`;
 }
 
 const units = { DAY: 'day', WEEK: 'week', MONTH: 'month' } as const;

@@ -10,13 +10,14 @@ import { duration, instant, shortened } from '../elements/format.ts';
 import { type State, stateBadge } from '../elements/state.ts';
 import { facts } from '../elements/table.ts';
 import { section, visible } from '../elements/text.ts';
+import { bothTimes } from '../elements/zoned-time.ts';
 import { confirmed, problemNotice } from '../forms/action.ts';
 import { attempt, type Problems } from '../forms/problems.ts';
 import { type Content, type Html, html, path } from '../html.ts';
 import { heading } from '../layout.ts';
 import type { PageAnswer, PageCall, View } from '../page.ts';
 import { effectWords } from './list.ts';
-import { bothTimes, instantText, localText, ruleWords } from './times.ts';
+import { instantText, localText, ruleWords } from './times.ts';
 
 type Window = z.output<typeof maintenanceWindowApi.shown>;
 type One = z.output<typeof Maintenance>;

@@ -1,5 +1,4 @@
-import { instantOfLocal } from '@picket/lib/time-zone.ts';
-import { isTimeZone } from '@picket/protocol/http/time-zone.ts';
+import { instantOfLocal, isTimeZone } from '@picket/lib/time-zone.ts';
 import { reportRanges } from '@picket/protocol/results/reporting.ts';
 import { Temporal } from 'temporal-polyfill';
 

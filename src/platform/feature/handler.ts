@@ -1,6 +1,6 @@
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
-import type { Credential, Route } from '@picket/protocol/http/route.ts';
+import type { Credential, KeptBody, Route } from '@picket/protocol/http/route.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { ArtifactStore } from '../artifact-store/artifact-store.ts';
@@ -35,7 +35,7 @@ type CallerOf<C extends Credential> = C extends 'location'
 export interface Call<R extends Route = Route> {
   readonly params: Field<R, 'params'>;
   readonly query: Field<R, 'query'>;
-  readonly body: Field<R, 'body'>;
+  readonly body: R extends { readonly keptBodyBytes: number } ? KeptBody | undefined : Field<R, 'body'>;
   readonly caller: CallerOf<R['credential']>;
   readonly request: R extends ConnectionRoute ? FastifyRequest : CallRequest;
   readonly reply: R extends ConnectionRoute ? FastifyReply : Reply;

@@ -19,6 +19,7 @@ import { encodeAnswer, type OddAnswer } from './answer-encoding.ts';
 import { authenticate, type Caller } from './auth.ts';
 import { BodyRoom } from './bodies/body-room.ts';
 import { refuseEncodedUpload, unpackedBody } from './bodies/compressed-body.ts';
+import { keptBody } from './bodies/kept-body.ts';
 import {
   enterRoom,
   largestBody,
@@ -141,13 +142,12 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     raw.addContentTypeParser('*', (_request, body, done) => done(null, body));
     addRoutes(raw, 'raw');
   });
-  await app.register(async (ignoring) => {
-    ignoring.removeAllContentTypeParsers();
-    ignoring.addContentTypeParser('*', (_request, body, done) => {
-      body.resume();
-      done(null, undefined);
-    });
-    addRoutes(ignoring, 'ignored');
+  await app.register(async (keeping) => {
+    keeping.removeAllContentTypeParsers();
+    keeping.addContentTypeParser('*', async (request: FastifyRequest, body: RequestPayload) =>
+      keptBody(body, request.routeOptions.config.keptBodyBytes ?? 0),
+    );
+    addRoutes(keeping, 'kept');
   });
   addProbes(app, deps);
   return app;
@@ -158,8 +158,8 @@ function noCompiler(): never {
 }
 
 /** How the bodies of a route are treated. */
-function bodyKindOf(route: Route): 'json' | 'raw' | 'ignored' {
-  if (route.isBodyIgnored) return 'ignored';
+function bodyKindOf(route: Route): 'json' | 'raw' | 'kept' {
+  if (route.keptBodyBytes !== undefined) return 'kept';
   return route.isBodyRaw ? 'raw' : 'json';
 }
 
@@ -208,6 +208,7 @@ function addRoute(
       url,
       schema,
       ...(route.bodyLimitBytes === undefined ? {} : { bodyLimit: route.bodyLimitBytes }),
+      ...(route.keptBodyBytes === undefined ? {} : { config: { keptBodyBytes: route.keptBodyBytes } }),
       onRequest: async (request, reply) => {
         if (route.isBodyRaw || route.isResponseRaw) transfers.add(request, reply);
         nameTail(route, request);
@@ -221,7 +222,7 @@ function addRoute(
         }
         if (!route.isBodyRaw) limitSending(request.raw);
       },
-      ...(bodyKindOf(route) === 'json'
+      ...(bodyKindOf(route) !== 'raw'
         ? {
             preParsing: async (request: FastifyRequest, reply: FastifyReply, body: RequestPayload) =>
               unpackedBody(request.headers, body, reply.raw),

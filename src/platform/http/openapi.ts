@@ -70,7 +70,7 @@ function operation(route: Route, schemas: SchemaCollection): Json {
           },
         }
       : {}),
-    ...(route.isBodyIgnored && route.method !== 'GET'
+    ...(route.keptBodyBytes !== undefined && route.method !== 'GET'
       ? { requestBody: { required: false, content: { '*/*': {} } } }
       : {}),
     ...(route.isBodyRaw ? { requestBody: { required: true, content: rawContent } } : {}),

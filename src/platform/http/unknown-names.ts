@@ -10,7 +10,12 @@ type Issue = z.core.$ZodIssue;
  * be of different builds.
  */
 export function unknownFieldIssues(route: Route, body: unknown): Issue[] {
-  if (route.credential === 'location' || route.isBodyRaw || route.isBodyIgnored || route.bodyContentType) {
+  if (
+    route.credential === 'location' ||
+    route.isBodyRaw ||
+    route.keptBodyBytes !== undefined ||
+    route.bodyContentType
+  ) {
     return [];
   }
   if (!route.body && !route.documentedBody) return needlessBodyIssues(body);

@@ -39,7 +39,8 @@ export function validated(route: Route, given: Values): Required<Values> {
  */
 export function validatedBody(route: Route, body: unknown): unknown {
   // The schemas of the agent protocol restrict its texts; reports contain whatever targets sent.
-  if (route.credential !== 'location' && !route.isBodyRaw) refuseUnstorable('payload', body);
+  if (route.credential !== 'location' && !route.isBodyRaw && route.keptBodyBytes === undefined)
+    refuseUnstorable('payload', body);
   if (!route.body) return body;
   const issues = [...unknownFieldIssues(route, body), ...blankNameIssues(route, body)];
   return parsed('payload', route.body, body ?? null, issues);

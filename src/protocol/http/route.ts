@@ -44,8 +44,11 @@ export interface Route {
   readonly otherSuccess?: Route['success'] & { readonly isEmpty?: true };
   /** Whether the body may be absent; the handler then gets none. */
   readonly isBodyOptional?: true;
-  /** Whether a body of any kind is read and discarded. */
-  readonly isBodyIgnored?: true;
+  /**
+   * The body may be of any kind, and of any size: the handler gets its first bytes, up to this number, as `KeptBody`.
+   * The rest is read and discarded.
+   */
+  readonly keptBodyBytes?: number;
   /** Whether it only runs checks and changes nothing else: keys that may run but not write may call it. */
   readonly isRun?: true;
   /** Additional error statuses in the OpenAPI document, beyond those of similar routes. */
@@ -79,6 +82,13 @@ export interface Route {
   readonly isResponseRaw?: true;
   /** Whether the handler uses the connection itself, so that only HTTP can call it: not pages, deployments or tools. */
   readonly isOnConnection?: true;
+}
+
+/** The beginning of a body that may be of any kind; undefined without a body. */
+export interface KeptBody {
+  readonly bytes: Buffer;
+  /** Whether the body went on. */
+  readonly isCut: boolean;
 }
 
 /** Declares a route and keeps its literal types. */

@@ -77,7 +77,12 @@ export function addRun(totals: Totals, run: EndedRun): void {
   const { check_type: checkType, code, has_errors: hasErrors, response_time: responseTimeMs } = run;
   const isTimed =
     responseTimeMs !== null &&
-    wasMeasured({ check_type: checkType, has_errors: hasErrors === 1 ? 1 : 0, code });
+    wasMeasured({
+      check_type: checkType,
+      has_errors: hasErrors === 1 ? 1 : 0,
+      code,
+      response_time: responseTimeMs,
+    });
   const responseUs = isTimed ? Math.round(responseTimeMs * 1000) : null;
   if (responseUs !== null) addTime(totals.response, responseBoundsUs, responseUs);
   const measured = run.measured === null ? [] : storedMeasures(run.measured);

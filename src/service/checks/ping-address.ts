@@ -52,16 +52,25 @@ export function visibleTo(caller: AccountCaller, check: Check): Check {
  * @throws AppError CONFLICT if another check has the token.
  */
 export async function writeHeartbeat(
-  repositories: Pick<Repositories, 'heartbeats'>,
+  repositories: Pick<Repositories, 'heartbeats' | 'jobRuns'>,
   check: Pick<Check, 'id' | 'accountId' | 'checkType' | 'activated' | 'definition'>,
+  now: number,
 ): Promise<void> {
   const type = findCheckType(check.checkType);
   if (!type?.pings) return;
-  const { token, periodMs, graceMs } = type.pings.expectation(runnableSpec(type, check.definition));
+  const { token, ...rhythm } = type.pings.expectation(runnableSpec(type, check.definition));
   if (token === null) throw new Error('a heartbeat is stored without a token');
   try {
     const { id: checkId, accountId, activated: isActive } = check;
-    await repositories.heartbeats.write({ checkId, accountId, token, periodMs, graceMs, isActive });
+    const { longestRunMs } = rhythm;
+    const before = await repositories.heartbeats.write(
+      { checkId, accountId, token, ...rhythm, isActive },
+      now,
+    );
+    if (!isActive) await repositories.jobRuns.forget(checkId);
+    else if (before && before.longest_run_ms !== longestRunMs) {
+      await repositories.jobRuns.limit(checkId, longestRunMs);
+    }
   } catch (thrown) {
     if (!isUniqueViolation(thrown)) throw thrown;
     throw new AppError('CONFLICT', 'heartbeat.pingToken is already used by another check. Leave it out.');

@@ -73,7 +73,7 @@ export class CheckWriter {
       const [inEffect] = await withGroups(repositories, [own]);
       const schedule = scheduleOf(inEffect ?? own, firstSlotOf(inEffect ?? own, now));
       await repositories.checks.insert(id, accountId, type.name, writeOf(own, schedule), now);
-      await writeHeartbeat(repositories, inEffect ?? own);
+      await writeHeartbeat(repositories, inEffect ?? own, now);
       await writeParents(repositories, own, definition.parentCheckIds);
       const named = definition.alertChannelSubscriptions;
       await subscribeNew(repositories, { checkId: id }, { accountId, named, isAutoAssigned });
@@ -149,7 +149,7 @@ export class CheckWriter {
       }
       if (isAtRest(after)) await forgetAlerts(repositories, [id], now);
       else await lookAgain(repositories, id, now);
-      await writeHeartbeat(repositories, after);
+      await writeHeartbeat(repositories, after, now);
       return { check: await repositories.checks.find(accountId, id), queued: signals };
     });
     store.signals.send([{ kind: 'schedule' }, ...queued]);

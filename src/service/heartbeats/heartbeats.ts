@@ -1,21 +1,14 @@
-import { randomUUID } from 'node:crypto';
-import { type Failure, failure, resultFlags } from '@picket/checks/contract/failure.ts';
-import type { PingState } from '@picket/checks/heartbeat/spec.ts';
+import { runnableSpec } from '@picket/checks/contract/definition/definition.ts';
 import { findCheckType } from '@picket/checks/index.ts';
 import type { Clock } from '@picket/lib/clock.ts';
 import { AppError } from '@picket/lib/errors.ts';
-import { durationText } from '@picket/lib/figures/duration.ts';
-import { endedAt } from '@picket/platform/store/days/ended-day.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Store } from '@picket/platform/store/store.ts';
-import type { Check } from '../checks/store.ts';
-import { measuredValues } from '../results/analytics/measured-values.ts';
-import { failedResult, groupErrors } from '../results/error-groups/group-errors.ts';
-import { storeOutcome } from '../results/settle.ts';
-import type { CountedResultRow } from '../results/tables.ts';
-import { queuedRun, RunNumbers } from '../runs/due-runs.ts';
-import type { RunRow } from '../runs/tables.ts';
-import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
+import { PingSecrets } from './ping-secrets.ts';
+import { HeartbeatRecorder, type NewEvent } from './recorder.ts';
+import { maxMessageLength, type Ping, type Said, saidBy } from './signals.ts';
+import type { HeartbeatRow, JobRunRow } from './tables.ts';
+import { deadlineWithStart, stateOfPing } from './timer.ts';
 
 /**
  * Heartbeats: checks whose targets call in by themselves (check model 1.7, 3.5). Lifecycle of a timer:
@@ -26,42 +19,23 @@ import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
  * time, the watch (watch.ts) records a `FAILING` event, and the timer restarts from there. A ping that reports a failed
  * job is `FAILING`, too. A check that is deactivated or reactivated waits for a first ping again.
  *
- * Every event is also a ledger record, a run that is final from the start, with a FINAL result: consumers of results
- * (statuses, alerts, analytics) need no knowledge of heartbeats. A ping passes, late or not; a missed ping fails, and
- * so does one that reports a failed job.
+ * A job may also say that it starts (`STARTED`): the ping at the end of that run has its duration. A start does not
+ * restart the timer, except that it counts as the first ping; a job that starts in time has time to end
+ * (`deadlineWithStart`). A run that does not end within the longest time is recorded by the watch. Runs of one job may
+ * overlap: the ids that the job gives to them tell them apart. A message without a verdict is `LOGGED`, and changes
+ * nothing.
+ *
+ * Every other event is also a ledger record, a run that is final from the start, with a FINAL result: consumers of
+ * results (statuses, alerts, analytics) need no knowledge of heartbeats. A ping passes, late or not, unless its run took
+ * too long; a missed ping fails, and so does one that reports a failed job.
  */
-
-/** How far from the expected time a ping still counts as on time. */
-const onTimeMs = 5_000;
-
-/** Location of heartbeat results, as no location ran anything. */
-const noLocation = 'service';
-
-/** Origin and content of a ping. */
-export interface Ping {
-  readonly source: string;
-  readonly userAgent: string | null;
-  /** Failure that a job reports; null if it did not fail. */
-  readonly failure: string | null;
-}
-
-/** State of a ping that arrives now. */
-export function stateOfPing(
-  timer: Pick<HeartbeatRow, 'last_at' | 'period_ms' | 'grace_ms'>,
-  now: number,
-): PingState {
-  if (timer.last_at === null) return 'RECEIVED';
-  const expectedAt = timer.last_at + timer.period_ms;
-  if (now < expectedAt - onTimeMs) return 'EARLY';
-  if (now <= expectedAt + onTimeMs) return 'RECEIVED';
-  return now <= expectedAt + timer.grace_ms ? 'GRACE' : 'LATE';
-}
 
 /** Handles pings. */
 export class Heartbeats {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #recorder = new HeartbeatRecorder();
+  readonly #secrets = new PingSecrets();
 
   constructor(options: { readonly store: Store; readonly clock: Clock }) {
     this.#store = options.store;
@@ -69,175 +43,89 @@ export class Heartbeats {
   }
 
   /**
-   * Records a ping and restarts the timer. A ping to a deactivated check is accepted and ignored.
+   * Records a ping. A ping to a deactivated check is accepted and ignored.
    *
    * @throws AppError NOT_FOUND for an unknown token.
    */
   async ping(token: string, ping: Ping): Promise<void> {
     // Reads first, so that unknown tokens open no write transactions.
-    if (!(await this.#store.heartbeats.isToken(token))) throw unknownToken();
+    const checkId = await this.#store.heartbeats.checkOfToken(token);
+    if (checkId === undefined) throw unknownToken();
+    const clean = await this.#clean(checkId, ping);
     const hasAlerts = await this.#store.transaction(async (repositories) => {
       const timer = await repositories.heartbeats.findByToken(token);
       if (!timer) throw unknownToken();
-      if (timer.is_active === 0) return false;
-      const now = this.#clock.wallMs();
-      const state = ping.failure === null ? stateOfPing(timer, now) : 'FAILING';
-      return this.#recorder.record(repositories, timer, { ...ping, state, at: now });
+      return timer.is_active === 1 && this.#record(repositories, timer, ping, clean);
     });
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
   }
-}
 
-function unknownToken(): AppError {
-  return new AppError('NOT_FOUND', 'This ping URL does not exist.');
-}
-
-/** Records heartbeat events. */
-export class HeartbeatRecorder {
-  readonly #numbers = new RunNumbers();
-
-  /**
-   * Runs in a transaction that has locked the timer: stores the event and its ledger record, and restarts the timer.
-   *
-   * @returns whether there are notifications to send.
-   */
-  async record(
-    repositories: Repositories,
-    timer: HeartbeatRow,
-    event: {
-      readonly state: PingState;
-      readonly at: number;
-      readonly source: string | null;
-      readonly userAgent: string | null;
-      /** Failure that the job reported; null if no ping arrived, or the job did not fail. */
-      readonly failure: string | null;
-    },
-  ): Promise<boolean> {
-    const check = (await repositories.checks.findMany([timer.check_id])).get(timer.check_id);
-    if (!check) return false;
-    const row: HeartbeatEventRow = {
-      id: randomUUID(),
-      check_id: timer.check_id,
-      account_id: timer.account_id,
-      state: event.state,
-      created: event.at,
-      source: event.source,
-      user_agent: event.userAgent,
+  /** The texts of a ping without secrets. */
+  async #clean(checkId: string, { message, body, isBodyCut }: Ping): Promise<Pick<Ping, 'message' | 'body'>> {
+    if (message === '' && body === null) return { message, body };
+    const check = (await this.#store.checks.findMany([checkId])).get(checkId);
+    if (!check) return { message: '', body: null };
+    const clean = await this.#secrets.cleanerOf(this.#store, check);
+    return {
+      message: clean(message, message.length === maxMessageLength),
+      body: body === null ? null : clean(body, isBodyCut),
     };
-    // Two pings in one millisecond are two slots.
-    const slotAt = Math.max(event.at, timer.last_slot_at + 1);
-    await repositories.heartbeats.insertEvent(row);
-    const failed = event.state === 'FAILING' ? failureOf(timer, event.failure) : undefined;
-    const hasAlerts = await this.#record(repositories, check, row, { slotAt, failed });
-    await repositories.heartbeats.restart(timer, event.at, slotAt);
-    return hasAlerts;
-  }
-
-  /**
-   * Advances timers whose pings do not count, and records those pings as missed slots with a reason. Runs in a
-   * transaction that has locked the timers.
-   */
-  async pass(
-    repositories: Pick<Repositories, 'checks' | 'heartbeats' | 'runs'>,
-    timers: readonly HeartbeatRow[],
-    { now, reason }: { readonly now: number; readonly reason: 'service-away' | 'paused-by-maintenance' },
-  ): Promise<readonly RunRow[]> {
-    const checks = await repositories.checks.findMany(timers.map((timer) => timer.check_id));
-    const rows: RunRow[] = [];
-    for (const timer of timers) {
-      const { period_ms: periodMs, last_at: lastAt } = timer;
-      const check = checks.get(timer.check_id);
-      if (lastAt === null || !check) continue;
-      const count = Math.floor((now - lastAt) / periodMs);
-      const slotAt = Math.max(lastAt + periodMs, timer.last_slot_at + 1);
-      await repositories.heartbeats.restart(
-        timer,
-        lastAt + count * periodMs,
-        slotAt + (count - 1) * periodMs,
-      );
-      rows.push({
-        ...ledgerRun(check, { slotAt, checkRunId: this.#numbers.next(now), now }),
-        slot_count: count,
-        slot_interval_ms: periodMs,
-        state: 'missed',
-        reason,
-        ...endedAt(now),
-      });
-    }
-    if (rows.length === 0) return [];
-    return repositories.runs.insert(rows);
   }
 
   async #record(
     repositories: Repositories,
-    check: Check,
-    event: HeartbeatEventRow,
-    { slotAt, failed }: { readonly slotAt: number; readonly failed: Failure | undefined },
+    timer: HeartbeatRow,
+    ping: Ping,
+    clean: Pick<Ping, 'message' | 'body'>,
   ): Promise<boolean> {
-    const now = event.created;
-    const run = {
-      ...ledgerRun(check, { slotAt, checkRunId: this.#numbers.next(now), now }),
-      state: 'final' as const,
-      ...endedAt(now),
+    const check = (await repositories.checks.findMany([timer.check_id])).get(timer.check_id);
+    const type = check && findCheckType(check.checkType);
+    if (!check || !type?.pings) return false;
+    const spec = runnableSpec(type, check.definition);
+    const said = saidBy(ping, type.pings.filters(spec));
+    const at = this.#clock.wallMs();
+    const event: Omit<NewEvent, 'state'> = { ...eventOf(ping, said), ...clean, at };
+    if (said.signal === 'log') {
+      await this.#recorder.note(repositories, timer, { ...event, state: 'LOGGED' });
+      return false;
+    }
+    if (said.signal === 'start') {
+      const otherRuns = await this.#start(repositories, timer, { runId: ping.runId, at });
+      await this.#recorder.note(repositories, timer, { ...event, state: 'STARTED', otherRuns });
+      return false;
+    }
+    const run = await repositories.jobRuns.end(timer.check_id, ping.runId ?? '');
+    const durationMs = ping.durationMs ?? (run ? Math.max(0, at - run.started_at) : null);
+    const state = said.isFailure ? 'FAILING' : stateOfPing(timer, at);
+    const limits = type.pings.limits(spec);
+    return this.#recorder.record(repositories, { timer, check }, { ...event, state, durationMs }, limits);
+  }
+
+  /** Returns how many other runs of the job are in progress. */
+  async #start(
+    repositories: Pick<Repositories, 'heartbeats' | 'jobRuns'>,
+    timer: HeartbeatRow,
+    { runId, at }: { readonly runId: string | null; readonly at: number },
+  ): Promise<number> {
+    const { check_id: checkId, longest_run_ms: longestMs } = timer;
+    const run: JobRunRow = {
+      check_id: checkId,
+      run_id: runId ?? '',
+      started_at: at,
+      deadline_at: longestMs === null ? null : at + longestMs,
     };
-    await repositories.runs.insert([run]);
-    const messages = failed ? [failed.message] : [];
-    const result = failedResult(run, event.id, messages, { hasFailedRun: failed !== undefined });
-    const groups = await groupErrors(repositories, [result], now);
-    const type = findCheckType(run.check_type);
-    const detail = { state: event.state, source: event.source, userAgent: event.user_agent };
-    const row: CountedResultRow = {
-      // The result of an event is found by the event's id.
-      id: event.id,
-      run_id: run.id,
-      account_id: run.account_id,
-      check_id: run.check_id,
-      check_type: run.check_type,
-      run_location: run.location,
-      result_type: 'FINAL',
-      has_failures: resultFlags(failed).hasFailures ? 1 : 0,
-      has_errors: 0,
-      is_degraded: null,
-      over_max: null,
-      owner: failed?.owner ?? null,
-      code: failed?.code ?? null,
-      message: failed?.message ?? null,
-      failure_details: null,
-      response_time: 0,
-      started: now,
-      stopped: now,
-      created: now,
-      attempts: 0,
-      sequence_id: run.sequence_id,
-      check_run_id: run.check_run_id,
-      slot_at: run.slot_at,
-      start_delay: 0,
-      agent_lag: 0,
-      agent_overhead: 0,
-      host_started: null,
-      timing_doubtful: 0,
-      certificate_expires: null,
-      agent_id: noLocation,
-      error_messages: JSON.stringify(messages),
-      error_group_ids: JSON.stringify(groups.get(event.id) ?? []),
-      detail: JSON.stringify(detail),
-      measured: type ? JSON.stringify(measuredValues(type.analytics, detail, null)) : null,
-    };
-    return storeOutcome(repositories, { final: [{ run, row }], attempts: [] }, now);
+    const deadlineAt = deadlineWithStart(timer, at);
+    if (timer.last_at === null) await repositories.heartbeats.restart(timer, at);
+    else if (deadlineAt !== null) await repositories.heartbeats.defer(checkId, deadlineAt);
+    return repositories.jobRuns.start(run);
   }
 }
 
-/** @param said failure that the job reported; null: no ping arrived. */
-function failureOf({ period_ms, grace_ms }: HeartbeatRow, said: string | null): Failure {
-  if (said !== null) {
-    return failure('JOB_FAILED', `The job reported that it failed${said === '' ? '.' : `: ${said}`}`);
-  }
-  const message = `No ping came within ${durationText(period_ms)} and ${durationText(grace_ms)} of grace.`;
-  return failure('PING_MISSED', message);
+function eventOf(ping: Ping, { signal, exitCode }: Said): Omit<NewEvent, 'state' | 'at'> {
+  const { source, userAgent, runId, durationMs, message, body, isBodyCut } = ping;
+  return { source, userAgent, signal, runId, exitCode, durationMs, message, body, isBodyCut };
 }
 
-/** A ledger record that no agent ever takes. */
-function ledgerRun(check: Check, at: { slotAt: number; checkRunId: number; now: number }): RunRow {
-  const place = { ...at, location: noLocation, locationId: null, freshMs: 0 };
-  return queuedRun({ ...check, neededRuntimeId: null }, place);
+function unknownToken(): AppError {
+  return new AppError('NOT_FOUND', 'This ping URL does not exist.');
 }

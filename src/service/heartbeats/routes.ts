@@ -1,20 +1,38 @@
+import { HeartbeatDetail } from '@picket/checks/heartbeat/check.ts';
+import { noteStates } from '@picket/checks/heartbeat/spec.ts';
 import { AppError } from '@picket/lib/errors.ts';
 import type { CallRequest } from '@picket/platform/feature/exchange.ts';
-import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
+import {
+  type AnyHandler,
+  type HandlerDeps,
+  handlersById,
+  iso,
+  optionalIso,
+} from '@picket/platform/feature/handler.ts';
 import { pageOffset } from '@picket/platform/http/paging.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
+import { storedValue } from '@picket/platform/store/stored-json.ts';
 import { heartbeatRoutes } from '@picket/protocol/checks/heartbeat.ts';
 import { parseTimestamp } from '@picket/protocol/http/query.ts';
-import { Heartbeats, type Ping } from './heartbeats.ts';
+import type { KeptBody } from '@picket/protocol/http/route.ts';
+import { Heartbeats } from './heartbeats.ts';
+import { maxMessageLength, type Ping } from './signals.ts';
 import type { EventCount } from './store.ts';
 import type { HeartbeatEventRow } from './tables.ts';
+import { scheduleOf, timesAfter } from './timer.ts';
 
 const dayMs = 86_400_000;
-const maxMessageLength = 500;
+const detailOf = storedValue<object>('results.detail', {});
 
 interface PingCall {
-  readonly params: { readonly pingToken: string };
-  readonly query: { readonly status: 'up' | 'down'; readonly msg: string };
+  readonly params: { readonly pingToken: string; readonly signal?: string };
+  readonly query: {
+    readonly status?: 'up' | 'down' | undefined;
+    readonly msg: string;
+    readonly ping?: number | undefined;
+    readonly rid?: string | undefined;
+  };
+  readonly body?: KeptBody | undefined;
   readonly request: CallRequest;
 }
 
@@ -40,9 +58,15 @@ export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
     };
     return { last24Hours: await period(dayMs), last7Days: await period(7 * dayMs) };
   };
-  const ping = async ({ params, query, request }: PingCall) => {
-    const failure = query.status === 'down' ? printable(query.msg).trim().slice(0, maxMessageLength) : null;
-    await heartbeats.ping(params.pingToken, { ...pingOf(request, deps.publicUrl), failure });
+  /** An event as the API shows it. The body of a ping with a result is in its detail. */
+  const viewOf = async (row: HeartbeatEventRow) => {
+    const isNote = noteStates.some((state) => state === row.state);
+    const result = isNote || row.signal === null ? undefined : await store.results.find(row.check_id, row.id);
+    const detail = HeartbeatDetail.safeParse(detailOf(result?.detail ?? '{}')).data;
+    return { ...eventView(row), body: row.body ?? detail?.body ?? null };
+  };
+  const ping = async (call: PingCall) => {
+    await heartbeats.ping(call.params.pingToken, pingOf(call, deps.publicUrl));
     return {};
   };
   return handlersById(heartbeatRoutes, {
@@ -52,13 +76,14 @@ export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
         limit: query.limit,
         offset: pageOffset(query),
       });
-      return [{ events: events.map(eventView), stats: await statsOf(checkId) }];
+      const shown = query.includeBodies ? await Promise.all(events.map(viewOf)) : events.map(eventView);
+      return [{ events: shown, stats: await statsOf(checkId) }];
     },
     async getHeartbeatEvent({ caller, params }) {
       const checkId = await checkOf(caller.accountId, params.checkId);
       const event = await store.heartbeats.findEvent(checkId, params.id);
       if (!event) throw new AppError('NOT_FOUND', `The monitor has no event ${params.id}.`);
-      return { event: eventView(event), stats: await statsOf(checkId) };
+      return { event: await viewOf(event), stats: await statsOf(checkId) };
     },
     async getHeartbeatAvailability({ caller, params, query }) {
       const checkId = await checkOf(caller.accountId, params.checkId);
@@ -66,8 +91,28 @@ export function heartbeatHandlers(deps: HandlerDeps): [string, AnyHandler][] {
       const count = await store.heartbeats.countEvents(checkId, from, to);
       return { successRatio: successRatio(count), totalEntitiesCurrentPeriod: count.total };
     },
+    async listJobRuns({ caller, params }) {
+      const runs = await store.jobRuns.open(await checkOf(caller.accountId, params.checkId));
+      return runs.map((run) => ({
+        runId: run.run_id === '' ? null : run.run_id,
+        startedAt: iso(run.started_at),
+        mustEndBy: optionalIso(run.deadline_at),
+      }));
+    },
+    async getHeartbeatTimer({ caller, params }) {
+      const timer = await store.heartbeats.find(await checkOf(caller.accountId, params.checkId));
+      const schedule = timer ? scheduleOf(timer) : null;
+      return {
+        lastAt: optionalIso(timer?.last_at ?? null),
+        expectedAt: optionalIso(timer?.expected_at ?? null),
+        failsAt: optionalIso(timer?.deadline_at ?? null),
+        nextTimes: schedule ? timesAfter(schedule, clock.wallMs(), 10).map(iso) : [],
+      };
+    },
     ping,
     pingByPost: ping,
+    signal: ping,
+    signalByPost: ping,
   });
 }
 
@@ -91,17 +136,44 @@ function eventView(row: HeartbeatEventRow) {
   return {
     id: row.id,
     state: row.state,
-    timestamp: new Date(row.created).toISOString(),
+    timestamp: iso(row.created),
     source: row.source,
     userAgent: row.user_agent,
+    signal: row.signal,
+    runId: row.run_id,
+    exitCode: row.exit_code,
+    durationMs: row.duration_ms,
+    message: row.message,
+    otherRuns: row.other_runs,
+    body: null,
+    isBodyCut: row.is_body_cut === 1,
   };
 }
 
 const maxSourceLength = 300;
 const maxUserAgentLength = 512;
 
+/** A ping as it arrived. */
+function pingOf({ params, query, body, request }: PingCall, publicUrl: string | undefined): Ping {
+  const { status, msg, ping: durationMs = null, rid: runId = null } = query;
+  if (params.signal !== undefined && status !== undefined) {
+    const message = `must not be given in addition to /${params.signal} at the end of the URL`;
+    throw fieldError('query', [{ key: 'status', message }]);
+  }
+  return {
+    ...senderOf(request, publicUrl),
+    ending: params.signal,
+    status,
+    message: printable(msg).trim().slice(0, maxMessageLength).toWellFormed(),
+    body: body ? bodyText(body) : null,
+    isBodyCut: body?.isCut === true,
+    runId,
+    durationMs,
+  };
+}
+
 /** Sender of a ping in a few words, such as "HTTPS GET from curl". Header values are only displayed. */
-function pingOf(request: CallRequest, publicUrl: string | undefined): Omit<Ping, 'failure'> {
+function senderOf(request: CallRequest, publicUrl: string | undefined): Pick<Ping, 'source' | 'userAgent'> {
   const { origin, referer, 'user-agent': agent } = request.headers;
   const userAgent = agent === undefined ? null : printable(agent).slice(0, maxUserAgentLength);
   const from = origin ?? referer ?? userAgent?.split(/[/ ]/, 1)[0];
@@ -109,6 +181,12 @@ function pingOf(request: CallRequest, publicUrl: string | undefined): Omit<Ping,
   const what = `${scheme} ${request.method}`;
   const source = from ? `${what} from ${printable(from)}` : what;
   return { source: source.slice(0, maxSourceLength), userAgent };
+}
+
+/** A body as text; control characters except those of lines are not stored, and a character that was cut neither. */
+function bodyText({ bytes }: KeptBody): string {
+  const text = new TextDecoder().decode(bytes, { stream: true });
+  return text.replaceAll(/[^\P{C}\n\r\t]/gu, '');
 }
 
 /** Headers may contain any bytes; control characters are not stored. */

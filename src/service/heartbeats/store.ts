@@ -1,19 +1,23 @@
-import type { PingState } from '@picket/checks/heartbeat/spec.ts';
+import { type EventState, noteStates } from '@picket/checks/heartbeat/spec.ts';
+import type { CalendarRule } from '@picket/lib/calendar/calendar.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { HeartbeatEventRow, HeartbeatRow } from './tables.ts';
+import { countedFrom, expectedAfter, type Rhythm } from './timer.ts';
 
 /** Settings that determine a heartbeat's timer. */
 export interface HeartbeatWrite {
   readonly checkId: string;
   readonly accountId: string;
   readonly token: string;
-  readonly periodMs: number;
+  readonly periodMs: number | null;
+  readonly schedule: CalendarRule | null;
   readonly graceMs: number;
+  readonly longestRunMs: number | null;
   readonly isActive: boolean;
 }
 
-/** Number of events in a period, and how many of them are failures. */
+/** Number of pings and missed pings in a period, and how many of them are failures. */
 export interface EventCount {
   readonly total: number;
   readonly failing: number;
@@ -24,14 +28,19 @@ export class Heartbeats extends Repository {
   /**
    * Writes the settings of a timer. Activating or deactivating it clears its last ping. Fails with a unique violation
    * if another check has the token.
+   *
+   * @param now from when on another schedule applies.
+   * @returns the timer before, if there was one.
    */
-  async write(heartbeat: HeartbeatWrite): Promise<void> {
-    const { checkId, periodMs, graceMs } = heartbeat;
+  async write(heartbeat: HeartbeatWrite, now: number): Promise<HeartbeatRow | undefined> {
+    const { checkId, schedule } = heartbeat;
     const isActive = heartbeat.isActive ? (1 as const) : (0 as const);
     const settings = {
       ping_token: heartbeat.token,
-      period_ms: periodMs,
-      grace_ms: graceMs,
+      period_ms: heartbeat.periodMs ?? 0,
+      schedule: schedule && JSON.stringify(schedule),
+      grace_ms: heartbeat.graceMs,
+      longest_run_ms: heartbeat.longestRunMs,
       is_active: isActive,
     };
     const before = await this.db
@@ -48,32 +57,42 @@ export class Heartbeats extends Repository {
           account_id: heartbeat.accountId,
           ...settings,
           last_at: null,
-          deadline_at: null,
+          ...expectation(settings, null),
           last_slot_at: 0,
         })
         .execute();
-      return;
+      return before;
     }
     const lastAt = isActive === 1 && before.is_active === 1 ? before.last_at : null;
+    const rhythm = ['period_ms', 'grace_ms', 'longest_run_ms', 'schedule'] as const;
+    // A job that is running keeps its time to end.
+    const isSame = lastAt !== null && rhythm.every((name) => settings[name] === before[name]);
+    const isSameSchedule =
+      lastAt !== null && settings.schedule !== null && settings.schedule === before.schedule;
+    const from = lastAt === null || settings.schedule === null ? lastAt : Math.max(lastAt, now);
+    const expected = isSameSchedule
+      ? withDeadline(settings, before.expected_at)
+      : expectation(settings, from);
     await this.db
       .updateTable('heartbeats')
       .set({
         ...settings,
         last_at: lastAt,
-        deadline_at: lastAt === null ? null : lastAt + periodMs + graceMs,
+        ...(isSame ? {} : expected),
       })
       .where('check_id', '=', checkId)
       .execute();
+    return before;
   }
 
   async find(checkId: string): Promise<HeartbeatRow | undefined> {
     return this.db.selectFrom('heartbeats').selectAll().where('check_id', '=', checkId).executeTakeFirst();
   }
 
-  /** Whether a timer has the token. */
-  async isToken(token: string): Promise<boolean> {
+  /** The check whose timer has the token. */
+  async checkOfToken(token: string): Promise<string | undefined> {
     const found = this.db.selectFrom('heartbeats').select('check_id').where('ping_token', '=', token);
-    return (await found.executeTakeFirst()) !== undefined;
+    return (await found.executeTakeFirst())?.check_id;
   }
 
   async findByToken(token: string): Promise<HeartbeatRow | undefined> {
@@ -103,18 +122,42 @@ export class Heartbeats extends Repository {
       .selectFrom('heartbeats')
       .selectAll()
       .where('deadline_at', '>=', from)
-      .where(sql<boolean>`last_at + period_ms <= ${to}`)
+      .where('expected_at', '<=', to)
       .orderBy('check_id')
       .modifyEnd(this.dialect.forUpdate)
       .execute();
   }
 
-  /** Advances a timer: the next ping is expected relative to `lastAt`. */
+  /** Advances a timer: the next ping is expected after `lastAt`. */
   async restart(row: HeartbeatRow, lastAt: number, lastSlotAt: number = row.last_slot_at): Promise<void> {
     await this.db
       .updateTable('heartbeats')
-      .set({ last_at: lastAt, deadline_at: lastAt + row.period_ms + row.grace_ms, last_slot_at: lastSlotAt })
+      .set({
+        last_at: lastAt,
+        ...expectation(row, countedFrom(row, lastAt)),
+        last_slot_at: lastSlotAt,
+      })
       .where('check_id', '=', row.check_id)
+      .execute();
+  }
+
+  /** Moves the end of the grace time. */
+  async defer(checkId: string, deadlineAt: number): Promise<void> {
+    await this.db
+      .updateTable('heartbeats')
+      .set({ deadline_at: deadlineAt })
+      .where('check_id', '=', checkId)
+      .execute();
+  }
+
+  /** Timers of checks, without those that another transaction has locked; locked until the end of the transaction. */
+  async lock(checkIds: readonly string[]): Promise<HeartbeatRow[]> {
+    return this.db
+      .selectFrom('heartbeats')
+      .selectAll()
+      .where(this.dialect.inList('check_id', checkIds))
+      .orderBy('check_id')
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
   }
 
@@ -162,7 +205,7 @@ export class Heartbeats extends Repository {
   /** Events in a window, newest first. */
   async events(
     checkId: string,
-    window: { readonly from: number; readonly to: number; readonly states?: readonly PingState[] },
+    window: { readonly from: number; readonly to: number; readonly states?: readonly EventState[] },
     page: { readonly limit: number; readonly offset: number },
   ): Promise<HeartbeatEventRow[]> {
     let query = this.db
@@ -190,7 +233,22 @@ export class Heartbeats extends Repository {
       .where('check_id', '=', checkId)
       .where('created', '>=', from)
       .where('created', '<', to)
+      .where('state', 'not in', noteStates)
       .executeTakeFirst();
     return { total: Number(row?.total ?? 0), failing: Number(row?.failing ?? 0) };
   }
+}
+
+type Expectation = Pick<HeartbeatRow, 'expected_at' | 'deadline_at'>;
+
+/** When the next ping is expected after an instant, as columns. */
+function expectation(rhythm: Rhythm, afterMs: number | null): Expectation {
+  return withDeadline(rhythm, afterMs === null ? null : expectedAfter(rhythm, afterMs));
+}
+
+function withDeadline(
+  { grace_ms: graceMs }: Pick<Rhythm, 'grace_ms'>,
+  expectedAt: number | null,
+): Expectation {
+  return { expected_at: expectedAt, deadline_at: expectedAt === null ? null : expectedAt + graceMs };
 }

@@ -6,7 +6,7 @@ import type { Store } from '@picket/platform/store/store.ts';
 import { recordAgentless } from '../alerts/gaps/agentless.ts';
 import { tagsOf, withGroups } from '../checks/effective-check.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import { HeartbeatRecorder } from './heartbeats.ts';
+import { HeartbeatRecorder } from './recorder.ts';
 import type { HeartbeatRow } from './tables.ts';
 
 export interface HeartbeatWatchOptions {
@@ -20,15 +20,17 @@ const timersPerTurn = 200;
 const awayAfterMs = 20_000;
 
 /**
- * Records missed pings. Runs on the leader; the timers are in the store, so the next leader continues where it stopped.
+ * Records missed pings, and runs of jobs that do not end in time. Runs on the leader; the timers are in the store, so the next leader continues where it stopped.
  *
  * While the service was away, no process could take a ping. If the watch finds that it last ran long ago, timers whose
  * grace time ended meanwhile, or that expected a ping meanwhile, get the benefit of the doubt: their next ping is
  * expected at the next regular time after now, and the earlier expected ones are recorded as slots that were not
  * measured. A failing heartbeat is always the fault of the job, never of the service.
  *
+ * Runs of jobs that had started before lose their time limit: their ends may have been lost.
+ *
  * A maintenance window that pauses a heartbeat has the same effect on a ping that was expected in it, or whose grace
- * time overlapped it.
+ * time overlapped it, and on a run that was in progress in it.
  */
 export class HeartbeatWatch {
   readonly #store: Store;
@@ -43,9 +45,8 @@ export class HeartbeatWatch {
   }
 
   async turn(): Promise<number | null> {
-    const next = await this.#store.heartbeats.nextDeadline();
     // Reads first, so that an idle watch opens no write transactions.
-    if (next === null) return null;
+    if ((await this.#nextDeadline()) === null) return null;
     const now = this.#clock.wallMs();
     const { count, hasAlerts } = await this.#store.transaction(async (repositories) => {
       let isAway = false;
@@ -57,6 +58,7 @@ export class HeartbeatWatch {
           await this.#recorder.pass(repositories, spared, { now, reason: 'service-away' }),
           now,
         );
+        await repositories.jobRuns.unlimitBefore(lookedAt);
         if (spared.length > 0) {
           this.#logger.warn(
             { heartbeats: spared.length, awayMs: now - lookedAt },
@@ -64,57 +66,87 @@ export class HeartbeatWatch {
           );
         }
       }
+      const unfinished = await this.#recordUnfinished(repositories, now);
       const overdue = await repositories.heartbeats.overdue(now, timersPerTurn);
-      const paused = await pausedAmong(repositories, overdue);
+      const paused = (await pausedAmong(repositories, overdue.map(awaited))).map(({ timer }) => timer);
       await this.#recorder.pass(repositories, paused, { now, reason: 'paused-by-maintenance' });
-      let hasAlerts = isAway;
+      let hasAlerts = isAway || unfinished.hasAlerts;
       for (const timer of overdue) {
         if (paused.includes(timer)) continue;
-        const isTold = await this.#recorder.record(repositories, timer, {
-          state: 'FAILING',
-          failure: null,
-          at: now,
-          source: null,
-          userAgent: null,
-        });
-        hasAlerts ||= isTold;
+        hasAlerts = (await this.#recorder.recordMissed(repositories, timer, now)) || hasAlerts;
       }
       await repositories.heartbeats.recordLook(now);
-      return { count: overdue.length, hasAlerts };
+      return { count: Math.max(overdue.length, unfinished.count), hasAlerts };
     });
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
     if (count === timersPerTurn) return now;
-    const nextDeadline = await this.#store.heartbeats.nextDeadline();
+    const nextDeadline = await this.#nextDeadline();
     // A ping at the very end of the grace time is in time.
     return nextDeadline === null ? null : nextDeadline + 1;
   }
+
+  /** Records the runs whose time limit is over, and restarts the timers of their checks. */
+  async #recordUnfinished(
+    repositories: Repositories,
+    now: number,
+  ): Promise<{ readonly count: number; readonly hasAlerts: boolean }> {
+    const runs = await repositories.jobRuns.overdue(now, timersPerTurn);
+    if (runs.length === 0) return { count: 0, hasAlerts: false };
+    const timers = await repositories.heartbeats.lock(runs.map((run) => run.check_id));
+    const byCheck = new Map(timers.map((timer) => [timer.check_id, timer]));
+    const spans = runs.flatMap((run) => {
+      const timer = byCheck.get(run.check_id);
+      return timer ? [{ timer, run, from: run.started_at, to: run.deadline_at ?? now }] : [];
+    });
+    const paused = new Set(await pausedAmong(repositories, spans));
+    let hasAlerts = false;
+    for (const span of spans) {
+      if (!(await repositories.jobRuns.unlimit(span.run)) || paused.has(span)) continue;
+      const timer = await repositories.heartbeats.find(span.run.check_id);
+      if (!timer) continue;
+      hasAlerts = (await this.#recorder.recordUnfinished(repositories, timer, span.run, now)) || hasAlerts;
+    }
+    return { count: spans.length, hasAlerts };
+  }
+
+  /** When the next grace time or time limit of a run ends, or null. */
+  async #nextDeadline(): Promise<number | null> {
+    const { heartbeats, jobRuns } = this.#store;
+    const ends = [await heartbeats.nextDeadline(), await jobRuns.nextDeadline()].filter((at) => at !== null);
+    return ends.length === 0 ? null : leastOf(ends);
+  }
 }
 
-/** Overdue timers whose ping was expected, or still awaited, while a window paused their checks. */
-async function pausedAmong(
+/** A period in which a ping was awaited. */
+interface Awaited {
+  readonly timer: HeartbeatRow;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Those periods in which a maintenance window paused the check. */
+async function pausedAmong<Span extends Awaited>(
   repositories: Pick<Repositories, 'checks' | 'groups' | 'maintenances' | 'windows'>,
-  overdue: readonly HeartbeatRow[],
-): Promise<HeartbeatRow[]> {
-  if (overdue.length === 0) return [];
-  const checks = await repositories.checks.findMany(overdue.map((timer) => timer.check_id));
+  spans: readonly Span[],
+): Promise<Span[]> {
+  if (spans.length === 0) return [];
+  const checks = await repositories.checks.findMany(spans.map(({ timer }) => timer.check_id));
   const effective = new Map(
     (await withGroups(repositories, [...checks.values()])).map((check) => [check.id, check]),
   );
-  const spans = new Map(overdue.map((timer) => [timer, awaitedIn(timer)]));
-  const accountIds = [...new Set(overdue.map((timer) => timer.account_id))];
+  const accountIds = [...new Set(spans.map(({ timer }) => timer.account_id))];
   const maintenance = await Maintenance.load(repositories, accountIds, {
-    from: leastOf([...spans.values()].map(({ from }) => from)),
-    to: greatestOf([...spans.values()].map(({ to }) => to)),
+    from: leastOf(spans.map(({ from }) => from)),
+    to: greatestOf(spans.map(({ to }) => to)),
   });
-  return overdue.filter((timer) => {
-    const check = effective.get(timer.check_id);
-    const span = spans.get(timer);
-    return check && span && maintenance.pausesWithin(timer.account_id, tagsOf(check), span);
+  return spans.filter((span) => {
+    const check = effective.get(span.timer.check_id);
+    return check && maintenance.pausesWithin(span.timer.account_id, tagsOf(check), span);
   });
 }
 
-/** Period from when a ping was expected until its grace time was over. */
-function awaitedIn({ last_at: lastAt, period_ms: periodMs, grace_ms: graceMs }: HeartbeatRow) {
-  const from = (lastAt ?? 0) + periodMs;
-  return { from, to: from + graceMs };
+/** From when a ping was expected until its grace time was over. */
+function awaited(timer: HeartbeatRow): Awaited {
+  const from = timer.expected_at ?? 0;
+  return { timer, from, to: Math.max(from, timer.deadline_at ?? 0) };
 }

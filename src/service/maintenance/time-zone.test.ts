@@ -1,5 +1,4 @@
-import { instantOfLocal } from '@picket/lib/time-zone.ts';
-import { isTimeZone } from '@picket/protocol/http/time-zone.ts';
+import { instantOfLocal, isTimeZone } from '@picket/lib/time-zone.ts';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';

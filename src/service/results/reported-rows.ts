@@ -32,6 +32,7 @@ export function resultRow(
     check_type: run.check_type,
     has_errors: flags.hasErrors ? 1 : 0,
     code: report.failure?.code ?? null,
+    response_time: report.responseTimeMs,
   });
   const row: CountedResultRow = {
     id: report.resultId,

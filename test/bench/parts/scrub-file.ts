@@ -4,9 +4,9 @@
  */
 
 import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
-import { credentialHeaderShapes } from '../../../src/agent/scrub/shapes/credentials/credential-header-shape.ts';
-import { userInfoShapes } from '../../../src/agent/scrub/shapes/credentials/user-info-shape.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
+import { credentialHeaderShapes } from '../../../src/checks/secrets/shapes/credentials/credential-header-shape.ts';
+import { userInfoShapes } from '../../../src/checks/secrets/shapes/credentials/user-info-shape.ts';
 
 interface Order {
   readonly source: string;

@@ -10,6 +10,7 @@ import { storedFacts } from '../../../src/service/alerts/raise.ts';
 import { AlertTimers } from '../../../src/service/alerts/timers.ts';
 import { type EffectiveCheck, withGroups } from '../../../src/service/checks/effective-check.ts';
 import { Heartbeats } from '../../../src/service/heartbeats/heartbeats.ts';
+import type { Ping } from '../../../src/service/heartbeats/signals.ts';
 import { HeartbeatWatch } from '../../../src/service/heartbeats/watch.ts';
 import { beginOutages, endOutage } from '../../../src/service/locations/outages.ts';
 import { type FinalResult, storeOutcome } from '../../../src/service/results/settle.ts';
@@ -32,6 +33,12 @@ interface Report {
   readonly place: number;
   readonly isDown: boolean;
 }
+
+/** A ping without anything to say. */
+const plainPing: Ping = {
+  ...{ source: 'job', userAgent: null, ending: undefined, status: undefined, message: '' },
+  ...{ body: null, isBodyCut: false, runId: null, durationMs: null },
+};
 
 /**
  * Runs histories at once, on the parts of the service that decide about alerts: results are stored like those of
@@ -168,7 +175,7 @@ class HistoryStage {
       if (isDownAt(historyRun.history.outages[check.host] ?? [], at)) continue;
       const timer = await store.heartbeats.find(checkId);
       if (!timer) throw new Error(`there is no timer of check ${index}`);
-      await this.#heartbeats.ping(timer.ping_token, { source: 'job', userAgent: null, failure: null });
+      await this.#heartbeats.ping(timer.ping_token, plainPing);
       isPinged = true;
     }
     return isPinged;

@@ -135,6 +135,8 @@ const checks: readonly fc.Arbitrary<readonly [route: string, Body]>[] = [
     heartbeat: fc.constantFrom(
       { period: 1, periodUnit: 'hours', grace: 5, graceUnit: 'minutes' },
       { period: 30, periodUnit: 'seconds', grace: 0, graceUnit: 'days' },
+      { schedule: { cron: '*/5 * * * *', timeZone: 'Europe/Berlin' }, grace: 1, graceUnit: 'hours' },
+      { schedule: { onCalendar: 'Mon..Fri 03:00' }, grace: 0, graceUnit: 'hours', failureKeywords: ['no'] },
     ),
   }),
 ];

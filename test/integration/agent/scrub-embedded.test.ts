@@ -20,7 +20,7 @@ import { ZipFile } from 'yazl';
 import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
 import { Unscrubbable } from '../../../src/agent/scrub/scrub-report.ts';
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
 import { readablePieces } from '../../helpers/agent/readable-pieces.ts';
 import { sampleOf } from '../../helpers/night.ts';
 

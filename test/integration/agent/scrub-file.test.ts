@@ -11,8 +11,8 @@ import { openPromise } from 'yauzl';
 import { ZipFile } from 'yazl';
 import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
 import { Unscrubbable } from '../../../src/agent/scrub/scrub-report.ts';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
-import { credentialHeaderShapes } from '../../../src/agent/scrub/shapes/credentials/credential-header-shape.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
+import { credentialHeaderShapes } from '../../../src/checks/secrets/shapes/credentials/credential-header-shape.ts';
 import { unpackZstd } from '../../../src/lib/wire/zstd-frames.ts';
 
 const secret = 'hunter2-&-"öther"';

@@ -3,7 +3,7 @@ import naughtyStrings from 'big-list-of-naughty-strings' with { type: 'json' };
 import { describe, expect, it } from 'vitest';
 import { scrubBytes } from '../../../src/agent/scrub/files/scrub-bytes.ts';
 import { ScrubStream } from '../../../src/agent/scrub/files/scrub-stream.ts';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
 import { isMaskable } from '../../../src/lib/bounds/maskable.ts';
 import { compressedForms, type WrittenSecret, writtenForms } from '../../helpers/agent/scrub-forms.ts';
 import { isNight, sampleOf } from '../../helpers/night.ts';

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { scrubFile } from '../../../src/agent/scrub/files/scrub-file.ts';
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
 import { readablePieces } from '../../helpers/agent/readable-pieces.ts';
 import { isNight } from '../../helpers/night.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { scrubBytes } from '../../../src/agent/scrub/files/scrub-bytes.ts';
 import { ScrubStream } from '../../../src/agent/scrub/files/scrub-stream.ts';
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
 import { cutForms, otherForms, rareForms } from '../../helpers/agent/rare-forms.ts';
 import { writtenForms } from '../../helpers/agent/scrub-forms.ts';
 

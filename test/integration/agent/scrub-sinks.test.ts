@@ -12,7 +12,7 @@ import { ZipFile } from 'yazl';
 import { FileScrubber } from '../../../src/agent/delivery/artifacts/artifact-scrubber.ts';
 import { ErrorReporter } from '../../../src/agent/error-report/error-reporter.ts';
 import { Scrubber, scrubbedLog } from '../../../src/agent/scrub/scrubber.ts';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/log.ts';
 import { type WrittenSecret, writtenForms } from '../../helpers/agent/scrub-forms.ts';

@@ -10,7 +10,7 @@ import { fromBufferPromise } from 'yauzl';
 import { FileScrubber } from '../../../src/agent/delivery/artifacts/artifact-scrubber.ts';
 import { scrubZip } from '../../../src/agent/scrub/files/scrub-zip.ts';
 import { Unscrubbable } from '../../../src/agent/scrub/scrub-report.ts';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
 import { type CraftedMember, craftedZip, extraField } from '../../helpers/agent/crafted-zip.ts';
 
 const secret = 'tok_9fQ2x7LmZpR4sVb8';

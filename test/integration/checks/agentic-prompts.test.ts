@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
 import { ModelClient } from '../../../src/checks/model/client.ts';
 import { ModelError } from '../../../src/checks/model/message.ts';
 import { DaySpending, RunSpending } from '../../../src/checks/model/spending.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
 import { Actor } from '../../../src/extras/agentic/session/actor.ts';
 import { explore } from '../../../src/extras/agentic/session/explore.ts';
 import { heal } from '../../../src/extras/agentic/session/heal.ts';

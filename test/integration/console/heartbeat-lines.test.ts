@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { plainText } from '../../helpers/console/editor-form.ts';
+import { formOf, plainText } from '../../helpers/console/editor-form.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { loggedIn, type Visitor } from '../../helpers/service/visitor.ts';
@@ -33,6 +33,8 @@ async function addHeartbeat(period = 1, periodUnit = 'hours'): Promise<string> {
   return (await harness.call('POST', '/v1/checks/heartbeat', { name: 'job', heartbeat })).body.id;
 }
 
+const newForm = async (type: string) => formOf((await writer.get(`/checks/new?type=${type}`)).body);
+
 /** The page of a heartbeat, as a browser at the address of the service sees it. */
 async function pageOf(id: string): Promise<string> {
   const headers = { cookie: writer.cookieHeader(), accept: 'text/html' };
@@ -58,6 +60,22 @@ it.each([
   expect(await events(id)).toBe(1);
 });
 
+it('the line for the start and the exit code sends both, and the page shows them', async () => {
+  const id = await addHeartbeat();
+  const line = shown(await pageOf(id), 'line for start, duration and exit code');
+  await shell(line.replace('./job.sh', './job.sh; (exit 3)'));
+  const page = await pageOf(id);
+  expect(page).toContain('The job ended with exit code 3.');
+  // The clock stands still, so the two have no order.
+  for (const text of [/>failed<\/a>/, />3<\/td>/, />started<\/td>/]) expect(page).toMatch(text);
+  await shell(line.replace(/;.*/s, ''));
+  const second = new URL(shown(page, 'ping URL'));
+  await fetch(`${second.href}/log`, { method: 'POST', body: '<b>half</b> done' });
+  const later = await pageOf(id);
+  expect(later).toContain('1 run is in progress: since');
+  expect(later).toContain('&lt;b&gt;half&lt;/b&gt; done');
+});
+
 it('the step for GitHub Actions sends a ping with the URL as a secret', async () => {
   const id = await addHeartbeat();
   const page = await pageOf(id);
@@ -78,6 +96,27 @@ it.each([
 ])('the schedule of cron fits a period of %i %s', async (period, unit, schedule) => {
   const line = shown(await pageOf(await addHeartbeat(period, unit)), 'line for cron');
   expect(line.startsWith(`${schedule} ./job.sh && curl `)).toBe(true);
+});
+
+it('the form and the page of a schedule show its next ten times', async () => {
+  const form = {
+    ...(await newForm('HEARTBEAT')),
+    ...{ name: 'weekly', 'heartbeat.period': '', 'heartbeat.schedule': 'object' },
+    ...{ 'heartbeat.schedule.cron': '0 3 * * MON', 'heartbeat.schedule.timeZone': 'Europe/Berlin' },
+  };
+  const preview = async (changes: object) =>
+    (await writer.post('/checks/schedule-preview', { ...form, ...changes })).body;
+  const times = await preview({});
+  expect(times).toContain('Mon, 30 Nov 2026, 03:00 Europe/Berlin');
+  expect(times.match(/03:00 Europe\/Berlin/g)).toHaveLength(10);
+  expect(await preview({ 'heartbeat.schedule.cron': '0 25 * * *' })).toContain('heartbeat.schedule.cron is');
+  expect(await preview({ 'heartbeat.schedule': '' })).toContain('an interval after the last one');
+  const { headers } = await writer.post('/checks/new', form);
+  const id = /\/checks\/([0-9a-f-]{36})/.exec(String(headers['location']))?.[1] ?? '';
+  const page = await pageOf(id);
+  expect(page).toContain('at the times of <code>0 3 * * MON</code> in Europe/Berlin');
+  expect(page.match(/03:00 Europe\/Berlin/g)).toHaveLength(10);
+  expect(shown(page, 'line for cron').startsWith('0 3 * * MON ./job.sh && curl ')).toBe(true);
 });
 
 it('the page says when the next ping is expected, and offers no run', async () => {

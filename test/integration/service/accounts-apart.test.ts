@@ -60,6 +60,7 @@ const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
   'a fair share of what is due for each account': ['alerts/delivery/store', 'analyses/store'],
   'heartbeats that are overdue, budgets that burn, status pages whose copies are old, events of incidents': [
     'heartbeats/store',
+    'heartbeats/job-run-store',
     'slos/store',
     'slos/burn-store',
     'pages/store',

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { unmaskableNames } from '../../../src/agent/scrub/secret-finder.ts';
+import { unmaskableNames } from '../../../src/checks/secrets/secret-finder.ts';
 import { ApiClient } from '../../../src/cli/api/client.ts';
 import { deployCommand, planCommand } from '../../../src/cli/deploy/deploy-command.ts';
 import { writeProject } from '../../../src/cli/project/files.ts';

@@ -51,6 +51,7 @@ const whatFailed: Readonly<Record<FailureCode, string>> = {
   ...{ BUNDLE_INVALID: script, INSTALL_FAILED: script, INSTALL_TIMED_OUT: script },
   ...{ BUNDLE_UNAVAILABLE: agent, PACKAGE_MANAGER_MISSING: agent, RUNTIME_MISSING: agent },
   ...{ BROWSER_MISSING: agent, SANDBOX_UNAVAILABLE: agent, PING_MISSED: target, JOB_FAILED: target },
+  JOB_UNFINISHED: target,
   ...{ MODEL_PROVIDER_MISSING: agent, MODEL_UNAVAILABLE: agent, MODEL_ANSWER_INVALID: agent },
   ...{ MODEL_LIMIT_EXCEEDED: agent, PROMPT_NOT_FOLLOWED: either, STEP_FAILED: target },
   ...{ ORIGIN_NOT_ALLOWED: check, EGRESS_DENIED: check, SECRET_UNAVAILABLE: location, CHECK_NOT_TRUSTED: location },

@@ -10,8 +10,8 @@ import { FileScrubber } from '../../../src/agent/delivery/artifacts/artifact-scr
 import { RunArtifacts } from '../../../src/agent/delivery/artifacts/run-artifacts.ts';
 import type { SealedArtifacts } from '../../../src/agent/run/contracts.ts';
 import { Scrubber } from '../../../src/agent/scrub/scrubber.ts';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
-import { credentialHeaderShapes } from '../../../src/agent/scrub/shapes/credentials/credential-header-shape.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
+import { credentialHeaderShapes } from '../../../src/checks/secrets/shapes/credentials/credential-header-shape.ts';
 import { writtenForms } from '../../helpers/agent/scrub-forms.ts';
 import { runtimesDirectory, type ScriptStage, startScriptStage } from '../../helpers/scripts/script-stage.ts';
 import { type HttpTarget, startHttpTarget } from '../../helpers/targets/http-target.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SecretFinder } from '../../../src/agent/scrub/secret-finder.ts';
+import { SecretFinder } from '../../../src/checks/secrets/secret-finder.ts';
 import { type AgenticStage, startAgenticStage } from '../../helpers/agentic/agentic-stage.ts';
 import { gullible, order } from '../../helpers/agentic/gullible-model.ts';
 import {

@@ -169,6 +169,8 @@ const alerts: Readonly<Record<string, Trial>> = {
 const heartbeatPage = 'docs/tutorial/heartbeat.md';
 const heartbeats: Readonly<Record<string, Trial>> = {
   [`${heartbeatPage}#create-it`]: ofPage('heartbeat', /^\{\}$/m),
+  [`${heartbeatPage}#a-fixed-time`]: ofPage('heartbeat', /"times":\[(?:"[^"]+",?){3}\]/),
+  [`${heartbeatPage}#duration-exit-code-and-output`]: ofPage('heartbeat', /\{\}\s*\{\}/),
   [`${heartbeatPage}#ping-from-cron`]: async (stage, text) => {
     // cron of this machine is left alone: a program that keeps the table in a file takes its place.
     const [programs, table] = [join(stage.folder, 'cron-bin'), join(stage.folder, 'state', 'crontab')];

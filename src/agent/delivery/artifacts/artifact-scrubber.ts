@@ -1,7 +1,7 @@
 import { mask } from '@picket/checks/judging/credential-headers.ts';
+import type { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
 import { scrubFile } from '../../scrub/files/scrub-file.ts';
 import { type ScrubReport, Unscrubbable } from '../../scrub/scrub-report.ts';
-import type { SecretFinder } from '../../scrub/secret-finder.ts';
 
 /** A reason may have 500 characters. */
 const maxLeftOutLength = 450;

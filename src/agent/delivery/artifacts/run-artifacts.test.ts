@@ -17,10 +17,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
 import { maxArtifactBytes, ReportedArtifacts } from '@picket/protocol/results/artifact.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Scrubber } from '../../scrub/scrubber.ts';
-import { SecretFinder } from '../../scrub/secret-finder.ts';
 import { FileScrubber } from './artifact-scrubber.ts';
 import { RunArtifacts } from './run-artifacts.ts';
 

@@ -1,4 +1,4 @@
-import type { SecretRange, SecretShape } from '../shapes/shape.ts';
+import type { SecretRange, SecretShape } from '@picket/checks/secrets/shapes/shape.ts';
 
 /**
  * How files begin in Base64: archives, compressed texts, images, and formats that cannot be searched. Each is as long

@@ -10,12 +10,12 @@ import {
   inflateSync,
   zstdCompressSync,
 } from 'node:zlib';
+import { masked } from '@picket/checks/secrets/masking.ts';
+import { holdsHiddenText } from '@picket/checks/secrets/packed/hidden-parts.ts';
+import { imageTexts } from '@picket/checks/secrets/packed/image-texts.ts';
 import { unpackZstd } from '@picket/lib/wire/zstd-frames.ts';
-import { masked } from '../masking.ts';
 import { type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
 import { contentKind, opaqueFormat } from './content-kind.ts';
-import { holdsHiddenText } from './hidden-parts.ts';
-import { imageTexts } from './image-texts.ts';
 
 /** Size limit after decompression. */
 const maxInflatedBytes = 256 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { Transform, type TransformCallback } from 'node:stream';
+import { AnchorIndex } from '@picket/checks/secrets/shapes/anchor-index.ts';
 import { toError } from '@picket/lib/errors.ts';
 import { type ScrubOptions, Unscrubbable } from '../scrub-report.ts';
-import { AnchorIndex } from '../shapes/anchor-index.ts';
 import { contentKind } from './content-kind.ts';
 import { decodedRun, encodedLike, runFrom, runStarts, startReachBytes } from './embedded-base64.ts';
 import { scrubBytes } from './scrub-bytes.ts';

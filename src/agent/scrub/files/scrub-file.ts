@@ -2,6 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { open, readFile, stat, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { HiddenPartWatch } from '@picket/checks/secrets/packed/hidden-parts.ts';
 import { ZstdFrames } from '@picket/lib/wire/zstd-frames.ts';
 import {
   isZlibError,
@@ -11,7 +12,6 @@ import {
   Unscrubbable,
 } from '../scrub-report.ts';
 import { type ContentKind, contentKind, opaqueFormat } from './content-kind.ts';
-import { HiddenPartWatch } from './hidden-parts.ts';
 import { isText, scrubBytes } from './scrub-bytes.ts';
 import { EmbeddedFiles, EmbeddedStream, type RepackZip } from './scrub-embedded.ts';
 import { ScrubStream } from './scrub-stream.ts';

@@ -1,7 +1,7 @@
 import { Transform, type TransformCallback } from 'node:stream';
-import { Masking, partingBefore } from '../masking.ts';
-import type { SecretFinder } from '../secret-finder.ts';
-import type { SecretRange } from '../shapes/shape.ts';
+import { Masking, partingBefore } from '@picket/checks/secrets/masking.ts';
+import type { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
+import type { SecretRange } from '@picket/checks/secrets/shapes/shape.ts';
 
 const minBlockBytes = 64 * 1024;
 

@@ -234,5 +234,5 @@ export const maskedInCommon: readonly MaskedValue[] = [
 ];
 
 /** An optional response-time threshold in milliseconds; null means no limit. */
-export const thresholdMs = (options: { readonly defaultMs: number; readonly maxMs: number }) =>
+export const thresholdMs = (options: { readonly defaultMs: number | null; readonly maxMs: number }) =>
   z.number().min(0).max(options.maxMs).nullable().default(options.defaultMs);

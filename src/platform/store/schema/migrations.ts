@@ -31,7 +31,13 @@ import { memberMigration, memberOrigins, sharedLimits } from './member-migration
 import { customDomains, pages, statusPageKeys, subscriberMailAccounts } from './page-migration.ts';
 import { projects } from './project-migration.ts';
 import { accountResources, variableReferences } from './resource-migration.ts';
-import { followedTestSessions, sessionMigrations, testDefinitions } from './session-migration.ts';
+import {
+  followedTestSessions,
+  heartbeatSchedules,
+  jobSignals,
+  sessionMigrations,
+  testDefinitions,
+} from './session-migration.ts';
 
 /**
  * History of the schema. A released migration is frozen: later changes are new entries at the end. Each runs once, in
@@ -371,4 +377,6 @@ export const migrations: readonly Migration[] = [
   refusedAgents,
   variableReferences,
   agentSettings,
+  jobSignals,
+  heartbeatSchedules,
 ];

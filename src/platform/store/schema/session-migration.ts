@@ -1,3 +1,32 @@
+/** Signals of jobs, their runs in progress, and when the next ping is expected. */
+export const jobSignals = {
+  name: '0091-job-signals',
+  statements: [
+    `alter table heartbeats add column longest_run_ms bigint`,
+    `alter table heartbeats add column expected_at bigint`,
+    `update heartbeats set expected_at = last_at + period_ms`,
+    `alter table heartbeat_events add column signal text`,
+    `alter table heartbeat_events add column run_id text`,
+    `alter table heartbeat_events add column exit_code integer`,
+    `alter table heartbeat_events add column duration_ms double precision`,
+    `alter table heartbeat_events add column message text`,
+    `alter table heartbeat_events add column body text`,
+    `alter table heartbeat_events add column is_body_cut integer not null default 0`,
+    `alter table heartbeat_events add column other_runs integer`,
+    `create table job_runs (
+      check_id text not null references checks (id) on delete cascade,
+      run_id text not null, started_at bigint not null, deadline_at bigint,
+      primary key (check_id, run_id))`,
+    `create index job_runs_overdue on job_runs (deadline_at) where deadline_at is not null`,
+  ],
+};
+
+/** Times at which pings are expected, in place of a period. */
+export const heartbeatSchedules = {
+  name: '0092-heartbeat-schedules',
+  statements: [`alter table heartbeats add column schedule text`],
+};
+
 /** Heartbeats, error groups, and runs outside the schedule: sessions and triggers. */
 export const sessionMigrations = [
   {

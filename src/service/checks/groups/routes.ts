@@ -165,7 +165,7 @@ async function rescheduleChecks(
     const [was, is] = [withGroup(check, before), withGroup(check, after)];
     if (isAtRest(is) && !isAtRest(was)) await forgetAlerts(repositories, [check.id], now);
     if (placement(was) === placement(is)) continue;
-    if (is.activated !== was.activated) await writeHeartbeat(repositories, is);
+    if (is.activated !== was.activated) await writeHeartbeat(repositories, is, now);
     const followed = await reschedule(repositories, was, is, now);
     const runParallel = is.definition.runParallel === true;
     await repositories.checks.setSchedule(check.id, { nextSlotAt: followed.nextSlotAt, runParallel });

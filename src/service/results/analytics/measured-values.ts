@@ -61,9 +61,12 @@ function isPair(entry: unknown): boolean {
 }
 
 /** Whether the response time is valid, because the target responded. */
-export function wasMeasured(result: Pick<ResultRow, 'check_type' | 'has_errors' | 'code'>): boolean {
-  // Types that no agent runs measure nothing.
-  if (result.has_errors === 1 || findCheckType(result.check_type)?.pings) return false;
+export function wasMeasured(
+  result: Pick<ResultRow, 'check_type' | 'has_errors' | 'code' | 'response_time'>,
+): boolean {
+  if (result.has_errors === 1) return false;
+  // The time of a ping is known only if its job also said when it started.
+  if (findCheckType(result.check_type)?.pings) return result.response_time > 0;
   if (result.code === null) return true;
   if (!isFailureCode(result.code)) return false;
   const entry = failureCatalogue[result.code];

@@ -87,6 +87,7 @@ export async function inhabit(
   const { heartbeat } = await send('GET', `checks/${heartbeatId}`);
   const token = heartbeat.pingUrl.split('/').at(-1);
   known.add('/v1/ping/{}', [token]);
+  known.add('/v1/ping/{}/{}', [token, 'start']);
   await make(`ping/${token}`);
   const [page] = await send('GET', `checks/heartbeats/${heartbeatId}/events`);
   known.add('/v1/checks/heartbeat/{}/events/{}', [heartbeatId, page.events[0].id]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
-import { HeartbeatRecorder } from '../../../../src/service/heartbeats/heartbeats.ts';
+import { HeartbeatRecorder } from '../../../../src/service/heartbeats/recorder.ts';
 import { createCheck, createLocation, reportOf } from '../../../helpers/service/service.ts';
 import { httpDetail, resultRow, type Sample, sample } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';
@@ -292,9 +292,7 @@ export function analyticsSuite(stage: StoreStage): void {
     await harness.store.transaction(async (repositories) => {
       const [timer] = await repositories.heartbeats.overdue(clock.wallMs(), 1);
       if (!timer) throw new Error('the ping is not overdue');
-      const ending = { source: null, userAgent: null, failure: null };
-      const missed = { state: 'FAILING', at: clock.wallMs(), ...ending } as const;
-      await new HeartbeatRecorder().record(repositories, timer, missed);
+      await new HeartbeatRecorder().recordMissed(repositories, timer, clock.wallMs());
     });
     const share = async (query: Readonly<Record<string, string | number>>) => {
       const answer = await ask(id, { metrics: 'availability,retries', ...query }, 'heartbeat-checks');

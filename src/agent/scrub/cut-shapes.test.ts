@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { deflateRawSync, deflateSync } from 'node:zlib';
+import { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
 import { describe, expect, it } from 'vitest';
-import { scrubBytes } from '../files/scrub-bytes.ts';
-import { Unscrubbable } from '../scrub-report.ts';
-import { SecretFinder } from '../secret-finder.ts';
+import { scrubBytes } from './files/scrub-bytes.ts';
+import { Unscrubbable } from './scrub-report.ts';
 
 const secret = 'tok_9fQ2x7LmZpR4sVb8';
 const options = { finder: new SecretFinder([secret, 'password-of-bob-17']), mask: '***' };

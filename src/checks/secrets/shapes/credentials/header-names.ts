@@ -1,4 +1,4 @@
-import { credentialHeaders } from '@picket/checks/judging/credential-headers.ts';
+import { credentialHeaders } from '../../../judging/credential-headers.ts';
 
 /** A piece of a header's name in one spelling, and a pattern for the part before it. */
 export interface NamePiece {

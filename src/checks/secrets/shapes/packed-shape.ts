@@ -1,6 +1,6 @@
 import { constants, gunzipSync } from 'node:zlib';
-import { zipTexts } from '../files/hidden-parts.ts';
-import { imageTexts } from '../files/image-texts.ts';
+import { zipTexts } from '../packed/hidden-parts.ts';
+import { imageTexts } from '../packed/image-texts.ts';
 import type { SecretRange, SecretShape } from './shape.ts';
 
 /** In a stream, only this much of a compressed text is decompressed; Base64 files were decompressed before (files/). */

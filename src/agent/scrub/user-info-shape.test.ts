@@ -1,7 +1,7 @@
+import { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
+import { userInfoShapes } from '@picket/checks/secrets/shapes/credentials/user-info-shape.ts';
 import { describe, expect, it } from 'vitest';
-import { scrubBytes } from '../../files/scrub-bytes.ts';
-import { SecretFinder } from '../../secret-finder.ts';
-import { userInfoShapes } from './user-info-shape.ts';
+import { scrubBytes } from './files/scrub-bytes.ts';
 
 const finder = new SecretFinder([], userInfoShapes());
 const clean = (text: string) => scrubBytes(Buffer.from(text), { finder, mask: '***' }).bytes.toString();
