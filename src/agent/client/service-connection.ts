@@ -1,14 +1,10 @@
-import { isSocksUrl, proxyUrlOf } from '@picket/lib/proxy.ts';
-import { socksConnector } from '@picket/probes/outbound/socks-connector.ts';
-import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { proxyUrlOf } from '@picket/lib/proxy.ts';
+import type { Dispatcher } from 'undici';
 import type { AgentSettings } from '../config.ts';
+import { outboundDispatcher } from './outbound-dispatcher.ts';
 
 /** Settings needed to reach the service; plain data, so that it can be passed to threads. */
 export type ServiceAccess = Pick<AgentSettings, 'serviceUrl' | 'apiKey' | 'proxy'>;
-
-const connectTimeoutMs = 5000;
-/** A trusted intermediate authority is trusted without its root, as in checks. */
-const trust = { allowPartialTrustChain: true };
 
 type RequestOptions = Omit<Dispatcher.RequestOptions, 'origin' | 'headers'> & {
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -40,7 +36,8 @@ export class ServiceConnection {
       // A refused agent has no other means to say who it is.
       ...(limits.agentId === undefined ? {} : { 'x-picket-agent': limits.agentId }),
     };
-    this.#dispatcher = createDispatcher(access, limits.maxAnswerBytes);
+    const proxyUrl = proxyUrlOf(access.serviceUrl, access.proxy);
+    this.#dispatcher = outboundDispatcher(proxyUrl, limits.maxAnswerBytes);
   }
 
   /** @param request.path relative to the service's address. */
@@ -56,21 +53,4 @@ export class ServiceConnection {
   async close(): Promise<void> {
     await this.#dispatcher.destroy();
   }
-}
-
-function createDispatcher(access: ServiceAccess, maxAnswerBytes: number): Dispatcher {
-  const options = {
-    maxResponseSize: maxAnswerBytes,
-    // The timer of each call is the limit; these two would only cut long polls short.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: connectTimeoutMs, ...trust },
-  };
-  const proxyUrl = proxyUrlOf(access.serviceUrl, access.proxy);
-  if (proxyUrl && isSocksUrl(proxyUrl)) {
-    return new Agent({ ...options, connect: socksConnector(proxyUrl, { timeoutMs: connectTimeoutMs }) });
-  }
-  return proxyUrl
-    ? new ProxyAgent({ ...options, uri: proxyUrl.href, requestTls: trust, proxyTls: trust })
-    : new Agent(options);
 }

@@ -16,8 +16,8 @@ import { type Executor, type FinishedRun, RunCrashes, type RunIds, type RunOrder
 import { withSecrets } from '../run/run-secrets.ts';
 import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
-import type { LocationSettings } from './location-settings.ts';
 import type { Trust } from '../trust/trust.ts';
+import type { LocationSettings } from './location-settings.ts';
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
 type RunEnd = LeaseEnd | 'returned';

@@ -2,16 +2,15 @@ import type { SecretReason } from '@picket/checks/contract/failure-details.ts';
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { type ProxySettings, proxyUrlOf } from '@picket/lib/proxy.ts';
 import { beginningOf } from '@picket/lib/text.ts';
-import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
+import { outboundDispatcher } from '../client/outbound-dispatcher.ts';
 import { ReferenceProblem } from './problem.ts';
 
-const connectTimeoutMs = 5000;
 const requestTimeoutMs = 10_000;
 /** Larger than any secret of a supported provider; Vault's own limit is 1 MiB. */
 const maxAnswerBytes = 1_048_576;
 const maxShownLength = 200;
-const trust = { allowPartialTrustChain: true };
 
 export interface SecretRequest {
   readonly url: string | URL;
@@ -81,22 +80,10 @@ export class SecretHttp implements AsyncDisposable {
   }
 
   #dispatcher(url: URL, isLocal: boolean): Dispatcher {
-    const proxyUrl = isLocal ? undefined : proxyUrlOf(url.href, this.#proxy)?.href;
-    const key = proxyUrl ?? '';
-    let dispatcher = this.#dispatchers.get(key);
-    if (!dispatcher) {
-      const options = {
-        maxResponseSize: maxAnswerBytes,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        connect: { timeout: connectTimeoutMs, ...trust },
-      };
-      dispatcher =
-        proxyUrl === undefined
-          ? new Agent(options)
-          : new ProxyAgent({ ...options, uri: proxyUrl, requestTls: trust, proxyTls: trust });
-      this.#dispatchers.set(key, dispatcher);
-    }
+    const proxyUrl = isLocal ? undefined : proxyUrlOf(url.href, this.#proxy);
+    const key = proxyUrl?.href ?? '';
+    const dispatcher = this.#dispatchers.get(key) ?? outboundDispatcher(proxyUrl, maxAnswerBytes);
+    this.#dispatchers.set(key, dispatcher);
     return dispatcher;
   }
 }

@@ -93,12 +93,17 @@ export function referenceAccess(
  * @throws AppError CONFIG_INVALID
  */
 export function readReferences(environment: Environment, literalNames: readonly string[]): ReferenceAccess {
-  const all = withLowerCaseProxies(environment);
+  const given = withLowerCaseProxies(environment);
   const schema = z.object(shapeOf(referenceSettings)).extend(referenceShape(referenceNames(environment)));
-  const variables = readEnvironment(schema, all);
+  const variables = readEnvironment(schema, given);
   const { refreshMs, maxStaleMs } = valuesOf(referenceSettings, variables);
-  const { HTTPS_PROXY: https, HTTP_PROXY: http, NO_PROXY: except } = all;
-  const proxy = { https: https || undefined, http: http || undefined, except: except || undefined };
+  const { HTTPS_PROXY: https, HTTP_PROXY: http, ALL_PROXY: all, NO_PROXY: except } = given;
+  const proxy = {
+    https: https || undefined,
+    http: http || undefined,
+    all: all || undefined,
+    except: except || undefined,
+  };
   return referenceAccess(environment, variables, { refreshMs, maxStaleMs, proxy, literalNames });
 }
 

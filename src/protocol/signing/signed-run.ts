@@ -205,7 +205,7 @@ function namedValues({ variables }: SignedContent, { valuesFrom }: JudgedRun): L
   return Object.fromEntries(Object.entries(valuesFrom).filter(([name]) => Object.hasOwn(variables, name)));
 }
 
-/** Signed ones in place of which the service sent a value of its own, as it may for each variable of the account. */
+/** Signed ones that the service replaced by a value of its own, as it may for each variable of the account. */
 function replacedValues(content: SignedContent, { variables }: JudgedRun): LeasedRun['valuesFrom'] {
   const { valuesFrom = {} } = content;
   return Object.fromEntries(Object.entries(valuesFrom).filter(([name]) => Object.hasOwn(variables, name)));

@@ -9,6 +9,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SecretHttp } from '../../../../src/agent/references/http.ts';
 import { outputOf } from '../../../../src/agent/references/providers/exec/command.ts';
+import { startSocksTarget } from '../../../helpers/targets/socks-target.ts';
 import { OpenReferences } from '../../../helpers/vaults/open-references.ts';
 import { ProviderServer } from '../../../helpers/vaults/provider-server.ts';
 
@@ -106,6 +107,14 @@ it('requests go through the proxy of the agent, those to the own host do not', a
   expect(seen).toEqual(['secrets.example:443']);
   await http[Symbol.asyncDispose]();
   await new Promise((resolve) => proxy.close(resolve));
+});
+
+it('requests go through ALL_PROXY, also if that speaks SOCKS', async () => {
+  await using proxy = await startSocksTarget({ reply: 2 });
+  await using http = new SecretHttp({ all: proxy.url });
+  const asked = http.request({ url: 'https://secrets.example/' }, new AbortController().signal);
+  await expect(asked).rejects.toMatchObject({ reason: 'UNREACHABLE' });
+  expect(proxy.requests).toEqual(['name secrets.example:443']);
 });
 
 it.each([
