@@ -2,6 +2,7 @@ import type { LogEntry, RunLog } from '@picket/checks/contract/run-log.ts';
 import { maxLiveLines, maxLiveLinesPerCall } from '@picket/protocol/agent/live-log.ts';
 import type { Scrubbed, Scrubber } from '../scrub/scrubber.ts';
 import { seenCredentials } from '../scrub/seen-credentials.ts';
+import { unfinishedFrom } from '../scrub/unfinished-secret.ts';
 
 /** Text of earlier lines that is searched together with new ones: a credential may be the line after its name. */
 const contextLength = 16 * 1024;
@@ -54,7 +55,7 @@ export class RunTail {
     const [start, end] = [contextStart(entries, firstLine), endOf(entries, firstLine)];
     const window = entries.slice(start, end);
     const scrubber = this.#scrubber([...secrets, ...seenCredentials(window.map(({ msg }) => msg))]);
-    const until = start + (end === written.length ? scrubber.unfinishedFrom(window) : window.length);
+    const until = start + (end === written.length ? unfinishedFrom(window, scrubber.finder) : window.length);
     if (until <= firstLine) return undefined;
     const lines = scrubber.liveLog(window).slice(firstLine - start, until - start);
     return { lines, isFull: until === entries.length && entries.length < written.length };

@@ -23,9 +23,6 @@ import { withoutTokens } from './token-mask.ts';
 
 declare const scrubbed: unique symbol;
 
-/** The end of a line that other programs wrap: of Base64, of quoted-printable. */
-const wrappedEnd = /(?:[\w+/-]{16}|=)\n$/;
-
 /**
  * A value from which secrets were removed. Only this file can create one. Code that stores, logs or sends results
  * accepts no other type, so forgetting to scrub does not compile.
@@ -143,35 +140,6 @@ export class Scrubber {
       ...entry,
       msg: beginningOf(withoutTokens(entry.msg), maxLiveLineLength),
     })) as unknown as Scrubbed<LogEntry>[];
-  }
-
-  /**
-   * The first of these lines that may be the beginning of a secret which later lines complete; their number if none is.
-   */
-  unfinishedFrom(entries: readonly LogEntry[]): number {
-    let first = entries.length;
-    for (const level of new Set(entries.map((entry) => entry.level))) {
-      const places = [...entries.keys()].filter((place) => entries[place]?.level === level);
-      const text = places.map((place) => `${entries[place]?.msg ?? ''}\n`).join('');
-      const start = this.#openSecret(text);
-      if (start < 0) continue;
-      const linesBefore = Buffer.from(text).subarray(0, start).toString('latin1').split('\n').length - 1;
-      first = Math.min(first, places[linesBefore] ?? first);
-    }
-    return first;
-  }
-
-  /** Start of a secret that these lines leave unfinished, or -1. */
-  #openSecret(lines: string): number {
-    const bytes = Buffer.from(lines);
-    // A secret of several lines contains the line break, too.
-    const ofLines = this.finder.cut.beginningBefore(bytes, bytes.length);
-    if (ofLines >= 0 || !wrappedEnd.test(lines)) return ofLines;
-    const text = lines.slice(0, -1);
-    const end = bytes.length - 1;
-    if (this.finder.find(bytes.subarray(0, end)).some((range) => range.end === end)) return -1;
-    // The remains of a secret before the mark of a cut text.
-    return this.finder.find(Buffer.from(`${text}…`)).find((range) => range.end >= end)?.start ?? -1;
   }
 
   /** A detail with a scrubbed log: a list, or a list for each stage of the run. */
