@@ -61,6 +61,7 @@ function queryOf({ operationId, path }: Route): Readonly<Record<string, unknown>
   const nowSeconds = Math.floor(Date.now() / 1000);
   if (operationId === 'getPrivateLocationMetrics') return { from: nowSeconds - 3600, to: nowSeconds };
   if (operationId === 'listAnalyticsMetrics') return { checkType: 'API' };
+  if (operationId === 'listScheduleTimes') return { cron: '@daily' };
   if (operationId === 'getAnalyticsOfChecks') return {};
   return path.startsWith('/v1/analytics/') ? { metrics: 'availability' } : {};
 }
