@@ -6,7 +6,6 @@ import {
   maskedHeaders,
 } from '@picket/checks/judging/credential-headers.ts';
 import { isJsonNumber, type JsonNumber, jsonNumber } from '@picket/lib/json/exact-number.ts';
-import type { LogDestination } from '@picket/lib/log-destination.ts';
 import type { ResultReport } from '@picket/protocol/agent/agent.ts';
 import { Masking, masked } from './masking.ts';
 import { SecretFinder } from './secret-finder.ts';
@@ -287,22 +286,5 @@ export function withoutDetail({ envelopeJson }: ReportTexts): ReportTexts {
       errorMessages: [...errorMessages.slice(0, 199), note],
     }) as Scrubbed<string>,
     detailJson: 'null' as Scrubbed<string>,
-  };
-}
-
-/**
- * A log destination whose lines contain none of the agent's own secrets. The agent never logs the contents of checks,
- * but error messages of libraries can quote anything.
- *
- * @param scrubber knows these secrets, and those that it learns later.
- */
-export function scrubbedLog(destination: LogDestination, scrubber: Scrubber): LogDestination {
-  return {
-    write(line) {
-      // A URL may contain a password that the agent does not know.
-      const isClean = !line.includes('@') && scrubber.finder.find(Buffer.from(line)).length === 0;
-      destination.write(isClean ? line : `${scrubber.json(JSON.parse(line))}\n`);
-    },
-    close: (graceMs) => destination.close(graceMs),
   };
 }
