@@ -26,7 +26,7 @@ const minLongTextBytes = 60 * 1024;
 const minCutAtEndBytes = 6;
 
 /** Values learned later that one scrubber removes. */
-const maxLearned = 2000;
+const maxLearned = 500;
 
 /** A credential header as a key in JSON text. Inside a string the quotes would be escaped. */
 const credentialKey = new RegExp(`"(?:${[...credentialHeaders].join('|')})":`, 'i');
