@@ -6,7 +6,8 @@ import { Agent } from './agent.ts';
 import { ownSecretsOf, readAgentSettings } from './config.ts';
 import { crashSite } from './error-report/private-message.ts';
 import type { ThreadAhead } from './runners/threads/thread-ahead.ts';
-import { Scrubber, scrubbedLog } from './scrub/scrubber.ts';
+import { scrubbedLog } from './scrub/scrubbed-log.ts';
+import { Scrubber } from './scrub/scrubber.ts';
 import { collectStartGarbage } from './start-garbage.ts';
 
 /** Time limit for the last log lines; their reader may be blocked. */

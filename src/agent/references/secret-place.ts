@@ -70,16 +70,14 @@ export class SecretPlace {
     await waitAtMost(this.#options.clock, ended, stopMs);
   }
 
-  /**
-   * The content. Waits for a fetch only if there is neither a usable content nor a reason for that.
-   *
-   * @throws ReferenceProblem if there is no usable content.
-   */
-  async content(): Promise<Content> {
-    if (this.usable === undefined && this.#problem === undefined) await this.#fetch();
-    const { usable } = this;
-    if (usable === undefined) throw this.#problem ?? new ReferenceProblem('FAILED', 'the agent stops');
-    return usable;
+  /** Whether there is neither a usable content nor a reason for that: the first fetch has not ended. */
+  get isUnknown(): boolean {
+    return this.#problem === undefined && this.usable === undefined;
+  }
+
+  /** Resolves when a fetch has ended, the one in progress or a new one. */
+  async fetched(): Promise<void> {
+    await this.#fetch();
   }
 
   /** The content, if runs may use it now. */

@@ -90,11 +90,13 @@ export class SecretReferences implements AsyncDisposable {
     const values: Record<string, string> = {};
     const unavailable: UnavailableSecret[] = [];
     const { references } = this.#options.access;
-    const found = await Promise.all(references.map((reference) => this.#valueOf(reference)));
-    for (const [index, { name, provider }] of references.entries()) {
-      const value = found[index];
-      if (typeof value === 'string') values[name] = value;
-      else if (value) unavailable.push({ name, provider, problem: value });
+    const unknown = [...this.#places.values()].filter((place) => place.isUnknown);
+    if (unknown.length > 0) await Promise.all(unknown.map((place) => place.fetched()));
+    for (const reference of references) {
+      const { name, provider } = reference;
+      const found = this.#valueOf(reference);
+      if (typeof found === 'string') values[name] = found;
+      else unavailable.push({ name, provider, problem: found });
     }
     const sinceMs = this.#options.clock.monotonicMs() - earlierMs;
     const others = [...this.#earlier.values()]
@@ -168,16 +170,11 @@ export class SecretReferences implements AsyncDisposable {
     this.#warnOnce(key, { provider, names: this.#namesAt(key) }, problem);
   }
 
-  async #valueOf(reference: SecretReference): Promise<string | ReferenceProblem> {
+  #valueOf(reference: SecretReference): string | ReferenceProblem {
     const place = this.#places.get(keyOf(reference));
     if (!place) return new ReferenceProblem('NOT_DECLARED', 'the agent does not know this provider');
-    try {
-      await place.content();
-    } catch (thrown) {
-      if (thrown instanceof ReferenceProblem) return thrown;
-      throw thrown;
-    }
-    return this.#found.get(reference.name) ?? new ReferenceProblem('FAILED', 'the agent stops');
+    const found = place.usable === undefined ? place.state.problem : this.#found.get(reference.name);
+    return found ?? new ReferenceProblem('FAILED', 'the agent stops');
   }
 
   /** Takes the values out of a new content, and registers them for masking. */

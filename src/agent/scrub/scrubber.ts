@@ -30,7 +30,7 @@ declare const scrubbed: unique symbol;
 export type Scrubbed<T> = T & { readonly [scrubbed]: true };
 
 /** Values learned later that one scrubber removes. */
-const maxLearned = 2000;
+const maxLearned = 500;
 
 /** A credential header as a key in JSON text. Inside a string the quotes would be escaped. */
 const credentialKey = new RegExp(`"(?:${[...credentialHeaders].join('|')})":`, 'i');
@@ -285,22 +285,5 @@ export function withoutDetail({ envelopeJson }: ReportTexts): ReportTexts {
       errorMessages: [...errorMessages.slice(0, 199), note],
     }) as Scrubbed<string>,
     detailJson: 'null' as Scrubbed<string>,
-  };
-}
-
-/**
- * A log destination whose lines contain none of the agent's own secrets. The agent never logs the contents of checks,
- * but error messages of libraries can quote anything.
- *
- * @param scrubber knows these secrets, and those that it learns later.
- */
-export function scrubbedLog(destination: LogDestination, scrubber: Scrubber): LogDestination {
-  return {
-    write(line) {
-      // A URL may contain a password that the agent does not know.
-      const isClean = !line.includes('@') && scrubber.finder.find(Buffer.from(line)).length === 0;
-      destination.write(isClean ? line : `${scrubber.json(JSON.parse(line))}\n`);
-    },
-    close: (graceMs) => destination.close(graceMs),
   };
 }

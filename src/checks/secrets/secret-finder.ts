@@ -1,4 +1,5 @@
 import { isMaskable, isWord, weakReason } from '@picket/lib/bounds/maskable.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 import { AnchorIndex, longestStep } from './shapes/anchor-index.ts';
 import { CutSecrets } from './shapes/cut-secrets.ts';
 import { cutShapes } from './shapes/cut-shapes.ts';
@@ -17,6 +18,12 @@ const minLineLength = 24;
 const minOddLineLength = 8;
 /** and every line of a key. */
 const keyBlock = /-----BEGIN [^-]+-----/;
+
+/**
+ * Shapes of secrets, by their total length in characters. Making them takes nearly all of the time that a finder takes,
+ * and most finders share secrets: those of the agent, and of variables that many checks use.
+ */
+const knownShapes = new LruMap<string, readonly SecretShape[]>(20_000, (_shapes, secret) => secret.length);
 
 /** Maximum nesting of marks within marks. */
 const maxMarkDepth = 4;
@@ -161,6 +168,10 @@ export class SecretFinder {
 }
 
 function shapesOf(secret: string): readonly SecretShape[] {
+  return knownShapes.getOrMake(secret, () => madeShapes(secret));
+}
+
+function madeShapes(secret: string): readonly SecretShape[] {
   const shapes = secretShapes(secret);
   return isWord(secret) ? shapes.map((shape) => new WholeWord(shape, secret)) : shapes;
 }

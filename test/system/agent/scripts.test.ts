@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
@@ -20,7 +10,7 @@ import { readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
 import type { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
-import { isNight, sampleOf } from '../../helpers/night.ts';
+import { sampleOf } from '../../helpers/night.ts';
 import { browserTroubles } from '../../helpers/scripts/browser-trouble.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
@@ -33,8 +23,6 @@ let missingRuntimes: string | undefined;
 let missingBrowser: string | undefined;
 let scripts: ReturnType<typeof temporaryFolder>;
 let spool: ReturnType<typeof temporaryFolder>;
-/** A mounted secret, as Kubernetes mounts it. Not below /tmp, which scripts have for themselves. */
-let mounted: string;
 let stage: Stage;
 let agent: AgentProcess;
 
@@ -59,15 +47,6 @@ const scriptProcesses = () => processesWith('program/run/launch.cjs');
 /** The browser itself: its child processes overwrite their environment with their title. */
 const browserProcesses = () => processesWith('/.picket/browsers/');
 
-/** Swaps the mounted secret. Every user may read it: only the sandbox hides it. */
-function mount(version: string, value: string): void {
-  mkdirSync(join(mounted, `..${version}`));
-  writeFileSync(join(mounted, `..${version}`, 'token'), value);
-  if (version === 'first') symlinkSync('..data/token', join(mounted, 'token'));
-  else unlinkSync(join(mounted, '..data'));
-  symlinkSync(`..${version}`, join(mounted, '..data'));
-}
-
 function needsRuntime(context: TestContext) {
   if (missingRuntimes) context.skip(missingRuntimes);
 }
@@ -78,9 +57,6 @@ function needsBrowser(context: TestContext) {
 
 beforeAll(async () => {
   scripts = temporaryFolder();
-  mounted = mkdtempSync('/var/tmp/picket-mounted-');
-  chmodSync(mounted, 0o755);
-  mount('first', 'first-mounted-value');
   spool = temporaryFolder();
   stage = await Stage.open();
   const runtimes = await readRuntimes(runtimesDirectory);
@@ -102,7 +78,6 @@ beforeAll(async () => {
     PROBE_CONCURRENCY: '2',
     SHUTDOWN_GRACE_SECONDS: '1',
     SERVICE_SECRET_TOKEN: 'correct-horse-battery',
-    SECRET_FROM_MOUNT: `file:${mounted}/token`,
     // These tests also run where scripts cannot be isolated: the scripts are their own.
     ALLOW_UNISOLATED_SCRIPTS: 'true',
     ...(process.env.CHROMIUM_PATH ? { CHROMIUM_PATH: process.env.CHROMIUM_PATH } : {}),
@@ -114,7 +89,6 @@ afterAll(async () => {
   await stage[Symbol.asyncDispose]();
   scripts.remove();
   spool.remove();
-  rmSync(mounted, { recursive: true });
 }, 180_000);
 
 describe('an agent with scripts', () => {
@@ -190,37 +164,6 @@ describe('an agent with scripts', () => {
       expect(bytes.includes('today-secret-4711'), name).toBe(false);
     }
   });
-
-  if (isNight) {
-    it('gives scripts the value of a mounted secret, masked, and not its file, also after it was swapped', async (context) => {
-      needsRuntime(context);
-      const { sandbox } = JSON.parse((await agent.get('/health')).body).scripts;
-      if (!String(sandbox.mechanism).includes('namespaces')) context.skip('scripts are not isolated here');
-      const script = `${imports}import fs from 'node:fs';
-        const tried = (action) => { try { return action(); } catch (error) { return error.code; } };
-        test('secret', async ({ request }) => {
-          const found = ['token', '..data/token', '..first/token', '..second/token'].map((name) =>
-            tried(() => fs.readFileSync('${mounted}/' + name, 'utf8').length));
-          console.log('found', JSON.stringify(found), 'mine', process.env.SERVICE_SECRET_MOUNT);
-          await request.get(process.env.TARGET + '/mounted?v=' + process.env.SERVICE_SECRET_MOUNT);
-        });`;
-      const run = () =>
-        resultOf(scriptRun('MULTI_STEP', script, { variables: { TARGET: stage.target.url() } }));
-      const results = [await run()];
-      mount('second', 'second-mounted-value');
-      const hasNew = () =>
-        stage.target.requests.some((request) => request.includes('v=second-mounted-value'));
-      while (!hasNew()) results.push(await run());
-      expect(stage.target.requests.some((request) => request.includes('v=first-mounted-value'))).toBe(true);
-      for (const result of results) {
-        expect(result.failure).toBeNull();
-        const text = JSON.stringify(result);
-        expect(text).not.toMatch(/(?:first|second)-mounted/);
-        expect(text).toMatch(/mine \*+/);
-        expect(text).toContain(JSON.stringify(JSON.stringify(Array(4).fill('ENOENT'))).slice(1, -1));
-      }
-    });
-  }
 
   it.each([
     ['a test', (body: string) => `${imports}test('in pieces', async () => { ${body} });`],

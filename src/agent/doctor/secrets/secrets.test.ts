@@ -6,7 +6,7 @@ import { readExaminedSettings } from '../environment.ts';
 import type { ExaminedAgent } from '../examination.ts';
 import { secrets } from './secrets.ts';
 
-/** Findings of the doctor about these secrets. */
+/** The doctor's verdicts on these secrets. */
 async function verdictsOf(environment: Readonly<Record<string, string>>) {
   const all = { API_KEY: 'pl_0123456789', SERVICE_URL: 'http://127.0.0.1:1', ...environment };
   const patient = { ...readExaminedSettings(all), signal: new AbortController().signal };
