@@ -15,7 +15,6 @@ import { Masking } from '@picket/checks/secrets/masking.ts';
 import { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
 import { credentialHeaderShapes } from '@picket/checks/secrets/shapes/credentials/credential-header-shape.ts';
 import { isJsonNumber, type JsonNumber, jsonNumber } from '@picket/lib/json/exact-number.ts';
-import type { LogDestination } from '@picket/lib/log-destination.ts';
 import { beginningOf } from '@picket/lib/text.ts';
 import type { ResultReport } from '@picket/protocol/agent/agent.ts';
 import { maxLiveLineLength } from '@picket/protocol/agent/live-log.ts';

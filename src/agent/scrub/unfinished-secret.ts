@@ -1,5 +1,5 @@
 import type { LogEntry } from '@picket/checks/contract/run-log.ts';
-import type { SecretFinder } from './secret-finder.ts';
+import type { SecretFinder } from '@picket/checks/secrets/secret-finder.ts';
 
 /** The end of a line that other programs wrap: of Base64, of quoted-printable. */
 const wrappedEnd = /(?:[\w+/-]{16}|=)\n$/;

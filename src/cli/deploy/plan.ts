@@ -61,10 +61,13 @@ export async function makePlan(
     const project = { ...read, definitions };
     const { resources: written, unset } = resourcesOf(project, environment);
     const { logicalId, name } = project;
+    const others = Object.fromEntries(unset.map(({ variable }) => [variable, 'another value']));
+    const otherwise =
+      unset.length === 0 ? written : resourcesOf(project, { ...environment, ...others }).resources;
     const options = await signingOptions(signing);
     if (options) progress.say('signing the checks');
     const { resources, warnings } = options
-      ? await withSignatures(api, logicalId, written, unset, options)
+      ? await withSignatures(api, logicalId, { resources: written, unset, otherwise }, options)
       : { resources: written, warnings: [] };
     const body = { project: { logicalId, name }, sharedFiles: [], resources };
     progress.say('requesting the plan');

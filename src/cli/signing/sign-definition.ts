@@ -25,22 +25,23 @@ export interface ToSign {
   readonly proxies: readonly string[];
 }
 
-/** Composes the runs of a check as the service will, and signs them. */
-export function signDefinition(
-  { subject, type, definition, group, shared, openVariables, proxies }: ToSign,
-  { key, notAfter, serial }: SigningOptions,
-): string {
+/** Composes the runs of a check as the service will, without values that are not signed. */
+export function contentToSign({ type, definition, group, shared, openVariables, proxies }: ToSign) {
   const { effective, ...run } = composedRun(
     { accountId: '', groupId: group ? 1 : null, checkType: type.name, activated: true, definition },
     group && { id: 1, accountId: '', definition: group, created: 0, updated: null },
     { ...shared, variables: openVariables.flatMap(atLocation) },
   );
   const { runtimeId } = effective.definition;
-  const signed = contentOf(
+  return contentOf(
     { ...run, runtimeId: typeof runtimeId === 'string' ? runtimeId : null, proxies: [...proxies] },
     openVariables.map(({ key }) => key),
   );
-  return signCheck({ subject, serial, notAfter, ...signed }, key);
+}
+
+/** Signs a check. */
+export function signDefinition(check: ToSign, { key, notAfter, serial }: SigningOptions): string {
+  return signCheck({ subject: check.subject, serial, notAfter, ...contentToSign(check) }, key);
 }
 
 /** A variable that gets a secret of the location; the others have values that are not signed. */

@@ -1,15 +1,17 @@
+import { isDeepStrictEqual } from 'node:util';
 import { definitionSchema } from '@picket/checks/contract/definition/definition.ts';
 import { findCheckType } from '@picket/checks/index.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
 import { CheckGroupInput } from '@picket/protocol/checks/check-group.ts';
 import type { AccountResources } from '@picket/service/checks/composed-run.ts';
+import { z } from 'zod';
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { ProjectResource, UnsetValue } from '../project/resources.ts';
 import type { FileWarning } from '../project/weak-secrets.ts';
 import { AccountProxies, type OpenVariable, storedVariables } from './account-facts.ts';
 import { openHosts } from './open-hosts.ts';
-import { type SigningOptions, signDefinition } from './sign-definition.ts';
+import { contentToSign, type SigningOptions, signDefinition } from './sign-definition.ts';
 
 /** Resources of a project by their type and name. */
 class ProjectFiles {
@@ -62,31 +64,34 @@ class ProjectFiles {
   }
 }
 
+/** Resources of a project, and values that the environment lacks. */
+export interface ToDeploy {
+  readonly resources: readonly ProjectResource[];
+  readonly unset: readonly UnsetValue[];
+  /** The same with other texts in place of these values: a signature must not depend on them. */
+  readonly otherwise: readonly ProjectResource[];
+}
+
 /**
  * Adds signatures to the checks of a project, over what the files say: the service contributes only names of
  * variables, and proxies of locations outside the project.
  *
- * @throws ApiError for files with parts that are not in the project, and for values that are not set.
+ * @throws ApiError for files with parts that are not in the project, and for missing values that would be signed.
  */
 export async function withSignatures(
   api: ApiClient,
   projectName: string,
-  resources: readonly ProjectResource[],
-  unset: readonly UnsetValue[],
+  { resources, unset, otherwise }: ToDeploy,
   options: SigningOptions,
 ): Promise<SignedResources> {
-  const missing = unset.filter(({ file }) => /^(?:checks|groups|snippets)\//.test(file));
-  if (missing.length > 0) {
-    const names = missing.map(({ variable, file }) => `\n  - ${variable}: ${file}`).join('');
-    throw new ApiError(`values are missing. A signature needs all of them:${names}`, true);
-  }
   const files = new ProjectFiles(resources);
+  const others = new ProjectFiles(otherwise);
   const variables = await openVariables(api, files);
   const names = variables.map(({ key }) => key);
   const proxies = new AccountProxies(api);
   const signed: ProjectResource[] = [];
   const warnings: FileWarning[] = [];
-  for (const resource of resources) {
+  for (const [index, resource] of resources.entries()) {
     const type = resource.type === 'check' ? findCheckType(String(resource.payload['checkType'])) : undefined;
     if (!type || type.pings) {
       signed.push(resource);
@@ -96,22 +101,51 @@ export async function withSignatures(
     const owners = [resource, ...(group ? [group] : [])];
     warnings.push(...openHostWarnings(resource, openNames(names, owners)));
     const places = owners.map((one) => files.proxiesOf(one));
-    const others = await proxies.of(places.flatMap(({ otherSlugs }) => otherSlugs));
-    const signature = signDefinition(
-      {
-        subject: `${projectName}:${resource.logicalId}`,
+    const shared = {
+      subject: `${projectName}:${resource.logicalId}`,
+      openVariables: variables,
+      proxies: [
+        ...places.flatMap((place) => place.proxies),
+        ...(await proxies.of(places.flatMap(({ otherSlugs }) => otherSlugs))),
+      ],
+    };
+    const definitionIn = (one: ProjectResource, own: ProjectFiles) => {
+      const ofGroup = groupOf(one, own);
+      return {
+        ...shared,
         type,
-        definition: read(definitionSchema(type), resource, files),
-        group: group && read(CheckGroupInput, group, files),
-        shared: files.shared,
-        openVariables: variables,
-        proxies: [...places.flatMap((place) => place.proxies), ...others],
-      },
-      options,
-    );
+        definition: read(definitionSchema(type), one, own),
+        group: ofGroup && read(CheckGroupInput, ofGroup, own),
+        shared: own.shared,
+      };
+    };
+    if (unset.length > 0) {
+      refuseMissing(unset, () =>
+        isDeepStrictEqual(
+          contentToSign(definitionIn(resource, files)),
+          contentToSign(definitionIn(otherwise[index] ?? resource, others)),
+        ),
+      );
+    }
+    const signature = signDefinition(definitionIn(resource, files), options);
     signed.push({ ...resource, payload: { ...resource.payload, signature } });
   }
   return { resources: signed, warnings };
+}
+
+/** @throws ApiError if a signature would depend on values that are not set: the service keeps its own in their place. */
+function refuseMissing(unset: readonly UnsetValue[], isIndependent: () => boolean): void {
+  try {
+    if (isIndependent()) return;
+  } catch (thrown) {
+    // A field that must have another form than the text in its place is one that is signed.
+    if (!(thrown instanceof z.ZodError)) throw thrown;
+  }
+  const names = unset
+    .filter(({ file }) => /^(?:checks|groups|snippets|client-certificates)\//.test(file))
+    .map(({ variable, file }) => `\n  - ${variable}: ${file}`)
+    .join('');
+  throw new ApiError(`values are missing. A signature needs all of them that are not secrets:${names}`, true);
 }
 
 /** Resources with signatures, and parts of them that others decide nevertheless. */

@@ -236,6 +236,16 @@ it('notices each change that reaches a run, and warns of it before the run', asy
   expect(await warningsWith([{ id: '0'.repeat(16), notAfter: null }])).toEqual([
     expect.objectContaining({ message: expect.stringContaining(`signed with the key ${id}`) }),
   ]);
+  // Whatever an account stores as a signature, it gets an answer.
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const header = part({ alg: 'EdDSA', kid: id, typ: 'picket-check' });
+  const deep = Buffer.from(`${'['.repeat(30_000)}${']'.repeat(30_000)}`).toString('base64url');
+  for (const payload of [deep, part({ subject: 'a' }), part(null), 'AAAA']) {
+    await change(`/v1/checks/${apiCheck}`, { signature: `${header}.${payload}.${'A'.repeat(86)}` });
+    expect((await warningsWith([{ id, notAfter: null }]))[0]?.message).toContain('cannot be read');
+  }
+  const { status } = await harness.call('PUT', `/v1/checks/${apiCheck}`, { signature: 'not a signature' });
+  expect(status).toBe(400);
   await change(`/v1/checks/${apiCheck}`, { signature: null });
   expect((await warningsWith([{ id, notAfter: null }]))[0]?.message).toContain('is not signed');
   expect(await warningsWith(null)).toEqual([]);

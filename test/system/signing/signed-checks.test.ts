@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -132,6 +132,18 @@ it('runs what was signed, and refuses what changed after it', async () => {
   expect(await nextResult(id)).toMatchObject({ hasErrors: false });
   const plan = await planCommand(api, at('shop'), { sign: at('key.pem') }, {});
   expect(plan.lines(80)).toEqual(['No changes: the account matches the files.']);
+
+  // Values of secrets need not be there to sign; others must be.
+  const shop = at('shop', 'checks', 'shop.yaml');
+  const written = await readFile(shop, 'utf8');
+  expect(written).toContain('password-1');
+  await writeFile(shop, written.replace('password-1', '!env SHOP_SECRET'));
+  const withoutSecret = await planCommand(api, at('shop'), { sign: at('key.pem') }, {});
+  expect(withoutSecret.lines(80)).toEqual(['No changes: the account matches the files.']);
+  await writeFile(shop, written.replace(/url: .*/, 'url: !env SHOP_URL'));
+  const refusal = planCommand(api, at('shop'), { sign: at('key.pem') }, {});
+  await expect(refusal).rejects.toThrow('SHOP_URL: checks/shop.yaml');
+  await writeFile(shop, written);
 
   // Files that are not deployed: the same agent runs them only if they are signed.
   const ofSession = (options: object) => testCommand(api, at('shop'), { location: 'lab', ...options }, {});

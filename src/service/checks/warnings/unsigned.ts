@@ -7,7 +7,7 @@ import type { CheckGroup } from '../groups/store.ts';
 import type { Check } from '../store.ts';
 
 /** A check at locations where all agents that can run it run only signed checks. */
-interface AtSigningPlaces {
+export interface AtSigningPlaces {
   readonly check: Check;
   readonly places: readonly {
     readonly place: string;

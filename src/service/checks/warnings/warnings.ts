@@ -8,7 +8,7 @@ import type { AgentRow } from '../../agent-presence/tables.ts';
 import { type EffectiveCheck, withGroups } from '../effective-check.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
-import { unsignedWarnings } from './unsigned.ts';
+import { type AtSigningPlaces, unsignedWarnings } from './unsigned.ts';
 
 /** Capabilities that an agent must have to run a check. */
 export interface Need {
@@ -49,25 +49,22 @@ export async function warningsOf(
   const ids = await repositories.locations.idsBySlug(wanted.map(({ check }) => check.accountId));
   const idOf = (check: Check, place: string) => ids.get(`${check.accountId}/${place}`);
   const named = wanted.flatMap(({ check, places }) => places.flatMap((place) => idOf(check, place) ?? []));
-  const agents = Map.groupBy(
-    await repositories.locations.agents(named, now - agentSeenWindowMs),
-    (agent) => agent.location_id,
-  );
+  const rows = await repositories.locations.agents(named, now - agentSeenWindowMs);
+  const agents = Map.groupBy(rows, (agent) => agent.location_id);
   const agentsAt = (check: Check, place: string) => agents.get(idOf(check, place) ?? '') ?? [];
   const written = new Map(checks.map((check) => [check.id, check]));
-  const unsigned = await unsignedWarnings(
-    repositories,
-    wanted.flatMap(({ check, need, places }) => {
-      const own = written.get(check.id);
-      const signing = places.flatMap((place) => {
-        const able = agentsAt(check, place).filter((agent) => canRun(agent, need));
-        const keys = able.map((agent) => agentCapabilities(agent).trustedKeys);
-        return keys.length > 0 && keys.every((some) => some !== null) ? [{ place, keys }] : [];
-      });
-      return own && signing.length > 0 ? [{ check: own, places: signing }] : [];
-    }),
-    now,
-  );
+  const keysOf = new Map(rows.map((agent) => [agent, agentCapabilities(agent).trustedKeys]));
+  const isAnySigning = [...keysOf.values()].some((keys) => keys !== null);
+  const atSigning = ({ check, need, places }: (typeof wanted)[number]): AtSigningPlaces[] => {
+    const own = written.get(check.id);
+    const signing = places.flatMap((place) => {
+      const able = agentsAt(check, place).filter((agent) => canRun(agent, need));
+      const keys = able.flatMap((agent) => [keysOf.get(agent) ?? null]);
+      return keys.length > 0 && keys.every((some) => some !== null) ? [{ place, keys }] : [];
+    });
+    return own && signing.length > 0 ? [{ check: own, places: signing }] : [];
+  };
+  const unsigned = await unsignedWarnings(repositories, isAnySigning ? wanted.flatMap(atSigning) : [], now);
   return new Map(
     wanted.flatMap(({ check, need, places }) => {
       const warnings =
