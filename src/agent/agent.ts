@@ -77,6 +77,7 @@ export class Agent {
       clock: this.#clock,
       log,
       ownSecrets,
+      kerberos: settings.kerberos,
       checkTypes: settings.checkTypes,
       serviceOffsetMs: () => this.#serviceClock.offsetMs,
       egress: () => ({ ...settings.egress, ownPorts: this.#ownPorts }),

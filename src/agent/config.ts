@@ -2,6 +2,7 @@ import { hostname, tmpdir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkTypes } from '@picket/checks/index.ts';
+import { kerberosFiles, kerberosSettings } from '@picket/checks/http/auth/kerberos-settings.ts';
 import { agentModelSettings, modelAccess } from '@picket/checks/model/settings.ts';
 import { readEnvironment } from '@picket/lib/env.ts';
 import { type LogLevel, logLevels } from '@picket/lib/log.ts';
@@ -242,6 +243,7 @@ const settingTree = {
       'Destinations that checks must not connect to. Same syntax as EGRESS_ALLOW; see limit-egress.md',
     ),
   },
+  kerberos: kerberosSettings,
   scripts: {
     chromiumPath: setting(
       'CHROMIUM_PATH',
@@ -310,11 +312,14 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     },
     /** `SERVICE_SECRET_*`: available to checks as variables, masked in everything that leaves the agent. */
     serviceSecrets: present(variables as Readonly<Record<string, string | undefined>>, secretNames),
-    /** Files that secrets were read from. */
-    secretFiles: ['API_KEY', 'MODEL_API_KEY', ...secretNames].flatMap((name) => {
-      const path = environment[`${name}_FILE`];
-      return path ? [resolve(path)] : [];
-    }),
+    /** Files that secrets are read from. */
+    secretFiles: [
+      ...['API_KEY', 'MODEL_API_KEY', ...secretNames].flatMap((name) => {
+        const path = environment[`${name}_FILE`];
+        return path ? [resolve(path)] : [];
+      }),
+      ...kerberosFiles(settings.kerberos),
+    ],
   };
 }
 

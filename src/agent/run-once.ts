@@ -1,6 +1,7 @@
 import { hasScripts, type Lifecycle } from '@picket/checks/contract/lifecycle.ts';
 import type { LogEntry } from '@picket/checks/contract/run-log.ts';
 import { findCheckType } from '@picket/checks/index.ts';
+import type { KerberosSettings } from '@picket/checks/http/auth/kerberos-settings.ts';
 import type { ModelAccess } from '@picket/checks/model/access.ts';
 import { systemClock } from '@picket/lib/clock.ts';
 import { createLogger } from '@picket/lib/log.ts';
@@ -38,6 +39,8 @@ export interface OnceOptions {
   readonly chromiumPath?: string | undefined;
   /** Model that the run may use. */
   readonly model?: ModelAccess | undefined;
+  /** Kerberos identity with which requests log in. */
+  readonly kerberos?: KerberosSettings | undefined;
   /** Archive of a suite that the spec references by key. */
   readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
   /** Stops the run, which is then reported as aborted. */
@@ -64,6 +67,7 @@ export async function runCheckOnce(options: OnceOptions): Promise<OnceResult> {
     ownSecrets: options.model?.apiKey === undefined ? [] : [options.model.apiKey],
     serviceOffsetMs: () => systemClock.wallMs() - systemClock.monotonicMs(),
     artifactFolder: () => options.artifactFolder,
+    kerberos: options.kerberos,
   };
   const isScript = findCheckType(options.checkType)?.lane === 'script';
   const scripts =

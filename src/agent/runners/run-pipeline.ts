@@ -69,7 +69,7 @@ export class RunPipeline {
   readonly #lagMeter: LagMeter;
   readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
-  readonly #hosts: Pick<RunContext, 'scripts' | 'phases' | 'model'>;
+  readonly #hosts: Pick<RunContext, 'scripts' | 'phases' | 'model' | 'kerberos'>;
   readonly #resolver: HostResolver;
   readonly #ownScrubber: Scrubber;
   readonly #scrubbers = new LruMap<string, Scrubber>(maxCachedScrubbers);
@@ -81,7 +81,7 @@ export class RunPipeline {
       readonly lagMeter: LagMeter;
       readonly egress: EgressPolicy;
       /** Runs scripts, and scripts around runs, in threads that can. */
-      readonly hosts?: Pick<RunContext, 'scripts' | 'phases' | 'model'> | undefined;
+      readonly hosts?: Pick<RunContext, 'scripts' | 'phases' | 'model' | 'kerberos'> | undefined;
     },
   ) {
     this.#clock = options.clock;

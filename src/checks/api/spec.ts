@@ -4,7 +4,7 @@ import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
 import { isServerNameUsed, RequestUrl, ServerName, TraceparentHosts } from '../contract/target.ts';
-import { AuthField, isAuthUnique } from '../http/auth.ts';
+import { AuthField, isAuthUnique } from '../http/auth/auth.ts';
 import { httpAssertionSchema } from '../http/connection-assertion.ts';
 import { comparisons } from '../judging/assertion.ts';
 

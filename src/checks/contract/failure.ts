@@ -104,6 +104,12 @@ export const failureCatalogue = {
     'This location does not allow traceroute probes of this protocol. Another protocol may work.',
   ),
   PROXY_FAILED: location('The proxy of this location refused or broke the connection.'),
+  LOGIN_UNAVAILABLE: {
+    ...location(
+      'The agent has no Kerberos identity for the login of the check, or gets no ticket for the server from the KDC.',
+    ),
+    isNetworkError: false,
+  },
   AGENT_OUT_OF_RESOURCES: agent('The agent ran out of file descriptors, memory, ports or buffers.'),
   AGENT_STARVED: agent('The agent lacked processor time and was too late to measure the target.'),
   RUNNER_CRASHED: agent('The part of the agent that ran the check ended unexpectedly.'),

@@ -1,6 +1,7 @@
 import type { EgressPolicy } from '@picket/probes/egress/policy.ts';
 import type { ScriptHost } from '@picket/sandbox/host/contract.ts';
 import type { LifecycleScripts } from '@picket/sandbox/lifecycle/lifecycle-scripts.ts';
+import type { KerberosSettings } from '../http/auth/kerberos-settings.ts';
 import type { ModelAccess } from '../model/access.ts';
 import type { ModelOutcome } from '../model/client.ts';
 import type { DaySpending } from '../model/spending.ts';
@@ -97,6 +98,8 @@ export interface RunContext {
   readonly plan?: { readonly version: number; readonly content: unknown } | null | undefined;
   /** Removes the secrets of the run and the agent from a text, in all their encodings. */
   readonly mask?: ((text: string) => string) | undefined;
+  /** The Kerberos identity of the agent, for requests that log in with it; absent if it has none. */
+  readonly kerberos?: KerberosSettings | undefined;
   /** Whether to update the script's reference pictures instead of comparing with them. */
   readonly updatesSnapshots?: boolean | undefined;
   /** Names of the secret variables; they stay secret if a script changes their values. */

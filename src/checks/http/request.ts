@@ -10,7 +10,8 @@ import type { RunLog } from '../contract/run-log.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { filledAssertions, filledServerName, templateFailure } from '../judging/filled.ts';
 import { render } from '../judging/templating.ts';
-import { type Auth, filledAuth, loginOf } from './auth.ts';
+import { type Auth, filledAuth, loginOf } from './auth/auth.ts';
+import type { KerberosSettings } from './auth/kerberos-settings.ts';
 import { locationProxy } from './location-proxy.ts';
 import { type RequestTrace, traceOf } from './traceparent.ts';
 
@@ -75,6 +76,8 @@ export function prepareRequest(
     readonly variables: Readonly<Record<string, string>>;
     readonly proxyUrl: string | null;
     readonly log: RunLog;
+    /** The Kerberos identity of the agent, if it has one. */
+    readonly kerberos?: KerberosSettings | undefined;
     /** Allowed schemes of the URL; http and https when absent. */
     readonly schemes?: Schemes | undefined;
   },
@@ -108,7 +111,7 @@ export function prepareRequest(
         body,
         proxy: located.proxy,
         trace: traceOf(spec.traceparentHosts, headers),
-        logIn: auth ? loginOf(auth) : undefined,
+        logIn: auth ? loginOf(auth, options.kerberos) : undefined,
         assertions: filledAssertions(spec.assertions, variables),
       },
     };

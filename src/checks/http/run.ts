@@ -94,8 +94,8 @@ async function requestOnce(
   { clientCertificateFor, afterwards }: HttpRunOptions,
 ): Promise<Outcome<HttpDetail>> {
   const startMs = performance.now();
-  const { log, variables, proxyUrl } = context;
-  const prepared = prepareRequest(spec.request, { variables, proxyUrl, log });
+  const { log, variables, proxyUrl, kerberos } = context;
+  const prepared = prepareRequest(spec.request, { variables, proxyUrl, log, kerberos });
   if ('failure' in prepared) {
     const further = await afterwards?.(undefined);
     const outcome = unsentRequest(spec.request, prepared.failure, context);

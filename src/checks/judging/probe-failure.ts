@@ -24,6 +24,7 @@ const codes = {
   'network-unavailable': 'NETWORK_UNAVAILABLE',
   'proxy-failed': 'PROXY_FAILED',
   'out-of-resources': 'AGENT_OUT_OF_RESOURCES',
+  'login-unavailable': 'LOGIN_UNAVAILABLE',
   'request-invalid': 'REQUEST_INVALID',
   'egress-denied': 'EGRESS_DENIED',
   aborted: 'RUN_ABORTED',

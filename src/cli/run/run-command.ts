@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { runCheckOnce } from '@picket/agent/run-once.ts';
 import { readServiceSecrets } from '@picket/agent/service-secrets.ts';
+import { readKerberosSettings } from '@picket/checks/http/auth/kerberos-settings.ts';
 import { readModelAccess } from '@picket/checks/model/settings.ts';
 import { readCaDirectory } from '@picket/lib/ca-directory.ts';
 import { AppError } from '@picket/lib/errors.ts';
@@ -29,6 +30,7 @@ interface RunContext extends RunOptions {
   readonly secrets: Readonly<Record<string, string>>;
   readonly proxyUrl: string | null;
   readonly model: ReturnType<typeof readModelAccess>;
+  readonly kerberos: ReturnType<typeof readKerberosSettings>;
   readonly caCertificates: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
@@ -56,6 +58,7 @@ export async function runCommand(
     secrets: readServiceSecrets(environment),
     proxyUrl: options.proxy === undefined ? null : checkedProxy(options.proxy),
     model: readModelAccess(environment),
+    kerberos: readKerberosSettings(environment),
     caCertificates: await customCaOf(environment.CA_CERTS_DIR),
   };
   process.once('SIGINT', onInterrupt);
@@ -112,6 +115,7 @@ async function runOne(check: FileCheck, context: RunContext): Promise<RunOutcome
       chromiumPath: environment.CHROMIUM_PATH,
       caCertificates: context.caCertificates,
       model: context.model,
+      kerberos: context.kerberos,
       signal: context.signal,
     });
     if (context.artifacts !== undefined) await copyArtifacts(files, context.artifacts);

@@ -38,6 +38,7 @@ export type ProbeErrorKind =
   | 'network-unavailable'
   | 'proxy-failed'
   | 'out-of-resources'
+  | 'login-unavailable'
   | 'request-invalid'
   | 'egress-denied'
   | 'aborted';

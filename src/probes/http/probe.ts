@@ -137,6 +137,7 @@ class Chain {
 
   release(): void {
     this.#interruptions.release();
+    this.#login?.release?.();
   }
 
   async follow(startMs: number): Promise<HttpProbeResult> {

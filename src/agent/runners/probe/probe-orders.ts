@@ -41,7 +41,7 @@ const pipeline = new RunPipeline({
   lagMeter: new LagMeter(systemClock, runDelay && (() => runDelay().waitedMs)),
   ownSecrets,
   egress: createEgressPolicy(egress),
-  hosts: { phases },
+  hosts: { phases, kerberos: start.kerberos },
 });
 const board = new GateStats(gateMemory);
 const gate = new AdmissionGate({ clock: systemClock, load: new ThreadLoad(ownThread), board });

@@ -14,7 +14,7 @@ const watchIntervalMs = 1000;
 const allNames = checkTypes.map(({ name }) => name);
 
 /** Settings of every thread that runs checks, whatever its lane. */
-export interface RunnerSettings extends Pick<WorkerStart, 'ownSecrets'> {
+export interface RunnerSettings extends Pick<WorkerStart, 'ownSecrets' | 'kerberos'> {
   readonly clock: Clock;
   readonly log: Logger;
   /** Names of the check types to load; defaults to all. */
@@ -134,6 +134,7 @@ export class RunnerPool {
         ownSecrets: settings.ownSecrets,
         checkTypes: settings.checkTypes ?? allNames,
         egress: settings.egress?.() ?? defaultEgressSettings,
+        kerberos: settings.kerberos,
         ...this.#options.start(),
       },
       maxHeapMb,

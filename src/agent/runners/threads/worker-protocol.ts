@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { KerberosSettings } from '@picket/checks/http/auth/kerberos-settings.ts';
 import type { ModelAccess } from '@picket/checks/model/access.ts';
 import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import type { EgressSettings } from '@picket/probes/egress/policy.ts';
@@ -28,6 +29,8 @@ export interface WorkerStart {
   readonly service?: ServiceAccess | undefined;
   /** The model that runs of the script thread may use. */
   readonly model?: ModelAccess | undefined;
+  /** The Kerberos identity of the agent, with which requests log in. */
+  readonly kerberos?: KerberosSettings | undefined;
   /** A code bundle on this host's disk, for a run without a service. */
   readonly codeBundle?: { readonly key: string; readonly path: string } | undefined;
 }

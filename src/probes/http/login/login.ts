@@ -62,6 +62,8 @@ export interface Login {
   react(response: Challenged, request: LoginRequest): Reaction;
   /** Reads the headers of the final response, if it is not a 401. */
   accept(headers: ResponseHeaders): void;
+  /** The run is over: ends what is still under way. */
+  release?(): void;
 }
 
 /** Longest reason, in characters: parts of it come from servers. */

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { errorCodeOf, toError } from '@picket/lib/errors.ts';
+import { ProbeError } from '../../../connection/errors.ts';
+
+/** The Kerberos identity of an agent: its operator names it, checks only use it. */
+export interface KerberosIdentity {
+  /** File with the keys of a principal, by which the library gets tickets itself. */
+  readonly keytab?: string | undefined;
+  /** Name of a ticket cache, such as `/run/tickets` or `KEYRING:user`; absent with a keytab: kept in memory. */
+  readonly ticketCache?: string | undefined;
+  /** Such as `monitor@EXAMPLE.COM`; absent: the first of the keytab, or that of the cache. */
+  readonly principal?: string | undefined;
+  /** The krb5.conf; absent: that of the system. */
+  readonly configFile?: string | undefined;
+}
+
+/** Asks for the token for a server. */
+export interface TokenQuestion extends KerberosIdentity {
+  /** Absent: only the credential of the agent is tried. */
+  readonly hostname?: string | undefined;
+  /** Channel binding in Base64. */
+  readonly binding?: string | undefined;
+}
+
+export type TokenAnswer = { readonly token: string } | { readonly problem: string };
+
+const program = fileURLToPath(new URL(`./gssapi-main${extname(import.meta.url)}`, import.meta.url));
+const maxAnswerBytes = 1024 * 1024;
+
+/**
+ * Returns the first token of SPNEGO (RFC 4178) for a service `HTTP/hostname`, in Base64. Time that the KDC takes is part
+ * of no phase.
+ *
+ * @throws ProbeError `login-unavailable`, with the words of the library.
+ */
+export async function kerberosToken(question: TokenQuestion, signal: AbortSignal): Promise<string> {
+  const { keytab } = question;
+  try {
+    if (keytab !== undefined) accessSync(keytab, constants.R_OK);
+  } catch (thrown) {
+    throw unavailable(`the keytab ${keytab} cannot be read: ${errorCodeOf(toError(thrown))}`);
+  }
+  const answer = await ask(question, signal);
+  if ('problem' in answer) throw unavailable(wordsOf(answer.problem));
+  return answer.token;
+}
+
+async function ask({ configFile, ...question }: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
+  // Without the environment of the agent: its key is none of the library's business.
+  const env = configFile === undefined ? {} : { KRB5_CONFIG: configFile };
+  const child = spawn(process.execPath, [program], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env,
+    signal,
+    killSignal: 'SIGKILL',
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+    if (text.length > maxAnswerBytes) child.kill('SIGKILL');
+  });
+  // It ended before it read: its exit code tells.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(JSON.stringify(question));
+  const code = await new Promise<number | string | null>((resolve) => {
+    child.on('error', (error) => resolve(errorCodeOf(error) ?? error.message));
+    child.on('close', (exitCode, killedBy) => resolve(exitCode ?? killedBy));
+  });
+  if (code === 0) return JSON.parse(text) as TokenAnswer;
+  return { problem: `the process of the Kerberos library ended (${code})` };
+}
+
+/** The loader's words name the file that is missing, but not what to do. */
+function wordsOf(problem: string): string {
+  if (!problem.includes('libgssapi_krb5')) return problem;
+  return 'the Kerberos library is not installed at this agent (libgssapi_krb5.so.2, Debian package libgssapi-krb5-2)';
+}
+
+function unavailable(message: string): ProbeError {
+  return new ProbeError('login-unavailable', 'firstByte', `no Kerberos ticket: ${message}`);
+}
