@@ -30,7 +30,7 @@ export async function startApache(options: {
   /** Files in its folder, by name. */
   readonly files?: Readonly<Record<string, string>>;
   readonly directives: (folder: string, port: number) => string;
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: (folder: string) => Readonly<Record<string, string>>;
 }): Promise<Apache> {
   const folder = mkdtempSync(join(tmpdir(), 'picket-apache-'));
   const port = await freePort();
@@ -53,7 +53,7 @@ export async function startApache(options: {
   const child = spawn('apache2', ['-DFOREGROUND', '-f', file], {
     stdio: 'ignore',
     detached: true,
-    env: { ...process.env, ...options.env },
+    env: { ...process.env, ...options.env?.(folder) },
   });
   const exited = once(child, 'exit');
   const close = async () => {

@@ -20,7 +20,7 @@ export const Auth = z
       .string()
       .max(1000)
       .default('')
-      .describe('User name; for NTLM also `DOMAIN\\\\user` or `user@domain`. Empty for NEGOTIATE'),
+      .describe('User name; for NTLM also `DOMAIN\\user` or `user@domain`. Empty for NEGOTIATE'),
     password: z.string().max(1000).default('').describe('Password. Empty for NEGOTIATE'),
     domain: z
       .string()

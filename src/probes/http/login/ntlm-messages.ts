@@ -16,7 +16,8 @@ const pairIds = { end: 0, flags: 6, timestamp: 7, targetName: 9, channelBindings
 /** The client sends a message integrity code. */
 const hasCode = 0x2;
 
-const negotiateBytes = 32;
+/** With the version, which is zero: some servers refuse a message without its place. */
+const negotiateBytes = 40;
 /** Header of an AUTHENTICATE message with version and integrity code. */
 const authenticateBytes = 88;
 const codeOffset = 72;
