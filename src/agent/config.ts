@@ -2,7 +2,7 @@ import { hostname, tmpdir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkTypes } from '@picket/checks/index.ts';
-import { kerberosFiles, kerberosSettings } from '@picket/checks/http/auth/kerberos-settings.ts';
+import { kerberosFiles, kerberosSettings } from '@picket/checks/kerberos/settings.ts';
 import { agentModelSettings, modelAccess } from '@picket/checks/model/settings.ts';
 import { readEnvironment } from '@picket/lib/env.ts';
 import { type LogLevel, logLevels } from '@picket/lib/log.ts';

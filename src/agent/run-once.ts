@@ -1,7 +1,7 @@
 import { hasScripts, type Lifecycle } from '@picket/checks/contract/lifecycle.ts';
 import type { LogEntry } from '@picket/checks/contract/run-log.ts';
 import { findCheckType } from '@picket/checks/index.ts';
-import type { KerberosSettings } from '@picket/checks/http/auth/kerberos-settings.ts';
+import type { KerberosSettings } from '@picket/checks/kerberos/settings.ts';
 import type { ModelAccess } from '@picket/checks/model/access.ts';
 import { systemClock } from '@picket/lib/clock.ts';
 import { createLogger } from '@picket/lib/log.ts';

@@ -1,5 +1,6 @@
 import { isRecord } from '@picket/lib/json/record.ts';
 import { type Shorthand, withRequest, withScheme } from '../contract/definition/shorthand.ts';
+import { withAuth } from '../http/auth/shorthand.ts';
 
 /** Fields of a request, full or short, that only API checks have. */
 const ownFields = ['body', 'json', 'headers', 'queryParameters', 'params', 'basicAuth', 'auth'];
@@ -16,7 +17,12 @@ export const apiShorthand: Shorthand = {
     const judged = JSON.stringify([request['assertions'] ?? [], request['expect'] ?? {}]);
     return /body|json|header|time|\$[.[]/i.test(judged);
   },
-  complete: (fields) => withRequest(fields, (request) => ({ ...withScheme(request), ...withBody(request) })),
+  complete: (fields) =>
+    withRequest(fields, (request) => ({
+      ...withScheme(request),
+      ...withBody(request),
+      ...withAuth(request),
+    })),
 };
 
 /** A structured body as JSON. A text stays as it is: the API takes it with any type. */

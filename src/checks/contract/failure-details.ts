@@ -1,5 +1,5 @@
 import type { ProbePhase } from '@picket/probes/connection/errors.ts';
-import { loginStates } from '@picket/probes/http/login/login.ts';
+import type { LoginState } from '@picket/probes/http/login/login.ts';
 import { z } from 'zod';
 
 /** Flaws of a certificate. `dated`: a browser reports it as expired or not yet valid. */
@@ -13,6 +13,15 @@ export const certificateFlaws = [
   'issuer',
 ] as const;
 export type CertificateFlaw = (typeof certificateFlaws)[number];
+
+/** How the login of a request ended; the type of the probes says what each state means. */
+export const loginStates = [
+  'accepted',
+  'refused',
+  'not-asked',
+  'not-offered',
+  'unusable',
+] as const satisfies readonly LoginState[];
 
 /** Phases in which a timeout can occur. */
 const phases = [

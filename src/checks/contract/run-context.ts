@@ -1,7 +1,7 @@
 import type { EgressPolicy } from '@picket/probes/egress/policy.ts';
 import type { ScriptHost } from '@picket/sandbox/host/contract.ts';
 import type { LifecycleScripts } from '@picket/sandbox/lifecycle/lifecycle-scripts.ts';
-import type { KerberosSettings } from '../http/auth/kerberos-settings.ts';
+import type { KerberosSettings } from '../kerberos/settings.ts';
 import type { ModelAccess } from '../model/access.ts';
 import type { ModelOutcome } from '../model/client.ts';
 import type { DaySpending } from '../model/spending.ts';

@@ -1,7 +1,7 @@
-import { loginStates } from '@picket/probes/http/login/login.ts';
 import { z } from 'zod';
 import { AddressVerdicts } from '../addresses/fields.ts';
 import { RouteField } from '../contract/facts.ts';
+import { loginStates } from '../contract/failure-details.ts';
 import { ipFamilies } from '../contract/ip-family.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 

@@ -20,9 +20,23 @@ export const httpForm: FormLayout = {
     words: { NONE: 'none', JSON: 'JSON', FORM: 'form', RAW: 'raw', GRAPHQL: 'GraphQL' },
   },
   'request.body': { label: 'Content of the body', lines: 6, isCode: true },
+  'request.auth': {
+    label: 'Login',
+    words: { '': 'none', object: 'at the host of the URL' },
+  },
+  'request.auth.type': {
+    label: 'Scheme',
+    hint: 'Negotiate uses the Kerberos identity of the agent: leave the other inputs empty.',
+    words: { BASIC: 'Basic', DIGEST: 'Digest', NTLM: 'NTLM', NEGOTIATE: 'Negotiate (Kerberos)' },
+  },
+  'request.auth.username': { label: 'User' },
+  'request.auth.password': { label: 'Password' },
+  'request.auth.domain': { label: 'Domain', hint: 'For NTLM only. Empty: the domain of the server.' },
+  // The older field for the scheme Basic.
   'request.basicAuth': {
     label: 'Basic authentication',
     words: { '': 'none', object: 'user name and password' },
+    isOnlyIfSet: true,
   },
   'request.basicAuth.username': { label: 'User' },
   'request.basicAuth.password': { label: 'Password' },

@@ -10,8 +10,9 @@ import type { RunLog } from '../contract/run-log.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { filledAssertions, filledServerName, templateFailure } from '../judging/filled.ts';
 import { render } from '../judging/templating.ts';
-import { type Auth, filledAuth, loginOf } from './auth/auth.ts';
-import type { KerberosSettings } from './auth/kerberos-settings.ts';
+import type { KerberosSettings } from '../kerberos/settings.ts';
+import type { Auth } from './auth/auth.ts';
+import { filledAuth, loginOf } from './auth/login.ts';
 import { locationProxy } from './location-proxy.ts';
 import { type RequestTrace, traceOf } from './traceparent.ts';
 
@@ -99,7 +100,8 @@ export function prepareRequest(
     const named = filledServerName(spec.serverName, variables);
     if ('failure' in named) return named;
     const body = bodyOf(spec, variables);
-    const written = spec.auth ?? (spec.basicAuth && ({ type: 'BASIC', domain: '', ...spec.basicAuth } as const));
+    const written =
+      spec.auth ?? (spec.basicAuth && ({ type: 'BASIC', domain: '', ...spec.basicAuth } as const));
     const auth = written && filledAuth(written, variables);
     const headers = headersOf(spec, { auth, variables, log });
     return {

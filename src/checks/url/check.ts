@@ -1,6 +1,7 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { withRequest, withScheme } from '../contract/definition/shorthand.ts';
 import { httpMetrics, statusCodeDimension } from '../contract/metric.ts';
+import { withAuth } from '../http/auth/shorthand.ts';
 import { HttpDetail } from '../http/detail.ts';
 import { httpAssertable, httpFacts } from '../http/facts.ts';
 import { httpForm } from '../http/form.ts';
@@ -31,7 +32,8 @@ export const url = defineCheckType({
   shorthand: {
     names: ['HTTP', 'HTTPS', 'WEBSITE', 'WEB'],
     schemes: ['http', 'https'],
-    complete: (fields) => withRequest(fields, withScheme),
+    complete: (fields) =>
+      withRequest(fields, (request) => ({ ...withScheme(request), ...withAuth(request) })),
   },
   facts: httpFacts,
   summary: summaryOf,

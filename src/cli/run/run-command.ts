@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { runCheckOnce } from '@picket/agent/run-once.ts';
 import { readServiceSecrets } from '@picket/agent/service-secrets.ts';
-import { readKerberosSettings } from '@picket/checks/http/auth/kerberos-settings.ts';
+import { readKerberosSettings } from '@picket/checks/kerberos/settings.ts';
 import { readModelAccess } from '@picket/checks/model/settings.ts';
 import { readCaDirectory } from '@picket/lib/ca-directory.ts';
 import { AppError } from '@picket/lib/errors.ts';

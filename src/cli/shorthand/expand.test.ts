@@ -35,6 +35,18 @@ describe('a check file in short forms', () => {
       request('{ body: "{\\"a\\":1}", bodyType: JSON }'),
     ],
     ['no type but a URL', 'url: https://a.test/', 'URL', request('url: https://a.test/')],
+    [
+      'a login without a scheme',
+      'type: http\nurl: http://a.test\nauth: { username: ada, password: x }',
+      'API',
+      request('auth: { type: BASIC, username: ada, password: x }'),
+    ],
+    [
+      'a login of a URL monitor',
+      'type: url\nurl: http://a.test\nauth: { type: negotiate }',
+      'URL',
+      request('auth: { type: NEGOTIATE }'),
+    ],
     ['a URL without a scheme', 'checkType: URL\nurl: a.test/x', 'URL', request('url: https://a.test/x')],
     ['a host for a URL', 'checkType: URL\nhost: a.test', 'URL', request('url: https://a.test')],
     [

@@ -103,7 +103,7 @@ export function takesCurl(type: CheckType): boolean {
   const { request } = type.spec.shape;
   return (
     request instanceof z.ZodObject &&
-    ['method', 'url', 'headers', 'bodyType', 'basicAuth'].every((key) => key in request.shape)
+    ['method', 'url', 'headers', 'bodyType', 'auth'].every((key) => key in request.shape)
   );
 }
 

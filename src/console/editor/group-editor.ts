@@ -1,5 +1,6 @@
 import { commonForm } from '@picket/checks/contract/definition/common-form.ts';
 import type { FormLayout } from '@picket/checks/contract/definition/form-layout.ts';
+import { httpForm } from '@picket/checks/http/form.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
 import { alertChannelRoutes } from '@picket/protocol/alerts/alert-channel.ts';
 import { CheckGroupInput, checkGroupRoutes, maskedInGroups } from '@picket/protocol/checks/check-group.ts';
@@ -25,6 +26,13 @@ const { createCheckGroup, deleteCheckGroup, getCheckGroup, listCheckGroups, upda
   checkGroupRoutes;
 const rowsPerPage = 50;
 
+/** The login of requests has the words of API checks. */
+const authForm = Object.fromEntries(
+  Object.entries(httpForm)
+    .filter(([key]) => /^request\.(?:auth|basicAuth)\b/.test(key))
+    .map(([key, layout]) => [key.replace(/^request/, 'apiCheckDefaults'), layout]),
+);
+
 const plan: FormPlan = groupPlan();
 
 /** Form of the settings that a group applies to all of its checks. */
@@ -45,10 +53,7 @@ function groupPlan(): FormPlan {
     alertChannelSubscriptions: { hint: 'For all its checks. Empty: the channels of each check.' },
     browserCheckDefaults: { isHidden: true },
     'apiCheckDefaults.url': { label: 'Base URL', hint: 'Value of {{GROUP_BASE_URL}} in its checks.' },
-    'apiCheckDefaults.basicAuth': {
-      label: 'Basic authentication',
-      words: { '': 'none', object: 'user and password' },
-    },
+    ...authForm,
   };
   const own = Object.entries(words).map(([key, one]) => [key, { ...commonForm[key], ...one }]);
   const layout: FormLayout = { ...commonForm, ...Object.fromEntries(own) };

@@ -51,7 +51,16 @@ export interface HopTimes {
  * before the lookup, would be this process's alone, which is not part of any phase.
  */
 export function sumPhases(hops: readonly HopTimes[]): HttpPhases {
-  const phases: HttpPhases = { wait: 0, dns: 0, tcp: 0, firstByte: 0, download: 0, total: 0, tls: 0, proxy: 0 };
+  const phases: HttpPhases = {
+    wait: 0,
+    dns: 0,
+    tcp: 0,
+    firstByte: 0,
+    download: 0,
+    total: 0,
+    tls: 0,
+    proxy: 0,
+  };
   for (const { connection, waitMs, downloadMs, legs = [] } of hops) {
     phases.dns += connection.dnsMs;
     phases.tcp += connection.tcpMs;

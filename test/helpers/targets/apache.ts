@@ -49,7 +49,13 @@ export async function startApache(options: {
     DocumentRoot ${folder}
     ${options.directives(folder, port)}`;
   const file = join(folder, 'conf');
-  writeFileSync(file, lines.split('\n').map((line) => `${line.trim()}\n`).join(''));
+  writeFileSync(
+    file,
+    lines
+      .split('\n')
+      .map((line) => `${line.trim()}\n`)
+      .join(''),
+  );
   const child = spawn('apache2', ['-DFOREGROUND', '-f', file], {
     stdio: 'ignore',
     detached: true,

@@ -31,7 +31,11 @@ export interface DigestTarget extends Target {
   readonly requests: readonly SeenRequest[];
 }
 
-const hashes: Readonly<Record<string, string>> = { 'MD5': 'md5', 'SHA-256': 'sha256', 'SHA-512-256': 'sha512-256' };
+const hashes: Readonly<Record<string, string>> = {
+  MD5: 'md5',
+  'SHA-256': 'sha256',
+  'SHA-512-256': 'sha512-256',
+};
 
 /** Starts a server that lets in whoever computes the right response to its nonce. */
 export async function startDigestTarget(options: DigestTargetOptions): Promise<DigestTarget> {
@@ -55,7 +59,9 @@ export async function startDigestTarget(options: DigestTargetOptions): Promise<D
     nonces += 1;
     uses = 0;
     const stale = isRight ? ', stale=true' : '';
-    const lines = challenges.map((one) => `Digest realm="r \\"1\\"", nonce="nonce-${nonces}"${stale}, ${one}`);
+    const lines = challenges.map(
+      (one) => `Digest realm="r \\"1\\"", nonce="nonce-${nonces}"${stale}, ${one}`,
+    );
     response.writeHead(401, { 'www-authenticate': lines, ...(closes && { connection: 'close' }) });
     response.end(options.challengeBody ?? 'log in');
   });
@@ -72,7 +78,9 @@ async function seenIn(request: IncomingMessage): Promise<SeenRequest> {
 
 function fieldsOf(authorization = ''): ReadonlyMap<string, string> {
   const pairs = authorization.matchAll(/(\S+?)=(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))/g);
-  return new Map([...pairs].map(([, name = '', text, bare = '']) => [name, text?.replaceAll('\\', '') ?? bare]));
+  return new Map(
+    [...pairs].map(([, name = '', text, bare = '']) => [name, text?.replaceAll('\\', '') ?? bare]),
+  );
 }
 
 function isResponse(

@@ -6,8 +6,8 @@ import { HttpDetail } from '../../../src/checks/http/detail.ts';
 import { runUrl } from '../../../src/checks/url/run.ts';
 import { UrlSpec } from '../../../src/checks/url/spec.ts';
 import { runContext } from '../../helpers/run-context.ts';
-import { type DigestTargetOptions, startDigestTarget } from '../../helpers/targets/digest-target.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
+import { type DigestTargetOptions, startDigestTarget } from '../../helpers/targets/digest-target.ts';
 import { startHttpTarget } from '../../helpers/targets/http-target.ts';
 import { type NtlmTargetOptions, startNtlmTarget } from '../../helpers/targets/ntlm-target.ts';
 
@@ -74,12 +74,16 @@ describe('a Digest login', () => {
   it('uses its nonce again after a redirect, and renews a stale one', async () => {
     const redirectTo = (path: string) => (path.startsWith('/a') ? '/second' : undefined);
     const fresh = await withTarget({ redirectTo });
-    expect(fresh.requests.map(({ path, authorization }) => [path, /nc=\d+/.exec(authorization ?? '')?.[0]])).toEqual([
+    expect(
+      fresh.requests.map(({ path, authorization }) => [path, /nc=\d+/.exec(authorization ?? '')?.[0]]),
+    ).toEqual([
       ['/a/b?c=d', undefined],
       ['/a/b?c=d', 'nc=00000001'],
       ['/second', 'nc=00000002'],
     ]);
-    expect(fresh.detail.response.redirects).toMatchObject([{ status: 302, timingPhases: { auth: expect.any(Number) } }]);
+    expect(fresh.detail.response.redirects).toMatchObject([
+      { status: 302, timingPhases: { auth: expect.any(Number) } },
+    ]);
     const stale = await withTarget({ redirectTo, usesOfNonce: 1 });
     expect(stale.requests).toHaveLength(4);
     expect(stale.login).toMatchObject({ state: 'accepted' });
@@ -150,13 +154,21 @@ describe('an NTLM login', () => {
     ['with an integrity code, if the challenge has a time', {}, {}],
     ['without one', { isTimed: false }, {}],
     ['of DOMAIN\\user', {}, { username: 'INTRA\\Grace', domain: '' }],
-    ['of user@domain', { username: 'grace@intra.test', domain: '' }, { username: 'grace@intra.test', domain: '' }],
+    [
+      'of user@domain',
+      { username: 'grace@intra.test', domain: '' },
+      { username: 'grace@intra.test', domain: '' },
+    ],
     ['that begins on a connection the server closes', { closesAt: 1 }, {}],
   ])('goes over one connection %s', async (_, options, given) => {
     const { failure, problem, requests, login } = await attempt(options, given);
     expect(problem).toBe('');
     expect(failure).toBeUndefined();
-    expect(login).toMatchObject({ scheme: 'NTLM', state: 'accepted', legs: [{ status: 401 }, { status: 401 }] });
+    expect(login).toMatchObject({
+      scheme: 'NTLM',
+      state: 'accepted',
+      legs: [{ status: 401 }, { status: 401 }],
+    });
     expect(requests.map(({ message }) => message)).toEqual([0, 1, 3]);
     expect(new Set(requests.slice(1).map(({ port }) => port)).size).toBe(1);
   });
@@ -186,7 +198,10 @@ describe('an NTLM login', () => {
 describe('the field auth', () => {
   it('sends Basic credentials at once, of URL monitors, too', async () => {
     const target = await startHttpTarget();
-    const request = { url: `${target.url}/echo`, auth: { type: 'BASIC', username: '{{U}}', password: '{{P}}' } };
+    const request = {
+      url: `${target.url}/echo`,
+      auth: { type: 'BASIC', username: '{{U}}', password: '{{P}}' },
+    };
     const context = runContext({ variables: { U: 'ada', P: 'lovelace' } });
     await runUrl(UrlSpec.parse({ request }), context);
     await runApi(ApiSpec.parse({ request }), context);
@@ -196,7 +211,10 @@ describe('the field auth', () => {
   });
 
   it('gives way to a header of the check', async () => {
-    const { requests, detail } = await withTarget({}, { headers: [{ key: 'authorization', value: 'Bearer x' }] });
+    const { requests, detail } = await withTarget(
+      {},
+      { headers: [{ key: 'authorization', value: 'Bearer x' }] },
+    );
     expect(requests.map(({ authorization }) => authorization)).toEqual(['Bearer x']);
     expect(JSON.stringify(detail.jobLog)).toContain('its header Authorization replaces it');
   });

@@ -1,15 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
-import type { KerberosSettings } from '../../../src/checks/http/auth/kerberos-settings.ts';
+import type { KerberosSettings } from '../../../src/checks/kerberos/settings.ts';
 import { runContext } from '../../helpers/run-context.ts';
 import { type Apache, startApache, whyNoApache } from '../../helpers/targets/apache.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
-import { type KerberosRealm, startKerberosRealm, whyNoKerberos } from '../../helpers/targets/kerberos-realm.ts';
+import {
+  type KerberosRealm,
+  startKerberosRealm,
+  whyNoKerberos,
+} from '../../helpers/targets/kerberos-realm.ts';
 
 const skipReason =
-  whyNoKerberos() ??
-  whyNoApache(['auth_gssapi'], 'apache2, libapache2-mod-auth-gssapi, gss-ntlmssp');
+  whyNoKerberos() ?? whyNoApache(['auth_gssapi'], 'apache2, libapache2-mod-auth-gssapi, gss-ntlmssp');
 
 /** Apache with pages for those whom mod_auth_gssapi lets in by these mechanisms. */
 async function startProtected(options: {

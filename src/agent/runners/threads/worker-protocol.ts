@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { KerberosSettings } from '@picket/checks/http/auth/kerberos-settings.ts';
+import type { KerberosSettings } from '@picket/checks/kerberos/settings.ts';
 import type { ModelAccess } from '@picket/checks/model/access.ts';
 import type { ModelOutcome } from '@picket/checks/model/client.ts';
 import type { EgressSettings } from '@picket/probes/egress/policy.ts';

@@ -10,7 +10,7 @@ const plain = {
   followRedirects: false,
   skipSSL: false,
   ipFamily: 'IPv4',
-  basicAuth: null,
+  auth: null,
 };
 const open = (key: string, value: string) => ({ key, value, locked: false });
 
@@ -42,7 +42,19 @@ it.each([
   ],
   [
     'curl -u ada:se:cret -6 https://example.com/',
-    { basicAuth: { username: 'ada', password: 'se:cret' }, ipFamily: 'IPv6' },
+    { auth: { type: 'BASIC', username: 'ada', password: 'se:cret', domain: '' }, ipFamily: 'IPv6' },
+  ],
+  [
+    'curl --digest --user ada:x https://example.com/',
+    { auth: { type: 'DIGEST', username: 'ada', password: 'x', domain: '' } },
+  ],
+  [
+    String.raw`curl --ntlm -u 'INTRA\ada:x' https://example.com/`,
+    { auth: { type: 'NTLM', username: String.raw`INTRA\ada`, password: 'x', domain: '' } },
+  ],
+  [
+    'curl --negotiate -u : https://example.com/',
+    { auth: { type: 'NEGOTIATE', username: '', password: '', domain: '' } },
   ],
   [
     `curl -A probe -e https://from.example/ -b 'a=1; b=2' -H 'Authorization: Bearer x' https://example.com/`,

@@ -16,7 +16,12 @@ export interface CurlRequest {
   readonly followRedirects: boolean;
   readonly skipSSL: boolean;
   readonly ipFamily: 'IPv4' | 'IPv6';
-  readonly basicAuth: { readonly username: string; readonly password: string } | null;
+  readonly auth: {
+    readonly type: 'BASIC' | 'DIGEST' | 'NTLM' | 'NEGOTIATE';
+    readonly username: string;
+    readonly password: string;
+    readonly domain: string;
+  } | null;
 }
 
 export type CurlCommand =
@@ -54,6 +59,10 @@ const options: Readonly<Record<string, Option>> = {
   'user-agent': { short: 'A', value: true },
   referer: { short: 'e', value: true },
   range: { short: 'r', value: true },
+  basic: {},
+  digest: {},
+  ntlm: {},
+  negotiate: {},
   get: { short: 'G' },
   head: { short: 'I' },
   insecure: { short: 'k' },
@@ -219,7 +228,7 @@ function requestOf(given: Given): CurlCommand {
       followRedirects: flags.has('location'),
       skipSSL: flags.has('insecure'),
       ipFamily: flags.has('ipv6') ? 'IPv6' : 'IPv4',
-      basicAuth: credentialsOf(last('user')),
+      auth: loginOf(flags, last('user')),
     },
     notes: notesOf(given),
   };
@@ -293,12 +302,15 @@ function bodyTypeOf(headers: readonly Pair[], isJson: boolean): CurlRequest['bod
   return type.startsWith('application/x-www-form-urlencoded') ? 'FORM' : 'RAW';
 }
 
-function credentialsOf(user: string | undefined): CurlRequest['basicAuth'] {
+/** The scheme is that of the option, without one Basic. Negotiate takes the user of the ticket, whatever `--user` says. */
+function loginOf(flags: ReadonlySet<string>, user: string | undefined): CurlRequest['auth'] {
+  const nobody = { username: '', password: '', domain: '' };
+  if (flags.has('negotiate')) return { type: 'NEGOTIATE', ...nobody };
   if (user === undefined) return null;
   const at = user.indexOf(':');
-  return at === -1
-    ? { username: user, password: '' }
-    : { username: user.slice(0, at), password: user.slice(at + 1) };
+  const type = flags.has('ntlm') ? 'NTLM' : flags.has('digest') ? 'DIGEST' : 'BASIC';
+  const [username, password] = at === -1 ? [user, ''] : [user.slice(0, at), user.slice(at + 1)];
+  return { ...nobody, type, username, password };
 }
 
 function withQuery(url: string, queries: readonly string[]): string {

@@ -284,7 +284,7 @@ function credentials(monitor: Source, collection: Collection, name: string): Fie
   const method = monitor.text('auth_method') ?? 'basic';
   const user = monitor.text('basic_auth_user');
   const password = monitor.text('basic_auth_pass');
-  if (method !== 'basic' && method !== 'none') {
+  if (!['basic', 'ntlm', 'none'].includes(method)) {
     const reasons: Readonly<Record<string, string>> = {
       'oauth2-cc': 'a setup script can fetch the token',
       mtls: 'client certificates are set for hosts: POST /v1/client-certificates',
@@ -292,17 +292,21 @@ function credentials(monitor: Source, collection: Collection, name: string): Fie
     monitor.note('auth_method', reasons[method] ?? `Picket does not support authentication by ${method}`);
   }
   if (user === undefined && password === undefined) return {};
-  if (method !== 'basic') {
-    monitor.note('basic_auth_user', 'only basic authentication is carried over');
-    if (password !== undefined) monitor.note('basic_auth_pass', 'only basic authentication is carried over');
+  if (method !== 'basic' && method !== 'ntlm') {
+    const reason = 'only users of Basic and NTLM are carried over';
+    monitor.note('basic_auth_user', reason);
+    if (password !== undefined) monitor.note('basic_auth_pass', reason);
     return {};
   }
-  return {
-    basicAuth: {
-      username: user ?? '',
-      password: password === undefined ? '' : collection.secret(`${name}_password`, password),
-    },
+  const login = {
+    username: user ?? '',
+    password: password === undefined ? '' : collection.secret(`${name}_password`, password),
   };
+  if (method === 'basic') return { basicAuth: login };
+  if (monitor.text('auth_workstation') !== undefined) {
+    monitor.note('auth_workstation', 'Picket names no workstation');
+  }
+  return { auth: { type: 'NTLM', ...login, domain: monitor.text('auth_domain') ?? '' } };
 }
 
 function family(monitor: Source): Fields {

@@ -91,7 +91,10 @@ describe('Digest', () => {
     const posted = { ...request, method: 'POST', body: Buffer.from('v=1') };
     const challenge = 'Digest realm="x", nonce="1", qop="auth-int", algorithm=SHA-256-sess';
     const sent = await answer(login, challenge, posted);
-    const other = await answer(new DigestLogin(ada, () => 'c'), challenge, { ...posted, body: Buffer.from('v=2') });
+    const other = await answer(new DigestLogin(ada, () => 'c'), challenge, {
+      ...posted,
+      body: Buffer.from('v=2'),
+    });
     expect(sent).toContain('qop=auth-int');
     expect(sent).not.toBe(other);
   });

@@ -105,7 +105,8 @@ export class DigestLogin implements Login {
     const { realm, nonce, opaque, algorithm, hash, qop, isSession, isUserHashed, isUtf8 } = space;
     // Texts of headers have one character per byte.
     const [username, password] = [headerOfText(this.#username), headerOfText(this.#password)];
-    const hashed = (...parts: readonly string[]) => createHash(hash).update(parts.join(':'), 'latin1').digest('hex');
+    const hashed = (...parts: readonly string[]) =>
+      createHash(hash).update(parts.join(':'), 'latin1').digest('hex');
     this.#isSent = true;
     this.#count += 1;
     this.progress.algorithm = algorithm ?? 'MD5';
@@ -117,9 +118,7 @@ export class DigestLogin implements Login {
       .update(body ?? '')
       .digest('hex');
     const second = qop === 'auth-int' ? hashed(method, path, entity) : hashed(method, path);
-    const response = qop
-      ? hashed(first, nonce, count, cnonce, qop, second)
-      : hashed(first, nonce, second);
+    const response = qop ? hashed(first, nonce, count, cnonce, qop, second) : hashed(first, nonce, second);
     const isExtended = isUtf8 && !isUserHashed && /[^\x20-\x7e]/.test(username);
     const fields = [
       isExtended
@@ -148,7 +147,10 @@ function spaceOf({ parameters }: Challenge): Space | undefined {
   const { name, isSession } = algorithmParts(algorithm);
   const rank = hashes.findIndex(([known]) => known === name);
   const hash = hashes[rank]?.[1];
-  const offered = parameters.get('qop')?.toLowerCase().split(/[\s,]+/);
+  const offered = parameters
+    .get('qop')
+    ?.toLowerCase()
+    .split(/[\s,]+/);
   const qop = (['auth', 'auth-int'] as const).find((one) => offered?.includes(one));
   const isOffered = offered === undefined || offered.every((one) => one === '') || qop !== undefined;
   if (nonce === undefined || hash === undefined || !isOffered) return undefined;

@@ -9,8 +9,7 @@ export type LoginScheme = 'Digest' | 'NTLM' | 'Negotiate';
  * complete credentials; `not-asked`: it answered without a challenge; `not-offered`: it asked for other schemes only;
  * `unusable`: its challenge cannot be answered.
  */
-export const loginStates = ['accepted', 'refused', 'not-asked', 'not-offered', 'unusable'] as const;
-export type LoginState = (typeof loginStates)[number];
+export type LoginState = 'accepted' | 'refused' | 'not-asked' | 'not-offered' | 'unusable';
 
 /** The request that a login belongs to. */
 export interface LoginRequest {

@@ -93,7 +93,12 @@ export interface NtlmV2Response {
 export function ntlmV2Response(
   hash: Buffer,
   serverNonce: Buffer,
-  given: { readonly clientNonce: Buffer; readonly time: Buffer; readonly info: Buffer; readonly isTimed: boolean },
+  given: {
+    readonly clientNonce: Buffer;
+    readonly time: Buffer;
+    readonly info: Buffer;
+    readonly isTimed: boolean;
+  },
 ): NtlmV2Response {
   const { clientNonce, time, info, isTimed } = given;
   const temp = Buffer.concat([

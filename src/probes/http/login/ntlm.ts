@@ -55,7 +55,8 @@ export class NtlmLogin implements Login {
     if (token === undefined) {
       return this.progress.end('unusable', 'the server answered the first NTLM message without a challenge');
     }
-    const challenge = token.length > longestToken ? 'it is too long' : readChallenge(Buffer.from(token, 'base64'));
+    const challenge =
+      token.length > longestToken ? 'it is too long' : readChallenge(Buffer.from(token, 'base64'));
     if (typeof challenge === 'string') {
       return this.progress.end('unusable', `the NTLM challenge cannot be answered: ${challenge}`);
     }

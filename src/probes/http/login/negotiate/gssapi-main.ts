@@ -53,11 +53,15 @@ function tokenFor({ hostname, binding, keytab, ticketCache, principal }: TokenQu
     data: 'gss_buffer',
   });
   const declare = (signature: string): Call => library.func(`uint32_t ${signature}`) as Call;
-  const importName = declare('gss_import_name(_Out_ uint32_t *minor, gss_buffer *name, gss_oid *type, _Out_ void **to)');
+  const importName = declare(
+    'gss_import_name(_Out_ uint32_t *minor, gss_buffer *name, gss_oid *type, _Out_ void **to)',
+  );
   const acquire = declare(
     'gss_acquire_cred_from(_Out_ uint32_t *minor, void *name, uint32_t seconds, gss_oid_set *mechanisms, int usage, gss_store *store, _Out_ void **credential, void *granted, void *lifetime)',
   );
-  const restrict = declare('gss_set_neg_mechs(_Out_ uint32_t *minor, void *credential, gss_oid_set *mechanisms)');
+  const restrict = declare(
+    'gss_set_neg_mechs(_Out_ uint32_t *minor, void *credential, gss_oid_set *mechanisms)',
+  );
   const begin = declare(
     'gss_init_sec_context(_Out_ uint32_t *minor, void *credential, _Inout_ void **context, void *target, gss_oid *mechanism, uint32_t flags, uint32_t seconds, gss_bindings *bindings, void *input, void *actual, _Out_ gss_buffer *token, void *actualFlags, void *lifetime)',
   );
@@ -66,7 +70,9 @@ function tokenFor({ hostname, binding, keytab, ticketCache, principal }: TokenQu
   );
 
   const bytesOf = ({ length, value }: GssBuffer): Buffer =>
-    length === 0 ? Buffer.alloc(0) : Buffer.from(koffi.decode(value, koffi.array('uint8_t', length, 'Typed')) as Uint8Array);
+    length === 0
+      ? Buffer.alloc(0)
+      : Buffer.from(koffi.decode(value, koffi.array('uint8_t', length, 'Typed')) as Uint8Array);
   const words = (status: number, kind: number): string => {
     const text: GssBuffer[] = [{ length: 0, value: null }];
     const isShown = display([0], status, kind, oid(krb5), [0], text) === 0;
@@ -104,7 +110,21 @@ function tokenFor({ hostname, binding, keytab, ticketCache, principal }: TokenQu
   const data = binding === undefined ? undefined : buffer(Buffer.from(binding, 'base64'));
   const bindings = data && { initiatorType: 0, initiator: none, acceptorType: 0, acceptor: none, data };
   const token: GssBuffer[] = [{ length: 0, value: null }];
-  must(begin, credential[0], [null], target, oid(spnego), contextFlags, 0, bindings ?? null, null, null, token, null, null);
+  must(
+    begin,
+    credential[0],
+    [null],
+    target,
+    oid(spnego),
+    contextFlags,
+    0,
+    bindings ?? null,
+    null,
+    null,
+    token,
+    null,
+    null,
+  );
   return token[0] ? bytesOf(token[0]).toString('base64') : '';
 }
 

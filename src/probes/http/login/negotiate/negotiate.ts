@@ -54,7 +54,10 @@ export class NegotiateLogin implements Login {
   }
 
   async #token(hostname: string, binding: string | undefined): Promise<string> {
-    if (!this.#means) throw refusal('the agent has no Kerberos identity: its operator sets KERBEROS_KEYTAB or KERBEROS_TICKET_CACHE');
+    if (!this.#means)
+      throw refusal(
+        'the agent has no Kerberos identity: its operator sets KERBEROS_KEYTAB or KERBEROS_TICKET_CACHE',
+      );
     const { isAllowed, ...identity } = this.#means;
     if (!isAllowed(hostname)) throw refusal(`KERBEROS_SERVERS of the agent does not name ${hostname}`);
     return `Negotiate ${await kerberosToken({ ...identity, hostname, binding }, this.#stop.signal)}`;

@@ -9,7 +9,12 @@ const absolutePath = z.string().refine((value) => isAbsolute(value), 'must be an
 
 const hostPatterns = z
   .string()
-  .transform((value) => value.split(',').map((one) => one.trim().toLowerCase()).filter((one) => one !== ''))
+  .transform((value) =>
+    value
+      .split(',')
+      .map((one) => one.trim().toLowerCase())
+      .filter((one) => one !== ''),
+  )
   .pipe(
     z.array(
       z
@@ -36,7 +41,10 @@ export const kerberosSettings = {
     'KERBEROS_TICKET_CACHE',
     z
       .string()
-      .regex(/^(?:\/|(?:FILE|DIR|KEYRING|KCM|MEMORY):)/, 'must be an absolute path, or a name such as FILE:/path or KEYRING:user')
+      .regex(
+        /^(?:\/|(?:FILE|DIR|KEYRING|KCM|MEMORY):)/,
+        'must be an absolute path, or a name such as FILE:/path or KEYRING:user',
+      )
       .optional()
       .meta({ defaultText: 'memory, for each login anew' }),
     'Cache of tickets that another program renews; with KERBEROS_KEYTAB the agent keeps its own tickets there',
