@@ -70,7 +70,7 @@ ARG EXTRA_PACKAGES=""
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
       ca-certificates chromium-headless-shell ffmpeg fonts-liberation fonts-noto-color-emoji iproute2 iptables \
-      libnss3-tools tini util-linux \
+      libgssapi-krb5-2 libnss3-tools tini util-linux \
       ${EXTRA_PACKAGES} \
     && rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/cache/debconf
 WORKDIR /app

@@ -37,7 +37,34 @@ describe('readAgentSettings', () => {
         suites: { cacheMaxBytes: 5_000_000_000 },
       },
       secretFiles: [],
+      kerberos: {
+        keytab: undefined,
+        principal: undefined,
+        ticketCache: undefined,
+        configFile: undefined,
+        servers: [],
+      },
     });
+  });
+
+  it('reads the Kerberos identity, and hides its files from scripts', () => {
+    const named = {
+      KERBEROS_KEYTAB: '/etc/monitor.keytab',
+      KERBEROS_TICKET_CACHE: 'FILE:/run/tickets',
+      KERBEROS_SERVERS: 'a.test, *.Intra.test ,',
+    };
+    const { kerberos, secretFiles } = readAgentSettings({ ...needed, ...named });
+    expect(kerberos).toMatchObject({ keytab: '/etc/monitor.keytab', servers: ['a.test', '*.intra.test'] });
+    expect(secretFiles).toEqual(['/etc/monitor.keytab', '/run/tickets']);
+    for (const wrong of [
+      { KERBEROS_KEYTAB: 'monitor.keytab' },
+      { KERBEROS_TICKET_CACHE: 'tickets' },
+      { KERBEROS_SERVERS: 'http://a.test' },
+    ]) {
+      expect(() => readAgentSettings({ ...needed, ...wrong }), JSON.stringify(wrong)).toThrow(
+        Object.keys(wrong)[0],
+      );
+    }
   });
 
   it('offers the check types that are named', () => {

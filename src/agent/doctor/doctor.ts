@@ -7,6 +7,7 @@ import { environment, readExaminedSettings } from './environment.ts';
 import type { Examination, ExaminedAgent } from './examination.ts';
 import { type Finding, problem, skipped, type Verdict } from './examination.ts';
 import { descriptors, healthPort, memory, sharedMemory } from './host.ts';
+import { kerberos } from './kerberos.ts';
 import { model } from './model.ts';
 import { dns, proxy, tcp, tls } from './network.ts';
 import { capture, egress, icmp } from './probing.ts';
@@ -35,6 +36,7 @@ export const examinations: readonly Examination[] = [
   egress,
   icmp,
   capture,
+  kerberos,
   sandbox,
   browser,
   sharedMemory,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { GroupDefaults } from '../contract/group-defaults.ts';
+import { authNotUnique, isAuthUnique } from '../http/auth/auth.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { ApiSpec } from './spec.ts';
 
@@ -33,7 +34,11 @@ export const apiGroupDefaults: GroupDefaults = {
     { path: ['apiCheckDefaults', 'basicAuth', 'password'], sentTo },
     { path: ['apiCheckDefaults', 'auth', 'password'], sentTo },
   ],
-  problems: (given) => assertionProblems((given as ApiCheckDefaults).assertions, ['assertions']),
+  problems(given) {
+    const defaults = given as ApiCheckDefaults;
+    const problems = assertionProblems(defaults.assertions, ['assertions']);
+    return isAuthUnique(defaults) ? problems : [...problems, { path: ['auth'], message: authNotUnique }];
+  },
   apply(definition, given) {
     const defaults = given as ApiCheckDefaults;
     const own = definition.request as Request;

@@ -4,7 +4,7 @@ import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
 import { isServerNameUsed, RequestUrl, ServerName, TraceparentHosts } from '../contract/target.ts';
-import { AuthField, isAuthUnique } from '../http/auth/auth.ts';
+import { AuthField, authNotUnique, isAuthUnique } from '../http/auth/auth.ts';
 import { httpAssertionSchema } from '../http/connection-assertion.ts';
 import { comparisons } from '../judging/assertion.ts';
 
@@ -43,7 +43,7 @@ export const ApiSpec = z.object({
       auth: AuthField,
     })
     .refine(isServerNameUsed, { path: ['serverName'], error: 'needs an https URL' })
-    .refine(isAuthUnique, { path: ['auth'], error: 'cannot be combined with basicAuth: use one of them' }),
+    .refine(isAuthUnique, { path: ['auth'], error: authNotUnique }),
   degradedResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),
   maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: 30_000 }),
 });

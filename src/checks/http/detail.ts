@@ -67,7 +67,7 @@ export const HttpLoginDetail = z
     /** The scheme, as servers name it. */
     scheme: z.enum(['Digest', 'NTLM', 'Negotiate']),
     state: z.enum(loginStates),
-    /** What the agent knows of the cause, such as what is wrong with the challenge. */
+    /** Cause, as far as the agent knows it: a flaw of the challenge. */
     reason: z.string().nullable(),
     /** Schemes of the last challenge, in its order. */
     offered: z.array(z.string()),

@@ -30,3 +30,23 @@ it('has a phase for each redirect, and the phases of the last request after them
   ]);
   expect(phases({ timingPhases: phasesOf(10), certificate: null, body: '' })[0]?.[0]).toBe('DNS lookup');
 });
+
+it('has a phase for each request of a login, which are a part of the stored first byte', () => {
+  const login = {
+    ...{ scheme: 'NTLM', state: 'accepted', reason: null, offered: ['NTLM'], algorithm: null },
+    legs: [
+      { status: 401, wait: 1, download: 2 },
+      { status: 401, wait: 4, download: 0 },
+    ],
+  };
+  const timingPhases = { ...phasesOf(10), auth: 7, firstByte: 27 };
+  expect(phases({ timingPhases, login, certificate: null, body: '' })).toEqual([
+    ['DNS lookup', 10],
+    ['TCP connection', 10],
+    ['TLS handshake', 10],
+    ['Login, request 1 (401)', 3],
+    ['Login, request 2 (401)', 4],
+    ['Waiting for response', 10],
+    ['Download', 10],
+  ]);
+});

@@ -135,7 +135,7 @@ function withEnvironmentValues(
 
 function variableOf(logicalId: string, field: string, taken: Set<string>): string {
   const [last = '', before = ''] = field.split('.').toReversed();
-  const part = before === 'basicAuth' ? `basic_auth_${last}` : last;
+  const part = before === 'basicAuth' ? `basic_auth_${last}` : before === 'auth' ? `auth_${last}` : last;
   const base = `${logicalId}_${part}`
     .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
     .replaceAll(/[^A-Za-z0-9]+/g, '_')

@@ -195,6 +195,30 @@ describe('an NTLM login', () => {
   });
 });
 
+describe('a Negotiate login', () => {
+  const tickets = { keytab: undefined, ticketCache: '/nowhere', principal: undefined, configFile: undefined };
+
+  it.each([
+    ['the agent has no Kerberos identity', undefined],
+    ['KERBEROS_SERVERS of the agent does not name 127.0.0.1', { ...tickets, servers: ['*.test'] }],
+    ['the keytab /nowhere cannot be read: ENOENT', { ...tickets, keytab: '/nowhere', servers: ['*'] }],
+  ])('is the fault of the location: %s', async (words, kerberos) => {
+    const target = await startHttpTarget({
+      routes: {
+        '': (_request, reply) => {
+          reply.writeHead(401, { 'www-authenticate': ['Basic realm="x"', 'Negotiate'] });
+          reply.end();
+        },
+      },
+    });
+    const { failure, detail } = await run({ url: `${target.url}/`, auth: { type: 'NEGOTIATE' } }, { kerberos });
+    expect(failure).toMatchObject({ code: 'LOGIN_UNAVAILABLE', owner: 'location' });
+    expect(failure?.message).toContain(words);
+    expect(detail.response.login).toMatchObject({ scheme: 'Negotiate', offered: ['Basic', 'Negotiate'] });
+    await target.close();
+  });
+});
+
 describe('the field auth', () => {
   it('sends Basic credentials at once, of URL monitors, too', async () => {
     const target = await startHttpTarget();

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readExaminedSettings } from '../../../src/agent/doctor/environment.ts';
+import type { ExaminedAgent } from '../../../src/agent/doctor/examination.ts';
+import { kerberos } from '../../../src/agent/doctor/kerberos.ts';
 import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
 import type { KerberosSettings } from '../../../src/checks/kerberos/settings.ts';
@@ -84,6 +87,27 @@ describe.skipIf(skipReason)(`a Negotiate login at Apache, with a KDC of MIT ${sk
       login: { scheme: 'Negotiate', state: 'accepted', legs: [{ status: 401 }] },
     });
     expect(JSON.stringify(detail)).not.toContain('YII');
+  });
+
+  it('is foretold by the doctor', async () => {
+    const examine = async (own: Partial<KerberosSettings>) => {
+      const { settings } = readExaminedSettings({ API_KEY: 'pl_0', SERVICE_URL: 'http://a.test' });
+      const signal = new AbortController().signal;
+      const patient = { settings: { ...settings, kerberos: { ...identity, ...own } }, signal };
+      return [await kerberos.examine(patient as unknown as ExaminedAgent)].flat();
+    };
+    expect(await examine({ keytab })).toMatchObject([
+      { status: 'ok', detail: expect.stringMatching(/^monitor@PICKET.TEST has a ticket .* 5\d\d minutes/) },
+    ]);
+    const short = { ticketCache: realm.ticketFor('monitor', keytab, '5m'), servers: [] };
+    expect(await examine(short)).toMatchObject([
+      { status: 'warning', detail: expect.stringContaining('minutes') },
+      { status: 'warning', about: 'KERBEROS_SERVERS' },
+    ]);
+    expect(await examine({ keytab: '/nowhere' })).toMatchObject([
+      { status: 'problem', fix: expect.stringContaining('Mount the keytab') },
+    ]);
+    expect(await examine({})).toMatchObject([{ status: 'skipped' }]);
   });
 
   it.each<readonly [string, () => Partial<KerberosSettings>, string]>([

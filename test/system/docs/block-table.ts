@@ -9,6 +9,7 @@ import { type Block, blocksOf, root } from './command-blocks.ts';
 import { configurationTests } from './configuration.ts';
 import { exampleTests } from './examples.ts';
 import { firstStepTests } from './first-steps.ts';
+import { logsInByDigest } from './logins.ts';
 import { mcpTests } from './mcp.ts';
 import { runInShell, runUntil } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
@@ -267,6 +268,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   ...configurationTests,
   ...exampleTests,
+  'docs/how-to/log-in-to-intranets.md#log-in-to-intranets': logsInByDigest,
   ...firstStepTests,
   ...mcpTests,
   ...tutorialTests,

@@ -39,6 +39,8 @@ export const AuthField = Auth.nullable()
   .default(null)
   .describe('Login at the origin of the URL; an Authorization header of the check replaces it');
 
+export const authNotUnique = 'cannot be combined with basicAuth: use one of them';
+
 /** Whether a request has at most one of the two fields for a login. */
 export function isAuthUnique({
   basicAuth,
@@ -47,5 +49,5 @@ export function isAuthUnique({
   readonly basicAuth: unknown;
   readonly auth: unknown;
 }): boolean {
-  return basicAuth === null || auth === null;
+  return !basicAuth || !auth;
 }

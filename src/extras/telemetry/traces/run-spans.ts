@@ -45,6 +45,7 @@ const phaseNames = [
   'proxy',
   'startTls',
   'tls',
+  'auth',
   'firstByte',
   'data',
   'download',
@@ -124,11 +125,12 @@ export function spansOf(
   };
 }
 
-/** Phases with a duration, in order. The stored first byte includes those of the proxy and of TLS. */
+/** Phases with a duration, in order. The stored first byte includes those of the proxy, of TLS and of the login. */
 function phasesOf({ phases }: RunFacts): (readonly [name: string, ms: number])[] {
   const at = (name: string) => Math.max(0, phases.get(name) ?? 0);
+  const partsMs = at('tls') + at('proxy') + at('auth');
   return phaseNames
-    .map((name) => [name, name === 'firstByte' ? at(name) - at('tls') - at('proxy') : at(name)] as const)
+    .map((name) => [name, name === 'firstByte' ? at(name) - partsMs : at(name)] as const)
     .filter(([, ms]) => ms > 0);
 }
 

@@ -5,8 +5,8 @@ import type { ResponseHeaders } from '../answer-head.ts';
 export type LoginScheme = 'Digest' | 'NTLM' | 'Negotiate';
 
 /**
- * How a login ended. `accepted`: the server took the credentials, whatever it answered; `refused`: it answered 401 to
- * complete credentials; `not-asked`: it answered without a challenge; `not-offered`: it asked for other schemes only;
+ * State of a login. `accepted`: the server took the credentials, whatever its answer; `refused`: it answered 401 to
+ * complete credentials; `not-asked`: it answered without a challenge; `not-offered`: it offers other schemes only;
  * `unusable`: its challenge cannot be answered.
  */
 export type LoginState = 'accepted' | 'refused' | 'not-asked' | 'not-offered' | 'unusable';
@@ -27,7 +27,7 @@ export interface Challenged {
   certificate(): X509Certificate | undefined;
 }
 
-/** What a login makes of a 401. */
+/** Reaction of a login to a 401. */
 export type Reaction =
   | {
       readonly kind: 'continue';

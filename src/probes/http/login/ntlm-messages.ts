@@ -21,9 +21,11 @@ const negotiateBytes = 40;
 /** Header of an AUTHENTICATE message with version and integrity code. */
 const authenticateBytes = 88;
 const codeOffset = 72;
-const smallestChallenge = 48;
+/** A challenge without target information, as older servers send it. */
+const smallestChallenge = 32;
+const challengeBytes = 48;
 
-/** What a server says in its CHALLENGE message. */
+/** A CHALLENGE message. */
 export interface NtlmChallenge {
   readonly bytes: Buffer;
   readonly nonce: Buffer;
@@ -47,11 +49,13 @@ export function readChallenge(bytes: Buffer): NtlmChallenge | string {
   if (!bytes.subarray(0, 8).equals(signature) || bytes.readUInt32LE(8) !== 2) return 'it is not a challenge';
   const given = bytes.readUInt32LE(20);
   if ((given & 0x1) === 0) return 'the server does not use Unicode';
+  const nonce = bytes.subarray(24, 32);
+  if (bytes.length < challengeBytes) return { bytes, nonce, flags: given, targetInfo: [] };
   const [sizeBytes, offset] = [bytes.readUInt16LE(40), bytes.readUInt32LE(44)];
   if (offset + sizeBytes > bytes.length) return 'its target information lies outside';
   const targetInfo = readPairs(bytes.subarray(offset, offset + sizeBytes));
   if (targetInfo === undefined) return 'its target information is damaged';
-  return { bytes, nonce: bytes.subarray(24, 32), flags: given, targetInfo };
+  return { bytes, nonce, flags: given, targetInfo };
 }
 
 function readPairs(bytes: Buffer): (readonly [number, Buffer])[] | undefined {
@@ -69,7 +73,7 @@ function readPairs(bytes: Buffer): (readonly [number, Buffer])[] | undefined {
   return position === bytes.length ? pairs : undefined;
 }
 
-/** Who logs in. */
+/** User and password. */
 export interface NtlmCredentials {
   readonly username: string;
   readonly password: string;
@@ -79,7 +83,11 @@ export interface NtlmCredentials {
 
 /** Section 3.3.2, NTOWFv2. */
 export function ntlmV2Hash({ username, password, domain }: NtlmCredentials): Buffer {
-  return hmac(md4(utf16(password)), utf16(username.toUpperCase() + domain));
+  // Windows maps each character to one other: ß stays.
+  const upperName = [...username].map((sign) =>
+    sign.toUpperCase().length === sign.length ? sign.toUpperCase() : sign,
+  );
+  return hmac(md4(utf16(password)), utf16(upperName.join('') + domain));
 }
 
 export interface NtlmV2Response {

@@ -61,13 +61,17 @@ describe('a challenge of NTLM', () => {
     ]);
   });
 
+  it('may have no target information', () => {
+    expect(readChallenge(challenge.subarray(0, 40))).toMatchObject({ targetInfo: [] });
+  });
+
   const changed = (at: number, bytes: string) => {
     const copy = Buffer.from(challenge);
     hex(bytes).copy(copy, at);
     return copy;
   };
   it.each<readonly [string, Buffer]>([
-    ['too short', challenge.subarray(0, 40)],
+    ['too short', challenge.subarray(0, 31)],
     ['another message', changed(8, '03')],
     ['without Unicode', changed(20, '32')],
     ['with target information behind its end', changed(44, 'ffffffff')],

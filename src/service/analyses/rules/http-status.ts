@@ -1,7 +1,7 @@
 import { type Conclusion, shown } from '../conclusion.ts';
 import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { quoted } from '../run-view/read.ts';
-import { companyItems } from './location.ts';
+import { companyItems, sentence } from './location.ts';
 
 type Explained = Omit<Conclusion, 'evidence' | 'links'>;
 
@@ -86,7 +86,21 @@ function explainedStatus(given: AnalysisInput, status: number): Explained {
 }
 
 function unauthorized({ run }: AnalysisInput, place: string, wasWell: boolean): Explained {
+  const { loginState } = run.details;
+  if (loginState === 'not-offered' || loginState === 'unusable') {
+    return {
+      certainty: 'CERTAIN',
+      owner: 'target-or-check',
+      classification: 'CONFIGURATION_ERROR',
+      cause: `The server requires credentials for ${place} (${run.status}), but not by a login that the check can do. ${sentence(run.message)}`,
+      impact: 'Users who are not logged in are refused.',
+      next: wasWell
+        ? 'Look at the login settings of the server: they were different at the last pass.'
+        : 'Choose another scheme in the login of the check.',
+    };
+  }
   const sends =
+    loginState === 'refused' ||
     run.requestHeaders.has('authorization') || run.requestHeaders.has('cookie') || hasKey(run.requestHeaders);
   return {
     certainty: sends && wasWell ? 'LIKELY' : 'CERTAIN',

@@ -26,6 +26,10 @@ const phaseWords: Readonly<Record<string, { readonly what: string; readonly next
     what: 'the TLS handshake',
     next: 'Look at the load of the server, and at its certificates and session resumption.',
   },
+  auth: {
+    what: 'the login',
+    next: 'Look at the directory or domain controller that the server asks about users, and at the path to it.',
+  },
   firstByte: {
     what: 'the time to first byte of the server',
     next: 'Look at the server: its load, its database, the services it calls, and its last release.',
@@ -107,9 +111,9 @@ function grownMost(run: RunView, passes: readonly RunView[]) {
   own.delete('total');
   own.delete('wait');
   const grown = [...own].flatMap(([name, whole]) => {
-    // firstByte includes TLS, which is also a separate phase.
+    // firstByte includes TLS and the login, which are also separate phases.
     const part = (phases: ReadonlyMap<string, number>, ms: number) =>
-      name === 'firstByte' ? ms - (phases.get('tls') ?? 0) : ms;
+      name === 'firstByte' ? ms - (phases.get('tls') ?? 0) - (phases.get('auth') ?? 0) : ms;
     const known = passes.flatMap(({ phases }) => {
       const ms = phases.get(name);
       return ms === undefined ? [] : [{ ms, ownMs: part(phases, ms) }];

@@ -11,6 +11,13 @@ export const samples: Samples = {
     'request.headers.0.key': { request: { url, headers: [{ key: '', value: 'x' }] } },
     'request.queryParameters.0.key': { request: { url, queryParameters: [{ value: 'x' }] } },
     'request.basicAuth.password': { request: { url, basicAuth: { username: 'x' } } },
+    'request.auth': {
+      request: {
+        url,
+        basicAuth: { username: 'x', password: 'y' },
+        auth: { type: 'BASIC', username: 'x' },
+      },
+    },
   },
   async start() {
     const runs = await startHttpSamples();

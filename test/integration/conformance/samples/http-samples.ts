@@ -66,6 +66,9 @@ export const refusedHttp = {
   'request.ipFamily': { request: { url, ipFamily: 'IPv5' } },
   'request.traceparentHosts.0': { request: { url, traceparentHosts: ['http://shop.example/'] } },
   'request.serverName': { request: { url, serverName: '10.0.0.1' } },
+  'request.auth.type': { request: { url, auth: { type: 'BEARER', username: 'x' } } },
+  'request.auth.username': { request: { url, auth: { type: 'DIGEST', password: 'x' } } },
+  'request.auth.domain': { request: { url, auth: { type: 'BASIC', username: 'x', domain: 'y' } } },
   'request.assertions.0.source': {
     request: { url, assertions: [{ source: 'LATENCY', comparison: 'EQUALS', target: '1' }] },
   },

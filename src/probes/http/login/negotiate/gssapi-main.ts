@@ -31,15 +31,29 @@ process.stdout.write(JSON.stringify(answerTo((await json(process.stdin)) as Toke
 
 function answerTo(question: TokenQuestion): TokenAnswer {
   try {
-    return { token: tokenFor(question) };
+    return tokenFor(question);
   } catch (thrown) {
-    return { problem: thrown instanceof Error ? thrown.message : String(thrown) };
+    const problem = thrown instanceof Error ? thrown.message : String(thrown);
+    return { problem, isLibraryMissing: thrown instanceof LibraryMissing };
   }
 }
 
-/** @returns the token in Base64; empty if only the credential was wanted. @throws Error with the words of the library. */
-function tokenFor({ hostname, binding, keytab, ticketCache, principal }: TokenQuestion): string {
-  const library = koffi.load('libgssapi_krb5.so.2');
+class LibraryMissing extends Error {
+  override readonly name = 'LibraryMissing';
+}
+
+/** @throws LibraryMissing */
+function loadedLibrary() {
+  try {
+    return koffi.load('libgssapi_krb5.so.2');
+  } catch {
+    throw new LibraryMissing('the Kerberos library is not installed at this agent (libgssapi_krb5.so.2)');
+  }
+}
+
+/** @throws Error with the words of the library. */
+function tokenFor({ hostname, binding, keytab, ticketCache, principal }: TokenQuestion): TokenAnswer {
+  const library = loadedLibrary();
   koffi.struct('gss_buffer', { length: 'size_t', value: 'uint8_t *' });
   koffi.struct('gss_oid', { length: 'uint32_t', elements: 'uint8_t *' });
   koffi.struct('gss_oid_set', { count: 'size_t', elements: 'gss_oid *' });
@@ -58,6 +72,12 @@ function tokenFor({ hostname, binding, keytab, ticketCache, principal }: TokenQu
   );
   const acquire = declare(
     'gss_acquire_cred_from(_Out_ uint32_t *minor, void *name, uint32_t seconds, gss_oid_set *mechanisms, int usage, gss_store *store, _Out_ void **credential, void *granted, void *lifetime)',
+  );
+  const inquire = declare(
+    'gss_inquire_cred(_Out_ uint32_t *minor, void *credential, _Out_ void **name, _Out_ uint32_t *lifetime, void *usage, void *mechanisms)',
+  );
+  const show = declare(
+    'gss_display_name(_Out_ uint32_t *minor, void *name, _Out_ gss_buffer *text, void *type)',
   );
   const restrict = declare(
     'gss_set_neg_mechs(_Out_ uint32_t *minor, void *credential, gss_oid_set *mechanisms)',
@@ -102,7 +122,14 @@ function tokenFor({ hostname, binding, keytab, ticketCache, principal }: TokenQu
   const credential = [null];
   // The credential of Kerberos itself comes first: its failures have better words.
   must(acquire, owner, 0, mechanisms(krb5), initiate, store, credential, null, null);
-  if (hostname === undefined) return '';
+  if (hostname === undefined) {
+    const [name, lifetimeS] = [[null], [0]];
+    must(inquire, credential[0], name, lifetimeS, null, null);
+    const text: GssBuffer[] = [{ length: 0, value: null }];
+    must(show, name[0], text, null);
+    const shown = text[0] ? bytesOf(text[0]).toString('utf8') : '';
+    return { token: '', principal: shown, lifetimeS: lifetimeS[0] ?? 0 };
+  }
   must(acquire, owner, 0, mechanisms(spnego), initiate, store, credential, null, null);
   must(restrict, credential[0], mechanisms(krb5));
   const target = nameOf(`HTTP@${hostname}`, hostBasedService);
@@ -125,7 +152,7 @@ function tokenFor({ hostname, binding, keytab, ticketCache, principal }: TokenQu
     null,
     null,
   );
-  return token[0] ? bytesOf(token[0]).toString('base64') : '';
+  return { token: token[0] ? bytesOf(token[0]).toString('base64') : '' };
 }
 
 function oid(elements: Buffer) {

@@ -25,10 +25,22 @@ export interface TokenQuestion extends KerberosIdentity {
   readonly binding?: string | undefined;
 }
 
-export type TokenAnswer = { readonly token: string } | { readonly problem: string };
+export type TokenAnswer =
+  | {
+      /** In Base64; empty if only the credential was tried, which the other fields describe. */
+      readonly token: string;
+      readonly principal?: string;
+      readonly lifetimeS?: number;
+    }
+  | { readonly problem: string; readonly isLibraryMissing?: boolean };
+
+/** Codes of errors that have a fix of their own. */
+export const kerberosCodes = { library: 'KERBEROS_LIBRARY_MISSING', keytab: 'KEYTAB_UNREADABLE' } as const;
 
 const program = fileURLToPath(new URL(`./gssapi-main${extname(import.meta.url)}`, import.meta.url));
 const maxAnswerBytes = 1024 * 1024;
+/** Shorter than a run may take: a KDC that is silent is no failure of the target. */
+const timeoutMs = 10_000;
 
 /**
  * Returns the first token of SPNEGO (RFC 4178) for a service `HTTP/hostname`, in Base64. Time that the KDC takes is part
@@ -37,15 +49,37 @@ const maxAnswerBytes = 1024 * 1024;
  * @throws ProbeError `login-unavailable`, with the words of the library.
  */
 export async function kerberosToken(question: TokenQuestion, signal: AbortSignal): Promise<string> {
+  return (await answered(question, signal)).token;
+}
+
+/**
+ * Gets a ticket for the identity alone, to see whether it works.
+ *
+ * @returns its principal, and for how many seconds its ticket is valid.
+ * @throws ProbeError `login-unavailable`, with the words of the library.
+ */
+export async function tryIdentity(
+  identity: KerberosIdentity,
+  signal: AbortSignal,
+): Promise<{ readonly principal: string; readonly lifetimeS: number }> {
+  const { principal = '', lifetimeS = 0 } = await answered(identity, signal);
+  return { principal, lifetimeS };
+}
+
+async function answered(
+  question: TokenQuestion,
+  signal: AbortSignal,
+): Promise<Extract<TokenAnswer, { readonly token: string }>> {
   const { keytab } = question;
   try {
     if (keytab !== undefined) accessSync(keytab, constants.R_OK);
   } catch (thrown) {
-    throw unavailable(`the keytab ${keytab} cannot be read: ${errorCodeOf(toError(thrown))}`);
+    const reason = errorCodeOf(toError(thrown));
+    throw unavailable(`the keytab ${keytab} cannot be read: ${reason}`, kerberosCodes.keytab);
   }
   const answer = await ask(question, signal);
-  if ('problem' in answer) throw unavailable(wordsOf(answer.problem));
-  return answer.token;
+  if (!('problem' in answer)) return answer;
+  throw unavailable(answer.problem, answer.isLibraryMissing ? kerberosCodes.library : undefined);
 }
 
 async function ask({ configFile, ...question }: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
@@ -55,6 +89,7 @@ async function ask({ configFile, ...question }: TokenQuestion, signal: AbortSign
     stdio: ['pipe', 'pipe', 'ignore'],
     env,
     signal,
+    timeout: timeoutMs,
     killSignal: 'SIGKILL',
   });
   let text = '';
@@ -70,15 +105,10 @@ async function ask({ configFile, ...question }: TokenQuestion, signal: AbortSign
     child.on('close', (exitCode, killedBy) => resolve(exitCode ?? killedBy));
   });
   if (code === 0) return JSON.parse(text) as TokenAnswer;
-  return { problem: `the process of the Kerberos library ended (${code})` };
+  const how = code === 'SIGKILL' ? `got no answer in ${timeoutMs / 1000} seconds` : `ended (${code})`;
+  return { problem: `the Kerberos library ${how}` };
 }
 
-/** The loader's words name the file that is missing, but not what to do. */
-function wordsOf(problem: string): string {
-  if (!problem.includes('libgssapi_krb5')) return problem;
-  return 'the Kerberos library is not installed at this agent (libgssapi_krb5.so.2, Debian package libgssapi-krb5-2)';
-}
-
-function unavailable(message: string): ProbeError {
-  return new ProbeError('login-unavailable', 'firstByte', `no Kerberos ticket: ${message}`);
+function unavailable(message: string, code?: string): ProbeError {
+  return new ProbeError('login-unavailable', 'firstByte', `no Kerberos ticket: ${message}`, code);
 }
