@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { challengesOf } from './challenges.ts';
 import { DigestLogin } from './digest.ts';
@@ -117,6 +118,17 @@ describe('Digest', () => {
     ['of garbage', '"""=,,,=\u0002', 'not-offered'],
   ])('ends at a challenge %s', async (_, challenge, state) => {
     expect(await answer(new DigestLogin(ada), challenge)).toMatchObject({ state });
+  });
+
+  it('answers or ends, whatever the challenge says', async () => {
+    const texts = fc.string({ unit: fc.constantFrom(...'Digest realm nonce="\\,= qop=auth \u00e4\u0001') });
+    await fc.assert(
+      fc.asyncProperty(texts, async (text) => {
+        const login = new DigestLogin(ada);
+        const sent = await answer(login, `Digest nonce="1", ${text}`);
+        if (typeof sent === 'string') expect(sent).toMatch(/^Digest [\t\x20-\x7e\x80-\xff]+$/);
+      }),
+    );
   });
 
   it('reads long and broken challenges in a bounded number of parts', () => {

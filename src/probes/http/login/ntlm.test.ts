@@ -1,7 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { md4 } from './md4.ts';
 import { NtlmLogin } from './ntlm.ts';
-import { ntlmV2Hash, ntlmV2Response, readChallenge } from './ntlm-messages.ts';
+import { authenticateMessage, ntlmV2Hash, ntlmV2Response, readChallenge } from './ntlm-messages.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
@@ -79,6 +80,25 @@ describe('a challenge of NTLM', () => {
     ['cut in its target information', challenge.subarray(0, -5)],
   ])('is refused if it is %s', (_, bytes) => {
     expect(readChallenge(bytes)).toBeTypeOf('string');
+  });
+
+  it('is answered or refused, whatever is in it', () => {
+    const given = {
+      negotiate: Buffer.alloc(40),
+      hostname: 'a.test',
+      binding: undefined,
+      clientNonce: Buffer.alloc(8),
+      nowMs: 0,
+    };
+    const known = challenge.subarray(0, 24);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (rest) => {
+        const read = readChallenge(Buffer.concat([known, rest]));
+        if (typeof read === 'string') return;
+        const whole = authenticateMessage({ username: 'u', password: '', domain: '' }, read, given);
+        expect(whole.length).toBeLessThan(1000);
+      }),
+    );
   });
 
   it('ends a login that cannot go on', async () => {
