@@ -21,7 +21,7 @@ import { Http1Call } from './http1-call.ts';
 import { Http2Call } from './http2/call.ts';
 import type { Challenged, Reaction } from './login/login.ts';
 import type { HopTimes, LoginLeg } from './phases.ts';
-import { authorized, type RequestMessage, requireSendable } from './request-message.ts';
+import { type RequestMessage, requireSendable } from './request-message.ts';
 
 /** One request on one fresh connection, repeated there while a login goes on. */
 export interface ExchangeRequest {
@@ -32,8 +32,15 @@ export interface ExchangeRequest {
   readonly bodyShare: BodyShare | undefined;
   /** Returns whether to read the body of a response with this status and headers. */
   isBodyWanted(status: number, headers: ResponseHeaders): boolean;
-  /** Reads a 401; absent if the request logs in without being asked, or not at all. */
-  readonly react?: ((challenged: Challenged) => Reaction) | undefined;
+  /** Answers challenges; absent if the request has all its credentials, or none. */
+  readonly login?:
+    | {
+        /** Reads a 401. */
+        react(challenged: Challenged): Reaction;
+        /** Returns the message with this value of `Authorization`. */
+        message(authorization: string): RequestMessage;
+      }
+    | undefined;
 }
 
 /** Result of an exchange. With an error, `head` and `body` hold the data received so far. */
@@ -191,13 +198,13 @@ export class Exchange {
 
   /** Whether a response is a challenge of the login, which goes on after its body. */
   #isChallenge(head: ResponseHead): boolean {
-    const { react, target } = this.#request;
-    if (!this.#settle || head.status !== 401 || !react || this.#legs.length >= mostLegs) return false;
+    const { login, target } = this.#request;
+    if (!this.#settle || head.status !== 401 || !login || this.#legs.length >= mostLegs) return false;
     const certificate = () => {
       const { der } = this.#connection.certificate ?? {};
       return target.isSecure && der ? new X509Certificate(der) : undefined;
     };
-    const reaction = react({ headers: head.headers, certificate });
+    const reaction = login.react({ headers: head.headers, certificate });
     if (reaction.kind === 'end') return false;
     // Without a listener, a rejection before the end of the body would end the process.
     Promise.resolve(reaction.authorization).catch(() => undefined);
@@ -215,8 +222,9 @@ export class Exchange {
 
   /** Sends the next request of a login, over this connection if the server keeps it open. */
   #goOn(socket: Socket): void {
+    const { login } = this.#request;
     const { head, reaction } = this.#challenge ?? {};
-    if (!this.#settle || !head || !reaction) return;
+    if (!this.#settle || !login || !head || !reaction) return;
     this.#challenge = undefined;
     const { waitMs, downloadMs } = this.#times.hop();
     this.#legs.push({ status: head.status, waitMs, downloadMs });
@@ -226,7 +234,7 @@ export class Exchange {
     const send = (authorization: string) => {
       if (!this.#settle) return;
       const isOpen = isPersistent(head) && socket.writable && !socket.readableEnded;
-      const message = authorized(this.#request.message, authorization);
+      const message = login.message(authorization);
       try {
         requireSendable(message);
       } catch (thrown) {

@@ -20,7 +20,7 @@ import { Exchange, type ExchangeRequest, type ExchangeResult } from './exchange.
 import type { Login, LoginProgress, LoginRequest, LoginScheme } from './login/login.ts';
 import { type HopTimes, type HttpPhases, type LoginLeg, sumPhases } from './phases.ts';
 import { maxRedirects, type RedirectableRequest, redirectedRequest, redirectLocation } from './redirect.ts';
-import { asksForUpgrade } from './request-message.ts';
+import { asksForUpgrade, type RequestMessage } from './request-message.ts';
 
 /** A request to measure. */
 export interface HttpProbeRequest {
@@ -228,10 +228,20 @@ class Chain {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const asked: LoginRequest = { method, path, hostname, body: bytes };
     const basic = login || hasHeader(headers, 'authorization') ? undefined : basicAuthorization(url);
-    const credentials = authorization ?? login?.preemptive(asked) ?? basic;
-    const extra: string[] = [];
-    if (credentials) extra.push('Authorization', credentials);
-    if (isForwarded && proxy.authorization) extra.push('Proxy-Authorization', proxy.authorization);
+    const proxyLogin = isForwarded && proxy.authorization ? ['Proxy-Authorization', proxy.authorization] : [];
+    const message = (credentials: string | undefined): RequestMessage => ({
+      authority: url.host,
+      isSecure,
+      method,
+      path: isForwarded ? url.origin + path : path,
+      headers: [
+        ...this.#cookies.addTo(headers, url),
+        ...(credentials ? ['Authorization', credentials] : []),
+        ...proxyLogin,
+        ...(headersFor?.(hostname) ?? []),
+      ],
+      body: bytes,
+    });
     return {
       target: {
         hostname,
@@ -245,15 +255,14 @@ class Chain {
         // HTTP/2 supports neither protocol upgrades nor logins of a connection.
         alpnProtocols: login || asksForUpgrade(headers) ? ['http/1.1'] : ['h2', 'http/1.1'],
       },
-      message: {
-        authority: url.host,
-        isSecure,
-        method,
-        path: isForwarded ? url.origin + path : path,
-        headers: [...this.#cookies.addTo(headers, url), ...extra, ...(headersFor?.(hostname) ?? [])],
-        body: bytes,
+      message: message(authorization ?? login?.preemptive(asked) ?? basic),
+      login: login && {
+        message,
+        react: (challenged) => {
+          this.#cookies.store(url, challenged.headers);
+          return login.react(challenged, asked);
+        },
       },
-      react: login && ((challenged) => login.react(challenged, asked)),
       maxBodyBytes,
       bodyShare: this.#request.bodyShare,
       isBodyWanted: (status, responseHeaders) => {

@@ -44,12 +44,6 @@ export function requireSendable({ headers }: RequestMessage): void {
   }
 }
 
-/** Returns the message with the credentials of a login in place of others. */
-export function authorized(message: RequestMessage, authorization: string): RequestMessage {
-  const others = pairs(message.headers).filter(([name]) => name.toLowerCase() !== 'authorization');
-  return { ...message, headers: [...others.flat(), 'Authorization', authorization] };
-}
-
 /** Returns whether the request asks for a protocol upgrade, which only HTTP/1 supports. */
 export function asksForUpgrade(headers: readonly string[]): boolean {
   return pairs(headers).some(([name]) => name.toLowerCase() === 'upgrade');

@@ -23,6 +23,7 @@ export interface SeenRequest {
   readonly path: string;
   readonly body: string;
   readonly authorization: string | undefined;
+  readonly cookie: string | undefined;
   /** The client's port, which is the same for requests of one connection. */
   readonly port: number | undefined;
 }
@@ -62,7 +63,7 @@ export async function startDigestTarget(options: DigestTargetOptions): Promise<D
     const lines = challenges.map(
       (one) => `Digest realm="r \\"1\\"", nonce="nonce-${nonces}"${stale}, ${one}`,
     );
-    response.writeHead(401, { 'www-authenticate': lines, ...(closes && { connection: 'close' }) });
+    response.writeHead(401, { 'www-authenticate': lines, 'set-cookie': `challenge=${nonces}`, ...(closes && { connection: 'close' }) });
     response.end(options.challengeBody ?? 'log in');
   });
   return { ...(await listen(server, { scheme: 'http' })), requests };
@@ -73,7 +74,8 @@ async function seenIn(request: IncomingMessage): Promise<SeenRequest> {
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const { method = '', url: path = '', headers, socket } = request;
   const body = Buffer.concat(chunks).toString();
-  return { method, path, body, authorization: headers.authorization, port: socket.remotePort };
+  const { authorization, cookie } = headers;
+  return { method, path, body, authorization, cookie, port: socket.remotePort };
 }
 
 function fieldsOf(authorization = ''): ReadonlyMap<string, string> {

@@ -44,6 +44,7 @@ describe('a Digest login', () => {
     expect(failure).toBeUndefined();
     expect(login).toMatchObject({ scheme: 'Digest', state: 'accepted', algorithm, reason: null });
     expect(requests.map(({ body }) => body)).toEqual(['v=1', 'v=1']);
+    expect(requests.map(({ cookie }) => cookie)).toEqual([undefined, 'challenge=1']);
     expect(new Set(requests.map(({ port }) => port)).size).toBe(1);
     expect(detail.response).toMatchObject({ status: 200, body: 'in' });
   });
