@@ -39,7 +39,9 @@ export const kerberos: Examination = {
 };
 
 const fixes: Readonly<Record<string, string>> = {
-  [kerberosCodes.library]: 'Install the Debian package libgssapi-krb5-2, or use the full image, which has it.',
+  [kerberosCodes.library]:
+    'Install the Debian package libgssapi-krb5-2, or use the full image, which has it.',
   [kerberosCodes.keytab]: 'Mount the keytab so that the user of the agent can read it.',
 };
-const otherFix = 'Try kinit with the same keytab on this host: realm, KDC, clock and principal have to match.';
+const otherFix =
+  'Try kinit with the same keytab on this host: realm, KDC, clock and principal have to match.';

@@ -63,7 +63,11 @@ export async function startDigestTarget(options: DigestTargetOptions): Promise<D
     const lines = challenges.map(
       (one) => `Digest realm="r \\"1\\"", nonce="nonce-${nonces}"${stale}, ${one}`,
     );
-    response.writeHead(401, { 'www-authenticate': lines, 'set-cookie': `challenge=${nonces}`, ...(closes && { connection: 'close' }) });
+    response.writeHead(401, {
+      'www-authenticate': lines,
+      'set-cookie': `challenge=${nonces}`,
+      ...(closes && { connection: 'close' }),
+    });
     response.end(options.challengeBody ?? 'log in');
   });
   return { ...(await listen(server, { scheme: 'http' })), requests };

@@ -212,7 +212,10 @@ describe('a Negotiate login', () => {
         },
       },
     });
-    const { failure, detail } = await run({ url: `${target.url}/`, auth: { type: 'NEGOTIATE' } }, { kerberos });
+    const { failure, detail } = await run(
+      { url: `${target.url}/`, auth: { type: 'NEGOTIATE' } },
+      { kerberos },
+    );
     expect(failure).toMatchObject({ code: 'LOGIN_UNAVAILABLE', owner: 'location' });
     expect(failure?.message).toContain(words);
     expect(detail.response.login).toMatchObject({ scheme: 'Negotiate', offered: ['Basic', 'Negotiate'] });

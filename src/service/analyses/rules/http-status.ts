@@ -101,7 +101,9 @@ function unauthorized({ run }: AnalysisInput, place: string, wasWell: boolean): 
   }
   const sends =
     loginState === 'refused' ||
-    run.requestHeaders.has('authorization') || run.requestHeaders.has('cookie') || hasKey(run.requestHeaders);
+    run.requestHeaders.has('authorization') ||
+    run.requestHeaders.has('cookie') ||
+    hasKey(run.requestHeaders);
   return {
     certainty: sends && wasWell ? 'LIKELY' : 'CERTAIN',
     owner: 'target-or-check',
