@@ -97,7 +97,10 @@ describe.skipIf(skipReason)(`a Negotiate login at Apache, with a KDC of MIT ${sk
       return [await kerberos.examine(patient as unknown as ExaminedAgent)].flat();
     };
     expect(await examine({ keytab })).toMatchObject([
-      { status: 'ok', detail: expect.stringMatching(/^monitor@PICKET.TEST has a ticket .* 5\d\d minutes/) },
+      {
+        status: 'ok',
+        detail: expect.stringMatching(/^monitor@PICKET.TEST has a ticket .* (5\d\d|600) minutes/),
+      },
     ]);
     const short = { ticketCache: realm.ticketFor('monitor', keytab, '5m'), servers: [] };
     expect(await examine(short)).toMatchObject([

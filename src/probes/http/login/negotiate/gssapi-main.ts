@@ -27,6 +27,10 @@ const contextFlags = 4;
 const failureBits = 0xffff0000;
 const statusKinds = { general: 1, mechanism: 2 } as const;
 
+class LibraryMissing extends Error {
+  override readonly name = 'LibraryMissing';
+}
+
 process.stdout.write(JSON.stringify(answerTo((await json(process.stdin)) as TokenQuestion)));
 
 function answerTo(question: TokenQuestion): TokenAnswer {
@@ -36,10 +40,6 @@ function answerTo(question: TokenQuestion): TokenAnswer {
     const problem = thrown instanceof Error ? thrown.message : String(thrown);
     return { problem, isLibraryMissing: thrown instanceof LibraryMissing };
   }
-}
-
-class LibraryMissing extends Error {
-  override readonly name = 'LibraryMissing';
 }
 
 /** @throws LibraryMissing */
