@@ -1,11 +1,14 @@
+import { hasKerberos } from '@picket/checks/kerberos/settings.ts';
 import { toError } from '@picket/lib/errors.ts';
 import { CaptureUnavailable, ConnectionCapture } from '@picket/probes/capture/capture.ts';
+import { ProbeError } from '@picket/probes/connection/errors.ts';
 import { createEgressPolicy } from '@picket/probes/egress/policy.ts';
+import { kerberosCodes, tryIdentity } from '@picket/probes/http/login/negotiate/kerberos.ts';
 import { IcmpUnavailable } from '@picket/probes/icmp/backend.ts';
 import { icmpFix, openIcmpBackend } from '@picket/probes/icmp/open-backend.ts';
 import { loadLibc, SysUnavailable } from '@picket/probes/sys/libc.ts';
 import type { Examination } from './examination.ts';
-import { ok, problem, skipped, warning } from './examination.ts';
+import { ok, problem, skipped, type Verdict, warning } from './examination.ts';
 import { chosenTypes } from './offered-types.ts';
 
 /** How this host sends pings. */
@@ -74,3 +77,45 @@ export const egress: Examination = {
     return ok(`${summary}; cloud metadata services and link-local addresses are blocked`);
   },
 };
+
+/** A ticket that nothing renews in time. */
+const fewSeconds = 600;
+
+/** Whether the agent gets Kerberos tickets for logins of type NEGOTIATE. */
+export const kerberos: Examination = {
+  name: 'kerberos',
+  async examine({ settings, signal }) {
+    const { servers, ...identity } = settings.kerberos;
+    if (!hasKerberos(settings.kerberos)) {
+      return skipped('neither KERBEROS_KEYTAB nor KERBEROS_TICKET_CACHE is set: checks do not log in by it');
+    }
+    const found: Verdict[] = [];
+    try {
+      const { principal, lifetimeS } = await tryIdentity(identity, signal);
+      const minutes = Math.floor(lifetimeS / 60);
+      const text = `${principal} has a ticket that is valid for ${minutes} minutes`;
+      const isExpiring = identity.keytab === undefined && lifetimeS < fewSeconds;
+      found.push(
+        isExpiring
+          ? warning(text, 'Let a program renew the tickets of KERBEROS_TICKET_CACHE, or set KERBEROS_KEYTAB.')
+          : ok(text),
+      );
+    } catch (thrown) {
+      if (!(thrown instanceof ProbeError)) throw thrown;
+      found.push(problem(thrown.message, ticketFixes[thrown.code ?? ''] ?? otherTicketFix));
+    }
+    if (servers.length === 0) {
+      const fix = 'Name the hosts at which checks may log in: *.intra.example.com';
+      found.push(warning('names no host: no check can use the identity', fix, 'KERBEROS_SERVERS'));
+    }
+    return found;
+  },
+};
+
+const ticketFixes: Readonly<Record<string, string>> = {
+  [kerberosCodes.library]:
+    'Install the Debian package libgssapi-krb5-2, or use the full image, which has it.',
+  [kerberosCodes.keytab]: 'Mount the keytab so that the user of the agent can read it.',
+};
+const otherTicketFix =
+  'Try kinit with the same keytab on this host: realm, KDC, clock and principal have to match.';

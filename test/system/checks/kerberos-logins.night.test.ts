@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readExaminedSettings } from '../../../src/agent/doctor/environment.ts';
 import type { ExaminedAgent } from '../../../src/agent/doctor/examination.ts';
-import { kerberos } from '../../../src/agent/doctor/kerberos.ts';
+import { kerberos } from '../../../src/agent/doctor/probing.ts';
 import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
 import type { KerberosSettings } from '../../../src/checks/kerberos/settings.ts';

@@ -71,6 +71,15 @@ export function incapableLocation(given: AnalysisInput): Conclusion | undefined 
       next: 'Allow them there, or choose another protocol in the check. `picket doctor` tests it.',
     };
   }
+  if (run.code === 'LOGIN_UNAVAILABLE') {
+    return {
+      ...base,
+      owner: 'location',
+      classification: 'CONFIGURATION_ERROR',
+      cause: `The location ${location} cannot log in at ${given.target} by Kerberos. ${sentence(run.message)}`,
+      next: 'Look at the KERBEROS settings of the agent there, at its keytab or ticket cache, and at the KDC. `picket doctor` tests them.',
+    };
+  }
   return undefined;
 }
 
