@@ -67,6 +67,23 @@ describe('masked values', () => {
     }
   });
 
+  it.each(['api', 'url'])(
+    'hide the password of a login of type %s, and keep it at its origin',
+    async (route) => {
+      const auth = { type: 'NTLM', username: 'user', password: 'login-secret', domain: 'INTRA' };
+      const body = { name: 'login', request: { url: 'http://intra.test/', auth } };
+      const made = await harness.call('POST', `/v1/checks/${route}`, body);
+      expect(made.body.request.auth).toEqual({ ...auth, password: '' });
+      const path = `/v1/checks/${route}/${made.body.id}`;
+      const { request: shown } = made.body;
+      expect((await harness.call('PUT', path, { name: 'login', request: shown })).status).toBe(200);
+      expect((await stored(made.body.id)).request.auth).toEqual(auth);
+      const moved = { name: 'login', request: { ...shown, url: 'http://other.test/' } };
+      const refused = await harness.call('PUT', path, moved);
+      expect([refused.status, refused.body.validation.keys]).toEqual([400, ['request.auth.password']]);
+    },
+  );
+
   it('change when they are written, and are lost when they are unlocked', async () => {
     const made = await harness.call('POST', '/v1/checks/api', { name: 'masked', request });
     await harness.call('PUT', `/v1/checks/${made.body.id}`, {

@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readExaminedSettings } from '../../../src/agent/doctor/environment.ts';
 import type { ExaminedAgent } from '../../../src/agent/doctor/examination.ts';
@@ -5,6 +9,7 @@ import { kerberos } from '../../../src/agent/doctor/probing.ts';
 import { runApi } from '../../../src/checks/api/run.ts';
 import { ApiSpec } from '../../../src/checks/api/spec.ts';
 import type { KerberosSettings } from '../../../src/checks/kerberos/settings.ts';
+import { program, programEnvironment } from '../../helpers/program.ts';
 import { runContext } from '../../helpers/run-context.ts';
 import { type Apache, startApache, whyNoApache } from '../../helpers/targets/apache.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
@@ -87,6 +92,20 @@ describe.skipIf(skipReason)(`a Negotiate login at Apache, with a KDC of MIT ${sk
       login: { scheme: 'Negotiate', state: 'accepted', legs: [{ status: 401 }] },
     });
     expect(JSON.stringify(detail)).not.toContain('YII');
+  });
+
+  it('is what picket run does with the settings of an agent', async () => {
+    const file = join(apache.folder, 'check.json');
+    const auth = { type: 'NEGOTIATE' };
+    const request = { url: `https://localhost:${apache.port}/index.html`, auth, skipSSL: true };
+    writeFileSync(file, JSON.stringify({ checkType: 'URL', name: 'Intranet', request }));
+    const env = {
+      ...programEnvironment,
+      ...{ KERBEROS_KEYTAB: keytab, KERBEROS_CONFIG: realm.configFile, KERBEROS_SERVERS: 'localhost' },
+    };
+    const { stdout } = await promisify(execFile)(process.execPath, [program, 'run', file], { env });
+    expect(stdout).toContain('PASSED');
+    expect(stdout).toContain('Negotiate: accepted');
   });
 
   it('is foretold by the doctor', async () => {
