@@ -22,6 +22,7 @@ export const httpForm: FormLayout = {
   'request.body': { label: 'Content of the body', lines: 6, isCode: true },
   'request.auth': {
     label: 'Login',
+    hint: 'An Authorization header of the check replaces it.',
     words: { '': 'none', object: 'at the host of the URL' },
   },
   'request.auth.type': {
@@ -29,7 +30,7 @@ export const httpForm: FormLayout = {
     hint: 'Negotiate uses the Kerberos identity of the agent: leave the other inputs empty.',
     words: { BASIC: 'Basic', DIGEST: 'Digest', NTLM: 'NTLM', NEGOTIATE: 'Negotiate (Kerberos)' },
   },
-  'request.auth.username': { label: 'User' },
+  'request.auth.username': { label: 'User', hint: 'For NTLM also DOMAIN\\user or user@domain.' },
   'request.auth.password': { label: 'Password' },
   'request.auth.domain': { label: 'Domain', hint: 'For NTLM only. Empty: the domain of the server.' },
   // The older field for the scheme Basic.

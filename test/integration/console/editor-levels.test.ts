@@ -119,6 +119,34 @@ describe('the first level', () => {
   });
 });
 
+describe('the login of a request', () => {
+  it('is one field, which can change its scheme; the older field is shown only where it is set', async () => {
+    const form = await newForm('API');
+    expect(form).toMatchObject({ 'request.auth': '', 'request.auth.type': 'BASIC' });
+    expect(form).not.toHaveProperty(['request.basicAuth']);
+    const login = {
+      ...{ 'request.url': 'https://intra.test/', 'request.auth': 'object', 'request.auth.type': 'DIGEST' },
+      ...{ 'request.auth.username': 'ada', 'request.auth.password': 'lovelace' },
+    };
+    const made = await writer.post('/checks/new', { ...form, ...login });
+    const id = idIn(made.headers['location']);
+    const auth = { type: 'DIGEST', username: 'ada', password: '', domain: '' };
+    expect((await stored(id)).request).toMatchObject({ auth, basicAuth: null });
+    const shown = formOf((await writer.get(`/checks/${id}/edit`)).body);
+    const other = { ...shown, 'request.auth.type': 'NEGOTIATE' };
+    const refused = await writer.post(`/checks/${id}/edit`, other);
+    expect(plainText(refused.body)).toContain('Must be empty for NEGOTIATE');
+    await writer.post(`/checks/${id}/edit`, { ...other, 'request.auth.username': '' });
+    expect((await stored(id)).request.auth).toMatchObject({ type: 'NEGOTIATE', username: '' });
+    const basicAuth = { username: 'u', password: 'p' };
+    const older = await harness.call('POST', '/v1/checks/api', {
+      ...{ name: 'older', request: { url: 'https://a.test/', basicAuth } },
+    });
+    const { body } = await writer.get(`/checks/${older.body.id}/edit`);
+    expect(formOf(body)).toMatchObject({ 'request.basicAuth': 'object' });
+  });
+});
+
 describe('topics', () => {
   it('say what is set in them, and open for problems and their own buttons', async () => {
     const { id } = await createCheck(harness, {
