@@ -22,15 +22,17 @@ export const httpForm: FormLayout = {
   'request.body': { label: 'Content of the body', lines: 6, isCode: true },
   'request.auth': {
     label: 'Login',
-    hint: 'An Authorization header of the check replaces it.',
-    words: { '': 'none', object: 'at the host of the URL' },
+    hint: 'At the host of the URL. An Authorization header of the check replaces it.',
+    words: { '': 'none' },
+    pickedBy: 'type',
   },
   'request.auth.type': {
-    label: 'Scheme',
-    hint: 'Negotiate uses the Kerberos identity of the agent: leave the other inputs empty.',
     words: { BASIC: 'Basic', DIGEST: 'Digest', NTLM: 'NTLM', NEGOTIATE: 'Negotiate (Kerberos)' },
   },
-  'request.auth.username': { label: 'User', hint: 'For NTLM also DOMAIN\\user or user@domain.' },
+  'request.auth.username': {
+    label: 'User',
+    hint: 'For NTLM also DOMAIN\\user or user@domain. Empty for Negotiate: that uses the Kerberos identity of the agent.',
+  },
   'request.auth.password': { label: 'Password' },
   'request.auth.domain': { label: 'Domain', hint: 'For NTLM only. Empty: the domain of the server.' },
   // The older field for the scheme Basic.

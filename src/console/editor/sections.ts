@@ -122,6 +122,11 @@ export function arranged(field: Field, layout: FormLayout): Field {
   if (!('fields' in field)) return field;
   const order = Object.keys(layout);
   const place = ({ pattern }: Field) => (pattern in layout ? order.indexOf(pattern) : order.length);
-  const fields = field.fields.map((one) => arranged(one, layout));
-  return { ...field, fields: fields.toSorted((left, right) => place(left) - place(right)) };
+  const fields = field.fields
+    .map((one) => arranged(one, layout))
+    .toSorted((left, right) => place(left) - place(right));
+  const pickedBy = layout[field.pattern]?.pickedBy;
+  const pick = fields.find(({ key }) => key === pickedBy);
+  if (field.kind !== 'variant' || !pick) return { ...field, fields };
+  return { ...field, fields: fields.filter((one) => one !== pick), pick };
 }

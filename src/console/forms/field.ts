@@ -16,7 +16,13 @@ type Kind =
   | { readonly kind: 'rows'; readonly fields: readonly Field[] }
   | { readonly kind: 'part'; readonly fields: readonly Field[] }
   /** An object, or one of several words in its place (null is the empty word). */
-  | { readonly kind: 'variant'; readonly fields: readonly Field[]; readonly words: readonly string[] }
+  | {
+      readonly kind: 'variant';
+      readonly fields: readonly Field[];
+      readonly words: readonly string[];
+      /** A choice of the object, whose options stand for the object: one input picks both. */
+      readonly pick?: Field | undefined;
+    }
   /** Has no alternatives: stays unchanged. */
   | { readonly kind: 'fixed' }
   /** Values without a form: shown as JSON. */
@@ -41,6 +47,12 @@ export type Field = Kind & {
 
 /** The word of a variant for a present object. */
 export const objectWord = 'object';
+
+/** Whether the input of a variant has the object. */
+export function hasObject({ pick }: Field & { readonly kind: 'variant' }, text: string): boolean {
+  if (pick?.kind !== 'choice') return text === objectWord;
+  return pick.options.some((option) => String(option) === text);
+}
 
 /** Returns the fields of a schema, in its order. */
 export function fieldsOf(shape: Readonly<Record<string, Schema>>, prefix = ''): Field[] {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '@picket/lib/json/record.ts';
-import { type Field, objectWord } from './field.ts';
+import { type Field, hasObject, objectWord } from './field.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -40,7 +40,8 @@ function put(field: Field, value: unknown, name: string, values: URLSearchParams
       valuesOf(field.fields, value, `${name}.`, values);
       return;
     case 'variant':
-      values.set(name, isRecord(value) ? objectWord : scalarText(value));
+      if (!isRecord(value)) values.set(name, scalarText(value));
+      else values.set(name, field.pick ? scalarText(value[field.pick.key]) : objectWord);
       // A user who selects the object starts with its defaults.
       valuesOf(field.fields, isRecord(value) ? value : initialOf(field.fields), `${name}.`, values);
       return;
@@ -98,8 +99,10 @@ function read(field: Field, form: URLSearchParams, stored: unknown, name: string
     case 'part':
       return objectOf(field.fields, form, stored, `${name}.`);
     case 'variant':
-      if (text === objectWord)
-        return objectOf(field.fields, form, isRecord(stored) ? stored : {}, `${name}.`);
+      if (hasObject(field, text)) {
+        const object = objectOf(field.fields, form, isRecord(stored) ? stored : {}, `${name}.`);
+        return field.pick ? { ...object, [field.pick.key]: text } : object;
+      }
       return text === '' ? nothingOf(field) : text;
     case 'number':
       if (text.trim() === '') return nothingOf(field);
@@ -191,7 +194,7 @@ function isSame(field: Field, shown: URLSearchParams, form: URLSearchParams, nam
     case 'part':
       return areSame(field.fields, `${name}.`);
     case 'variant':
-      return isTextSame && (shown.get(name) !== objectWord || areSame(field.fields, `${name}.`));
+      return isTextSame && (!hasObject(field, shown.get(name) ?? '') || areSame(field.fields, `${name}.`));
     case 'rows': {
       const count = Math.max(rowCount(name, shown), rowCount(name, form));
       return Array.from({ length: count }).every((_, index) => areSame(field.fields, `${name}.${index}.`));

@@ -9,7 +9,7 @@ import {
   textField,
 } from '../elements/form.ts';
 import { type Content, type Html, html } from '../html.ts';
-import { type Field, objectWord } from './field.ts';
+import { type Field, hasObject, objectWord } from './field.ts';
 import { chipField, searchField } from './pickers.ts';
 import type { Problems } from './problems.ts';
 import { linesOf, rowCount } from './values.ts';
@@ -222,8 +222,10 @@ function folded(field: Field & { kind: 'part' }, { name, label }: Common, view: 
 function variant(field: Field & { kind: 'variant' }, common: Common, view: FormView): Html {
   const own = view.layout[field.pattern] ?? {};
   const wordOf = (value: string) => own.words?.[value] ?? (value === '' ? 'none' : humanized(value));
-  const choices = [...field.words, objectWord].map((value) => ({ value, word: wordOf(value) }));
-  const isThere = common.value === objectWord;
+  const words = field.pick ? field.words : [...field.words, objectWord];
+  const picked = field.pick ? optionsOf(field.pick, view.layout[field.pick.pattern] ?? {}) : [];
+  const choices = [...words.map((value) => ({ value, word: wordOf(value) })), ...picked];
+  const isThere = hasObject(field, common.value ?? '');
   return html`<div class="variant">${selectField({ ...common, value: common.value ?? '', choices })}<details${isThere ? html` open` : ''}><summary>${common.label}: its settings</summary>${fieldViews(field.fields, { ...view, isConditional: true }, `${common.name}.`)}</details></div>`;
 }
 

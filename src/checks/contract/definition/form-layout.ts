@@ -31,6 +31,8 @@ export interface FieldLayout {
   readonly isHidden?: boolean;
   /** Whether the form omits the field while it is empty. */
   readonly isOnlyIfSet?: boolean;
+  /** For an object that may be absent: the choice within it whose options are shown in place of the object's presence. */
+  readonly pickedBy?: string;
   /** Labels of the choices, by value. */
   readonly words?: Readonly<Record<string, string>>;
   /** Scheme of a URL without one: `https`. */

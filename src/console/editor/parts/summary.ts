@@ -39,8 +39,13 @@ function setIn(field: Field, name: string, view: FormView): string[] {
       );
       return words.length === 0 ? [`${label}: none`] : [`${label}: ${shortened(words.join(', '), 60)}`];
     }
-    case 'variant':
-      return [`${label}: ${own.words?.[value] ?? (value === objectWord ? 'set' : value || 'none')}`];
+    case 'variant': {
+      const { pick } = field;
+      const picked = pick && optionsOf(pick, layout[pick.pattern] ?? {}).find((one) => one.value === value);
+      return [
+        `${label}: ${picked?.word ?? own.words?.[value] ?? (value === objectWord ? 'set' : value || 'none')}`,
+      ];
+    }
     default: {
       const known = own.choices?.find((one) => one.value === value)?.word;
       const isLong = own.lines !== undefined || field.key === 'password' || field.kind === 'json';
