@@ -100,6 +100,8 @@ export class Exchange {
   #challenge: { readonly head: ResponseHead; readonly reaction: Reaction & { kind: 'continue' } } | undefined;
   #challengeBytes = 0;
   #authorization: string | undefined;
+  /** The same for the request that is under way on a connection that was used before, until its response begins. */
+  #repeatable: string | undefined;
   #call: Call | undefined;
   #head: ResponseHead | undefined;
   #body: BodyCollector | undefined;
@@ -173,7 +175,10 @@ export class Exchange {
 
   #listener(socket: Socket): CallListener {
     return {
-      onStart: () => this.#times.recordFirstByte(),
+      onStart: () => {
+        this.#repeatable = undefined;
+        this.#times.recordFirstByte();
+      },
       onHead: (head) => {
         if (!this.#isChallenge(head)) this.#start(head);
       },
@@ -188,8 +193,11 @@ export class Exchange {
         else if (this.#body) this.#body.end((error) => this.#finish(error));
         else this.#finish(null);
       },
-      onFailure: (error) => this.#finish(error),
+      onFailure: (error) => {
+        if (!this.#isLeftToRepeat()) this.#finish(error);
+      },
       onBroken: (kind, message) => {
+        if (kind === 'connection-reset' && this.#isLeftToRepeat()) return;
         const text = message ?? `the peer closed the connection while ${probePhases[this.phase]}`;
         this.#finish(new ProbeError(kind, this.phase, `${text} (${this.where})`));
       },
@@ -241,8 +249,10 @@ export class Exchange {
         this.#finish(thrown as Error);
         return;
       }
-      if (isOpen) this.#ask(socket, message);
-      else if (reaction.isBound) {
+      if (isOpen) {
+        this.#repeatable = reaction.isBound ? undefined : authorization;
+        this.#ask(socket, message);
+      } else if (reaction.isBound) {
         const text = `the server closed the connection in the middle of a login (${this.where})`;
         this.#finish(new ProbeError('connection-reset', this.phase, text));
       } else {
@@ -253,6 +263,17 @@ export class Exchange {
     const { authorization } = reaction;
     if (typeof authorization === 'string') send(authorization);
     else authorization.then(send, (error: Error) => this.#finish(error));
+  }
+
+  /**
+   * Ends the exchange if a connection broke that was used before, and nothing was answered: servers may close it at any
+   * time (RFC 9112 section 9.5), so the request is repeated over a new one.
+   */
+  #isLeftToRepeat(): boolean {
+    if (this.#repeatable === undefined) return false;
+    this.#authorization = this.#repeatable;
+    this.#finish(null);
+    return true;
   }
 
   #start(head: ResponseHead): void {

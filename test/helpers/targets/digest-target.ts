@@ -12,6 +12,8 @@ export interface DigestTargetOptions {
   readonly usesOfNonce?: number;
   /** Whether each connection ends with its response. */
   readonly closes?: boolean;
+  /** Whether it breaks a connection when the second request comes over it. */
+  readonly breaks?: boolean;
   /** Body of the challenge. */
   readonly challengeBody?: string;
   /** Response to a request with the right credentials; 200 when absent. */
@@ -46,6 +48,10 @@ export async function startDigestTarget(options: DigestTargetOptions): Promise<D
   let uses = 0;
   const server = createServer(async (request, response) => {
     const seen = await seenIn(request);
+    if (options.breaks && requests.some(({ port }) => port === seen.port)) {
+      request.socket.destroy();
+      return;
+    }
     requests.push(seen);
     const fields = fieldsOf(seen.authorization);
     const isCurrent = fields.get('nonce') === `nonce-${nonces}`;

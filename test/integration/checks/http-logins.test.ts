@@ -72,6 +72,15 @@ describe('a Digest login', () => {
     expect(login?.legs).toHaveLength(1);
   });
 
+  it('is repeated over a new connection if the first breaks under it', async () => {
+    const posted = { method: 'POST', body: 'v=1', bodyType: 'RAW' };
+    const { failure, requests, login } = await withTarget({ breaks: true }, posted);
+    expect(failure).toBeUndefined();
+    expect(requests.map(({ body }) => body)).toEqual(['v=1', 'v=1']);
+    expect(new Set(requests.map(({ port }) => port)).size).toBe(2);
+    expect(login).toMatchObject({ state: 'accepted', legs: [{ status: 401 }] });
+  });
+
   it('uses its nonce again after a redirect, and renews a stale one', async () => {
     const redirectTo = (path: string) => (path.startsWith('/a') ? '/second' : undefined);
     const fresh = await withTarget({ redirectTo });
