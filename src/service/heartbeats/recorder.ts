@@ -213,7 +213,7 @@ export class HeartbeatRecorder {
       message: failed?.message ?? null,
       failure_details: null,
       response_time: event.durationMs ?? 0,
-      started: now - (event.durationMs ?? 0),
+      started: Math.round(now - (event.durationMs ?? 0)),
       stopped: now,
       created: now,
       attempts: 0,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { jobCommand } from '../../../src/cli/job/job-command.ts';
 import { startPicket } from '../../helpers/picket-process.ts';
 import { openHarness, type ServiceHarness, until } from '../../helpers/service/service.ts';
 
@@ -52,27 +53,17 @@ it('passes signals on, and reports a command that a signal ended', async () => {
 });
 
 it('runs the command even if its pings are refused, and refuses to run without an address', async () => {
-  const lost = `${host}/v1/ping/11111111-2222-4333-8444-555555555555`;
-  const picket = startPicket(['job', '--url', lost, '--', process.execPath, '-e', 'console.log("ran")'], {});
-  expect(await picket.ended).toEqual({ code: 0, signal: null });
-  expect(picket.output()).toMatch(/^ran$/m);
-  expect(picket.output()).toContain('a ping was not delivered: the service answered 404');
-  for (const args of [
-    ['job', '--', 'true'],
-    ['job', '--url', host, '--', 'true'],
-  ]) {
-    const refused = startPicket(args, {});
-    expect((await refused.ended).code).toBe(2);
-    expect(refused.output()).toContain('PING_URL');
+  const url = `${host}/v1/ping/11111111-2222-4333-8444-555555555555`;
+  expect(await jobCommand(['sh', '-c', 'exit 4'], { url, output: true, env: {} })).toBe(4);
+  for (const wrong of [undefined, host, 'ftp://host/v1/ping/x']) {
+    const job = jobCommand(['true'], { url: wrong, output: true, env: {} });
+    await expect(job).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   }
 });
 
 it('reports a command that cannot be started', async () => {
   const { url, results } = await monitor();
-  const picket = startPicket(['job', '--url', url, '--', '/nonexistent/job'], {});
-  expect((await picket.ended).code).toBe(127);
-  expect((await results())[0].heartbeatCheckResult).toMatchObject({
-    exitCode: 127,
-    body: expect.stringContaining('ENOENT'),
-  });
+  expect(await jobCommand(['/nonexistent/job'], { output: true, env: { PING_URL: url } })).toBe(127);
+  const [{ heartbeatCheckResult: detail }] = await results();
+  expect(detail).toMatchObject({ exitCode: 127, body: expect.stringContaining('ENOENT') });
 });

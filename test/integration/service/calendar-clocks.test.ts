@@ -65,7 +65,7 @@ describe('times of a calendar around changes of the clocks', () => {
           }
         },
       ),
-      tries(10),
+      tries(4),
     );
   });
 
