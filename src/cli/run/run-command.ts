@@ -120,7 +120,7 @@ async function runOne(check: FileCheck, context: RunContext): Promise<RunOutcome
       artifactFolder,
       runtimesDirectory: environment.RUNTIMES_DIR,
       chromiumPath: environment.CHROMIUM_PATH,
-      browsersDirectory: environment.BROWSERS_DIR,
+      browsersDirectory: environment.BROWSERS_DIR || undefined,
       caCertificates: context.caCertificates,
       model: context.model,
       kerberos: context.kerberos,
