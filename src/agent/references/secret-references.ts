@@ -136,7 +136,7 @@ export class SecretReferences implements AsyncDisposable {
     const opened = provider?.open(access.variables, {
       http: this.#http,
       ...{ clock, epochMs, environment: access.environment },
-      onCredential: (secret) => scrubber.learn([secret]),
+      onCredential: (secret) => this.#mask(secret),
     });
     if (!provider || !opened) return;
     const own = access.references.filter((reference) => reference.provider === name);
@@ -177,6 +177,12 @@ export class SecretReferences implements AsyncDisposable {
     return found ?? new ReferenceProblem('FAILED', 'the agent stops');
   }
 
+  /** A scrubber forgets what it learned long ago, so the values of now are learned again with each new secret. */
+  #mask(secret: string): void {
+    const current = [...this.#found.values()].filter((found) => typeof found === 'string');
+    this.#options.scrubber.learn([...current, secret]);
+  }
+
   /** Takes the values out of a new content, and registers them for masking. */
   #learn(key: string, content: Content): void {
     const nowMs = this.#options.clock.monotonicMs();
@@ -187,7 +193,7 @@ export class SecretReferences implements AsyncDisposable {
         if (this.#failing.delete(name)) {
           this.#options.log.info({ provider, names: [name] }, 'secret is available again');
         }
-        this.#options.scrubber.learn([found]);
+        this.#mask(found);
       } else this.#warnOnce(name, { provider, names: [name] }, found);
       if (typeof before === 'string') {
         const earlier = [{ value: before, atMs: nowMs }, ...(this.#earlier.get(name) ?? [])];
