@@ -2,13 +2,12 @@ import { ModelTotals } from '@picket/checks/model/totals.ts';
 import { unmaskableNames } from '@picket/checks/secrets/secret-finder.ts';
 import { systemClock } from '@picket/lib/clock.ts';
 import { trustCustomCa } from '@picket/lib/custom-ca.ts';
-import { AppError } from '@picket/lib/errors.ts';
 import type { Logger } from '@picket/lib/log.ts';
 import { packageVersion } from '@picket/lib/version.ts';
 import { LeaseKeeper } from './client/lease-keeper.ts';
 import { ServiceClient } from './client/service-client.ts';
 import { ServiceClock } from './client/service-clock.ts';
-import { type AgentSettings, ownSecretsOf } from './config.ts';
+import type { AgentSettings } from './config.ts';
 import { Delivery } from './delivery/delivery.ts';
 import { FinishedRuns } from './delivery/finished-runs.ts';
 import { spoolTag } from './delivery/spool/spool-folder.ts';
@@ -25,6 +24,7 @@ import { Poller } from './leasing/poller.ts';
 import { LiveLogSender } from './live-log/live-log-sender.ts';
 import { LocationWatch } from './location/location-watch.ts';
 import { selfChecksOf } from './location/self-checks.ts';
+import { ownSecretsOf } from './own-secrets.ts';
 import { SecretReferences } from './references/secret-references.ts';
 import type { Capabilities } from './run/contracts.ts';
 import { ProbePool } from './runners/probe/probe-pool.ts';
@@ -111,7 +111,10 @@ export class Agent {
       onFetch: (provider, outcome) => this.#metrics.secretFetched(provider, outcome),
     });
     this.#client = this.#createClient();
-    this.#errorReporter = this.#createErrorReporter();
+    if (settings.isErrorReportingOn) {
+      const send = (envelope: string) => this.#client.reportError(envelope);
+      this.#errorReporter = new ErrorReporter({ clock: this.#clock, log, scrubber, send });
+    }
     this.#liveLog = new LiveLogSender({
       ...base,
       read: (places) => this.#scripts.readLogs(places),
@@ -212,16 +215,6 @@ export class Agent {
         this.#poller.interrupt();
       },
       onAnswered: () => this.#delivery.reporter.serviceAnswered(),
-    });
-  }
-
-  #createErrorReporter(): ErrorReporter | undefined {
-    if (!this.#settings.isErrorReportingOn) return undefined;
-    return new ErrorReporter({
-      clock: this.#clock,
-      log: this.#log,
-      scrubber: this.#scrubber,
-      send: (envelope) => this.#client.reportError(envelope),
     });
   }
 
@@ -333,14 +326,12 @@ export class Agent {
     if (this.#isStopping) return;
     this.#ownPorts = [port];
     this.#log.info({ version: packageVersion(), agentId, serviceUrl, port, laneSizes }, 'agent starts');
-    const trustedKeys = claimedKeys(this.#settings.trustedKeys);
-    if (trustedKeys) this.#log.info({ trustedKeys }, 'the agent runs only signed checks');
     this.#caCertificates = await trustCustomCa(this.#settings.caCertsDir, this.#log);
     this.#finishedRuns.warnOfUnmasked(unmaskableNames(Object.keys(serviceSecrets), serviceSecrets));
     if (this.#isStopping) return;
     this.#references.start();
     // Both are slow and independent of each other.
-    const [{ loaded, failed }] = await Promise.all([this.#pool.start(), this.#openSpool()]);
+    const [{ loaded, failed }] = await Promise.all([this.#pool.start(), this.#delivery.open()]);
     if (this.#isStopping) return;
     for (const { name, reason } of failed) {
       this.#log.error({ checkType: name, reason }, 'check type failed to load and is not offered');
@@ -351,13 +342,6 @@ export class Agent {
     this.#locationWatch.start();
     // In the background: probes do not wait until sandboxes and runtimes are examined.
     void this.#scripts.start();
-  }
-
-  async #openSpool(): Promise<void> {
-    await this.#delivery.spool.open();
-    const { problem } = this.#delivery.spool.state;
-    if (problem === undefined || !this.#settings.isSpoolRequired) return;
-    throw new AppError('CONFIG_INVALID', `SPOOL_DIR cannot be used (${problem}), and SPOOL_REQUIRED is set`);
   }
 
   /**

@@ -14,12 +14,7 @@ import { parseEgressRules } from '@picket/probes/egress/rules.ts';
 import { z } from 'zod';
 import { parseCanaries } from './canary-targets.ts';
 import { referenceNames, referenceShape } from './references/reference.ts';
-import {
-  providerCredentials,
-  referenceAccess,
-  referencePaths,
-  referenceSettings,
-} from './references/settings.ts';
+import { referenceAccess, referencePaths, referenceSettings } from './references/settings.ts';
 import { present, secretShape, serviceSecretNames } from './service-secrets.ts';
 
 /** A smaller spool has no room for a segment of each kind and one large result. */
@@ -374,15 +369,6 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
     /** Files that secrets are read from. */
     secretFiles: [...literalFiles, ...referencePaths(references), ...kerberosFiles(settings.kerberos)],
   };
-}
-
-/** Secrets of the agent itself, which it must never show: its key, its secret variables, passwords of its proxies. */
-export function ownSecretsOf(settings: AgentSettings): string[] {
-  const { http, https, all } = settings.proxy;
-  const passwords = [http, https, all].flatMap((proxy) => URL.parse(proxy ?? '')?.password ?? []);
-  const { apiKey, model, serviceSecrets, references } = settings;
-  const values = [...Object.values(serviceSecrets), ...providerCredentials(references)];
-  return [apiKey, model?.apiKey ?? '', ...values, ...passwords].filter((text) => text !== '');
 }
 
 /**

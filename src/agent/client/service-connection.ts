@@ -1,7 +1,7 @@
 import { proxyUrlOf } from '@picket/lib/proxy.ts';
+import { outboundDispatcher } from '@picket/probes/outbound/outbound-dispatcher.ts';
 import type { Dispatcher } from 'undici';
 import type { AgentSettings } from '../config.ts';
-import { outboundDispatcher } from './outbound-dispatcher.ts';
 
 /** Settings needed to reach the service; plain data, so that it can be passed to threads. */
 export type ServiceAccess = Pick<AgentSettings, 'serviceUrl' | 'apiKey' | 'proxy'>;

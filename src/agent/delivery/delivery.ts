@@ -1,4 +1,5 @@
 import type { Clock } from '@picket/lib/clock.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import type { Logger } from '@picket/lib/log.ts';
 import type { LeaseRef } from '@picket/protocol/agent/agent.ts';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
@@ -31,6 +32,7 @@ export class Delivery {
   readonly reporter: Reporter;
   readonly uploader: ArtifactUploader;
   readonly #leaseKeeper: LeaseKeeper;
+  readonly #isSpoolRequired: boolean;
   readonly #onSettled: (settlement: Settlement) => void;
   /** Results that the service has stored, but not all of their artifacts. */
   readonly #awaitingArtifacts = new Map<string, WaitingReport>();
@@ -38,6 +40,7 @@ export class Delivery {
   constructor(options: DeliveryOptions) {
     const { settings, client, clock, log, serviceClock, leaseKeeper } = options;
     this.#leaseKeeper = leaseKeeper;
+    this.#isSpoolRequired = settings.isSpoolRequired;
     this.#onSettled = options.onSettled;
     this.spool = new Spool({
       directory: settings.spoolDir,
@@ -76,6 +79,14 @@ export class Delivery {
       onEnd: options.onArtifactEnd,
       onGone: (lease) => this.#artifactsGone(lease),
     });
+  }
+
+  /** Opens the spool. @throws AppError CONFIG_INVALID if it must be on disk and cannot be. */
+  async open(): Promise<void> {
+    await this.spool.open();
+    const { problem } = this.spool.state;
+    if (problem === undefined || !this.#isSpoolRequired) return;
+    throw new AppError('CONFIG_INVALID', `SPOOL_DIR cannot be used (${problem}), and SPOOL_REQUIRED is set`);
   }
 
   /** Takes over a result whose lease is held. */

@@ -2,9 +2,9 @@ import type { SecretReason } from '@picket/checks/contract/failure-details.ts';
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { type ProxySettings, proxyUrlOf } from '@picket/lib/proxy.ts';
 import { beginningOf } from '@picket/lib/text.ts';
+import { outboundDispatcher } from '@picket/probes/outbound/outbound-dispatcher.ts';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
-import { outboundDispatcher } from '../client/outbound-dispatcher.ts';
 import { ReferenceProblem } from './problem.ts';
 
 const requestTimeoutMs = 10_000;

@@ -61,6 +61,7 @@ export class Trust {
     this.#clock = clock;
     this.#log = log;
     this.#versions = keys.length === 0 ? undefined : new KnownVersions(folder.path, folder.tag, log);
+    if (this.#versions) log.info({ trustedKeys: claimedKeys(keys) }, 'the agent runs only signed checks');
   }
 
   /** Refused runs since the start, by reason. */

@@ -17,10 +17,20 @@ function methodWords(method: string): string {
   return known ? `${known[1]}${method.slice(known[0].length)}` : method;
 }
 
-type Capable = Pick<LocationAgent, 'checkTypes' | 'backends' | 'unavailable' | 'runtimes' | 'browsers' | 'trustedKeys'>;
+type Capable = Pick<
+  LocationAgent,
+  'checkTypes' | 'backends' | 'unavailable' | 'runtimes' | 'browsers' | 'trustedKeys'
+>;
 
 /** Shows what an agent can run in the words of the field, and why not, where it cannot. */
-export function capabilitiesOf({ checkTypes, backends, unavailable, runtimes, browsers, trustedKeys }: Capable): Html {
+export function capabilitiesOf({
+  checkTypes,
+  backends,
+  unavailable,
+  runtimes,
+  browsers,
+  trustedKeys,
+}: Capable): Html {
   const titleOf = (type: string) => findCheckType(type)?.title ?? shortened(type, 40);
   const types = checkTypes.toSorted((left, right) => titleOf(left).localeCompare(titleOf(right)));
   // Types that work in one manner share a line: "Browser, Multi-step (own user and namespaces)".

@@ -38,7 +38,14 @@ const forgetAfterMs = 7 * 86_400_000;
 /** Capabilities and losses that an agent reports; stored as JSON. */
 type AgentCapabilities = Pick<
   ClaimRequest,
-  'backends' | 'unavailable' | 'runtimes' | 'browsers' | 'droppedResults' | 'condition' | 'trustedKeys' | 'settings'
+  | 'backends'
+  | 'unavailable'
+  | 'runtimes'
+  | 'browsers'
+  | 'droppedResults'
+  | 'condition'
+  | 'trustedKeys'
+  | 'settings'
 >;
 
 interface WrittenSession {
@@ -68,7 +75,8 @@ export class AgentPresence {
     now: number,
   ): Promise<void> {
     const checkTypes = JSON.stringify(request.checkTypes);
-    const { backends, unavailable, runtimes, browsers, droppedResults, condition, trustedKeys, settings } = request;
+    const { backends, unavailable, runtimes, browsers, droppedResults, condition, trustedKeys, settings } =
+      request;
     const lasting = { backends, unavailable, runtimes, browsers, droppedResults, trustedKeys, settings };
     const capabilities = JSON.stringify({ ...lasting, condition } satisfies AgentCapabilities);
     // The condition changes with each claim: it is recorded with the next write.

@@ -32,7 +32,11 @@ export function agentHandlers(
   return handlersById(agentRoutes, {
     async claim({ caller, body, reply }) {
       const connection = watchConnection(reply);
-      const { runs, cancelledRunIds, followedRunIds, isDismissed } = await ledger.claim(caller, body, connection.gone);
+      const { runs, cancelledRunIds, followedRunIds, isDismissed } = await ledger.claim(
+        caller,
+        body,
+        connection.gone,
+      );
       connection.onLost(runs, async (lost) => {
         logger.info({ runs: lost.length }, 'agent disconnected before receiving its runs; requeued');
         await ledger.requeue(lost);

@@ -54,7 +54,12 @@ const whatFailed: Readonly<Record<FailureCode, string>> = {
   JOB_UNFINISHED: target,
   ...{ MODEL_PROVIDER_MISSING: agent, MODEL_UNAVAILABLE: agent, MODEL_ANSWER_INVALID: agent },
   ...{ MODEL_LIMIT_EXCEEDED: agent, PROMPT_NOT_FOLLOWED: either, STEP_FAILED: target },
-  ...{ ORIGIN_NOT_ALLOWED: check, EGRESS_DENIED: check, SECRET_UNAVAILABLE: location, CHECK_NOT_TRUSTED: location },
+  ...{
+    ORIGIN_NOT_ALLOWED: check,
+    EGRESS_DENIED: check,
+    SECRET_UNAVAILABLE: location,
+    CHECK_NOT_TRUSTED: location,
+  },
 };
 
 /** A failure, and the expected texts of every surface. */

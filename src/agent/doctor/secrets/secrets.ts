@@ -1,7 +1,7 @@
 import { weakReason, weakSecretText } from '@picket/lib/bounds/maskable.ts';
 import { systemClock } from '@picket/lib/clock.ts';
 import { createLogger } from '@picket/lib/log.ts';
-import { ownSecretsOf } from '../../config.ts';
+import { ownSecretsOf } from '../../own-secrets.ts';
 import { referencePrefix } from '../../references/reference.ts';
 import { type RunSecrets, SecretReferences } from '../../references/secret-references.ts';
 import { Scrubber } from '../../scrub/scrubber.ts';

@@ -1,6 +1,6 @@
 import { isSocksUrl } from '@picket/lib/proxy.ts';
-import { socksConnector } from '@picket/probes/outbound/socks-connector.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { socksConnector } from './socks-connector.ts';
 
 const connectTimeoutMs = 5000;
 /** A trusted intermediate authority is trusted without its root, as in checks. */
