@@ -53,17 +53,19 @@ ${results.map((result, index) => attemptOf(result, { href: hrefOf(result), isOnl
 
 /** The log of a running attempt so far. */
 function liveLogOf({ sequence_id: id, attempt }: RunRow, live: LiveLogRun | undefined): Html {
-  if (!live?.isFollowed && !live?.lines.length) {
-    return html`<p class="hint">The agent sends the log of an attempt with its result.</p>`;
-  }
-  const { lines } = live;
-  const left = lines.length - shownLiveLines;
-  const hint =
-    lines.length === 0
+  const lines = live?.lines ?? [];
+  if (lines.length === 0) {
+    return live?.isFollowed
       ? html`<p class="hint">The log of this attempt appears here as its script writes it. An agent of an earlier version sends it with the result.</p>`
-      : html`${left > 0 ? html`<p class="hint">${counted(left, 'earlier line')}: the result will have all of them.</p>` : ''}${logPart(lines.slice(-shownLiveLines), `live-${id}-${attempt}`, { isLive: true })}`;
-  const end = live.isFull ? html`<p class="hint">The log is long: the result will have the rest.</p>` : '';
-  return html`<div class="live-log"><p>Log so far</p>${hint}${end}</div>`;
+      : html`<p class="hint">The agent sends the log of an attempt with its result.</p>`;
+  }
+  const left = lines.length - shownLiveLines;
+  const earlier =
+    left > 0
+      ? html`<p class="hint">${counted(left, 'earlier line')}: the result will have all of them.</p>`
+      : '';
+  const end = live?.isFull ? html`<p class="hint">The log is long: the result will have the rest.</p>` : '';
+  return html`<div><p>Log so far</p>${earlier}${logPart(lines.slice(-shownLiveLines), `live-${id}-${attempt}`, { isLive: true })}${end}</div>`;
 }
 
 function isBad({ hasFailures, hasErrors }: CheckResult): boolean {

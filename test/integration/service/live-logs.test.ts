@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../../src/cli/api/client.ts';
 import { RunLogs } from '../../../src/cli/operate/run-logs.ts';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../helpers/service/service.ts';
 import { loggedIn } from '../../helpers/service/visitor.ts';
 
-let clock: ManualClock;
+const clock = new ManualClock(Date.UTC(2026, 10, 28, 12));
 const ability = {
   checkTypes: ['MULTI_STEP', 'URL'],
   freeSlots: { probe: 10, script: 40 },
@@ -26,15 +26,19 @@ let agent: TestAgent;
 let location: Awaited<ReturnType<typeof createLocation>>;
 let checkId: string;
 
-beforeEach(async () => {
-  clock = new ManualClock(Date.UTC(2026, 10, 28, 12));
+beforeAll(async () => {
   harness = await openHarness({ clock });
   location = await createLocation(harness, 'lab');
   agent = new TestAgent(harness, location);
   await agent.claim(ability);
+});
+afterAll(() => harness.close());
+beforeEach(async () => {
+  // The readers of the test before are gone.
+  clock.advance(21_000);
+  clock.set(Date.UTC(2026, 10, 28, 12));
   checkId = await createScript('script');
 });
-afterEach(() => harness.close());
 
 async function createScript(name: string): Promise<string> {
   const { status, body } = await harness.call('POST', '/v1/checks/multistep', {
@@ -62,6 +66,7 @@ async function start(ids: string | readonly string[] = checkId) {
   return paths as string[];
 }
 
+const pageOf = (path = '') => path.replace('/v1/check-sessions', '/sessions/checks').replace('/live-log', '');
 const line = (msg: string) => ({ time: clock.wallMs(), level: 'INFO', msg });
 const send = async (
   by: TestAgent,
@@ -97,7 +102,7 @@ describe('the live log of a run', () => {
     await send(agent, run, ['four'], 3);
     expect(await messagesAt(path)).toEqual([['one', 'two <b>', 'three', 'four']]);
     const visitor = await loggedIn(harness, 'READ_ONLY');
-    const page = path?.replace('/v1/check-sessions', '/sessions/checks').replace('/live-log', '') ?? '';
+    const page = pageOf(path);
     const { body } = await visitor.get(page);
     expect(body).toMatch(/Log so far[\s\S]*one[\s\S]*two &lt;b&gt;[\s\S]*four/);
     // No reader for a while.
@@ -223,9 +228,10 @@ describe('the live log of a run', () => {
       const { body } = await send(agent, run, msgs, 1 + 200 * portion);
       expect(body.followedRunIds).toEqual([run.runId]);
     }
-    const [log] = (await Promise.all(paths.map((path) => read(path)))).flatMap(({ body }) =>
-      body.runs[0].isFull ? body.runs : [],
-    );
-    expect(log.lines).toHaveLength(201);
+    const logs = await Promise.all(paths.map(async (path) => ({ path, runs: (await read(path)).body.runs })));
+    const full = logs.find((log) => log.runs[0].isFull);
+    expect(full?.runs[0].lines).toHaveLength(201);
+    const { body: page } = await (await loggedIn(harness, 'READ_ONLY')).get(pageOf(full?.path));
+    expect(page).toMatch(/101 earlier lines[\s\S]*The log is long/);
   });
 });
