@@ -14,8 +14,9 @@ it('picket run trusts CA_CERTS_DIR when it fetches a secret over TLS', async () 
   await mkdir(join(folder, 'authorities'));
   await writeFile(join(folder, 'authorities', 'private.pem'), authority.cert);
   const vault = createServer(await authority.issue({ hosts: ['127.0.0.1'] }), (request, response) => {
-    if (request.url !== '/v1/kv/data/app') return response.writeHead(403).end('{"errors":[]}');
-    response.end('{"data":{"data":{"token":"correct-horse-battery"},"metadata":{"version":1}}}');
+    const isSecret = request.url === '/v1/kv/data/app';
+    const secret = '{"data":{"data":{"token":"correct-horse-battery"},"metadata":{"version":1}}}';
+    response.writeHead(isSecret ? 200 : 403).end(isSecret ? secret : '{"errors":[]}');
   });
   await new Promise<void>((resolve) => vault.listen(0, '127.0.0.1', resolve));
   const target = await startHttpTarget();
