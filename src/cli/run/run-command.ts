@@ -7,7 +7,7 @@ import { runCheckOnce } from '@picket/agent/run-once.ts';
 import { readServiceSecrets } from '@picket/agent/service-secrets.ts';
 import { readKerberosSettings } from '@picket/checks/kerberos/settings.ts';
 import { readModelAccess } from '@picket/checks/model/settings.ts';
-import { readCaDirectory } from '@picket/lib/ca-directory.ts';
+import { readCaDirectory, trustAlso } from '@picket/lib/ca-directory.ts';
 import { AppError } from '@picket/lib/errors.ts';
 import { withoutPassword } from '@picket/lib/text.ts';
 import { isProxyUrl } from '@picket/probes/connection/forward-proxy.ts';
@@ -149,7 +149,10 @@ async function customCaOf(directory: string | undefined): Promise<readonly strin
   for (const { name, problems } of files) {
     for (const { text } of problems) console.error(`picket: CA_CERTS_DIR: ${name}: ${text}`);
   }
-  return certificates.map(({ pem }) => pem);
+  const pems = certificates.map(({ pem }) => pem);
+  // Secrets are fetched in this thread.
+  trustAlso(pems);
+  return pems;
 }
 
 function checkedProxy(text: string): string {
