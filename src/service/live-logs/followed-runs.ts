@@ -1,5 +1,5 @@
 import type { Clock } from '@picket/lib/clock.ts';
-import type { Signals } from '@picket/platform/store/engine/signals.ts';
+import type { Signal, Signals } from '@picket/platform/store/engine/signals.ts';
 
 /** How long a run counts as followed after a request for its log: several renewals of its lease. */
 const followedMs = 20_000;
@@ -17,6 +17,8 @@ export interface FollowableRun {
 interface Followed {
   readonly accountId: string;
   readonly untilMs: number;
+  /** The session of the agent that was notified; undefined if none had the run. */
+  readonly sessionId: string | undefined;
 }
 
 /**
@@ -34,7 +36,7 @@ export class FollowedRuns {
     this.#clock = clock;
     this.#signals = signals;
     this.#unsubscribe = signals.subscribe((signal) => {
-      if (signal.kind === 'followed') this.#heard(signal.accountId, signal.runId);
+      if (signal.kind === 'followed') this.#heard(signal);
     });
   }
 
@@ -45,12 +47,16 @@ export class FollowedRuns {
     const known = runs.filter(({ id }) => mine.has(id));
     const room = Math.max(0, followedRunsOfAccount - mine.size);
     const added = runs.filter(({ id }) => !mine.has(id)).slice(0, room);
-    const ending = known.filter(({ id }) => (mine.get(id)?.untilMs ?? 0) - nowMs < renewedBelowMs);
-    // This process hears them, too. A waiting poll of the agent delivers the news at once, its next renewal in seconds.
-    this.#signals.send([
-      ...added.map(({ id, holder }) => ({ kind: 'followed' as const, accountId, runId: id, holder })),
-      ...ending.map(({ id }) => ({ kind: 'followed' as const, accountId, runId: id })),
-    ]);
+    // A waiting poll of the agent delivers the news at once, its next renewal in seconds.
+    const isNews = ({ id, holder }: FollowableRun) => mine.get(id)?.sessionId !== holder?.sessionId;
+    const isEnding = ({ id }: FollowableRun) => (mine.get(id)?.untilMs ?? 0) - nowMs < renewedBelowMs;
+    // This process hears them, too.
+    this.#signals.send(
+      [...known.filter((run) => isNews(run) || isEnding(run)), ...added].map((run) => ({
+        ...{ kind: 'followed', accountId, runId: run.id },
+        ...(isNews(run) ? { holder: run.holder } : {}),
+      })),
+    );
     return new Set([...known, ...added].map(({ id }) => id));
   }
 
@@ -65,10 +71,11 @@ export class FollowedRuns {
     this.#unsubscribe();
   }
 
-  #heard(accountId: string, runId: string): void {
+  #heard({ accountId, runId, holder }: Signal & { readonly kind: 'followed' }): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [id, { untilMs }] of this.#followed) if (untilMs <= nowMs) this.#followed.delete(id);
-    this.#followed.set(runId, { accountId, untilMs: nowMs + followedMs });
+    const sessionId = holder?.sessionId ?? this.#followed.get(runId)?.sessionId;
+    this.#followed.set(runId, { accountId, untilMs: nowMs + followedMs, sessionId });
   }
 
   #ofAccount(accountId: string, nowMs: number): ReadonlyMap<string, Followed> {

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../../src/cli/api/client.ts';
 import { RunLogs } from '../../../src/cli/operate/run-logs.ts';
+import type { Signal } from '../../../src/platform/store/engine/signals.ts';
 import type { LeasedRun } from '../../../src/protocol/agent/agent.ts';
 import { followedRunsOfAccount } from '../../../src/service/live-logs/followed-runs.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
@@ -134,6 +135,27 @@ describe('the live log of a run', () => {
     await expect.poll(() => clock.sleeperCount).toBe(1);
     await read(path);
     expect((await waiting).body).toMatchObject({ runs: [], followedRunIds: [run?.runId] });
+    // It is news only once: later signals wake no poll.
+    const signals: Signal[] = [];
+    const unsubscribe = harness.store.signals.subscribe((signal) => signals.push(signal));
+    await read(path);
+    clock.advance(10_000);
+    await read(path);
+    unsubscribe();
+    const { accountId } = harness;
+    expect(signals).toEqual([{ kind: 'followed', accountId, runId: run?.runId }]);
+  });
+
+  it('reaches an agent that claimed the run just before the signal came', async () => {
+    const [path] = await start();
+    await read(path);
+    // The claim was answered by another process, which did not know yet.
+    const claims = await agent.call('claims', agent.claimBody(ability));
+    const [run] = claims.body.runs;
+    const waiting = agent.call('claims', agent.claimBody({ ...ability, waitMs: 30_000 }));
+    await expect.poll(() => clock.sleeperCount).toBe(1);
+    await read(path);
+    expect((await waiting).body).toMatchObject({ runs: [], followedRunIds: [run.runId] });
   });
 
   it('takes lines only from the agent that has the run, under its lease', async () => {

@@ -63,7 +63,12 @@ describe.skipIf(noPostgres !== null || runtimes.length === 0)('the live log of a
     const location = await createLocation(near, 'lab');
     await using _agent = await startAgentProcess(
       { serviceUrl: `http://127.0.0.1:${port}`, key: location.key },
-      { RUNTIMES_DIR: runtimesDirectory, SCRIPTS_DIR: folder.path, ALLOW_UNISOLATED_SCRIPTS: 'true' },
+      {
+        RUNTIMES_DIR: runtimesDirectory,
+        SCRIPTS_DIR: folder.path,
+        ALLOW_UNISOLATED_SCRIPTS: 'true',
+        CHECK_TYPES: 'MULTI_STEP',
+      },
     );
     const script = `
       const at = (path) => fetch('${gate.url}' + path).then((answer) => answer.text());
