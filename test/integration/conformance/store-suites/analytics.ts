@@ -309,7 +309,7 @@ export function analyticsSuite(stage: StoreStage): void {
       ['groupBy', 'runLocation'],
       ['aggregationInterval', '1'],
       ['filterByStatus', 'success'],
-      ['metrics', 'responseTime_avg'],
+      ['metrics', 'latency_avg'],
     ] as const) {
       const refused = await ask(id, { metrics: 'availability', [key]: value }, 'heartbeat-checks');
       expect([refused.status, refused.body.validation.keys]).toEqual([400, [key]]);
