@@ -18,6 +18,7 @@ import { ConditionMeter } from './leasing/condition.ts';
 import { claimedDescription, mergedCapabilities } from './leasing/description.ts';
 import { Dispatcher } from './leasing/dispatcher.ts';
 import { Drain } from './leasing/drain.ts';
+import { LocationSettings } from './leasing/location-settings.ts';
 import { Poller } from './leasing/poller.ts';
 import { LocationWatch } from './location/location-watch.ts';
 import { selfChecksOf } from './location/self-checks.ts';
@@ -55,6 +56,7 @@ export class Agent {
   readonly #locationWatch: LocationWatch;
   readonly #metrics: AgentMetrics;
   readonly #modelTotals = new ModelTotals();
+  readonly #locationSettings: LocationSettings;
   readonly #finishedRuns: FinishedRuns;
   readonly #dispatcher: Dispatcher;
   readonly #poller: Poller;
@@ -71,6 +73,7 @@ export class Agent {
     this.#settings = settings;
     this.#log = log;
     this.#identity = { agentId: settings.agentId, sessionId: crypto.randomUUID() };
+    this.#locationSettings = new LocationSettings(settings, log);
     const ownSecrets = ownSecretsOf(settings);
     this.#scrubber = new Scrubber(ownSecrets);
     const forRunners: RunnerSettings = {
@@ -125,6 +128,7 @@ export class Agent {
     this.#dispatcher = new Dispatcher({
       ...base,
       laneSizes: settings.laneSizes,
+      settings: this.#locationSettings,
       lifecycleCount: settings.scripts.lifecycleCount,
       executors: { probe: this.#pool, script: this.#scripts },
       leaseKeeper: this.#leaseKeeper,
@@ -145,9 +149,10 @@ export class Agent {
       ...base,
       client: this.#client,
       dispatcher: this.#dispatcher,
+      settings: this.#locationSettings,
       leaseKeeper: this.#leaseKeeper,
       description: () => ({
-        ...claimedDescription(this.#capabilities()),
+        ...claimedDescription(this.#capabilities(), this.#locationSettings),
         condition: condition.read(),
         droppedResults: Object.values(this.#delivery.spool.state.dropped).reduce((sum, count) => sum + count),
       }),
@@ -215,6 +220,7 @@ export class Agent {
       unhealthyParts: () => this.#locationWatch.unhealthyParts.map(({ kind }) => kind),
       serviceClock: this.#serviceClock,
       isConnected: () => this.#poller.status.isConnected,
+      isDraining: () => this.#locationSettings.isDraining,
       probes: this.#pool,
       replacedScriptThreads: () => this.#scripts.replacedCount,
       capabilities: () => this.#capabilities(),
@@ -240,6 +246,7 @@ export class Agent {
             spoolMaxBytes: this.#settings.spoolMaxBytes,
             serviceClock: this.#serviceClock,
             locationWatch: this.#locationWatch,
+            locationSettings: this.#locationSettings,
             pool: this.#pool,
             scripts: this.#scripts,
           }),

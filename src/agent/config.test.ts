@@ -25,7 +25,7 @@ describe('readAgentSettings', () => {
       canaries: [],
       caCertsDir: undefined,
       shutdownGraceMs: 300_000,
-      proxy: { https: undefined, http: undefined, except: undefined },
+      proxy: { https: undefined, http: undefined, all: undefined, except: undefined },
       egress: { allow: '', deny: '' },
       serviceSecrets: {},
       scripts: {
@@ -73,7 +73,7 @@ describe('readAgentSettings', () => {
       SERVICE_URL: 'https://user:opensesame@example.com/?a=b',
       PROBE_CONCURRENCY: '0',
       SHUTDOWN_GRACE_SECONDS: '-1',
-      HTTPS_PROXY: 'socks5://proxy',
+      HTTPS_PROXY: 'ftp://proxy',
       EGRESS_DENY: '10.0.0.0/8,10.0.0.0/33',
       AGENT_ID: 'with space',
       SERVICE_SECRET_LONG: 'x'.repeat(128 * 1024 + 1),

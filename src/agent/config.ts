@@ -8,6 +8,7 @@ import { type LogLevel, logLevels } from '@picket/lib/log.ts';
 import { withLowerCaseProxies } from '@picket/lib/proxy.ts';
 import { type SettingTree, setting, shapeOf, valuesOf } from '@picket/lib/setting-tree.ts';
 import { packageFolder } from '@picket/lib/version.ts';
+import { isProxyUrl } from '@picket/probes/connection/forward-proxy.ts';
 import { parseEgressRules } from '@picket/probes/egress/rules.ts';
 import { z } from 'zod';
 import { parseCanaries } from './canary-targets.ts';
@@ -37,7 +38,10 @@ const wholeNumber = (options: { readonly min: number; readonly max: number; read
 
 const proxyUrl = z
   .string()
-  .refine((value) => isHttpUrl(value), 'must be the http:// or https:// URL of a proxy')
+  .refine(
+    (value) => URL.canParse(value) && isProxyUrl(new URL(value)),
+    'must be the http://, https:// or socks5:// URL of a proxy',
+  )
   .optional();
 
 const canaryTargets = z
@@ -213,6 +217,11 @@ const settingTree = {
   proxy: {
     https: setting('HTTPS_PROXY', proxyUrl, 'Proxy for an https:// SERVICE_URL; `https_proxy` works too'),
     http: setting('HTTP_PROXY', proxyUrl, 'Proxy for an http:// SERVICE_URL; `http_proxy` works too'),
+    all: setting(
+      'ALL_PROXY',
+      proxyUrl,
+      'Proxy for SERVICE_URL where neither of the two above is set; `all_proxy` works too. All three take `http://`, `https://` and `socks5://` (the proxy resolves names), with USER:PASSWORD@',
+    ),
     except: setting(
       'NO_PROXY',
       z.string().optional(),
@@ -320,8 +329,8 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
 
 /** Secrets of the agent itself, which it must never show: its key, its secret variables, passwords of its proxies. */
 export function ownSecretsOf(settings: AgentSettings): string[] {
-  const { http, https } = settings.proxy;
-  const passwords = [http, https].flatMap((proxy) => URL.parse(proxy ?? '')?.password ?? []);
+  const { http, https, all } = settings.proxy;
+  const passwords = [http, https, all].flatMap((proxy) => URL.parse(proxy ?? '')?.password ?? []);
   const { apiKey, model, serviceSecrets } = settings;
   return [apiKey, model?.apiKey ?? '', ...Object.values(serviceSecrets), ...passwords].filter(
     (text) => text !== '',

@@ -28,5 +28,10 @@ it('uses the proxy of the scheme', () => {
   expect(of('http://picket.test')).toBe('plain:1');
   expect(of('https://picket.test', { ...proxy, https: undefined })).toBe('plain:1');
   expect(of('http://picket.test', { ...proxy, http: undefined })).toBeUndefined();
+  const all = 'socks5://any:3';
+  expect(of('https://picket.test', { ...proxy, all })).toBe('secure:2');
+  expect(of('http://picket.test', { ...proxy, http: undefined, all })).toBe('any:3');
+  expect(of('https://picket.test', { all })).toBe('any:3');
+  expect(of('https://picket.test', { all, except: 'picket.test' })).toBeUndefined();
   expect(of('https://picket.test', { ...proxy, except: 'picket.test' })).toBeUndefined();
 });

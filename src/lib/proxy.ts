@@ -2,20 +2,21 @@ import { BlockList, isIP } from 'node:net';
 
 const defaultPorts: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
-/** HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+/** HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. */
 export interface ProxySettings {
   readonly https?: string | undefined;
   readonly http?: string | undefined;
+  readonly all?: string | undefined;
   readonly except?: string | undefined;
 }
 
 /**
  * Returns the proxy for an address: HTTPS_PROXY for https (HTTP_PROXY if that is not set), HTTP_PROXY for http,
- * undefined if NO_PROXY names its host.
+ * ALL_PROXY where neither is set; undefined if NO_PROXY names its host.
  */
-export function proxyUrlOf(address: string, { http, https, except }: ProxySettings): URL | undefined {
+export function proxyUrlOf(address: string, { http, https, all, except }: ProxySettings): URL | undefined {
   const url = new URL(address);
-  const proxy = (url.protocol === 'https:' ? https : undefined) ?? http;
+  const proxy = (url.protocol === 'https:' ? https : undefined) ?? http ?? all;
   if (proxy === undefined || isExcepted(url, except ?? '')) return undefined;
   return new URL(proxy);
 }
@@ -25,7 +26,7 @@ export function withLowerCaseProxies(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string | undefined>> {
   const merged = { ...environment };
-  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']) {
+  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY']) {
     merged[name] ||= environment[name.toLowerCase()];
   }
   return merged;

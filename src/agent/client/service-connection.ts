@@ -1,4 +1,5 @@
 import { proxyUrlOf } from '@picket/lib/proxy.ts';
+import { isSocksUrl, socksConnector } from '@picket/probes/connection/socks-connector.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { AgentSettings } from '../config.ts';
 
@@ -66,6 +67,9 @@ function createDispatcher(access: ServiceAccess, maxAnswerBytes: number): Dispat
     connect: { timeout: connectTimeoutMs, ...trust },
   };
   const proxyUrl = proxyUrlOf(access.serviceUrl, access.proxy);
+  if (proxyUrl && isSocksUrl(proxyUrl)) {
+    return new Agent({ ...options, connect: socksConnector(proxyUrl, { timeoutMs: connectTimeoutMs }) });
+  }
   return proxyUrl
     ? new ProxyAgent({ ...options, uri: proxyUrl.href, requestTls: trust, proxyTls: trust })
     : new Agent(options);

@@ -79,7 +79,7 @@ export const tcp: Examination = {
     if (!error) return ok(`${where} at ${address}, connected in ${times.tcpMs.toFixed(1)} ms`);
     const fix =
       error.kind === 'connection-refused'
-        ? `Nothing listens there: start ${via ? 'the proxy' : 'the service'}, or correct ${via ? 'HTTPS_PROXY / HTTP_PROXY' : 'SERVICE_URL'}.`
+        ? `Nothing listens there: start ${via ? 'the proxy' : 'the service'}, or correct ${via ? 'HTTPS_PROXY / HTTP_PROXY / ALL_PROXY' : 'SERVICE_URL'}.`
         : 'A firewall or a missing route blocks packets: open this port from here, or set HTTPS_PROXY if a proxy is required.';
     return problem(`${where}: ${error.message}`, fix);
   },
@@ -94,7 +94,9 @@ export const proxy: Examination = {
     if (!via) return ok('the service is reached without a proxy');
     const name = hostAndPort(via.hostname, via.port);
     const target = hostAndPort(service.hostname, service.port);
-    if (!service.isSecure) return await plainProxy(patient, name, target);
+    const isSocks = via.protocol === 'socks5';
+    // Without TLS, an HTTP proxy passes requests on and opens no tunnel.
+    if (!service.isSecure && !isSocks) return await plainProxy(patient, name, target);
     const { error, times } = await connect(
       patient,
       { ...service, proxy: via },
@@ -104,7 +106,7 @@ export const proxy: Examination = {
     if (!error || !isAboutProxy(error))
       return ok(`${name} opens a tunnel to ${target} (${Math.round(times.proxyMs)} ms)`);
     if (error.details.proxyStatus === 407) return unauthorised(name);
-    return problem(error.message, fixForProxy(error, target));
+    return problem(error.message, isSocks ? fixForSocks(error, target) : fixForProxy(error, target));
   },
 };
 
@@ -138,6 +140,12 @@ function fixForProxy({ kind }: ProbeError, target: string): string {
   if (kind === 'host-unreachable')
     return `The proxy cannot reach ${target}: see its logs, or exclude it with NO_PROXY.`;
   return `Allow CONNECT ${target} in the proxy, correct HTTPS_PROXY, or exclude the service with NO_PROXY.`;
+}
+
+function fixForSocks({ kind }: ProbeError, target: string): string {
+  if (kind !== 'proxy-failed')
+    return `The proxy cannot reach ${target}: see its logs, or exclude it with NO_PROXY.`;
+  return `Set the proxy's user and password (socks5://USER:PASSWORD@HOST:PORT, special characters as %XX), allow ${target} in the proxy, or exclude the service with NO_PROXY.`;
 }
 
 /** The certificates of the service. */

@@ -30,6 +30,7 @@ export interface MetricsSource {
   readonly unhealthyParts: () => readonly UnhealthyKind[];
   readonly serviceClock: Pick<ServiceClock, 'errorMs' | 'wallSkewMs'>;
   readonly isConnected: () => boolean;
+  readonly isDraining: () => boolean;
   readonly probes: Pick<ProbePool, 'replacedCount' | 'gateState' | 'utilizations'>;
   readonly replacedScriptThreads: () => number;
   readonly capabilities: () => Capabilities;
@@ -43,6 +44,7 @@ const delayBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 /** One number each, read at the scrape: current values. */
 const gauges: readonly (readonly [name: string, help: string, read: (source: MetricsSource) => number])[] = [
   ['connected', '1 while the last claim succeeded', ({ isConnected }) => Number(isConnected())],
+  ['draining', '1 while the location drains this agent', ({ isDraining }) => Number(isDraining())],
   ['held_leases', 'Leases the agent holds', ({ heldLeases }) => heldLeases()],
   ['waiting_results', 'Results waiting to be sent', ({ waitingResults }) => waitingResults()],
   [

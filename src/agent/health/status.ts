@@ -4,6 +4,7 @@ import type { ServiceClock } from '../client/service-clock.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import { claimedFacts } from '../leasing/description.ts';
 import type { Dispatcher } from '../leasing/dispatcher.ts';
+import type { LocationSettings } from '../leasing/location-settings.ts';
 import type { PollerStatus } from '../leasing/poller.ts';
 import type { LocationWatch } from '../location/location-watch.ts';
 import type { Capabilities } from '../run/contracts.ts';
@@ -24,6 +25,7 @@ export interface StatusSource {
   readonly spoolMaxBytes: number;
   readonly serviceClock: ServiceClock;
   readonly locationWatch: LocationWatch;
+  readonly locationSettings: LocationSettings;
   readonly pool: ProbePool;
   readonly scripts: ScriptPool;
 }
@@ -58,7 +60,8 @@ export function agentStatus(source: StatusSource): Readonly<Record<string, unkno
     lastClaimSecondsAgo:
       poller.lastClaimAtMs === undefined ? null : Math.round((nowMs - poller.lastClaimAtMs) / 1000),
     failedClaims: poller.failedClaims,
-    checkTypes: capabilities.loaded,
+    checkTypes: capabilities.loaded.filter((name) => source.locationSettings.allows(name)),
+    settings: source.locationSettings.status,
     capabilities: claimedFacts(capabilities),
     scripts: {
       isSettled: scripts.isSettled,

@@ -10,6 +10,7 @@ import { ServiceError } from '../client/service-error.ts';
 import type { ConditionMeter } from './condition.ts';
 import type { claimedDescription } from './description.ts';
 import type { Dispatcher, LeaseTerms } from './dispatcher.ts';
+import type { LocationSettings } from './location-settings.ts';
 
 /** Leases of older claims expired long ago. */
 const maxLostClaims = 100;
@@ -53,7 +54,7 @@ export class Claims {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<Answer<ClaimAnswer>> {
-    const { client, clock, description, dispatcher } = this.#options;
+    const { client, clock, description, dispatcher, settings } = this.#options;
     const claimNumber = ++this.#claimCount;
     const lostClaims = [...this.#lostClaims];
     const fullCheckTypes = dispatcher.fullTypes();
@@ -64,6 +65,7 @@ export class Claims {
       );
       for (const number of lostClaims) this.#lostClaims.delete(number);
       this.#lastClaimAtMs = clock.monotonicMs();
+      settings.apply(answer.body.settings);
       return answer;
     } catch (thrown) {
       const isAnswerLost =
@@ -147,6 +149,7 @@ function notUnderstood(raw: unknown, error: z.ZodError): { checkType: string; me
 }
 
 export interface ClaimsOptions {
+  readonly settings: LocationSettings;
   readonly client: ServiceClient;
   readonly dispatcher: Dispatcher;
   readonly leaseKeeper: LeaseKeeper;

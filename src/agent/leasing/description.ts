@@ -1,5 +1,6 @@
 import { packageVersion } from '@picket/lib/version.ts';
 import type { Capabilities } from '../run/contracts.ts';
+import type { LocationSettings } from './location-settings.ts';
 
 const maxTextLength = 300;
 
@@ -24,14 +25,15 @@ export function mergedCapabilities(probes: Capabilities, scripts: Capabilities):
   };
 }
 
-/** How an agent describes itself in claims. */
-export function claimedDescription(capabilities: Capabilities) {
+/** How an agent describes itself in claims. Types that its location does not want are not offered. */
+export function claimedDescription(capabilities: Capabilities, settings: LocationSettings) {
   return {
     version: packageVersion(),
     platform: `${process.platform}-${process.arch} node-${process.versions.node}`,
     runtimes: [...(capabilities.runtimes ?? [])],
-    checkTypes: [...capabilities.loaded],
+    checkTypes: capabilities.loaded.filter((name) => settings.allows(name)),
     ...claimedFacts(capabilities),
+    settings: settings.status,
   };
 }
 

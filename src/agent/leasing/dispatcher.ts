@@ -13,6 +13,7 @@ import { ownReport } from '../delivery/agent-failure-report.ts';
 import { type Executor, type FinishedRun, RunCrashes, type RunIds, type RunOrder } from '../run/contracts.ts';
 import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
+import type { LocationSettings } from './location-settings.ts';
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
 type RunEnd = LeaseEnd | 'returned';
@@ -62,12 +63,16 @@ export class Dispatcher {
     this.#phaseQueue = new PQueue({ concurrency: options.lifecycleCount });
   }
 
-  /** How many more runs each lane can take; 0 if no type of the lane can run. */
+  /** How many more runs each lane can take; 0 if no type of the lane can run, or the location drains. */
   freeSlots(): Record<Lane, number> {
-    const { executors, laneSizes } = this.#options;
+    const { executors, settings } = this.#options;
+    if (settings.isDraining) return { probe: 0, script: 0 };
     const free = (lane: Lane) =>
-      executors[lane].isReady && executors[lane].checkTypes.length > 0
-        ? Math.max(0, Math.min(laneSizes[lane] - this.#counts[lane], executors[lane].room?.count ?? Infinity))
+      executors[lane].isReady && executors[lane].checkTypes.some((name) => settings.allows(name))
+        ? Math.max(
+            0,
+            Math.min(settings.laneSize(lane) - this.#counts[lane], executors[lane].room?.count ?? Infinity),
+          )
         : 0;
     return { probe: free('probe'), script: free('script') };
   }
@@ -88,7 +93,7 @@ export class Dispatcher {
       const queued = all.filter((run) => !run.isStarted);
       return {
         lane,
-        size: this.#options.laneSizes[lane],
+        size: this.#options.settings.laneSize(lane),
         running: all.length - queued.length,
         queued: queued.length,
         oldestQueuedMs: Math.max(0, ...queued.map((run) => nowMs - run.order.receivedAtMs)),
@@ -295,7 +300,9 @@ export class Dispatcher {
 }
 
 export interface DispatcherOptions {
+  /** Of the environment: the maximum. */
   readonly laneSizes: Readonly<Record<Lane, number>>;
+  readonly settings: LocationSettings;
   /** Concurrency limit of runs with lifecycle scripts. */
   readonly lifecycleCount: number;
   readonly executors: Readonly<Record<Lane, Executor>>;

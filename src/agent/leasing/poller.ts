@@ -135,7 +135,7 @@ export class Poller {
   async #poll(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      if (!this.#hasFreeSlot()) {
+      if (!this.#mayClaim()) {
         this.#enter('waiting-for-slot');
         await this.#waitForSlot();
         continue;
@@ -156,13 +156,15 @@ export class Poller {
     this.#state = state;
   }
 
-  #hasFreeSlot(): boolean {
+  /** A drained agent claims without slots: its location sees it, and can end the drain. */
+  #mayClaim(): boolean {
+    if (this.#options.settings.isDraining) return true;
     return Object.values(this.#options.dispatcher.freeSlots()).some((count) => count > 0);
   }
 
   async #waitForSlot(): Promise<void> {
     this.#slotFree = Promise.withResolvers();
-    if (this.#stop.signal.aborted || this.#hasFreeSlot()) return;
+    if (this.#stop.signal.aborted || this.#mayClaim()) return;
     await this.#slotFree.promise;
     this.#slotFree = undefined;
     await this.#options.clock.sleep(slotGatherMs, this.#stop.signal);

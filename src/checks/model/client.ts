@@ -2,6 +2,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { beginningOf } from '@picket/lib/text.ts';
+import { isSocksUrl, socksConnector } from '@picket/probes/connection/socks-connector.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { z } from 'zod';
 import type { ModelAccess, ModelProtocol } from './access.ts';
@@ -106,16 +107,20 @@ export class ModelClient {
       bodyTimeout: 0,
       connect: { timeout: connectTimeoutMs, ...trust, lookup: lookupWith(means, new URL(access.url)) },
     };
-    this.#dispatcher =
-      access.proxyUrl === undefined
-        ? new Agent(options)
-        : new ProxyAgent({
-            ...options,
-            connect: { timeout: connectTimeoutMs, ...trust },
-            uri: access.proxyUrl,
-            requestTls: trust,
-            proxyTls: trust,
-          });
+    const proxyUrl = access.proxyUrl === undefined ? undefined : new URL(access.proxyUrl);
+    if (proxyUrl === undefined) this.#dispatcher = new Agent(options);
+    else if (isSocksUrl(proxyUrl)) {
+      const connect = socksConnector(proxyUrl, { timeoutMs: connectTimeoutMs });
+      this.#dispatcher = new Agent({ ...options, connect });
+    } else {
+      this.#dispatcher = new ProxyAgent({
+        ...options,
+        connect: { timeout: connectTimeoutMs, ...trust },
+        uri: proxyUrl.href,
+        requestTls: trust,
+        proxyTls: trust,
+      });
+    }
   }
 
   /** @throws ModelError, and the signal's reason if it aborts. */

@@ -2,6 +2,7 @@ import { readEnvironment } from '@picket/lib/env.ts';
 import { AppError } from '@picket/lib/errors.ts';
 import { type ProxySettings, proxyUrlOf, withLowerCaseProxies } from '@picket/lib/proxy.ts';
 import { type SettingTree, setting, shapeOf, type Values, valuesOf } from '@picket/lib/setting-tree.ts';
+import { isProxyUrl } from '@picket/probes/connection/forward-proxy.ts';
 import { z } from 'zod';
 import { type ModelAccess, type ModelUse, modelProtocols, protocolOf, useNames } from './access.ts';
 
@@ -158,10 +159,16 @@ export function readModelAccess(
   environment: Readonly<Record<string, string | undefined>>,
 ): ModelAccess | undefined {
   const variables = readEnvironment(z.object(shapeOf(agentModelSettings)), environment);
-  const { HTTPS_PROXY: https, HTTP_PROXY: http, NO_PROXY: except } = withLowerCaseProxies(environment);
+  const {
+    HTTPS_PROXY: https,
+    HTTP_PROXY: http,
+    ALL_PROXY: all,
+    NO_PROXY: except,
+  } = withLowerCaseProxies(environment);
   return modelAccess(valuesOf(agentModelSettings, variables), {
     https: https || undefined,
     http: http || undefined,
+    all: all || undefined,
     except: except || undefined,
   });
 }
@@ -186,9 +193,10 @@ function mismatches(
     for (const [variable, value] of [
       ['HTTPS_PROXY', proxy.https],
       ['HTTP_PROXY', proxy.http],
+      ['ALL_PROXY', proxy.all],
     ] as const) {
-      if (value !== undefined && !/^https?:$/.test(URL.parse(value)?.protocol ?? '')) {
-        problems.push(`${variable}: must be the http:// or https:// address of a proxy`);
+      if (value !== undefined && !(URL.canParse(value) && isProxyUrl(new URL(value)))) {
+        problems.push(`${variable}: must be the http://, https:// or socks5:// address of a proxy`);
       }
     }
   }

@@ -27,16 +27,18 @@ interface Shown {
   readonly agents: readonly LocationAgent[];
   readonly events: readonly LocationEvent[];
   readonly now: number;
+  /** The location asks nothing of its agents. */
+  readonly asksNothing: boolean;
 }
 
 /** Shows the agents that are there, then those that are gone, with their last words. */
-export function agentsSection({ agents, events, now }: Shown, ifNone: Content): Html {
+export function agentsSection({ agents, events, now, asksNothing }: Shown, ifNone: Content): Html {
   const live = agents.filter(({ state }) => state === 'connected' || state === 'silent');
   const gone = agents.filter(({ state }) => state !== 'connected' && state !== 'silent');
   const goneTable = (rows: readonly LocationAgent[], caption: string) =>
     table({ caption, rows, empty: '', columns: goneColumns(events, now) });
   return html`<section id="agents"><h2>Agents</h2>
-${table({ caption: 'Agents that are connected', rows: live, empty: ifNone, columns: liveColumns(now) })}
+${table({ caption: 'Agents that are connected', rows: live, empty: ifNone, columns: liveColumns(now, asksNothing) })}
 ${
   gone.length === 0
     ? ''
@@ -48,12 +50,12 @@ ${
 }</section>`;
 }
 
-function liveColumns(now: number): Column<LocationAgent>[] {
+function liveColumns(now: number, asksNothing: boolean): Column<LocationAgent>[] {
   return [
     {
       title: 'Agent',
-      cell: ({ id, platform, state, lastSeenAt }) =>
-        html`${agentBadge(state)} <code title="${shortened(platform, 100)}">${shortened(id, 40)}</code>${state === 'silent' ? html` <span class="small soft">${ago(Date.parse(lastSeenAt), now)}</span>` : ''}`,
+      cell: ({ id, platform, state, lastSeenAt, settings }) =>
+        html`${agentBadge(state)} <code title="${shortened(platform, 100)}">${shortened(id, 40)}</code>${state === 'silent' ? html` <span class="small soft">${ago(Date.parse(lastSeenAt), now)}</span>` : ''}${settingsNote(settings, asksNothing)}`,
     },
     { title: 'Version', cell: versionCell },
     { title: 'CPU', isNumber: true, cell: cpuCell },
@@ -63,6 +65,15 @@ function liveColumns(now: number): Column<LocationAgent>[] {
     { title: 'Can run', cell: (agent) => capabilitiesOf(agent) },
     { title: 'Results lost', isNumber: true, cell: ({ droppedResults }) => countText(droppedResults) },
   ];
+}
+
+/** What an agent makes of the settings of its location, where that differs from an agent without any. */
+function settingsNote(settings: LocationAgent['settings'], asksNothing: boolean): Content {
+  if (asksNothing) return '';
+  if (settings === null)
+    return html`<br>${stateBadge('degraded', 'Ignores settings')} <span class="small soft">It is older than the settings of locations.</span>`;
+  const level = html` <span class="small soft">log level ${shortened(settings.logLevel, 20)}</span>`;
+  return html`<br>${settings.isDraining ? stateBadge('off', 'Draining') : ''}${level}`;
 }
 
 function goneColumns(events: readonly LocationEvent[], now: number): Column<LocationAgent>[] {

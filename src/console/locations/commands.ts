@@ -27,7 +27,7 @@ const images = { uptime: 'picket-uptime', full: 'picket' } as const;
 
 /** Commands that start an agent, the easiest first. Each works as it is, in a folder with Picket where it says so. */
 export function startCommands(agent: AgentToStart): StartCommand[] {
-  return [docker(agent), compose(agent), kubernetes(agent), systemd(agent), npm(agent)];
+  return [docker(agent), compose(agent), kubernetes(agent), debian(agent), systemd(agent), npm(agent)];
 }
 
 function docker(agent: AgentToStart): StartCommand {
@@ -229,6 +229,35 @@ spec:
         - { name: tmp, emptyDir: { sizeLimit: 1Gi } }
         - { name: spool, emptyDir: { sizeLimit: 2Gi } }
         - { name: location-key, secret: { secretName: picket-${name}, defaultMode: 0440 } }`;
+}
+
+function debian({ key, service, name }: AgentToStart): StartCommand {
+  const settings = {
+    SERVICE_URL: service.url,
+    API_KEY: key,
+    AGENT_ID: name,
+    ...(service.isLoopback ? { AGENT_HEALTH_PORT: otherHealthPort } : {}),
+  };
+  const lines = Object.entries(settings).map(([variable, value]) => `${variable}=${value}`);
+  // Debian sorts a tilde before the release.
+  const version = packageVersion().replace('-', '~');
+  return {
+    id: 'debian',
+    title: 'Debian',
+    steps: [
+      { says: 'Once, in a folder with Picket: build the package.', text: 'npm run packages' },
+      {
+        says: 'Install it. It brings its own Node, and needs nothing else.',
+        text: `sudo dpkg -i packages/picket-agent_${version}_$(dpkg --print-architecture).deb`,
+      },
+      {
+        says: 'Add the settings of this agent. Later lines win.',
+        text: `sudo tee -a /etc/picket/agent.env >/dev/null <<'EOF'\n${lines.join('\n')}\nEOF`,
+      },
+      { says: 'Start it, now and after each boot.', text: 'sudo systemctl enable --now picket-agent' },
+      { says: 'Does it work there?', text: 'sudo picket doctor' },
+    ],
+  };
 }
 
 function systemd(agent: AgentToStart): StartCommand {

@@ -1,3 +1,4 @@
+import { checkTypes } from '@picket/checks/index.ts';
 import {
   PrivateLocationInput,
   PrivateLocationPatch,
@@ -22,6 +23,34 @@ const words: Words = {
   },
   icon: { isHidden: true },
   proxyUrl: { label: 'Proxy' },
+  agentSettings: {
+    label: 'Agents',
+    isFolded: true,
+    hint: 'What the location asks of its agents, each within what its own environment allows. Agents older than these settings ignore them.',
+  },
+  'agentSettings.checkTypes': {
+    label: 'Check types',
+    hint: 'None chosen: all that the agents offer.',
+    choices: checkTypes.flatMap(({ name, title, load }) =>
+      load === undefined ? [] : [{ value: name, word: title }],
+    ),
+  },
+  'agentSettings.probeConcurrency': {
+    label: 'Probe checks at the same time',
+    hint: 'Up to PROBE_CONCURRENCY of each agent.',
+  },
+  'agentSettings.scriptConcurrency': {
+    label: 'Script checks at the same time',
+    hint: 'Up to JOB_CONCURRENCY of each agent.',
+  },
+  'agentSettings.logLevel': {
+    label: 'Log level',
+    hint: 'Can make the log of an agent shorter than its LOG_LEVEL, never longer.',
+  },
+  'agentSettings.isDraining': {
+    label: 'Drain the agents',
+    hint: 'They finish what they run, take nothing new, and stay connected. Due runs wait, and are missed when they are no longer fresh.',
+  },
 };
 const newForm = new Form(PrivateLocationInput, words);
 const changeForm = new Form(PrivateLocationPatch, { ...words, slugName: { isHidden: true } });

@@ -1,10 +1,11 @@
+import { findCheckType } from '@picket/checks/index.ts';
 import { withoutPassword } from '@picket/lib/text.ts';
 import { locationAgentRoutes } from '@picket/protocol/locations/location-agent.ts';
 import { locationEventRoutes } from '@picket/protocol/locations/location-event.ts';
 import { type PrivateLocation, privateLocationRoutes } from '@picket/protocol/locations/private-location.ts';
 import { locationCoverageRoutes } from '@picket/protocol/runs/location-coverage.ts';
 import { slotRoutes } from '@picket/protocol/runs/slot.ts';
-import { ago, countText, duration, instant, shortened } from '../elements/format.ts';
+import { ago, counted, countText, duration, instant, shortened } from '../elements/format.ts';
 import { facts, table } from '../elements/table.ts';
 import { actionButton, confirmed, problemNotice } from '../forms/action.ts';
 import type { Problems } from '../forms/problems.ts';
@@ -50,9 +51,10 @@ ${facts([
   ['Short name, used in check definitions', html`<code>${location.slugName}</code>`],
   ['Last seen', location.lastSeen === null ? 'never' : ago(Date.parse(location.lastSeen), now)],
   ['Proxy', location.proxyUrl === null ? null : html`<code>${withoutPassword(location.proxyUrl)}</code>`],
+  ['Asked of its agents', askedOf(location)],
   ['Made', instant(location.created_at)],
 ])}
-${agentsSection({ agents, events, now }, noAgents(location))}${done.newKey === undefined ? startButton(call, location) : ''}
+${agentsSection({ agents, events, now, asksNothing: askedOf(location) === null }, noAgents(location))}${done.newKey === undefined ? startButton(call, location) : ''}
 ${refusedSection(refused, now)}
 ${queueSection(
   queues.filter(({ locationId }) => locationId === location.id),
@@ -91,6 +93,19 @@ ${keysSection.table(call, location, now)}`;
     // A key shown once must not be replaced by a refresh.
     isLive: call.request.method === 'GET',
   };
+}
+
+/** What the location asks of its agents, in words; null if it asks nothing. */
+function askedOf({ agentSettings }: PrivateLocation): string | null {
+  const { checkTypes, probeConcurrency, scriptConcurrency, logLevel, isDraining } = agentSettings;
+  const asked = [
+    isDraining ? 'take no new runs' : '',
+    checkTypes.length === 0 ? '' : `run only ${checkTypes.map((name) => findCheckType(name)?.title ?? name).join(', ')}`,
+    probeConcurrency === null ? '' : `at most ${counted(probeConcurrency, 'probe check')} at the same time`,
+    scriptConcurrency === null ? '' : `at most ${counted(scriptConcurrency, 'script check')} at the same time`,
+    logLevel === null ? '' : `log level ${logLevel}`,
+  ].filter((words) => words !== '');
+  return asked.length === 0 ? null : asked.join('; ');
 }
 
 function noAgents({ noAgentSince }: PrivateLocation): Content {

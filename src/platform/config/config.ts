@@ -250,6 +250,9 @@ export const ServiceConfig = z
     ...(shapeOf(serviceModelSettings) as Record<never, never>),
     HTTPS_PROXY: proxy.describe('Proxy for an https:// MODEL_URL; `https_proxy` works too'),
     HTTP_PROXY: proxy.describe('Proxy for an http:// MODEL_URL; `http_proxy` works too'),
+    ALL_PROXY: proxy.describe(
+      'Proxy for MODEL_URL where neither of the two above is set; `all_proxy` works too. All three take `http://`, `https://` and `socks5://`',
+    ),
     NO_PROXY: proxy.describe('Hosts of models reached without a proxy; `no_proxy` works too'),
     CA_CERTS_DIR: z
       .string()
@@ -391,7 +394,7 @@ export function readServiceConfig(environment: Readonly<Record<string, string | 
  * @throws AppError CONFIG_INVALID for inconsistent settings.
  */
 export function modelOf(config: ServiceConfig): ModelAccess | undefined {
-  const { HTTPS_PROXY: https, HTTP_PROXY: http, NO_PROXY: except } = config;
+  const { HTTPS_PROXY: https, HTTP_PROXY: http, ALL_PROXY: all, NO_PROXY: except } = config;
   const settings = valuesOf(serviceModelSettings, config);
-  return modelAccess(settings, { https, http, except }, 'analysis');
+  return modelAccess(settings, { https, http, all, except }, 'analysis');
 }

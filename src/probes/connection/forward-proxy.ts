@@ -51,7 +51,7 @@ export function proxyFromUrl(url: URL): ForwardProxy {
 }
 
 /** Host of a URL, without the brackets of an IPv6 literal. */
-export function bareHostname(url: URL): string {
+export function bareHostname(url: Pick<URL, 'hostname'>): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
 

@@ -5,6 +5,7 @@ import { EpochMs } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
 import { ReportedArtifacts } from '../results/artifact.ts';
 import { AgentCondition } from './agent-condition.ts';
+import { AppliedAgentSettings, SentAgentSettings } from './agent-settings.ts';
 
 /**
  * The protocol between agent and service under `/v1/agent/`, authorised by a location key. Times are durations or
@@ -66,6 +67,9 @@ export const ClaimRequest = z
         'Results that this agent dropped since its start, because its spool was full or they were too old',
       ),
     condition: AgentCondition.nullable().default(null).describe('Load of the agent; null if unknown'),
+    settings: AppliedAgentSettings.nullable()
+      .default(null)
+      .describe('What the agent makes of the settings of its location; null if it is older than these'),
     freeSlots: z
       .object(
         Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<
@@ -186,6 +190,9 @@ export const ClaimResponse = z
       .describe(
         'Hint: runs of this session that were cancelled during the poll. The renewal is authoritative',
       ),
+    settings: SentAgentSettings.nullable()
+      .default(null)
+      .describe('What the location asks of its agents; null if it asks nothing'),
   })
   .meta({ id: 'ClaimResponse' });
 export type ClaimResponse = z.output<typeof ClaimResponse>;

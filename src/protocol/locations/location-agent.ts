@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentCondition } from '../agent/agent-condition.ts';
+import { AppliedAgentSettings } from '../agent/agent-settings.ts';
 import { defineRoutes } from '../http/route.ts';
 
 /** Whether an agent is there, and if not, how it ended. */
@@ -28,6 +29,9 @@ export const LocationAgent = z
     droppedResults: z.int(),
     condition: AgentCondition.nullable().describe(
       'As of its last recorded claim; null if the agent is older than this field',
+    ),
+    settings: AppliedAgentSettings.nullable().describe(
+      'What it makes of the settings of its location; null if the agent is older than these, and ignores them',
     ),
   })
   .meta({ id: 'LocationAgent' });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AgentSettings } from '../agent/agent-settings.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
@@ -30,6 +31,7 @@ export const PrivateLocation = z
     updated_at: z.iso.datetime().nullable(),
     keys: z.array(LocationKey),
     proxyUrl: z.string().nullable(),
+    agentSettings: AgentSettings,
     lastSeen: z.iso.datetime().nullable(),
     noAgentSince: z.iso
       .datetime()
@@ -94,6 +96,9 @@ const proxyUrl = z
     'Proxy for requests of checks: http:// and https:// for API checks, URL and WebSocket monitors and scripts, socks5:// for TCP, SSL and gRPC monitors, too; may contain credentials and {{VARIABLES}}',
   );
 
+const agentSettingsText =
+  'What the location asks of its agents, each within its own environment; agents older than this field ignore it';
+
 export const PrivateLocationInput = z
   .object({
     name,
@@ -102,6 +107,7 @@ export const PrivateLocationInput = z
       .regex(slugPattern, 'must be 1 to 30 letters, digits or dashes, and not look like a region'),
     icon: icon.default('location'),
     proxyUrl: proxyUrl.default(null),
+    agentSettings: AgentSettings.prefault({}).describe(agentSettingsText),
   })
   .meta({ id: 'PrivateLocationInput' });
 
@@ -111,6 +117,7 @@ export const PrivateLocationPatch = z
     slugName: z.string().optional().describe('Immutable: omit it or repeat the current value'),
     icon: icon.optional(),
     proxyUrl: proxyUrl.optional(),
+    agentSettings: AgentSettings.optional().describe(`${agentSettingsText}; replaced as a whole`),
   })
   .meta({ id: 'PrivateLocationPatch' });
 const params = z.object({ id: z.uuid() });
@@ -146,7 +153,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
   updatePrivateLocation: {
     method: 'PUT',
     path: '/v1/private-locations/{id}',
-    summary: 'Change the name, icon or proxy of a private location',
+    summary: 'Change the name, icon or proxy of a private location, or what it asks of its agents',
     params,
     body: PrivateLocationPatch,
     response: PrivateLocation,

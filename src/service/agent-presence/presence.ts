@@ -13,6 +13,7 @@ const capabilitiesOf = storedValue<AgentCapabilities>('agents.capabilities', {
   runtimes: [],
   droppedResults: 0,
   condition: null,
+  settings: null,
 });
 
 /** Check types that a stored session runs. */
@@ -35,7 +36,7 @@ const forgetAfterMs = 7 * 86_400_000;
 /** Capabilities and losses that an agent reports; stored as JSON. */
 type AgentCapabilities = Pick<
   ClaimRequest,
-  'backends' | 'unavailable' | 'runtimes' | 'droppedResults' | 'condition'
+  'backends' | 'unavailable' | 'runtimes' | 'droppedResults' | 'condition' | 'settings'
 >;
 
 interface WrittenSession {
@@ -65,8 +66,8 @@ export class AgentPresence {
     now: number,
   ): Promise<void> {
     const checkTypes = JSON.stringify(request.checkTypes);
-    const { backends, unavailable, runtimes, droppedResults, condition } = request;
-    const lasting = { backends, unavailable, runtimes, droppedResults };
+    const { backends, unavailable, runtimes, droppedResults, condition, settings } = request;
+    const lasting = { backends, unavailable, runtimes, droppedResults, settings };
     const capabilities = JSON.stringify({ ...lasting, condition } satisfies AgentCapabilities);
     // The condition changes with each claim: it is recorded with the next write.
     const fingerprint = `${keyId} ${request.version} ${request.platform} ${checkTypes} ${JSON.stringify(lasting)}`;

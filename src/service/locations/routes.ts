@@ -7,6 +7,7 @@ import { createKey } from '@picket/platform/ids/keys.ts';
 import { isUniqueViolation } from '@picket/platform/store/engine/dialect.ts';
 import { cancelledSignals } from '@picket/platform/store/engine/signals.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { noAgentSettings } from '@picket/protocol/agent/agent-settings.ts';
 import {
   type LocationKey,
   type PrivateLocation,
@@ -21,6 +22,7 @@ import {
 } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
 import { reportedWithinMs } from './event-store.ts';
+import { agentSettingsOf, storedSettings } from '../agent-presence/location-settings.ts';
 import { healthOf, type KnownOfLocation } from './health.ts';
 import type { LocationKeyRow, PrivateLocationRow } from './tables.ts';
 
@@ -54,6 +56,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         created: now,
         updated: null,
         no_agent_since: null,
+        agent_settings: storedSettings(body.agentSettings),
       };
       try {
         await store.transaction(async (repositories) => {
@@ -88,10 +91,13 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
           ...(body.name === undefined ? {} : { name: body.name }),
           ...(body.icon === undefined ? {} : { icon: body.icon }),
           ...(body.proxyUrl === undefined ? {} : { proxy_url: body.proxyUrl }),
+          ...(body.agentSettings === undefined ? {} : { agent_settings: storedSettings(body.agentSettings) }),
         };
         await repositories.locations.update({ account_id: caller.accountId, id: stored.id, ...patch });
         return { ...stored, ...patch };
       });
+      // Waiting polls end, and bring the settings at once.
+      if (body.agentSettings !== undefined) store.signals.send([{ kind: 'dismiss', locationId: row.id }]);
       return one(row);
     },
     async deletePrivateLocation({ caller, params }) {
@@ -205,6 +211,7 @@ async function views(
       keyView(key, lastUsed.get(key.id), runningSessions(agents.get(row.id) ?? [])),
     ),
     proxyUrl: row.proxy_url,
+    agentSettings: agentSettingsOf(row) ?? noAgentSettings,
     lastSeen: optionalIso(lastSeen.get(row.id)),
     noAgentSince: optionalIso(row.no_agent_since ?? undefined),
     ...describeAgents(agents.get(row.id) ?? []),

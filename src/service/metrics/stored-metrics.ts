@@ -4,7 +4,7 @@ import { askedBy } from '@picket/lib/turns/asker.ts';
 import { asStoreError } from '@picket/platform/store/engine/dialect.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { Gauge, type Registry } from 'prom-client';
-import { agentSeenWindowMs, runningSessions } from '../agent-presence/presence.ts';
+import { agentSeenWindowMs, isOutdated, runningSessions } from '../agent-presence/presence.ts';
 
 /** How long a scrape waits for the database: Prometheus gives up after ten seconds by default. */
 const waitMs = 5_000;
@@ -120,12 +120,13 @@ async function setQueues(
     'picket_location_oldest_queued_run_age_seconds',
     'Waiting time of the oldest waiting run; 0 if no run waits',
   );
-  const agents = new Gauge({
-    name: 'picket_location_agents',
-    help: 'Agents that were seen in the last two minutes',
-    labelNames: ['account', 'location'] as const,
-    registers,
-  });
+  const perLocation = (name: string, help: string) =>
+    new Gauge({ name, help, labelNames: ['account', 'location'] as const, registers });
+  const agents = perLocation('picket_location_agents', 'Agents that were seen in the last two minutes');
+  const outdated = perLocation(
+    'picket_location_outdated_agents',
+    'Those of them whose major version is below that of the service',
+  );
   const locations = await store.locationMinutes.locations(accountId);
   const queues = new Map(
     (await store.locationMinutes.queues(now, accountId)).map((queue) => [
@@ -137,7 +138,9 @@ async function setQueues(
   const seen = await store.locations.agents(ids, now - agentSeenWindowMs);
   const sessions = Map.groupBy(seen, (session) => session.location_id);
   for (const { id, accountId: account, slugName: location } of locations) {
-    agents.set({ account, location }, runningSessions(sessions.get(id) ?? []).length);
+    const running = runningSessions(sessions.get(id) ?? []);
+    agents.set({ account, location }, running.length);
+    outdated.set({ account, location }, running.filter(({ version }) => isOutdated(version)).length);
     for (const lane of lanes) {
       const queue = queues.get(`${id} ${lane}`);
       const since = queue?.waitingSince ?? null;

@@ -25,6 +25,8 @@ export interface Claim {
   readonly runs: readonly RunRow[];
   /** Runs of the session that were cancelled while the poll waited. */
   readonly cancelledRunIds: readonly string[];
+  /** The poll ended because something about its location changed. */
+  readonly isDismissed: boolean;
 }
 
 /** How often polls query the database, in case another process's signal was lost; less often if there are many. */
@@ -112,7 +114,7 @@ export class Ledger {
         if (runs.length > 0) {
           if (!gone.aborted) {
             this.#store.signals.send(testedSignals(runs));
-            return { runs, cancelledRunIds: poll.cancelledRunIds };
+            return { runs, cancelledRunIds: poll.cancelledRunIds, isDismissed: poll.isDismissed };
           }
           await this.requeue(runs);
           break;
@@ -127,7 +129,7 @@ export class Ledger {
         const untilReadyMs = nextReadyAt === null ? Number.POSITIVE_INFINITY : Math.max(1, nextReadyAt - now);
         await poll.sleep(Math.min(leftMs, lookAgainMs * crowd, untilReadyMs), stop);
       }
-      return { runs: [], cancelledRunIds: poll.cancelledRunIds };
+      return { runs: [], cancelledRunIds: poll.cancelledRunIds, isDismissed: poll.isDismissed };
     } finally {
       poll.leave();
     }

@@ -2,6 +2,7 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platfor
 import type { LocationCaller } from '@picket/platform/ids/callers.ts';
 import { agentRoutes, type ResultReceipt } from '@picket/protocol/agent/agent.ts';
 import type { FastifyReply } from 'fastify';
+import { agentSettingsOf } from '../agent-presence/location-settings.ts';
 import type { Ledger } from './ledger.ts';
 import type { RunRow } from './tables.ts';
 
@@ -18,11 +19,11 @@ interface ResultIntake {
 export function agentHandlers(
   deps: HandlerDeps & { readonly ledger: Ledger; readonly ingest: ResultIntake },
 ): [string, AnyHandler][] {
-  const { ledger, ingest, clock, logger } = deps;
+  const { ledger, ingest, clock, logger, store } = deps;
   return handlersById(agentRoutes, {
     async claim({ caller, body, reply }) {
       const connection = watchConnection(reply);
-      const { runs, cancelledRunIds } = await ledger.claim(caller, body, connection.gone);
+      const { runs, cancelledRunIds, isDismissed } = await ledger.claim(caller, body, connection.gone);
       connection.onLost(runs, async (lost) => {
         logger.info({ runs: lost.length }, 'agent disconnected before receiving its runs; requeued');
         await ledger.requeue(lost);
@@ -31,11 +32,14 @@ export function agentHandlers(
         await ledger.requeue(runs);
         throw thrown;
       });
+      // The caller was read when the poll arrived.
+      const row = isDismissed ? await store.locations.find(caller.account_id, caller.id) : caller;
       return {
         serverTime: clock.wallMs(),
         leaseTtlMs: ledger.leaseTtlMs,
         runs: leased,
         cancelledRunIds: [...cancelledRunIds],
+        settings: agentSettingsOf(row ?? caller),
       };
     },
     async renew({ caller, body }) {

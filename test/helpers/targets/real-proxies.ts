@@ -81,8 +81,18 @@ const commands: Readonly<Record<RealProxyName, (file: string, port: number) => s
   microsocks: (_file, port) => ['-i', '127.0.0.1', '-p', String(port)],
 };
 
-/** Starts a proxy on a free loopback port, with its default settings where possible. */
-export async function startRealProxy(name: RealProxyName): Promise<RealProxy> {
+/** What microsocks asks of its clients. */
+interface Login {
+  readonly user: string;
+  readonly password: string;
+}
+
+/**
+ * Starts a proxy on a free loopback port, with its default settings where possible.
+ *
+ * @param login only for microsocks.
+ */
+export async function startRealProxy(name: RealProxyName, login?: Login): Promise<RealProxy> {
   const folder = mkdtempSync(join(tmpdir(), `picket-${name}-`));
   // Some of them drop root privileges before they write there.
   chmodSync(folder, 0o777);
@@ -90,7 +100,8 @@ export async function startRealProxy(name: RealProxyName): Promise<RealProxy> {
   const file = join(folder, 'conf');
   const lines = configurations[name](port, folder).split('\n');
   writeFileSync(file, lines.map((line) => `${line.trim()}\n`).join(''));
-  const child = spawn(name, commands[name](file, port), { stdio: 'ignore', detached: true });
+  const loginOptions = login ? ['-u', login.user, '-P', login.password] : [];
+  const child = spawn(name, [...commands[name](file, port), ...loginOptions], { stdio: 'ignore', detached: true });
   const exited = once(child, 'exit');
   const close = async () => {
     signalGroup(child, 'SIGKILL');

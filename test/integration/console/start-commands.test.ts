@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { fromContainer, isLoopback, serviceAddress } from '../../../src/console/locations/address.ts';
@@ -75,6 +76,14 @@ describe.each(addresses)('commands for $url', (service) => {
     expect(objects.map(({ kind }) => kind)).toEqual(['Namespace', 'Secret', 'Deployment']);
     expect(typeErrorsOf(objects)).toEqual([]);
     expectFitting(objects);
+  });
+
+  it('give the Debian package settings that the agent accepts', () => {
+    const [, install, settings] = stepsOf('debian', service);
+    expect(install?.text).toContain(`picket-agent_${packageVersion().replace('-', '~')}_`);
+    const [, lines = ''] = /<<'EOF'\n([\s\S]*)\nEOF$/.exec(settings?.text ?? '') ?? [];
+    expectAccepted('agent', parseEnv(lines) as Record<string, string>);
+    expect(parseEnv(lines)).toMatchObject({ API_KEY: key, SERVICE_URL: service.url });
   });
 
   it('give systemd a unit that it accepts', () => {

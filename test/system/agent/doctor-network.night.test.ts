@@ -7,6 +7,7 @@ import { freePort } from '../../helpers/free-port.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 import { createAuthority, type TestAuthority } from '../../helpers/targets/certificates.ts';
 import { type ProxyTarget, startProxyTarget } from '../../helpers/targets/proxy-target.ts';
+import { startRealProxy, whyNoRealProxies } from '../../helpers/targets/real-proxies.ts';
 import { whyNoNamespaces } from '../../helpers/wire/network-namespaces.ts';
 
 /** Real faults between the agent and the service; the doctor must report exactly the one that was injected. */
@@ -70,6 +71,18 @@ describe('picket doctor', { timeout: 120_000 }, () => {
       expect(JSON.stringify(withCredentials.findings)).not.toMatch(/open.{1,3}sesame/);
     },
   );
+
+  it.skipIf(whyNoRealProxies() !== null)('reports a SOCKS5 proxy that requires credentials', async () => {
+    const login = { user: 'agent', password: 'open sesame' };
+    await using proxy = await startRealProxy('microsocks', login);
+    const { problems, problem } = await diagnose({ SERVICE_URL: service.url, ALL_PROXY: proxy.url });
+    expect(problems).toEqual(['proxy']);
+    expect(problem).toMatchObject({ fix: expect.stringContaining('socks5://USER:PASSWORD@HOST:PORT') });
+    const url = proxy.url.replace('//', '//agent:open%20sesame@');
+    const withCredentials = await diagnose({ SERVICE_URL: service.url, ALL_PROXY: url });
+    expect(withCredentials.problems).toEqual([]);
+    expect(JSON.stringify(withCredentials.findings)).not.toMatch(/open.{1,3}sesame/);
+  });
 
   it('reports the authority of a proxy that intercepts TLS', async () => {
     const secure = await serve(await authority.issue());

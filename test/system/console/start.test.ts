@@ -16,7 +16,7 @@ describe('the first steps in a browser', () => {
     await page.getByRole('link', { name: 'Get started' }).first().click();
     await page.getByRole('button', { name: 'Show the command with a new key' }).click();
     await page.getByText('Waiting for the agent').waitFor();
-    for (const name of ['Compose', 'Kubernetes', 'systemd', 'npm', 'Docker']) {
+    for (const name of ['Compose', 'Kubernetes', 'Debian', 'systemd', 'npm', 'Docker']) {
       await page.locator('.command-tabs > label', { hasText: name }).click();
       const [shown, ...others] = await page.locator('.command-tab:visible').all();
       expect(others).toEqual([]);

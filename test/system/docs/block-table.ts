@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
+import { expectAccepted } from '../../integration/deploy/agreement.ts';
 import { answersOk } from '../../helpers/picket-process.ts';
 import { expectLinted } from './block-lint.ts';
 import { type Block, blocksOf, root } from './command-blocks.ts';
@@ -201,6 +202,22 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     },
   },
   'docs/how-to/install.md#docker': isLinted,
+  'docs/how-to/install.md#debian-package-and-tarball': async (stage, text) => {
+    expectLinted(text);
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    expect(text).toContain(`sudo dpkg -i packages/picket-agent_${version.replace('-', '~')}_amd64.deb`);
+    // test/system/agent/debian-package.night.test.ts builds, installs and purges it.
+    const { output } = await runInShell('npm run packages -- --help', {
+      cwd: root,
+      environment: stage.environment(),
+    });
+    for (const option of ['--arch', '--out', '--compress']) expect(output).toContain(option);
+  },
+  'docs/how-to/run-agents.md#through-a-proxy': async (_stage, text) => {
+    expectLinted(text);
+    const settings = [...text.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value?.replace('…', 'example')]);
+    expectAccepted('agent', Object.fromEntries(settings));
+  },
   'docs/how-to/install.md#compose': isLinted,
   'docs/how-to/install.md#kubernetes': isLinted,
   'docs/how-to/install.md#helm': isLinted,

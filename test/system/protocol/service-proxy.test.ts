@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
 import { until } from '../../helpers/picket-process.ts';
+import { startRealProxy, whyNoRealProxies } from '../../helpers/targets/real-proxies.ts';
 
 type Manner = (pass: () => void, answer: { refuse(status: number): void; hangUp(): void }) => void;
 
@@ -96,5 +97,39 @@ describe('a proxy between agent and service', () => {
     // At least 50 ms after the previous one; a busy loop would poll at once.
     expect(performance.now() - startedAtMs).toBeGreaterThan(4 * 50);
     expect(agent.stdout + agent.stderr).not.toContain('opensesame');
+  });
+});
+
+const missing = whyNoRealProxies();
+describe.skipIf(missing !== null)(`a SOCKS5 proxy between agent and service${missing ? ` (${missing})` : ''}`, () => {
+  const login = { user: 'agent', password: 'opensesame' };
+  const urlOf = (proxy: { readonly url: string }, password: string) =>
+    proxy.url.replace('//', `//${login.user}:${password}@`);
+
+  it('carries everything, with credentials', async () => {
+    await using proxy = await startRealProxy('microsocks', login);
+    await using stage = await Stage.open();
+    const { service, target } = stage;
+    const agent = stage.startAgent({ ALL_PROXY: urlOf(proxy, login.password) });
+    await agent.logged('connected to the service');
+    const run = leasedRun(target.url());
+    service.enqueue(run);
+    const result = await service.waitFor('the result', () => service.resultOf(run.runId));
+    expect(result.failure).toBeNull();
+    // The agent calls through the proxy and through nothing else.
+    proxy.freeze();
+    await agent.logged('failed to claim work');
+  });
+
+  it('that requires other credentials is reported, without the configured ones; NO_PROXY goes past it', async () => {
+    await using proxy = await startRealProxy('microsocks', login);
+    await using stage = await Stage.open();
+    const wrong = urlOf(proxy, 'closebarley');
+    const agent = stage.startAgent({ ALL_PROXY: wrong });
+    const { reason } = await agent.logged('failed to claim work');
+    expect(String(reason)).toContain('it rejects the username or password');
+    expect(agent.stdout + agent.stderr).not.toContain('closebarley');
+    const other = stage.startAgent({ all_proxy: wrong, NO_PROXY: '127.0.0.0/8' });
+    await other.logged('connected to the service');
   });
 });

@@ -135,6 +135,12 @@ export const artifactTrouble = {
   statements: [`alter table artifacts add column trouble text`],
 };
 
+/** What a location asks of its agents. */
+export const agentSettings = {
+  name: '0095-agent-settings',
+  statements: [`alter table private_locations add column agent_settings text`],
+};
+
 /** Agents that were refused, and the revoked keys by which their locations are known. */
 export const refusedAgents = {
   name: '0088-refused-agents',

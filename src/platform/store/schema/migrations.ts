@@ -19,6 +19,7 @@ import {
   failureDetails,
   leanLedger,
   packedDetails,
+  agentSettings,
   refusedAgents,
   resultDays,
   resultFeed,
@@ -368,4 +369,5 @@ export const migrations: readonly Migration[] = [
   artifactTrouble,
   failureDetails,
   refusedAgents,
+  agentSettings,
 ];

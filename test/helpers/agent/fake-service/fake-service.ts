@@ -58,6 +58,8 @@ export class FakeService {
   /** The last location events that agents reported, by id. */
   readonly locationEvents = new Map<string, ReportedLocationEvent>();
   leaseTtlMs = 15_000;
+  /** What the location asks of its agents. */
+  #settings: ClaimResponse['settings'] = null;
   /** How far this service's clock runs ahead of the host's. */
   clockAheadMs = 0;
   script: Script | undefined;
@@ -103,6 +105,12 @@ export class FakeService {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
+  }
+
+  /** Asks something of all agents; waiting claims end, and bring it. */
+  askOfAgents(settings: ClaimResponse['settings']): void {
+    this.#settings = settings;
+    this.#wake();
   }
 
   /** Queues runs for the next claim and wakes a waiting claim. */
@@ -283,7 +291,9 @@ export class FakeService {
     const { waitMs, sessionId, claimNumber, lostClaims = [] } = request;
     for (const lost of lostClaims) this.#putBack(`${sessionId} ${lost}`);
     const endMs = performance.now() + waitMs;
-    while (!response.destroyed && this.#cancelled.size === 0 && !this.#hasWorkFor(request)) {
+    const before = this.#settings;
+    const isNews = () => this.#cancelled.size > 0 || this.#settings !== before;
+    while (!response.destroyed && !isNews() && !this.#hasWorkFor(request)) {
       const leftMs = endMs - performance.now();
       if (leftMs <= 0) break;
       await this.#untilWoken(leftMs, response);
@@ -294,7 +304,7 @@ export class FakeService {
     if (claimNumber !== undefined && runs.length > 0) this.#claimed.set(`${sessionId} ${claimNumber}`, runs);
     const [oldest] = this.#claimed.keys();
     if (oldest !== undefined && this.#claimed.size > maxRememberedClaims) this.#claimed.delete(oldest);
-    return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled() };
+    return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled(), settings: this.#settings };
   }
 
   /** Number of runs that wait for a claim. */
