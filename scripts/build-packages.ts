@@ -1,6 +1,6 @@
 /**
  * Builds the agent as a Debian package and as a tarball, with their SHA-256: `npm run packages [-- OPTIONS]`. Both have
- * the bundle, the locked Node and the packages beside the bundle, and nothing else of the machine that builds: the same
+ * the bundle, the packages that it loads, the locked Node, and nothing else of the machine that builds: the same
  * commit makes the same bytes. Needs `dpkg-deb` and `tar`.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -69,8 +69,8 @@ function given() {
 
 /** Times of all files in the packages: that of the commit, so that a second build makes the same bytes. */
 async function commitSeconds(): Promise<number> {
-  const { SOURCE_DATE_EPOCH: given } = process.env;
-  if (given !== undefined) return Number(given);
+  const { SOURCE_DATE_EPOCH: seconds } = process.env;
+  if (seconds !== undefined) return Number(seconds);
   if (!existsSync(join(root, '.git'))) return 0;
   return Number(await mustRun('git', ['log', '-1', '--format=%ct'], { cwd: root }));
 }

@@ -52,7 +52,13 @@ export default async function compile(): Promise<void> {
 async function hashOfSources(): Promise<string> {
   const hash = createHash('sha256');
   const paths: string[] = [];
-  const patterns = ['src/**/*', 'scripts/bundle.ts', 'scripts/bundle/kinds.ts', 'package-lock.json', ...preloaded];
+  const patterns = [
+    'src/**/*',
+    'scripts/bundle.ts',
+    'scripts/bundle/kinds.ts',
+    'package-lock.json',
+    ...preloaded,
+  ];
   for await (const path of glob(patterns, { cwd: root })) paths.push(path);
   for (const path of paths.sort()) {
     if (path.endsWith('.test.ts') || (await stat(join(root, path))).isDirectory()) continue;

@@ -183,6 +183,13 @@ export const apiCommands: readonly ApiCommand[] = [
   },
   {
     group: 'Pages and locations:',
+    usage: 'drain <location>',
+    description: 'have the agents of a private location finish what they run, and take nothing new',
+    options: [['--undo', 'have them take new runs again']],
+    load: async () => (await import('../operate/places.ts')).drainLocation,
+  },
+  {
+    group: 'Pages and locations:',
     usage: 'incidents',
     description: 'list the open incidents of status pages',
     options: [['--all', 'also resolved incidents']],

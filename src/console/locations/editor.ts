@@ -95,6 +95,8 @@ export async function saveChanges(call: PageCall): Promise<PageAnswer> {
   const { id = '' } = call.params;
   // An emptied name is refused rather than ignored.
   const body = {
+    // A form without any of these inputs asks nothing of agents.
+    agentSettings: {},
     ...changeForm.object(call.form),
     name: call.form.get('name') ?? '',
   };

@@ -100,9 +100,13 @@ function askedOf({ agentSettings }: PrivateLocation): string | null {
   const { checkTypes, probeConcurrency, scriptConcurrency, logLevel, isDraining } = agentSettings;
   const asked = [
     isDraining ? 'take no new runs' : '',
-    checkTypes.length === 0 ? '' : `run only ${checkTypes.map((name) => findCheckType(name)?.title ?? name).join(', ')}`,
+    checkTypes.length === 0
+      ? ''
+      : `run only ${checkTypes.map((name) => findCheckType(name)?.title ?? name).join(', ')}`,
     probeConcurrency === null ? '' : `at most ${counted(probeConcurrency, 'probe check')} at the same time`,
-    scriptConcurrency === null ? '' : `at most ${counted(scriptConcurrency, 'script check')} at the same time`,
+    scriptConcurrency === null
+      ? ''
+      : `at most ${counted(scriptConcurrency, 'script check')} at the same time`,
     logLevel === null ? '' : `log level ${logLevel}`,
   ].filter((words) => words !== '');
   return asked.length === 0 ? null : asked.join('; ');

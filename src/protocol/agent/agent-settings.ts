@@ -9,7 +9,7 @@ const runnableTypes = checkTypes.filter(({ load }) => load !== undefined).map(({
  * What a location asks of its agents. Each agent applies it within its own environment, which is the upper bound: the
  * service can take away, and never add.
  */
-export const AgentSettings = z
+export const LocationAgentSettings = z
   .object({
     checkTypes: z
       .array(z.enum(runnableTypes))
@@ -22,14 +22,18 @@ export const AgentSettings = z
       .max(1000)
       .nullable()
       .default(null)
-      .describe('Probe checks that an agent runs at the same time, up to its PROBE_CONCURRENCY; null: that many'),
+      .describe(
+        'Probe checks that an agent runs at the same time, up to its PROBE_CONCURRENCY; null: that many',
+      ),
     scriptConcurrency: z
       .int()
       .min(1)
       .max(10)
       .nullable()
       .default(null)
-      .describe('Script checks that an agent runs at the same time, up to its JOB_CONCURRENCY; null: that many'),
+      .describe(
+        'Script checks that an agent runs at the same time, up to its JOB_CONCURRENCY; null: that many',
+      ),
     logLevel: z
       .enum(logLevels)
       .nullable()
@@ -40,11 +44,11 @@ export const AgentSettings = z
       .default(false)
       .describe('The agents take no new runs, finish those that they have, and stay connected'),
   })
-  .meta({ id: 'AgentSettings' });
-export type AgentSettings = z.output<typeof AgentSettings>;
+  .meta({ id: 'LocationAgentSettings' });
+export type LocationAgentSettings = z.output<typeof LocationAgentSettings>;
 
 /** Settings of a location without any. */
-export const noAgentSettings: AgentSettings = AgentSettings.parse({});
+export const noAgentSettings: LocationAgentSettings = LocationAgentSettings.parse({});
 
 /** The same as agents read it: a newer service may know other types and levels. */
 export const SentAgentSettings = z
@@ -75,7 +79,7 @@ export type AppliedAgentSettings = z.output<typeof AppliedAgentSettings>;
 export const concurrencyFields = {
   probe: 'probeConcurrency',
   script: 'scriptConcurrency',
-} as const satisfies Record<Lane, keyof AgentSettings>;
+} as const satisfies Record<Lane, keyof LocationAgentSettings>;
 
 /** Severity of a level: a higher one writes less. An unknown level writes as much as any. */
 export function severityOf(level: string): number {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentSettings } from '../agent/agent-settings.ts';
+import { LocationAgentSettings } from '../agent/agent-settings.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
@@ -31,7 +31,7 @@ export const PrivateLocation = z
     updated_at: z.iso.datetime().nullable(),
     keys: z.array(LocationKey),
     proxyUrl: z.string().nullable(),
-    agentSettings: AgentSettings,
+    agentSettings: LocationAgentSettings,
     lastSeen: z.iso.datetime().nullable(),
     noAgentSince: z.iso
       .datetime()
@@ -107,7 +107,7 @@ export const PrivateLocationInput = z
       .regex(slugPattern, 'must be 1 to 30 letters, digits or dashes, and not look like a region'),
     icon: icon.default('location'),
     proxyUrl: proxyUrl.default(null),
-    agentSettings: AgentSettings.prefault({}).describe(agentSettingsText),
+    agentSettings: LocationAgentSettings.prefault({}).describe(agentSettingsText),
   })
   .meta({ id: 'PrivateLocationInput' });
 
@@ -117,7 +117,7 @@ export const PrivateLocationPatch = z
     slugName: z.string().optional().describe('Immutable: omit it or repeat the current value'),
     icon: icon.optional(),
     proxyUrl: proxyUrl.optional(),
-    agentSettings: AgentSettings.optional().describe(`${agentSettingsText}; replaced as a whole`),
+    agentSettings: LocationAgentSettings.optional().describe(`${agentSettingsText}; replaced as a whole`),
   })
   .meta({ id: 'PrivateLocationPatch' });
 const params = z.object({ id: z.uuid() });

@@ -14,6 +14,7 @@ import {
   privateLocationRoutes,
 } from '@picket/protocol/locations/private-location.ts';
 import semver from 'semver';
+import { agentSettingsOf, storedSettings } from '../agent-presence/location-settings.ts';
 import {
   agentCapabilities,
   agentSeenWindowMs,
@@ -22,7 +23,6 @@ import {
 } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
 import { reportedWithinMs } from './event-store.ts';
-import { agentSettingsOf, storedSettings } from '../agent-presence/location-settings.ts';
 import { healthOf, type KnownOfLocation } from './health.ts';
 import type { LocationKeyRow, PrivateLocationRow } from './tables.ts';
 

@@ -101,7 +101,10 @@ export async function startRealProxy(name: RealProxyName, login?: Login): Promis
   const lines = configurations[name](port, folder).split('\n');
   writeFileSync(file, lines.map((line) => `${line.trim()}\n`).join(''));
   const loginOptions = login ? ['-u', login.user, '-P', login.password] : [];
-  const child = spawn(name, [...commands[name](file, port), ...loginOptions], { stdio: 'ignore', detached: true });
+  const child = spawn(name, [...commands[name](file, port), ...loginOptions], {
+    stdio: 'ignore',
+    detached: true,
+  });
   const exited = once(child, 'exit');
   const close = async () => {
     signalGroup(child, 'SIGKILL');
@@ -121,8 +124,8 @@ export async function startRealProxy(name: RealProxyName, login?: Login): Promis
   };
 }
 
-function signalGroup({ pid, exitCode }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid !== undefined && exitCode === null) process.kill(-pid, signal);
+function signalGroup({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, signal);
 }
 
 async function listening(child: ChildProcess, port: number): Promise<void> {

@@ -69,7 +69,9 @@ it('are shown with what each agent makes of them', async () => {
   );
   expect(settings).toEqual({ 'new-1': { logLevel: 'warn', isDraining: true }, 'old-1': null });
   const page = (await (await loggedIn(harness)).get(`/locations/${location.id}`)).body;
-  expect(page).toContain('take no new runs; run only URL; at most 3 probe checks at the same time; log level warn');
+  expect(page).toContain(
+    'take no new runs; run only URL; at most 3 probe checks at the same time; log level warn',
+  );
   expect(page).toMatch(/new-1[\s\S]*Draining/);
   expect(page).toMatch(/old-1[\s\S]*Ignores settings/);
 });
@@ -88,6 +90,9 @@ it('can be set in the browser and in files, as the documents show', async () => 
     ...{ csrf, name: 'Office', 'agentSettings.checkTypes': 'DNS', 'agentSettings.logLevel': 'error' },
   });
   expect(saved).toBeLessThan(400);
-  const { body } = await harness.call('GET', `/v1/private-locations/${made.id}`);
-  expect(body.agentSettings).toEqual({ ...noAgentSettings, checkTypes: ['DNS'], logLevel: 'error' });
+  const stored = async () =>
+    (await harness.call('GET', `/v1/private-locations/${made.id}`)).body.agentSettings;
+  expect(await stored()).toEqual({ ...noAgentSettings, checkTypes: ['DNS'], logLevel: 'error' });
+  await visitor.post(edit, { csrf: await visitor.csrf(edit), name: 'Office' });
+  expect(await stored()).toEqual(noAgentSettings);
 });

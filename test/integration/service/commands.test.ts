@@ -230,6 +230,21 @@ it('lists locations and incidents', async () => {
   expect((await lines('incidents', { all: true })).at(-1)).toMatch(/^resolved /);
 });
 
+it('drains a location, keeps its other settings, and ends that', async () => {
+  const { body: all } = await stage.harness.call('GET', '/v1/private-locations');
+  const { id } = all.find(({ slugName }: { slugName: string }) => slugName === 'lab');
+  await stage.harness.call('PUT', `/v1/private-locations/${id}`, { agentSettings: { probeConcurrency: 7 } });
+  const settings = async () =>
+    (await stage.harness.call('GET', `/v1/private-locations/${id}`)).body.agentSettings;
+  expect((await lines('drain lab')).join()).toContain('takes nothing new');
+  expect(await settings()).toMatchObject({ probeConcurrency: 7, isDraining: true });
+  expect((await lines('locations'))[1]).toMatch(/^\S.*, drained /);
+  await lines('drain lab', { undo: true });
+  expect(await settings()).toMatchObject({ probeConcurrency: 7, isDraining: false });
+  await expect(lines('drain elsewhere')).rejects.toThrow('Name one of lab.');
+  await stage.harness.call('PUT', `/v1/private-locations/${id}`, { agentSettings: {} });
+});
+
 it('has agents run a file that is not deployed, and says how that went', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'picket-test-'));
   const file = join(folder, 'shop.yaml');

@@ -94,9 +94,9 @@ describe('the Debian package', () => {
     };
     const statusOf = (name: string) => findings.find(({ examination }) => examination === name)?.status;
     expect([statusOf('environment'), statusOf('disk'), statusOf('tcp')]).toEqual(['ok', 'ok', 'ok']);
-    expect(findings.filter(({ examination }) => examination === 'checks').map(({ status }) => status)).not.toContain(
-      'problem',
-    );
+    expect(
+      findings.filter(({ examination }) => examination === 'checks').map(({ status }) => status),
+    ).not.toContain('problem');
 
     const upgraded =
       await onCopy(`sh ${join(folder, 'later.sh')} ${packagePath} /tmp && dpkg -i --force-confold /tmp/later.deb

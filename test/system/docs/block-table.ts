@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
-import { expectAccepted } from '../../integration/deploy/agreement.ts';
 import { answersOk } from '../../helpers/picket-process.ts';
+import { expectAccepted } from '../../integration/deploy/agreement.ts';
 import { expectLinted } from './block-lint.ts';
 import { type Block, blocksOf, root } from './command-blocks.ts';
 import { configurationTests } from './configuration.ts';
@@ -215,7 +215,10 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   },
   'docs/how-to/run-agents.md#through-a-proxy': async (_stage, text) => {
     expectLinted(text);
-    const settings = [...text.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value?.replace('…', 'example')]);
+    const settings = [...text.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [
+      name,
+      value?.replace('…', 'example'),
+    ]);
     expectAccepted('agent', Object.fromEntries(settings));
   },
   'docs/how-to/install.md#compose': isLinted,

@@ -14,13 +14,28 @@ it('an agent does less if its location asks for it, and never more than its envi
   await using stage = await Stage.open();
   const { service } = stage;
   const claimed = () => service.callsOf('claim').at(-1)?.body as unknown as Claimed;
-  const agent = await stage.connectedAgent({ CHECK_TYPES: 'URL,TCP', PROBE_CONCURRENCY: '10', LOG_LEVEL: 'info' });
+  const agent = await stage.connectedAgent({
+    CHECK_TYPES: 'URL,TCP',
+    PROBE_CONCURRENCY: '10',
+    LOG_LEVEL: 'info',
+  });
   await service.waitFor('a claim', () => claimed().checkTypes.length === 2);
-  expect(claimed()).toMatchObject({ freeSlots: { probe: 10 }, settings: { logLevel: 'info', isDraining: false } });
+  expect(claimed()).toMatchObject({
+    freeSlots: { probe: 10 },
+    settings: { logLevel: 'info', isDraining: false },
+  });
 
-  service.askOfAgents({ ...noAgentSettings, checkTypes: ['URL', 'DNS'], probeConcurrency: 4, logLevel: 'error' });
+  service.askOfAgents({
+    ...noAgentSettings,
+    checkTypes: ['URL', 'DNS'],
+    probeConcurrency: 4,
+    logLevel: 'error',
+  });
   await service.waitFor('less', () => claimed().freeSlots.probe === 4);
-  expect(claimed()).toMatchObject({ checkTypes: ['URL'], settings: { logLevel: 'error', isDraining: false } });
+  expect(claimed()).toMatchObject({
+    checkTypes: ['URL'],
+    settings: { logLevel: 'error', isDraining: false },
+  });
 
   service.askOfAgents({ ...noAgentSettings, probeConcurrency: 1000, logLevel: 'trace' });
   await service.waitFor('all again', () => claimed().freeSlots.probe === 10);
@@ -45,8 +60,8 @@ it('a drained agent finishes what it runs, takes nothing, stays connected, and g
   await service.waitFor('the run', () => target.heldCount === 1);
   service.askOfAgents({ ...noAgentSettings, isDraining: true });
   const isDrained = () => {
-    const { settings, freeSlots } = service.callsOf('claim').at(-1)?.body as unknown as Claimed;
-    return freeSlots.probe === 0 && (settings as { isDraining: boolean }).isDraining;
+    const body = service.callsOf('claim').at(-1)?.body as unknown as Claimed | undefined;
+    return body?.freeSlots.probe === 0 && (body.settings as { isDraining: boolean }).isDraining;
   };
   await service.waitFor('the drain', isDrained);
   const waiting = leasedRun(target.url());

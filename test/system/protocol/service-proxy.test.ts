@@ -101,35 +101,38 @@ describe('a proxy between agent and service', () => {
 });
 
 const missing = whyNoRealProxies();
-describe.skipIf(missing !== null)(`a SOCKS5 proxy between agent and service${missing ? ` (${missing})` : ''}`, () => {
-  const login = { user: 'agent', password: 'opensesame' };
-  const urlOf = (proxy: { readonly url: string }, password: string) =>
-    proxy.url.replace('//', `//${login.user}:${password}@`);
+describe.skipIf(missing !== null)(
+  `a SOCKS5 proxy between agent and service${missing ? ` (${missing})` : ''}`,
+  () => {
+    const login = { user: 'agent', password: 'opensesame' };
+    const urlOf = (proxy: { readonly url: string }, password: string) =>
+      proxy.url.replace('//', `//${login.user}:${password}@`);
 
-  it('carries everything, with credentials', async () => {
-    await using proxy = await startRealProxy('microsocks', login);
-    await using stage = await Stage.open();
-    const { service, target } = stage;
-    const agent = stage.startAgent({ ALL_PROXY: urlOf(proxy, login.password) });
-    await agent.logged('connected to the service');
-    const run = leasedRun(target.url());
-    service.enqueue(run);
-    const result = await service.waitFor('the result', () => service.resultOf(run.runId));
-    expect(result.failure).toBeNull();
-    // The agent calls through the proxy and through nothing else.
-    proxy.freeze();
-    await agent.logged('failed to claim work');
-  });
+    it('carries everything, with credentials', async () => {
+      await using proxy = await startRealProxy('microsocks', login);
+      await using stage = await Stage.open();
+      const { service, target } = stage;
+      const agent = stage.startAgent({ ALL_PROXY: urlOf(proxy, login.password) });
+      await agent.logged('connected to the service');
+      const run = leasedRun(target.url());
+      service.enqueue(run);
+      const result = await service.waitFor('the result', () => service.resultOf(run.runId));
+      expect(result.failure).toBeNull();
+      // The agent calls through the proxy and through nothing else.
+      await proxy[Symbol.asyncDispose]();
+      await agent.logged('failed to claim work');
+    });
 
-  it('that requires other credentials is reported, without the configured ones; NO_PROXY goes past it', async () => {
-    await using proxy = await startRealProxy('microsocks', login);
-    await using stage = await Stage.open();
-    const wrong = urlOf(proxy, 'closebarley');
-    const agent = stage.startAgent({ ALL_PROXY: wrong });
-    const { reason } = await agent.logged('failed to claim work');
-    expect(String(reason)).toContain('it rejects the username or password');
-    expect(agent.stdout + agent.stderr).not.toContain('closebarley');
-    const other = stage.startAgent({ all_proxy: wrong, NO_PROXY: '127.0.0.0/8' });
-    await other.logged('connected to the service');
-  });
-});
+    it('that requires other credentials is reported, without the configured ones; NO_PROXY goes past it', async () => {
+      await using proxy = await startRealProxy('microsocks', login);
+      await using stage = await Stage.open();
+      const wrong = urlOf(proxy, 'closebarley');
+      const agent = stage.startAgent({ ALL_PROXY: wrong });
+      const { reason } = await agent.logged('failed to claim work');
+      expect(String(reason)).toContain('it rejects the username or password');
+      expect(agent.stdout + agent.stderr).not.toContain('closebarley');
+      const other = stage.startAgent({ all_proxy: wrong, NO_PROXY: '127.0.0.0/8' });
+      await other.logged('connected to the service');
+    });
+  },
+);

@@ -14,12 +14,12 @@ import { alertCauses, causeUpdates } from './cause-migration.ts';
 import { statusPageComponents } from './component-migration.ts';
 import {
   agentGoodbyes,
+  agentSettings,
   artifactTrouble,
   checkTotals,
   failureDetails,
   leanLedger,
   packedDetails,
-  agentSettings,
   refusedAgents,
   resultDays,
   resultFeed,
