@@ -61,6 +61,10 @@ export class LocationSettings {
 
   /** What the agent made of it, for claims and `/health`. */
   get status(): AppliedAgentSettings {
-    return { logLevel: this.logLevel, isDraining: this.isDraining };
+    return {
+      logLevel: this.logLevel,
+      isDraining: this.isDraining,
+      revision: this.#asked?.revision ?? '',
+    };
   }
 }

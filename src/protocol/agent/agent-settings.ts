@@ -50,6 +50,8 @@ export type LocationAgentSettings = z.output<typeof LocationAgentSettings>;
 /** Settings of a location without any. */
 export const noAgentSettings: LocationAgentSettings = LocationAgentSettings.parse({});
 
+const revision = z.string().regex(/^[0-9a-f]{0,64}$/, 'must be hexadecimal digits');
+
 /** The same as agents read it: a newer service may know other types and levels. */
 export const SentAgentSettings = z
   .object({
@@ -58,6 +60,7 @@ export const SentAgentSettings = z
     scriptConcurrency: z.int().min(1).nullable().default(null),
     logLevel: z.string().max(64).nullable().default(null),
     isDraining: z.boolean().default(false),
+    revision: revision.default('').describe('Changes with the settings; the next claims name it'),
   })
   .meta({ id: 'SentAgentSettings' });
 export type SentAgentSettings = z.output<typeof SentAgentSettings>;
@@ -71,6 +74,9 @@ export const AppliedAgentSettings = z
       .regex(/^[a-z]+$/, 'must be lower-case letters')
       .describe('The log level that is in force'),
     isDraining: z.boolean().describe('Whether the agent takes no new runs'),
+    revision: revision
+      .default('')
+      .describe('Which settings these are; empty: the agent knows of none. It gets others at once'),
   })
   .meta({ id: 'AppliedAgentSettings' });
 export type AppliedAgentSettings = z.output<typeof AppliedAgentSettings>;

@@ -6,6 +6,7 @@ import type { LocationCaller } from '@picket/platform/ids/callers.ts';
 import { queuedSignals, testedSignals } from '@picket/platform/store/engine/signals.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import type { ClaimRequest, LeasedRun, ReleaseRequest, RenewRequest } from '@picket/protocol/agent/agent.ts';
+import { revisionOf } from '../agent-presence/location-settings.ts';
 import { AgentPresence } from '../agent-presence/presence.ts';
 import type { SessionLeases } from './lease-store.ts';
 import { leasedRuns } from './leased-run.ts';
@@ -104,7 +105,9 @@ export class Ledger {
     });
     const stop = AbortSignal.any([gone, this.#draining.signal]);
     const turn = { key: location.id, gone };
-    const endMs = this.#clock.monotonicMs() + request.waitMs;
+    // An agent that does not know what its location asks of it gets that at once.
+    const isBehind = request.settings !== null && request.settings.revision !== revisionOf(location);
+    const endMs = this.#clock.monotonicMs() + (isBehind ? 0 : request.waitMs);
     try {
       await this.#queue.run(turn, () => this.#arrive(location, request));
       while (!stop.aborted && !poll.isDismissed && poll.cancelledRunIds.length === 0) {

@@ -2,7 +2,7 @@ import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platfor
 import type { LocationCaller } from '@picket/platform/ids/callers.ts';
 import { agentRoutes, type ResultReceipt } from '@picket/protocol/agent/agent.ts';
 import type { FastifyReply } from 'fastify';
-import { agentSettingsOf } from '../agent-presence/location-settings.ts';
+import { sentSettings } from '../agent-presence/location-settings.ts';
 import type { Ledger } from './ledger.ts';
 import type { RunRow } from './tables.ts';
 
@@ -39,7 +39,7 @@ export function agentHandlers(
         leaseTtlMs: ledger.leaseTtlMs,
         runs: leased,
         cancelledRunIds: [...cancelledRunIds],
-        settings: agentSettingsOf(row ?? caller),
+        settings: sentSettings(row ?? caller),
       };
     },
     async renew({ caller, body }) {

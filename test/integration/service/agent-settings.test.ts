@@ -36,10 +36,14 @@ it('reach agents with their next claim, at once if one waits, and last until the
     return answered !== 'nothing';
   });
   await waiting;
-  expect(answered).toEqual(asked);
+  expect(answered).toMatchObject(asked);
   // Other changes leave them alone.
   await put(location.id, { name: 'Told' });
-  expect(await settingsOf(0)).toEqual(asked);
+  const { revision, ...known } = await settingsOf(0);
+  expect(known).toEqual(asked);
+  // A poll of an agent that does not know them ends at once.
+  const behind = agent.claimBody({ waitMs: 30_000, settings: { logLevel: 'info', isDraining: false } });
+  expect((await agent.call('claims', behind)).body.settings).toEqual({ ...asked, revision });
   const { body } = await put(location.id, { agentSettings: {} });
   expect(body.agentSettings).toEqual(noAgentSettings);
   expect(await settingsOf(0)).toBeNull();
@@ -55,22 +59,27 @@ it('are refused where no agent could apply them', async () => {
     { isDraining: 'yes' },
     { lanes: 3 },
   ])
-    expect((await put(id, { agentSettings: wrong })).status, JSON.stringify(wrong)).toBe(422);
+    expect((await put(id, { agentSettings: wrong })).status, JSON.stringify(wrong)).toBe(400);
 });
 
 it('are shown with what each agent makes of them', async () => {
   const location = await createLocation(harness, 'shown');
   await put(location.id, { agentSettings: { ...asked, isDraining: true } });
-  await new TestAgent(harness, location, 'new-1').claim({ settings: { logLevel: 'warn', isDraining: true } });
+  await new TestAgent(harness, location, 'new-1').claim({
+    settings: { logLevel: 'warn', isDraining: true, revision: 'abc' },
+  });
   await new TestAgent(harness, location, 'old-1').claim();
   const { body } = await harness.call('GET', `/v1/private-locations/${location.id}/agents`);
   const settings = Object.fromEntries(
     body.agents.map((agent: { id: string; settings: unknown }) => [agent.id, agent.settings]),
   );
-  expect(settings).toEqual({ 'new-1': { logLevel: 'warn', isDraining: true }, 'old-1': null });
+  expect(settings).toEqual({
+    'new-1': { logLevel: 'warn', isDraining: true, revision: 'abc' },
+    'old-1': null,
+  });
   const page = (await (await loggedIn(harness)).get(`/locations/${location.id}`)).body;
   expect(page).toContain(
-    'take no new runs; run only URL; at most 3 probe checks at the same time; log level warn',
+    'take no new runs; run only URL monitor; at most 3 probe checks at the same time; log level warn',
   );
   expect(page).toMatch(/new-1[\s\S]*Draining/);
   expect(page).toMatch(/old-1[\s\S]*Ignores settings/);

@@ -41,7 +41,7 @@ it('an agent does less if its location asks for it, and never more than its envi
   await service.waitFor('all again', () => claimed().freeSlots.probe === 10);
   expect(claimed()).toMatchObject({ settings: { logLevel: 'info', isDraining: false } });
   // A level of a newer service is one that this agent does not know.
-  service.askOfAgents({ ...noAgentSettings, logLevel: 'whispering', probeConcurrency: 9 });
+  service.askOfAgents({ ...noAgentSettings, logLevel: 'whispering' as 'info', probeConcurrency: 9 });
   await service.waitFor('the rest of it', () => claimed().freeSlots.probe === 9);
   expect(claimed()).toMatchObject({ settings: { logLevel: 'info' } });
   const { body } = await agent.get('/health');

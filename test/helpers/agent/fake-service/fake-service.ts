@@ -15,6 +15,7 @@ import type {
   ResultReport,
   ResultsResponse,
 } from '../../../../src/protocol/agent/agent.ts';
+import type { LocationAgentSettings } from '../../../../src/protocol/agent/agent-settings.ts';
 import { agentBundleRoutes } from '../../../../src/protocol/agent/code-bundle.ts';
 import {
   locationEventRoutes,
@@ -60,6 +61,7 @@ export class FakeService {
   leaseTtlMs = 15_000;
   /** What the location asks of its agents. */
   #settings: ClaimResponse['settings'] = null;
+  #revision = 0;
   /** How far this service's clock runs ahead of the host's. */
   clockAheadMs = 0;
   script: Script | undefined;
@@ -108,8 +110,9 @@ export class FakeService {
   }
 
   /** Asks something of all agents; waiting claims end, and bring it. */
-  askOfAgents(settings: ClaimResponse['settings']): void {
-    this.#settings = settings;
+  askOfAgents(settings: LocationAgentSettings | null): void {
+    this.#revision += 1;
+    this.#settings = settings && { ...settings, revision: this.#revision.toString(16) };
     this.#wake();
   }
 
@@ -291,8 +294,9 @@ export class FakeService {
     const { waitMs, sessionId, claimNumber, lostClaims = [] } = request;
     for (const lost of lostClaims) this.#putBack(`${sessionId} ${lost}`);
     const endMs = performance.now() + waitMs;
-    const before = this.#settings;
-    const isNews = () => this.#cancelled.size > 0 || this.#settings !== before;
+    const isNews = () =>
+      this.#cancelled.size > 0 ||
+      (request.settings ?? { revision: '' }).revision !== (this.#settings?.revision ?? '');
     while (!response.destroyed && !isNews() && !this.#hasWorkFor(request)) {
       const leftMs = endMs - performance.now();
       if (leftMs <= 0) break;
