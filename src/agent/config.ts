@@ -5,10 +5,9 @@ import { checkTypes } from '@picket/checks/index.ts';
 import { agentModelSettings, modelAccess } from '@picket/checks/model/settings.ts';
 import { readEnvironment } from '@picket/lib/env.ts';
 import { type LogLevel, logLevels } from '@picket/lib/log.ts';
-import { withLowerCaseProxies } from '@picket/lib/proxy.ts';
+import { isProxyAddress, withLowerCaseProxies } from '@picket/lib/proxy.ts';
 import { type SettingTree, setting, shapeOf, valuesOf } from '@picket/lib/setting-tree.ts';
 import { packageFolder } from '@picket/lib/version.ts';
-import { isProxyUrl } from '@picket/probes/connection/forward-proxy.ts';
 import { parseEgressRules } from '@picket/probes/egress/rules.ts';
 import { z } from 'zod';
 import { parseCanaries } from './canary-targets.ts';
@@ -38,10 +37,7 @@ const wholeNumber = (options: { readonly min: number; readonly max: number; read
 
 const proxyUrl = z
   .string()
-  .refine(
-    (value) => URL.canParse(value) && isProxyUrl(new URL(value)),
-    'must be the http://, https:// or socks5:// URL of a proxy',
-  )
+  .refine((value) => isProxyAddress(value), 'must be the http://, https:// or socks5:// URL of a proxy')
   .optional();
 
 const canaryTargets = z

@@ -2,6 +2,20 @@ import { BlockList, isIP } from 'node:net';
 
 const defaultPorts: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
+/** Schemes of proxies that processes of ours use. With both SOCKS schemes, the proxy resolves names. */
+const proxySchemes = ['http:', 'https:', 'socks5:', 'socks5h:'];
+
+/** Whether a text is the URL of a proxy that processes of ours can use. */
+export function isProxyAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && proxySchemes.includes(url.protocol) && url.hostname !== '';
+}
+
+/** Whether a proxy speaks SOCKS5, which undici leaves to a connector. */
+export function isSocksUrl({ protocol }: URL): boolean {
+  return protocol.startsWith('socks5');
+}
+
 /** HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. */
 export interface ProxySettings {
   readonly https?: string | undefined;

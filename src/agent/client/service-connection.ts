@@ -1,5 +1,5 @@
-import { proxyUrlOf } from '@picket/lib/proxy.ts';
-import { isSocksUrl, socksConnector } from '@picket/probes/connection/socks-connector.ts';
+import { isSocksUrl, proxyUrlOf } from '@picket/lib/proxy.ts';
+import { socksConnector } from '@picket/probes/outbound/socks-connector.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { AgentSettings } from '../config.ts';
 

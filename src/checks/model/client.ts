@@ -1,8 +1,9 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
+import { isSocksUrl } from '@picket/lib/proxy.ts';
 import { beginningOf } from '@picket/lib/text.ts';
-import { isSocksUrl, socksConnector } from '@picket/probes/connection/socks-connector.ts';
+import type { Connector } from '@picket/probes/outbound/socks-connector.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { z } from 'zod';
 import type { ModelAccess, ModelProtocol } from './access.ts';
@@ -110,8 +111,7 @@ export class ModelClient {
     const proxyUrl = access.proxyUrl === undefined ? undefined : new URL(access.proxyUrl);
     if (proxyUrl === undefined) this.#dispatcher = new Agent(options);
     else if (isSocksUrl(proxyUrl)) {
-      const connect = socksConnector(proxyUrl, { timeoutMs: connectTimeoutMs });
-      this.#dispatcher = new Agent({ ...options, connect });
+      this.#dispatcher = new Agent({ ...options, connect: socksConnectorFor(proxyUrl) });
     } else {
       this.#dispatcher = new ProxyAgent({
         ...options,
@@ -245,6 +245,16 @@ export class ModelClient {
 const noTokens: CountedTokens = { inputTokens: 0, outputTokens: 0, isEstimated: false };
 
 class EgressRefused extends Error {}
+
+/** Loaded with the first connection: a service without such a proxy loads no probe. */
+function socksConnectorFor(proxyUrl: URL): Connector {
+  return (options, callback) => {
+    import('@picket/probes/outbound/socks-connector.ts').then(
+      ({ socksConnector }) => socksConnector(proxyUrl, { timeoutMs: connectTimeoutMs })(options, callback),
+      (thrown: unknown) => callback(toError(thrown), null),
+    );
+  };
+}
 
 /** Resolves names as checks do, and returns only addresses that the egress policy allows. */
 function lookupWith({ egress, resolver }: ModelNetwork, url: URL): LookupFunction {

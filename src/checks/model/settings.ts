@@ -1,8 +1,7 @@
 import { readEnvironment } from '@picket/lib/env.ts';
 import { AppError } from '@picket/lib/errors.ts';
-import { type ProxySettings, proxyUrlOf, withLowerCaseProxies } from '@picket/lib/proxy.ts';
+import { isProxyAddress, type ProxySettings, proxyUrlOf, withLowerCaseProxies } from '@picket/lib/proxy.ts';
 import { type SettingTree, setting, shapeOf, type Values, valuesOf } from '@picket/lib/setting-tree.ts';
-import { isProxyUrl } from '@picket/probes/connection/forward-proxy.ts';
 import { z } from 'zod';
 import { type ModelAccess, type ModelUse, modelProtocols, protocolOf, useNames } from './access.ts';
 
@@ -195,7 +194,7 @@ function mismatches(
       ['HTTP_PROXY', proxy.http],
       ['ALL_PROXY', proxy.all],
     ] as const) {
-      if (value !== undefined && !(URL.canParse(value) && isProxyUrl(new URL(value)))) {
+      if (value !== undefined && !isProxyAddress(value)) {
         problems.push(`${variable}: must be the http://, https:// or socks5:// address of a proxy`);
       }
     }

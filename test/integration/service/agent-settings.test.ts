@@ -86,7 +86,7 @@ it('are shown with what each agent makes of them', async () => {
 });
 
 it('can be set in the browser and in files, as the documents show', async () => {
-  const [example] = blocksOf('docs/how-to/run-agents.md').filter(({ language }) => language === 'yaml');
+  const [example] = blocksOf('docs/how-to/agent-settings.md');
   const fields = parse(example?.text ?? '');
   const { body: made, status } = await harness.call('POST', '/v1/private-locations', fields);
   expect([status, made.agentSettings]).toEqual([201, { ...noAgentSettings, ...fields.agentSettings }]);

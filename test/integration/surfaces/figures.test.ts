@@ -320,6 +320,7 @@ describe('commands', () => {
   const calls: Readonly<Record<string, readonly string[] | null>> = {
     ...{ status: [], checks: [], alerts: [], causes: [], 'silence list': [], 'channel list': [] },
     ...{ 'domain list': [], 'domain check <host>': null, locations: [], incidents: [] },
+    'drain <location>': null,
     ...{ 'trigger <check>': null, 'pause <check>': null, 'resume <check>': null },
     ...{ 'mute <check>': null, 'unmute <check>': null, 'open [check]': null },
     ...{ 'logs <check>': ['nothing'], 'why <check>': ['nothing'], 'slots <check>': ['gaps'] },

@@ -213,7 +213,7 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
     });
     for (const option of ['--arch', '--out', '--compress']) expect(output).toContain(option);
   },
-  'docs/how-to/run-agents.md#through-a-proxy': async (_stage, text) => {
+  'docs/how-to/agents-behind-a-proxy.md#run-agents-behind-a-proxy': async (_stage, text) => {
     expectLinted(text);
     const settings = [...text.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [
       name,

@@ -25,7 +25,7 @@ it('an agent does less if its location asks for it, and never more than its envi
     settings: { logLevel: 'info', isDraining: false },
   });
 
-  service.askOfAgents({
+  service.asked.change({
     ...noAgentSettings,
     checkTypes: ['URL', 'DNS'],
     probeConcurrency: 4,
@@ -37,11 +37,11 @@ it('an agent does less if its location asks for it, and never more than its envi
     settings: { logLevel: 'error', isDraining: false },
   });
 
-  service.askOfAgents({ ...noAgentSettings, probeConcurrency: 1000, logLevel: 'trace' });
+  service.asked.change({ ...noAgentSettings, probeConcurrency: 1000, logLevel: 'trace' });
   await service.waitFor('all again', () => claimed().freeSlots.probe === 10);
   expect(claimed()).toMatchObject({ settings: { logLevel: 'info', isDraining: false } });
   // A level of a newer service is one that this agent does not know.
-  service.askOfAgents({ ...noAgentSettings, logLevel: 'whispering' as 'info', probeConcurrency: 9 });
+  service.asked.change({ ...noAgentSettings, logLevel: 'whispering' as 'info', probeConcurrency: 9 });
   await service.waitFor('the rest of it', () => claimed().freeSlots.probe === 9);
   expect(claimed()).toMatchObject({ settings: { logLevel: 'info' } });
   const { body } = await agent.get('/health');
@@ -58,7 +58,7 @@ it('a drained agent finishes what it runs, takes nothing, stays connected, and g
   const held = leasedRun(target.url('/hold'));
   service.enqueue(held);
   await service.waitFor('the run', () => target.heldCount === 1);
-  service.askOfAgents({ ...noAgentSettings, isDraining: true });
+  service.asked.change({ ...noAgentSettings, isDraining: true });
   const isDrained = () => {
     const body = service.callsOf('claim').at(-1)?.body as unknown as Claimed | undefined;
     return body?.freeSlots.probe === 0 && (body.settings as { isDraining: boolean }).isDraining;
@@ -72,7 +72,7 @@ it('a drained agent finishes what it runs, takes nothing, stays connected, and g
   expect((await agent.get('/metrics')).body).toContain('picket_agent_draining 1');
   expect(service.resultOf(waiting.runId)).toBeUndefined();
 
-  service.askOfAgents(null);
+  service.asked.change(null);
   await service.waitFor('the waiting run', () => service.resultOf(waiting.runId));
   await until('it says so', async () =>
     (await agent.get('/metrics')).body.includes('picket_agent_draining 0'),

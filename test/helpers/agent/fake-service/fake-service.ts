@@ -15,13 +15,13 @@ import type {
   ResultReport,
   ResultsResponse,
 } from '../../../../src/protocol/agent/agent.ts';
-import type { LocationAgentSettings } from '../../../../src/protocol/agent/agent-settings.ts';
 import { agentBundleRoutes } from '../../../../src/protocol/agent/code-bundle.ts';
 import {
   locationEventRoutes,
   type ReportedLocationEvent,
 } from '../../../../src/protocol/locations/location-event.ts';
 import { ArtifactInbox } from './artifact-inbox.ts';
+import { AskedSettings } from './asked-settings.ts';
 import type { Behaviour, CallName, RecordedCall, Script } from './script.ts';
 
 /** Agents report lost claims at once, so a few are enough. */
@@ -44,8 +44,7 @@ const codeBundlePath = agentBundleRoutes.fetchCodeBundle.path.replace('{key}', '
  */
 export class FakeService {
   readonly calls: RecordedCall[] = [];
-  /** Requests outside the agent protocol; error reports are accepted. */
-  /** Called for each of these requests as it arrives. */
+  /** Called for each request outside the agent protocol as it arrives; error reports are accepted. */
   onOtherCall: ((path: string) => void) | undefined;
   readonly otherCalls: { readonly path: string; readonly bodyText: string }[] = [];
   /** Every result that was stored or fenced, in order of arrival. */
@@ -59,9 +58,7 @@ export class FakeService {
   /** The last location events that agents reported, by id. */
   readonly locationEvents = new Map<string, ReportedLocationEvent>();
   leaseTtlMs = 15_000;
-  /** What the location asks of its agents. */
-  #settings: ClaimResponse['settings'] = null;
-  #revision = 0;
+  readonly asked = new AskedSettings(() => this.#wake());
   /** How far this service's clock runs ahead of the host's. */
   clockAheadMs = 0;
   script: Script | undefined;
@@ -107,13 +104,6 @@ export class FakeService {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
-  }
-
-  /** Asks something of all agents; waiting claims end, and bring it. */
-  askOfAgents(settings: LocationAgentSettings | null): void {
-    this.#revision += 1;
-    this.#settings = settings && { ...settings, revision: this.#revision.toString(16) };
-    this.#wake();
   }
 
   /** Queues runs for the next claim and wakes a waiting claim. */
@@ -294,9 +284,7 @@ export class FakeService {
     const { waitMs, sessionId, claimNumber, lostClaims = [] } = request;
     for (const lost of lostClaims) this.#putBack(`${sessionId} ${lost}`);
     const endMs = performance.now() + waitMs;
-    const isNews = () =>
-      this.#cancelled.size > 0 ||
-      (request.settings ?? { revision: '' }).revision !== (this.#settings?.revision ?? '');
+    const isNews = () => this.#cancelled.size > 0 || this.asked.areNewsFor(request);
     while (!response.destroyed && !isNews() && !this.#hasWorkFor(request)) {
       const leftMs = endMs - performance.now();
       if (leftMs <= 0) break;
@@ -308,7 +296,8 @@ export class FakeService {
     if (claimNumber !== undefined && runs.length > 0) this.#claimed.set(`${sessionId} ${claimNumber}`, runs);
     const [oldest] = this.#claimed.keys();
     if (oldest !== undefined && this.#claimed.size > maxRememberedClaims) this.#claimed.delete(oldest);
-    return { ...this.#times(), runs, cancelledRunIds: this.#takeCancelled(), settings: this.#settings };
+    const cancelledRunIds = this.#takeCancelled();
+    return { ...this.#times(), runs, cancelledRunIds, settings: this.asked.current };
   }
 
   /** Number of runs that wait for a claim. */

@@ -2,8 +2,8 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import { hostAndPort } from '../address.ts';
-import { bareHostname, proxyFromUrl } from './forward-proxy.ts';
-import { openTunnel } from './proxy-tunnel.ts';
+import { bareHostname, proxyFromUrl } from '../connection/forward-proxy.ts';
+import { openTunnel } from '../connection/proxy-tunnel.ts';
 
 /** What undici asks a connector for. */
 export interface ConnectorOptions {
@@ -15,12 +15,9 @@ export interface ConnectorOptions {
 
 type Connected = (...outcome: [error: Error, socket: null] | [error: null, socket: Socket]) => void;
 
-const keepAliveAfterMs = 60_000;
+export type Connector = (options: ConnectorOptions, callback: Connected) => void;
 
-/** Whether a proxy speaks SOCKS5, which undici leaves to a connector. */
-export function isSocksUrl({ protocol }: URL): boolean {
-  return protocol === 'socks5:' || protocol === 'socks5h:';
-}
+const keepAliveAfterMs = 60_000;
 
 /**
  * A connector for undici's Agent that reaches every target through a SOCKS5 proxy, which resolves the names (RFC 1928,
@@ -28,10 +25,7 @@ export function isSocksUrl({ protocol }: URL): boolean {
  *
  * @param options.timeoutMs time limit for the tunnel, and TLS to the target if the address asks for it.
  */
-export function socksConnector(
-  proxyUrl: URL,
-  { timeoutMs }: { readonly timeoutMs: number },
-): (options: ConnectorOptions, callback: Connected) => void {
+export function socksConnector(proxyUrl: URL, { timeoutMs }: { readonly timeoutMs: number }): Connector {
   const proxy = proxyFromUrl(proxyUrl);
   const proxyName = hostAndPort(proxy.hostname, proxy.port);
   return (options, callback) => {
