@@ -1,7 +1,7 @@
 /**
  * Copies the packages that the full bundle loads from `node_modules`, with those that they need in turn, to a folder:
  * `node scripts/bundle/modules.ts [--from CHECKOUT] FOLDER [MORE…]`, where MORE are names of further packages, and
- * CHECKOUT has the `node_modules` of another platform. What the bundle already contains stays behind, and so do type declarations, source maps and documents, which nothing reads at run time.
+ * CHECKOUT has the `node_modules` of another platform. Packages that the bundle already contains stay behind, and so do type declarations, source maps and documents, which nothing reads at run time.
  */
 import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

@@ -11,7 +11,7 @@ import type { AgentSettings } from '../config.ts';
 type Environment = Pick<AgentSettings, 'checkTypes' | 'laneSizes' | 'logLevel'>;
 
 /**
- * What the location asks of this agent, within what the environment allows: the service can make an agent do less, and
+ * The settings that the location asks of this agent, within the bounds of its environment: the service can make an agent do less, and
  * nothing that its operator did not permit. Each response to a claim brings it; a service that sends none asks nothing.
  */
 export class LocationSettings {
@@ -59,7 +59,7 @@ export class LocationSettings {
     return severityOf(asked) > severityOf(own) ? (asked as AgentSettings['logLevel']) : own;
   }
 
-  /** What the agent made of it, for claims and `/health`. */
+  /** The settings in force, for claims and `/health`. */
   get status(): AppliedAgentSettings {
     return {
       logLevel: this.logLevel,

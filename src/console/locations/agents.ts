@@ -67,7 +67,7 @@ function liveColumns(now: number, asksNothing: boolean): Column<LocationAgent>[]
   ];
 }
 
-/** What an agent makes of the settings of its location, where that differs from an agent without any. */
+/** The settings that an agent applies, where its location asks for any. */
 function settingsNote(settings: LocationAgent['settings'], asksNothing: boolean): Content {
   if (asksNothing) return '';
   if (settings === null)

@@ -26,7 +26,7 @@ const words: Words = {
   agentSettings: {
     label: 'Agents',
     isFolded: true,
-    hint: 'What the location asks of its agents, each within what its own environment allows. Agents older than these settings ignore them.',
+    hint: 'Asked of all its agents; each applies them within its own environment. Agents older than these settings ignore them.',
   },
   'agentSettings.checkTypes': {
     label: 'Check types',

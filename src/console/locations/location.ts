@@ -95,7 +95,7 @@ ${keysSection.table(call, location, now)}`;
   };
 }
 
-/** What the location asks of its agents, in words; null if it asks nothing. */
+/** The settings that the location asks of its agents, in words; null without any. */
 function askedOf({ agentSettings }: PrivateLocation): string | null {
   const { checkTypes, probeConcurrency, scriptConcurrency, logLevel, isDraining } = agentSettings;
   const asked = [

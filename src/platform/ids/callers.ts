@@ -23,7 +23,7 @@ export interface LocationCaller {
   readonly proxy_url: string | null;
   /** The first slot missed for lack of an agent; null while the location has one. */
   readonly no_agent_since: number | null;
-  /** What the location asks of its agents, as JSON; null if it asks nothing. */
+  /** The settings that the location asks of its agents, as JSON; null without any. */
   readonly agent_settings: string | null;
   /** The key of the calling agent. */
   readonly key_id: string;

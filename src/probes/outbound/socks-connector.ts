@@ -5,7 +5,7 @@ import { hostAndPort } from '../address.ts';
 import { bareHostname, proxyFromUrl } from '../connection/forward-proxy.ts';
 import { openTunnel } from '../connection/proxy-tunnel.ts';
 
-/** What undici asks a connector for. */
+/** The target of a connection, as undici names it. */
 export interface ConnectorOptions {
   readonly hostname: string;
   readonly protocol: string;

@@ -6,7 +6,7 @@ import { z } from 'zod';
 const runnableTypes = checkTypes.filter(({ load }) => load !== undefined).map(({ name }) => name);
 
 /**
- * What a location asks of its agents. Each agent applies it within its own environment, which is the upper bound: the
+ * The settings that a location asks of its agents. Each agent applies it within its own environment, which is the upper bound: the
  * service can take away, and never add.
  */
 export const LocationAgentSettings = z
@@ -65,7 +65,7 @@ export const SentAgentSettings = z
   .meta({ id: 'SentAgentSettings' });
 export type SentAgentSettings = z.output<typeof SentAgentSettings>;
 
-/** What an agent makes of them. Its types and lanes are in its claim anyway. */
+/** The settings that an agent applies. Its types and lanes are in its claim anyway. */
 export const AppliedAgentSettings = z
   .object({
     logLevel: z

@@ -69,7 +69,7 @@ export const ClaimRequest = z
     condition: AgentCondition.nullable().default(null).describe('Load of the agent; null if unknown'),
     settings: AppliedAgentSettings.nullable()
       .default(null)
-      .describe('What the agent makes of the settings of its location; null if it is older than these'),
+      .describe('Settings of its location that the agent applies; null if it is older than these'),
     freeSlots: z
       .object(
         Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<
@@ -192,7 +192,7 @@ export const ClaimResponse = z
       ),
     settings: SentAgentSettings.nullable()
       .default(null)
-      .describe('What the location asks of its agents; null if it asks nothing'),
+      .describe('Settings that the location asks of its agents; null without any'),
   })
   .meta({ id: 'ClaimResponse' });
 export type ClaimResponse = z.output<typeof ClaimResponse>;

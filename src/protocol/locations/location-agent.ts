@@ -31,7 +31,7 @@ export const LocationAgent = z
       'As of its last recorded claim; null if the agent is older than this field',
     ),
     settings: AppliedAgentSettings.nullable().describe(
-      'What it makes of the settings of its location; null if the agent is older than these, and ignores them',
+      'Settings of its location that it applies; null if the agent is older than these, and ignores them',
     ),
   })
   .meta({ id: 'LocationAgent' });

@@ -97,7 +97,7 @@ const proxyUrl = z
   );
 
 const agentSettingsText =
-  'What the location asks of its agents, each within its own environment; agents older than this field ignore it';
+  'Settings that the location asks of its agents, each within its own environment; agents older than this field ignore it';
 
 export const PrivateLocationInput = z
   .object({

@@ -9,7 +9,7 @@ import {
 
 const readSettings = storedJson('private_locations.agent_settings', LocationAgentSettings);
 
-/** What a location asks of its agents; null if it asks nothing. */
+/** The settings that a location asks of its agents; null without any. */
 export function agentSettingsOf(row: {
   readonly agent_settings: string | null;
 }): LocationAgentSettings | null {

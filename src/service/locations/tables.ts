@@ -9,7 +9,7 @@ export interface PrivateLocationRow {
   updated: number | null;
   /** First slot that was missed because the location had no agent; null while it has one. See outages.ts. */
   no_agent_since: number | null;
-  /** JSON: what the location asks of its agents; null if it asks nothing. */
+  /** JSON: the settings that the location asks of its agents; null without any. */
   agent_settings: string | null;
 }
 

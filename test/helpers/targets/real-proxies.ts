@@ -81,7 +81,7 @@ const commands: Readonly<Record<RealProxyName, (file: string, port: number) => s
   microsocks: (_file, port) => ['-i', '127.0.0.1', '-p', String(port)],
 };
 
-/** What microsocks asks of its clients. */
+/** The login that microsocks requires. */
 interface Login {
   readonly user: string;
   readonly password: string;

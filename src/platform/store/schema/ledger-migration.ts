@@ -135,7 +135,7 @@ export const artifactTrouble = {
   statements: [`alter table artifacts add column trouble text`],
 };
 
-/** What a location asks of its agents. */
+/** The settings that a location asks of its agents. */
 export const agentSettings = {
   name: '0095-agent-settings',
   statements: [`alter table private_locations add column agent_settings text`],

@@ -4,7 +4,7 @@ import type {
   SentAgentSettings,
 } from '../../../../src/protocol/agent/agent-settings.ts';
 
-/** What the location asks of its agents. */
+/** The settings that the location asks of its agents. */
 export class AskedSettings {
   current: SentAgentSettings | null = null;
   readonly #onChange: () => void;
