@@ -52,7 +52,7 @@ beforeAll(async () => {
   for (const name of ['upper', 'work', 'root']) mkdirSync(join(copy, name));
   // Readable by dpkg on the copy, which has the same folders.
   writeFileSync(join(folder, 'later.sh'), laterVersion);
-}, 300_000);
+}, 600_000);
 
 afterAll(() => {
   execFileSync('umount', [copy]);
@@ -137,7 +137,7 @@ describe('the Debian package', () => {
       encoding: 'utf8',
     });
     expect(check.match(/: OK$/gm)).toHaveLength(2);
-  }, 300_000);
+  }, 600_000);
 });
 
 describe('the tarball', () => {
