@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { checkTypes } from '../../../../src/checks/index.ts';
-import { resourceMigrations } from '../../../../src/service/resources/index.ts';
+import { features } from '../../../../src/server/features.ts';
 // Loads every reader of a column.
 import '../../../../src/server/compose.ts';
 import { migrations } from '../../../../src/platform/store/schema/migrations.ts';
@@ -20,7 +20,11 @@ export function shapesOfThisBuild(): Shapes {
     add(column, schema instanceof z.core.$ZodType ? fieldsOf(schema) : schema);
   }
   for (const { name, detail } of checkTypes) add(`results.detail of ${name}`, fieldsOf(detail));
-  for (const { name, statements } of [...migrations, ...resourceMigrations]) add(name, statements);
+  for (const { name, statements } of [
+    ...migrations,
+    ...features.flatMap((feature) => feature.migrations ?? []),
+  ])
+    add(name, statements);
   return Object.fromEntries(
     [...shapes].map(([name, all]) => [name, digestOf(all.map((one) => JSON.stringify(one)).toSorted())]),
   );

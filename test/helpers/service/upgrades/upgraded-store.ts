@@ -5,13 +5,13 @@ import { connectPostgres } from '../../../../src/platform/store/engine/connect-p
 import { connectSqlite } from '../../../../src/platform/store/engine/dialect.ts';
 import { applyMigrations, createMigrationTable } from '../../../../src/platform/store/schema/migrate.ts';
 import { migrations } from '../../../../src/platform/store/schema/migrations.ts';
-import { resourceMigrations } from '../../../../src/service/resources/index.ts';
+import { features } from '../../../../src/server/features.ts';
 import { openHarness, type ServiceHarness } from '../service.ts';
 import type { RecordedStore } from './recorded-store.ts';
 
 /** The migrations of a build, which create its schema: released migrations are frozen. */
 function migrationsOf({ migrations: names }: RecordedStore) {
-  const all = [...migrations, ...resourceMigrations];
+  const all = [...migrations, ...features.flatMap((feature) => feature.migrations ?? [])];
   return names.map((name) => {
     const found = all.find((one) => one.name === name);
     if (!found) throw new Error(`the migration "${name}" is gone`);
