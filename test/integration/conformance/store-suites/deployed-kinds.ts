@@ -138,7 +138,7 @@ function knownResourcesOf(
     componentIds: [],
   };
   const slo = whole(SloInput, variant, { checkId: null, groupId: null, tags: [v], alertChannelIds: [] });
-  const variable = whole(VariableInput, variant, { key: 'TOKEN', value: `value-${v}` });
+  const variable = whole(VariableInput, variant, { key: 'TOKEN', value: `value-${v}`, valueFrom: null });
   const certificate = { host: `${v}.example.com`, ...(variant === 1 ? first : second) };
   return [
     {
@@ -175,6 +175,12 @@ function knownResourcesOf(
       path: '/v1/variables',
       payload: { ...variable, locked: variant === 1, secret: false },
       shown: { key: 'TOKEN', value: variant === 1 ? '' : 'value-v2', locked: variant === 1, secret: false },
+    },
+    {
+      type: 'variable',
+      logicalId: 'at-location',
+      path: '/v1/variables',
+      payload: { key: 'AT_LOCATION', value: '', valueFrom: `SERVICE_SECRET_${v.toUpperCase()}` },
     },
     {
       type: 'client-certificate',

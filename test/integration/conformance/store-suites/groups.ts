@@ -189,7 +189,7 @@ export function groupSuite(stage: StoreStage): void {
     await createCheck(stage.harness, { ...here, name: 'moved', groupId: group.id });
     const needsAt = async ({ key }: { readonly key: string }) =>
       (await stage.harness.call('GET', '/v1/agent/needs', undefined, { key })).body.needs;
-    const need = { checkType: 'URL', runtimeId: null };
+    const need = { checkType: 'URL', runtimeId: null, browsers: [] };
     expect(await needsAt(stage.location)).toEqual([{ ...need, checkCount: 2, checkNames: ['A', 'B'] }]);
     expect(await needsAt(elsewhere)).toEqual([{ ...need, checkCount: 1, checkNames: ['moved'] }]);
   });

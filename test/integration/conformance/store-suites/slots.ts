@@ -136,6 +136,7 @@ export function slotSuite(stage: StoreStage): void {
       leaseTtlMs,
       lostRunIds: [],
       cancelledRunIds: [leased.runId],
+      followedRunIds: [],
     });
     expect(await stage.agent.report([reportOf(leased)])).toEqual(['stale']);
     expect((await stage.harness.call('GET', `/v1/check-results/${check.id}`)).status).toBe(404);
