@@ -298,7 +298,7 @@ describe('an agent with scripts', () => {
     expect(await resultOf(run)).toMatchObject({ failure: { code: 'RUNTIME_MISSING', owner: 'agent' } });
   });
 
-  for (const { name, body, says } of sampleOf(browserTroubles, 3)) {
+  for (const { name, body, says } of sampleOf(browserTroubles, 2)) {
     it(`survives ${name}`, async (context) => {
       needsBrowser(context);
       const run = scriptRun(

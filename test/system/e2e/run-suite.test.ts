@@ -2,8 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { readRuntimes } from '../../../src/sandbox/runtimes/runtimes.ts';
+import { isNight } from '../../helpers/night.ts';
 import { startPicket } from '../../helpers/picket-process.ts';
 import { runtimesDirectory } from '../../helpers/scripts/script-stage.ts';
 import { packFiles } from '../../helpers/scripts/suite-bundle.ts';
@@ -58,7 +59,8 @@ describe('picket run of a suite', () => {
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith('picket-suite-'))).toEqual(before);
   });
 
-  it('accepts an archive unchanged', { timeout: 240_000 }, async (context) => {
+  const itAtNight = isNight ? it : () => undefined;
+  itAtNight('accepts an archive unchanged', { timeout: 240_000 }, async (context: TestContext) => {
     if (missing) return context.skip(missing);
     const bytes = await packFiles({ 'a.spec.ts': `${imports}test('adds', () => expect(1 + 1).toBe(2));` });
     await writeFile(join(folder.path, 'suite.tar.gz'), bytes);

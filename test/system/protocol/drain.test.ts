@@ -6,12 +6,13 @@ import { describe, expect, it } from 'vitest';
 import { sameStopMs } from '../../../src/lib/process/stop-requests.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
+import { sampleOf } from '../../helpers/night.ts';
 
 const clean = { code: 0, signal: null };
 const unclean = { code: 1, signal: null };
 
 describe('SIGTERM', () => {
-  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  it.each(sampleOf(['SIGTERM', 'SIGINT', 'SIGHUP'] as const, 1))(
     'an idle agent ends at once with code 0 (%s)',
     async (signal) => {
       await using stage = await Stage.open();

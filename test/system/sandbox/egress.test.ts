@@ -173,6 +173,7 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     );
   });
 
+  if (!isNight && mechanism !== 'user-namespaces') return; // Both have the same network.
   itRuns(
     'the default rules apply: metadata, link-local, and the own port at every address',
     { timeout: 120_000 },
@@ -242,7 +243,6 @@ describe.each<{ readonly mechanism: SandboxMechanism }>([
     });
   });
 
-  if (!isNight && mechanism !== 'user-namespaces') return; // Pages use the network as Node does.
   itRuns('no page API reaches closed addresses', { timeout: 180_000 }, async ({ skip }) => {
     const runtimes = await readRuntimes(runtimesDirectory);
     const runtime = runtimes.find(runtimes.ids[0] ?? '');
