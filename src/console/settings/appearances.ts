@@ -12,7 +12,7 @@ export const appearances: Readonly<Record<string, Appearance>> = {
     lead: 'Values for {{KEY}} and scripts in all checks of the account. Secrets are never shown again.',
     words: {
       key: { label: 'Key', hint: 'Letters, digits, "_", "." and "-". It cannot be changed later.' },
-      value: { lines: 3 },
+      value: { lines: 3, hint: 'Empty if the value comes from the location.' },
       valueFrom: {
         label: 'Value from the location',
         hint: 'Name of a secret that the agents of each location declare, such as SERVICE_SECRET_DB. Leave the value empty: the service never sees it.',
