@@ -166,7 +166,7 @@ describe('readAgentSettings', () => {
     expect(settings.serviceSecrets).toEqual({ SERVICE_SECRET_A: 'hunter22', SERVICE_SECRET_B: 'direct' });
   });
 
-  it('reads trusted keys, and names what is none', () => {
+  it('reads trusted keys, and names those that it cannot read', () => {
     const line = publicKeyLine(newPrivateKey());
     const keys = readAgentSettings({ ...needed, TRUSTED_KEYS: `${line}, ${line}:2027-12-31\n` }).trustedKeys;
     expect(keys.map(({ notAfter }) => notAfter)).toEqual([null, Date.parse('2028-01-01T00:00:00Z')]);

@@ -28,7 +28,7 @@ async function examined(environment: Readonly<Record<string, string>> = {}) {
   return await suites.examine({ settings } as ExaminedAgent);
 }
 
-it('names the versions that suites can use, and says why there are none', async () => {
+it('names the versions that suites can use, or the reason why they have no choice', async () => {
   expect(await examined()).toMatchObject({
     status: 'skipped',
     detail: expect.stringContaining('no runtime'),

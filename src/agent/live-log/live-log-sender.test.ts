@@ -41,7 +41,7 @@ async function pass(ms: number) {
   }
 }
 
-it('reads and sends nothing without a reader, and stops when no answer names the run any more', async () => {
+it('reads and sends nothing without a reader, and stops when answers no longer name the run', async () => {
   sender.follow([]);
   sender.take([linesOf('run')]);
   await pass(5_000);

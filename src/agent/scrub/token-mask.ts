@@ -10,7 +10,7 @@ const address = /^([a-z][a-z0-9+.-]{0,31}:\/\/[^/?#]*|\.{0,2}(?=\/))([^?#]*)(.*)
 const named = /^([A-Za-z][\w.-]{0,63}[=:])(.+)$/s;
 
 /**
- * Masks what looks like a token: any long mixture of letters and digits except dates, and the hosts and ordinary parts of
+ * Masks possible tokens: any long mixture of letters and digits except dates, and the hosts and ordinary parts of
  * addresses.
  *
  * Only at the end of a run does the scrubber know all of its credentials: those in its trace, and values that a script

@@ -304,13 +304,13 @@ function bodyTypeOf(headers: readonly Pair[], isJson: boolean): CurlRequest['bod
 
 /** The scheme is that of the option, without one Basic. Negotiate takes the user of the ticket, whatever `--user` says. */
 function loginOf(flags: ReadonlySet<string>, user: string | undefined): CurlRequest['auth'] {
-  const nobody = { username: '', password: '', domain: '' };
-  if (flags.has('negotiate')) return { type: 'NEGOTIATE', ...nobody };
+  const noCredentials = { username: '', password: '', domain: '' };
+  if (flags.has('negotiate')) return { type: 'NEGOTIATE', ...noCredentials };
   if (user === undefined) return null;
   const at = user.indexOf(':');
   const type = flags.has('ntlm') ? 'NTLM' : flags.has('digest') ? 'DIGEST' : 'BASIC';
   const [username, password] = at === -1 ? [user, ''] : [user.slice(0, at), user.slice(at + 1)];
-  return { ...nobody, type, username, password };
+  return { ...noCredentials, type, username, password };
 }
 
 function withQuery(url: string, queries: readonly string[]): string {

@@ -80,7 +80,7 @@ describe('an installation is not shared', () => {
     'with patches': [{ 'package.json': '{"pnpm":{"patchedDependencies":{"a":"a.patch"}}}' }],
     'with commands of the workspace': [{ 'packages/a/package.json': '{"bin":"x.js"}' }],
     'with a workspace outside': [{ 'package.json': '{"workspaces":["../x"]}' }],
-    'with a manifest that is none': [{ 'package.json': '[]' }],
+    'with a manifest that is not an object': [{ 'package.json': '[]' }],
     'with a package without a checksum': [{}, { lockfile: npmLock({ resolved: 'https://r/a.tgz' }) }],
     'with a package of Git': [
       {},

@@ -83,7 +83,7 @@ async function answered(
 }
 
 async function ask({ configFile, ...question }: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
-  // Without the environment of the agent: its key is none of the library's business.
+  // Without the environment of the agent: the library does not need its key.
   const env = configFile === undefined ? {} : { KRB5_CONFIG: configFile };
   const child = spawn(process.execPath, [program], {
     stdio: ['pipe', 'pipe', 'ignore'],
