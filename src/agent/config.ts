@@ -7,7 +7,7 @@ import { agentModelSettings, modelAccess } from '@picket/checks/model/settings.t
 import { readEnvironment } from '@picket/lib/env.ts';
 import { type LogLevel, logLevels } from '@picket/lib/log.ts';
 import { isProxyAddress, withLowerCaseProxies } from '@picket/lib/proxy.ts';
-import { type SettingTree, setting, shapeOf, valuesOf } from '@picket/lib/setting-tree.ts';
+import { type SettingTree, setting, shapeOf, valuesOf, wholeNumber } from '@picket/lib/setting-tree.ts';
 import { readPublicKey } from '@picket/lib/signing/signing-keys.ts';
 import { packageFolder } from '@picket/lib/version.ts';
 import { parseEgressRules } from '@picket/probes/egress/rules.ts';
@@ -25,19 +25,6 @@ const otherKeys = [
   { prefix: 'ak_', kind: 'an API key of an account' },
   { prefix: 'da_', kind: 'the key of a dashboard' },
 ] as const;
-
-const wholeNumber = (options: { readonly min: number; readonly max: number; readonly default: number }) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/, `must be a whole number from ${options.min} to ${options.max}`)
-    .transform(Number)
-    .pipe(
-      z
-        .number()
-        .min(options.min, `must be at least ${options.min}`)
-        .max(options.max, `must be at most ${options.max}`),
-    )
-    .default(options.default);
 
 const proxyUrl = z
   .string()

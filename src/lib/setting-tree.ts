@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /** One setting: its variable and its schema. */
 export interface Setting<Schema extends z.ZodType = z.ZodType> {
@@ -23,6 +23,25 @@ export function setting<Schema extends z.ZodType>(
   description: string,
 ): Setting<Schema> {
   return { variable, schema: schema.describe(description) };
+}
+
+/** Schema of a variable that is a whole number within limits. */
+export function wholeNumber(options: {
+  readonly min: number;
+  readonly max: number;
+  readonly default: number;
+}) {
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, `must be a whole number from ${options.min} to ${options.max}`)
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(options.min, `must be at least ${options.min}`)
+        .max(options.max, `must be at most ${options.max}`),
+    )
+    .default(options.default);
 }
 
 function isSetting(node: Setting | SettingTree): node is Setting {

@@ -1,7 +1,7 @@
 import { readEnvironment } from '@picket/lib/env.ts';
 import { AppError } from '@picket/lib/errors.ts';
 import { type ProxySettings, withLowerCaseProxies } from '@picket/lib/proxy.ts';
-import { type SettingTree, setting, shapeOf, valuesOf } from '@picket/lib/setting-tree.ts';
+import { type SettingTree, setting, shapeOf, valuesOf, wholeNumber } from '@picket/lib/setting-tree.ts';
 import { z } from 'zod';
 import { providers } from './providers/index.ts';
 import {
@@ -13,17 +13,7 @@ import {
 } from './reference.ts';
 
 const seconds = (options: { readonly min: number; readonly max: number; readonly default: number }) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/, `must be a whole number from ${options.min} to ${options.max}`)
-    .transform(Number)
-    .pipe(
-      z
-        .number()
-        .min(options.min, `must be at least ${options.min}`)
-        .max(options.max, `must be at most ${options.max}`),
-    )
-    .default(options.default)
+  wholeNumber(options)
     .transform((value) => value * 1000)
     .meta({ defaultText: String(options.default) });
 
