@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { leasedRun } from '../helpers/agent/fake-service/leased-run.ts';
 import { cpuMsOf } from '../helpers/picket-process.ts';
 import { program } from '../helpers/program.ts';
 import { createCheck, openHarness, temporaryFolder } from '../helpers/service/service.ts';
+import { proportionalMib } from './parts/cost-stage.ts';
 import { descendants } from './parts/end-children.ts';
 import { startLineProcess } from './parts/line-process.ts';
 import { insertIntoSqlite } from './parts/many-results.ts';
@@ -201,19 +202,11 @@ async function measured(
     const cpuMs = await cpuMsOf(pid);
     await alsoUntil();
     await delay(settleMs);
-    const kib = [pid, ...descendants(pid)].reduce((sum, one) => sum + proportionalKib(one), 0);
-    return { readyMs, cpuMs, firstResultMs: Number.NaN, idleMb: kib / 1024 };
+    const idleMb = proportionalMib([pid, ...descendants(pid)]);
+    return { readyMs, cpuMs, firstResultMs: Number.NaN, idleMb };
   } finally {
     child.kill('SIGKILL');
     await closed;
-  }
-}
-
-function proportionalKib(pid: number): number {
-  try {
-    return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
-  } catch {
-    return 0; // it has just ended
   }
 }
 

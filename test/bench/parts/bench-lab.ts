@@ -10,6 +10,7 @@ const packageOf = {
   tcpdump: 'tcpdump',
   chrt: 'util-linux',
   fping: 'fping',
+  prometheus: 'prometheus',
   'prometheus-blackbox-exporter': 'prometheus-blackbox-exporter',
 };
 

@@ -10,6 +10,8 @@ import { answersOk } from '../../helpers/picket-process.ts';
 /** The peer: Debian's prometheus-blackbox-exporter. */
 export interface Blackbox extends AsyncDisposable {
   readonly pid: number;
+  /** Host and port of its API. */
+  readonly address: string;
   /**
    * One probe through its API.
    *
@@ -58,6 +60,7 @@ export async function startBlackbox(dnsName = 'www.bench.test'): Promise<Blackbo
   const agent = new Agent({ keepAlive: true });
   return {
     pid: child.pid ?? 0,
+    address: `127.0.0.1:${port}`,
     async probe(module, target) {
       const query = new URLSearchParams({ module, target });
       return parseMetrics(await textOf(`${origin}/probe?${query}`, agent));

@@ -1,22 +1,25 @@
 /**
- * The targets of the benchmarks with all check types, in a process of its own: an HTTP server, a TCP server that
+ * The targets of the benchmarks with all check types, in a process of its own: an HTTP server, the same over TLS, a TCP server that
  * accepts and closes, and a DNS server with one address for every name. Also a TCP port and a UDP port that accept
- * everything and never respond. Prints `{"http": PORT, "tcp": PORT, "dns": PORT, "silentTcp": PORT, "silentUdp":
+ * everything and never respond. Prints `{"http": PORT, "https": PORT, "tcp": PORT, "dns": PORT, "silentTcp": PORT, "silentUdp":
  * PORT}`.
  */
 import { createSocket } from 'node:dgram';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import * as dnsPacket from 'dns-packet';
+import { createAuthority } from '../../helpers/targets/certificates.ts';
 
 const body = `<!doctype html>${'x'.repeat(500)}`;
 const address = '127.0.0.1';
 
-const http = await listening(
-  createHttpServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/html', 'content-length': body.length }).end(body);
-  }),
-);
+const page: RequestListener = (_request, response) => {
+  response.writeHead(200, { 'content-type': 'text/html', 'content-length': body.length }).end(body);
+};
+const http = await listening(createHttpServer(page));
+const authority = await createAuthority();
+const https = await listening(createHttpsServer(await authority.issue(), page));
 const tcp = await listening(
   createServer((socket) => {
     // A prober may close its connection in any way.
@@ -42,7 +45,7 @@ dns.on('message', (message, { address: from, port }) => {
   );
 });
 dns.bind(0, address, () => {
-  const ports = { http, tcp, dns: dns.address().port, silentTcp, silentUdp: silent.address().port };
+  const ports = { http, https, tcp, dns: dns.address().port, silentTcp, silentUdp: silent.address().port };
   console.log(JSON.stringify(ports));
 });
 process.on('SIGTERM', () => process.exit(0));

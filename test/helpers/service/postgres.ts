@@ -12,6 +12,8 @@ export interface PostgresServer {
   createDatabase(): Promise<string>;
   /** CPU time its processes have used, in milliseconds (Linux). */
   cpuMs(): number;
+  /** Its first process, whose children are the others; 0 while it is stopped. */
+  pid(): number;
   /** Stops the server at once, like a crash; `start()` restarts it on the same port and data. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -128,6 +130,7 @@ export async function startPostgres(
   return {
     createDatabase: () => createDatabase(urlOf('postgres'), 'template1'),
     cpuMs: () => familyCpuMs(child?.pid ?? 0),
+    pid: () => child?.pid ?? 0,
     kill: () => end('SIGQUIT'),
     start,
     async stop() {
