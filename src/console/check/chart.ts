@@ -149,7 +149,7 @@ const markWords: Readonly<Record<ChartMark['kind'], string>> = {
   recovery: 'Recovery',
   incident: 'Incident',
   change: 'Change of the check',
-  deployment: 'Last deployment of its project',
+  deployment: 'Deployment of its project',
   maintenance: 'Maintenance',
 };
 

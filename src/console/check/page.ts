@@ -54,7 +54,7 @@ async function checkPage(call: PageCall): Promise<View> {
   const expected = slotMs === 0 ? 0 : (Math.min(range.to, now) - since) / slotMs;
   const shown = Promise.all([
     runsIn(call, checkId, range, { expected, isNewestEnough: metrics.isEvents }),
-    eventsIn(call, stored, { range, project: check.project?.logicalId }),
+    eventsIn(call, stored, { range, project: check.project }),
   ]).then(async ([runs, events]) => {
     const hasPlaces = places > 1 || location !== null || selection.by === 'location';
     return [await chartSection({ selection, series, runs, events, strideMs, hasPlaces }), events] as const;
@@ -78,8 +78,7 @@ async function checkPage(call: PageCall): Promise<View> {
 ${rangePicker(selection, now)}${figureLine(figures, measuredTimes(figures, metrics))}${chart}
 <div class="two"><div>${placeSection(byPlace, { time: metrics.time, selection })}${errorSection(errors, now)}${events.section}${plan}</div>
 <div>${configuration(check, { resource, changes, retries, now })}</div></div>`;
-  const failing = row.state === 'failed' ? 1 : 0;
-  return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId, failing };
+  return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
 }
 
 /** Events have times only if their jobs report them. */

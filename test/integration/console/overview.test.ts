@@ -104,6 +104,23 @@ describe('the table', () => {
     expect(body).toMatch(/data-icon="\/assets\/icon-failing\./);
   });
 
+  it('has it on every other page as well, which follows the account', async () => {
+    const titleOf = (body: string) => /<title>([^<]*)/.exec(body)?.[1];
+    for (const [path, title] of [
+      ['/alerts', 'Alerts'],
+      [`/checks/${idOf('alpha')}`, 'alpha'],
+      ['/settings/projects', 'Projects'],
+      ['/no-such-page', 'Not found'],
+    ]) {
+      expect([path, titleOf((await reader.get(path ?? '')).body)]).toEqual([path, `(1) ${title} · Picket`]);
+    }
+    const call = (isActive: boolean) =>
+      harness.call('PUT', `/v1/checks/${idOf('beta')}`, { activated: isActive });
+    await call(false);
+    expect(titleOf((await reader.get('/alerts')).body)).toBe('Alerts · Picket');
+    await call(true);
+  });
+
   it('is sorted by its columns over all pages, which the header says', async () => {
     const sorted = async (sort: string) => namesIn(await overview(`/?sort=${sort}`));
     expect(namesIn(await overview('/'))[0]).toBe('beta');
