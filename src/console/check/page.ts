@@ -16,7 +16,7 @@ import { errorSection, errorsIn } from './errors.ts';
 import { eventsIn } from './events.ts';
 import { figureLine, placeSection } from './figures.ts';
 import { header, muteCheck, whyNotWell } from './header.ts';
-import { heartbeatPart } from './heartbeat.ts';
+import { heartbeatPart, pingEveryMs } from './heartbeat.ts';
 import { selectionOf } from './range.ts';
 import { rangePicker } from './range-picker.ts';
 import { retryWords } from './retries.ts';
@@ -46,14 +46,15 @@ async function checkPage(call: PageCall): Promise<View> {
   const [slotMs, strideMs] = check.runParallel
     ? [frequencyMs / places, frequencyMs]
     : [frequencyMs, frequencyMs * places];
-  const selection = selectionOf(checkId, query, { slotMs, now });
+  const everyMs = slotMs || pingEveryMs(check, type, now);
+  const selection = selectionOf(checkId, query, { slotMs: everyMs, now });
   const { range, location } = selection;
   const metrics = shownMetrics(type, isPhase);
   const series = new CheckSeries(call, checkId, { type, metrics, range });
   const since = Math.max(range.from, stored.created);
-  const expected = slotMs === 0 ? 0 : (Math.min(range.to, now) - since) / slotMs;
+  const expected = everyMs === 0 ? 0 : (Math.min(range.to, now) - since) / everyMs;
   const shown = Promise.all([
-    runsIn(call, checkId, range, { expected, isNewestEnough: metrics.isEvents }),
+    runsIn(call, checkId, range, expected),
     eventsIn(call, stored, { range, project: check.project }),
   ]).then(async ([runs, events]) => {
     const hasPlaces = places > 1 || location !== null || selection.by === 'location';

@@ -1,6 +1,6 @@
 import { AppError } from '@picket/lib/errors.ts';
 import { checkStates } from '@picket/protocol/checks/check-state.ts';
-import { checkRankingRoutes } from '@picket/protocol/results/check-ranking.ts';
+import { checkRankingRoutes, type RankedCheck } from '@picket/protocol/results/check-ranking.ts';
 import type { OverviewFilter, OverviewRow } from '@picket/service/overviews/overview.ts';
 import { overviewStates } from '@picket/service/overviews/states.ts';
 import { instant } from '../elements/format.ts';
@@ -38,7 +38,7 @@ export async function rankedRows(
         by: sorting.by === 'p95' ? 'p95' : 'availability',
         order: sorting.isDescending ? 'desc' : 'asc',
         state: state === undefined ? undefined : checkStates[overviewStates.indexOf(state)],
-        checkType: checkType as (typeof entries)[number]['checkType'] | undefined,
+        checkType: checkType as RankedCheck['checkType'] | undefined,
         maxWaitSeconds: longestWaitSeconds,
       },
     });

@@ -23,6 +23,7 @@ const RankedCheck = z
       ),
   })
   .meta({ id: 'RankedCheck' });
+export type RankedCheck = z.output<typeof RankedCheck>;
 
 /** Checks in the order of a figure. */
 export const checkRankingRoutes = defineRoutes('Analytics', 'account', {

@@ -1,8 +1,7 @@
 import { AppError } from '@picket/lib/errors.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso } from '@picket/platform/feature/handler.ts';
 import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
-import type { AnalyticsAnswer } from '@picket/protocol/results/analytics.ts';
-import { checkRankingRoutes } from '@picket/protocol/results/check-ranking.ts';
+import { checkRankingRoutes, type RankedCheck } from '@picket/protocol/results/check-ranking.ts';
 import type { DayFigures, Rankings } from './rankings.ts';
 import { shownStates } from './states.ts';
 
@@ -45,7 +44,7 @@ export function overviewHandlers(
         entries: ranked.slice(offset, offset + query.limit).map(({ id, name, checkType }) => ({
           checkId: id,
           name,
-          checkType: checkType as AnalyticsAnswer['checkType'],
+          checkType: checkType as RankedCheck['checkType'],
           availability: figuresOf(id).availability,
           p95: figuresOf(id).p95Ms,
         })),
