@@ -27,6 +27,7 @@ import { findTraceViewer } from './artifacts/trace-viewer.ts';
 import { type Assets, readAssets, serveAssets } from './assets.ts';
 import { notAllowed } from './error-page.ts';
 import type { NavigationEntry } from './layout.ts';
+import { FailingCounts } from './live/failing-counts.ts';
 import { LiveFeed } from './live/feed.ts';
 import { Entrance } from './login/entrance.ts';
 import { addPasswordLogin } from './login/password-routes.ts';
@@ -42,7 +43,7 @@ import { pages } from './registry.ts';
 import { type Answering, pathOf, Replies } from './replies.ts';
 import { isFromOwnPage } from './requests/addresses.ts';
 import { pageHeaders } from './security-headers.ts';
-import { startPath } from './start/examples.ts';
+import { hiddenTag, startPath } from './start/examples.ts';
 import { isStartOpen } from './start/progress.ts';
 import { addTheme } from './theme.ts';
 
@@ -76,6 +77,8 @@ const formBytes = 2 * 1024 * 1024;
 export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promise<void> {
   const assets = readAssets();
   const sessions = new Sessions(deps.store, deps.clock, deps.sessionMaxMs);
+  const feed = new LiveFeed(deps);
+  const failing = new FailingCounts(deps);
   const replies = new Replies({
     ...deps,
     assets,
@@ -86,9 +89,10 @@ export async function addConsole(app: FastifyInstance, deps: ConsoleDeps): Promi
       if (await isStartOpen(deps.store, accountId, request)) return entries;
       return entries.filter(({ path }) => path !== startPath);
     },
+    failingFor: async ({ accountId }, request) =>
+      failing.of(accountId, { version: await feed.versionOf(accountId), withoutTag: hiddenTag({ request }) }),
     turns: app.callerTurns,
   });
-  const feed = new LiveFeed(deps);
   const { clock, requestsPerMinute } = deps;
   const { artifactsUrl } = deps;
   const viewer = artifactsUrl === undefined ? undefined : findTraceViewer();

@@ -32,6 +32,8 @@ export interface RepliesDeps {
   readonly turns: CallerTurns;
   readonly publicUrl?: string | undefined;
   readonly navigationFor: (viewer: Viewer, request: FastifyRequest) => Promise<readonly NavigationEntry[]>;
+  /** Number of failing checks that the viewer sees. */
+  readonly failingFor: (viewer: Viewer, request: FastifyRequest) => Promise<number>;
 }
 
 /** Responses of pages: viewers, and documents with their common headers. */
@@ -72,9 +74,10 @@ export class Replies {
    * @param version of the account's statuses that a live page shows.
    */
   async send(view: View, { request, reply, viewer }: Answering, version = 0): Promise<FastifyReply> {
-    const { title = '', main, statusCode = 200, isLive = false, liveCheckId: check, failing = 0 } = view;
+    const { title = '', main, statusCode = 200, isLive = false, liveCheckId: check } = view;
     const since = view.version ?? version;
     const trouble = viewer && (await this.#deps.store.writeProblem())?.message;
+    const failing = view.failing ?? (viewer ? await this.#deps.failingFor(viewer, request) : 0);
     const document = layout({
       title,
       main,
@@ -102,7 +105,10 @@ export class Replies {
     const error = reportError(thrown, request);
     // Without the database the viewer is unknown: the page then has no navigation.
     const viewer = isStoreFailure(error) ? null : await this.viewerOf(request).catch(() => null);
+    // The page says what went wrong even if checks cannot be counted now.
+    const failing = viewer ? await this.#deps.failingFor(viewer, request).catch(() => 0) : 0;
     const view = {
+      failing,
       title: errorTitle(error),
       main: errorMain(error, request.id),
       statusCode: error.statusCode,

@@ -2,7 +2,7 @@ import { type Gap, type Lane, laneChart } from '../elements/charts/lanes.ts';
 import { type ChartMark, markSwatch, marksLane } from '../elements/charts/marks-lane.ts';
 import { type RunBar, runsLane } from '../elements/charts/runs-lane.ts';
 import { isLate } from '../elements/charts/slot-bar.ts';
-import { counted, countText, shortened } from '../elements/format.ts';
+import { countText, shortened } from '../elements/format.ts';
 import { type State, states } from '../elements/state.ts';
 import { section, visible } from '../elements/text.ts';
 import { type Content, type Html, html, path, withQuery } from '../html.ts';
@@ -35,16 +35,19 @@ export async function chartSection(data: ChartData): Promise<Html> {
     timesOf(selection, series, data.hasPlaces),
     stripsOf(data),
   ]);
+  const { isEvents } = series.metrics;
+  const noun = isEvents ? 'Pings' : 'Runs';
   const isNamed = strips.size > 1 || selection.location !== null;
   const lanes: Lane[] = [
     ...(times.lane ? [times.lane] : []),
     ...[...strips].map(([location, { bars }]) =>
-      runsLane(isNamed ? visible(shortened(location, 40)) : 'Runs', bars, range),
+      runsLane(isNamed ? visible(shortened(location, 40)) : noun, bars, range),
     ),
     ...events.lanes.map(({ name, marks }) => marksLane(name, marks, range)),
   ];
   if (strips.size === 0 && lanes.length === 0) {
-    return section('Runs', html`<p class="empty">No runs were due in this range.</p>`, 'runs');
+    const empty = isEvents ? 'No pings in this range.' : 'No runs were due in this range.';
+    return section(noun, html`<p class="empty">${empty}</p>`, 'runs');
   }
   const chart = laneChart({
     ...{ from: range.from, to: range.to, lanes, gaps },
@@ -55,7 +58,7 @@ export async function chartSection(data: ChartData): Promise<Html> {
     times.title,
     html`${times.controls}${chart}<ul class="legend">${times.legend}${runLegend([...strips.values()], runs)}${markLegend(events)}${
       gaps.length === 0 ? '' : html`<li>${swatch('gap')}Gap: no run was measured</li>`
-    }</ul>${listedNotice(runs)}<p class="hint chart-keys">Drag to zoom. Keyboard: focus the chart, move the cursor with the arrow keys, select with Shift, press Enter to zoom or to open the run.</p>`,
+    }</ul><p class="hint chart-keys">Drag to zoom. Keyboard: focus the chart, move the cursor with the arrow keys, select with Shift, press Enter to zoom or to open the run.</p>`,
     'runs',
   );
 }
@@ -82,7 +85,9 @@ async function stripsOf(
     );
     return { strips, gaps: gapsOfSlots(slots, range, strideMs) };
   }
-  const trends = [...(await series.trends())].filter(([name]) => isShown(name));
+  const trends = series.metrics.isEvents
+    ? [['', await series.trend()] as const]
+    : [...(await series.trends())].filter(([name]) => isShown(name));
   const strips = new Map(trends.map(([name, trend]) => [name, trendStrip(trend, zoom)] as const));
   const shown = fewer(strips, (others) => ({
     bars: others.flatMap(({ bars }) => bars).sort((left, right) => rank(right) - rank(left)),
@@ -149,17 +154,11 @@ const markWords: Readonly<Record<ChartMark['kind'], string>> = {
   recovery: 'Recovery',
   incident: 'Incident',
   change: 'Change of the check',
-  deployment: 'Last deployment of its project',
+  deployment: 'Deployment of its project',
   maintenance: 'Maintenance',
 };
 
 function markLegend({ lanes }: Events): Content {
   const kinds = [...new Set(lanes.flatMap(({ marks }) => marks.map(({ kind }) => kind)))];
   return kinds.map((kind) => html`<li>${markSwatch(kind)}${markWords[kind]}</li>`);
-}
-
-/** Only for types without analytics in intervals: the newest slots are listed. */
-function listedNotice({ slots, areMore }: Runs): Content {
-  if (!areMore || slots === null) return '';
-  return html`<p class="hint">The newest ${counted(slots.length, 'run')}. Choose a shorter range to see others.</p>`;
 }

@@ -16,6 +16,7 @@ import type { Range } from './range.ts';
 /** Limit of signs of one sort on the axis of a chart, beyond which it becomes unreadable. */
 const mostEvents = 200;
 const mostChanges = 100;
+const mostDeployments = 50;
 const shownAlerts = 20;
 
 /** Events around a check in a range, by the lane that shows them. */
@@ -24,11 +25,17 @@ export interface Events {
   readonly section: Content;
 }
 
+/** The project that manages a check. */
+interface ManagingProject {
+  readonly logicalId: string;
+  readonly name: string;
+}
+
 /** @param project the one that manages the check. */
 export async function eventsIn(
   call: PageCall,
   check: Check,
-  { range, project }: { readonly range: Range; readonly project: string | undefined },
+  { range, project }: { readonly range: Range; readonly project: ManagingProject | undefined },
 ): Promise<Events> {
   const { store, viewer } = call;
   const { accountId } = viewer;
@@ -101,19 +108,22 @@ async function changeMarks({ api }: PageCall, checkId: string, { from, to }: Ran
     });
 }
 
-/** The last deployment of the project: earlier ones that changed the check are among its changes. */
+/** Deployments of the project that manages the check, whether or not they changed it. */
 async function deploymentMarks(
   { api }: PageCall,
-  logicalId: string,
+  { logicalId, name }: ManagingProject,
   { from, to }: Range,
 ): Promise<ChartMark[]> {
-  const { name, lastDeployment } = await api.call(projectRoutes.getProject, { params: { logicalId } });
-  const { startedAt = null, endedAt = null, status } = lastDeployment ?? {};
-  if (startedAt === null || status === undefined) return [];
-  const [start, end] = [Date.parse(startedAt), endedAt === null ? to : Date.parse(endedAt)];
-  if (start >= to || end < from) return [];
-  const title = `Deployment of ${visible(shortened(name, 80))}: ${status.toLowerCase()}`;
-  return [{ kind: 'deployment', from: start, to: start, title, href: '/settings/projects' }];
+  const deployments = await api.call(projectRoutes.listDeployments, {
+    params: { logicalId },
+    query: { from: String(from), to: String(to), limit: mostDeployments },
+  });
+  const href = withQuery('/settings/projects', { project: logicalId });
+  return deployments.map(({ createdAt, startedAt, status }) => {
+    const at = Date.parse(startedAt ?? createdAt);
+    const title = `Deployment of ${visible(shortened(name, 80))}: ${status.toLowerCase()}`;
+    return { kind: 'deployment' as const, from: at, to: at, title, href };
+  });
 }
 
 const namedFields = 4;

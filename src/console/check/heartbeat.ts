@@ -1,5 +1,5 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
-import type { CalendarRule } from '@picket/lib/calendar/calendar.ts';
+import { type CalendarRule, nextTimes } from '@picket/lib/calendar/calendar.ts';
 import { CalendarSyntaxError } from '@picket/lib/calendar/on-calendar.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { type HeartbeatEvent, heartbeatRoutes } from '@picket/protocol/checks/heartbeat.ts';
@@ -51,6 +51,20 @@ export async function heartbeatPart(
     html`${copyBox(url, 'ping URL')}${said}${lines(url, { periodMs, schedule })}`,
     'ping',
   );
+}
+
+/** Returns the distance of two expected pings in milliseconds; 0 for checks without pings, and if it is unknown. */
+export function pingEveryMs(check: Readonly<Record<string, unknown>>, type: CheckType, now: number): number {
+  if (!type.pings) return 0;
+  const { periodMs, schedule } = type.pings.expectation(type.spec.parse(check));
+  if (schedule === null) return periodMs ?? 0;
+  try {
+    const [first, second] = nextTimes(schedule, now, 2);
+    return first === undefined || second === undefined ? 0 : second - first;
+  } catch (thrown) {
+    if (thrown instanceof CalendarSyntaxError) return 0;
+    throw thrown;
+  }
 }
 
 /** Says when the next ping is expected. */

@@ -16,7 +16,7 @@ import { errorSection, errorsIn } from './errors.ts';
 import { eventsIn } from './events.ts';
 import { figureLine, placeSection } from './figures.ts';
 import { header, muteCheck, whyNotWell } from './header.ts';
-import { heartbeatPart } from './heartbeat.ts';
+import { heartbeatPart, pingEveryMs } from './heartbeat.ts';
 import { selectionOf } from './range.ts';
 import { rangePicker } from './range-picker.ts';
 import { retryWords } from './retries.ts';
@@ -46,15 +46,16 @@ async function checkPage(call: PageCall): Promise<View> {
   const [slotMs, strideMs] = check.runParallel
     ? [frequencyMs / places, frequencyMs]
     : [frequencyMs, frequencyMs * places];
-  const selection = selectionOf(checkId, query, { slotMs, now });
+  const everyMs = slotMs || pingEveryMs(check, type, now);
+  const selection = selectionOf(checkId, query, { slotMs: everyMs, now });
   const { range, location } = selection;
   const metrics = shownMetrics(type, isPhase);
   const series = new CheckSeries(call, checkId, { type, metrics, range });
   const since = Math.max(range.from, stored.created);
-  const expected = slotMs === 0 ? 0 : (Math.min(range.to, now) - since) / slotMs;
+  const expected = everyMs === 0 ? 0 : (Math.min(range.to, now) - since) / everyMs;
   const shown = Promise.all([
-    runsIn(call, checkId, range, { expected, isNewestEnough: metrics.isEvents }),
-    eventsIn(call, stored, { range, project: check.project?.logicalId }),
+    runsIn(call, checkId, range, expected),
+    eventsIn(call, stored, { range, project: check.project }),
   ]).then(async ([runs, events]) => {
     const hasPlaces = places > 1 || location !== null || selection.by === 'location';
     return [await chartSection({ selection, series, runs, events, strideMs, hasPlaces }), events] as const;
@@ -78,8 +79,7 @@ async function checkPage(call: PageCall): Promise<View> {
 ${rangePicker(selection, now)}${figureLine(figures, measuredTimes(figures, metrics))}${chart}
 <div class="two"><div>${placeSection(byPlace, { time: metrics.time, selection })}${errorSection(errors, now)}${events.section}${plan}</div>
 <div>${configuration(check, { resource, changes, retries, now })}</div></div>`;
-  const failing = row.state === 'failed' ? 1 : 0;
-  return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId, failing };
+  return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
 }
 
 /** Events have times only if their jobs report them. */

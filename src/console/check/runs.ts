@@ -12,8 +12,6 @@ const mostAsked = 200;
 export interface Runs {
   /** Slots of the schedule, oldest first; null if the range has too many to read one by one. */
   readonly slots: readonly SlotFacts[] | null;
-  /** Whether the range has older slots than those listed. */
-  readonly areMore: boolean;
   /** Runs on demand, oldest first. */
   readonly asked: readonly SlotFacts[];
 }
@@ -21,17 +19,16 @@ export interface Runs {
 /**
  * Returns the runs of a check in a range.
  *
- * @param expected number of slots that the range has by the interval of the check.
- * @param isNewestEnough whether the newest slots are returned if there are too many.
+ * @param expected number of slots that the range has by the interval of the check; 0 if unknown.
  */
 export async function runsIn(
   { api, store }: PageCall,
   checkId: string,
   { from, to }: Range,
-  { expected, isNewestEnough }: { readonly expected: number; readonly isNewestEnough: boolean },
+  expected: number,
 ): Promise<Runs> {
   const [page, onDemand] = await Promise.all([
-    expected > mostSlots && !isNewestEnough
+    expected > mostSlots
       ? null
       : api.call(slotRoutes.listCheckSlots, {
           params: { id: checkId },
@@ -39,13 +36,10 @@ export async function runsIn(
         }),
     store.overviews.onDemandIn(checkId, { from, to }),
   ]);
-  const areMore = typeof page?.nextId === 'string';
+  // Part of the slots would look like all of them.
+  const isWhole = page !== null && typeof page.nextId !== 'string';
   return {
-    areMore,
-    slots:
-      page !== null && (!areMore || isNewestEnough)
-        ? page.entries.map((slot) => factsOf(checkId, slot)).toReversed()
-        : null,
+    slots: isWhole ? page.entries.map((slot) => factsOf(checkId, slot)).toReversed() : null,
     asked: onDemand.slice(0, mostAsked).map(storedFacts).toReversed(),
   };
 }

@@ -15,9 +15,9 @@ export type Row = Readonly<Record<string, number | string | null>>;
 export interface ShownMetrics {
   /** Keys of the percentiles: `responseTime_p95`. Empty for types without times. */
   readonly time: readonly string[];
-  /** Names of consecutive phases, which add up to the time. */
+  /** Names of consecutive phases, which add up to the time; for events the time itself. */
   readonly phases: readonly string[];
-  /** Whether results are events, such as pings, which have no values over time. */
+  /** Whether results are events, such as pings: they come from no location, and some have no time. */
   readonly isEvents: boolean;
 }
 
@@ -49,10 +49,11 @@ export function shownMetrics(type: CheckType, isPhase: (name: string) => boolean
   const main = names.includes('responseTime')
     ? 'responseTime'
     : names.find((name) => /latency|rtt/i.test(name));
+  const isEvents = type.analytics.states !== undefined;
   return {
     time: main === undefined ? [] : [`${main}_p50`, `${main}_p95`, `${main}_p99`],
-    phases: names.filter(isPhase),
-    isEvents: type.analytics.states !== undefined,
+    phases: names.filter((name) => (isEvents ? name === main : isPhase(name))),
+    isEvents,
   };
 }
 

@@ -42,10 +42,11 @@ export async function timesOf(
   hasPlaces: boolean,
 ): Promise<TimesPart> {
   const { time, isEvents } = series.metrics;
-  if (isEvents || time.length === 0) return { lane: null, title: 'Runs', controls: '', legend: '' };
+  if (time.length === 0) return { lane: null, title: 'Runs', controls: '', legend: '' };
   const part =
     selection.by === 'location' ? await byLocation(selection, series) : await byPhase(selection, series);
-  const title = part.lane ? 'Response time and runs' : 'Runs';
+  const what = isEvents ? 'Duration of the job and pings' : 'Response time and runs';
+  const title = part.lane ? what : isEvents ? 'Pings' : 'Runs';
   return { ...part, title, controls: hasPlaces ? controlsOf(selection) : '' };
 }
 
@@ -53,7 +54,7 @@ async function byPhase(
   selection: Selection,
   series: CheckSeries,
 ): Promise<Omit<TimesPart, 'title' | 'controls'>> {
-  const { time, phases } = series.metrics;
+  const { time, phases, isEvents } = series.metrics;
   const { location, range } = selection;
   const trend = location === null ? await series.trend() : (await series.trends()).get(location);
   if (!trend) return { lane: null, legend: '' };
@@ -62,7 +63,7 @@ async function byPhase(
     linesMs: time.map((key) => numberIn(row, key)),
     parts: phases.flatMap((name) => {
       const ms = numberIn(row, `${name}_avg`);
-      const [word, kind] = stacked[name] ?? [name, 'other' as const];
+      const [word, kind] = stacked[name] ?? [isEvents ? 'Average' : name, 'other' as const];
       return ms !== null && ms > 0 ? [{ name: word, kind, ms }] : [];
     }),
   }));

@@ -8,7 +8,7 @@ export interface ListOptions extends RowOptions {
   readonly sorting: Sorting;
   /** The current query, without the page. */
   readonly query: Readonly<Record<string, string | undefined>>;
-  /** Whether all matching checks are on this page: only then can it be sorted by figures. */
+  /** Whether all matching checks are on this page: a list by group can only then be sorted by figures. */
   readonly isComplete: boolean;
   /** Counts of each group's states, for the list by group. */
   readonly byGroup: ReadonlyMap<number | null, ReadonlyMap<OverviewState, number>> | undefined;
@@ -21,8 +21,8 @@ export function checkTable(shown: readonly ShownCheck[], options: ListOptions): 
     sortableHeading({
       ...{ key, word, sorting, query, className },
       refusal:
-        isFigure && !isComplete
-          ? 'sorts by this column once the filters leave one page of checks'
+        isFigure && byGroup && !isComplete
+          ? 'sorts by this column in the single list, or once the filters leave one page of checks'
           : undefined,
     });
   return html`<div class="overview"><table>

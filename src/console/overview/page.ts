@@ -18,6 +18,7 @@ import { figuresOf } from './figures.ts';
 import { filterQuery, filters } from './filters.ts';
 import { headline } from './headline.ts';
 import { checkTable } from './list.ts';
+import { rankedNotice, rankedRows } from './ranked.ts';
 import type { ShownCheck } from './row.ts';
 import { sinceOf } from './since.ts';
 import { sortedByFigure, sortingOf, storedOrder } from './sorting.ts';
@@ -84,12 +85,6 @@ async function overviewOf(
   const page = Math.max(1, Math.min(1_000_000, Number.parseInt(query.get('page') ?? '1', 10) || 1));
   const isByGroup = query.get('by') === 'group';
   const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined);
-  const rows = await store.overviews.list(accountId, filter, {
-    page: { limit: rowsPerPage, offset: (page - 1) * rowsPerPage },
-    now,
-    isByGroup,
-    order: storedOrder(sorting),
-  });
   const byGroup = isByGroup ? await store.overviews.groupCounts(accountId, filter, now) : undefined;
   const counts =
     withoutTag === undefined ? allCounts : await store.overviews.counts(accountId, now, { withoutTag });
@@ -98,14 +93,28 @@ async function overviewOf(
     ? await store.overviews.total(accountId, { tag: exampleTag }, now)
     : 0;
   const examples = { count, areHidden: withoutTag !== undefined };
+  const isByFigure = sorting.by === 'day' || sorting.by === 'p95';
+  const unfiltered = isFiltered ? undefined : all;
+  const size = isByFigure ? (unfiltered ?? (await store.overviews.total(accountId, filter, now))) : undefined;
+  const isRanked = size !== undefined && size > rowsPerPage && !isByGroup;
+  const ranked = isRanked ? await rankedRows(call, filter, { sorting, page, limit: rowsPerPage, now }) : null;
+  const rows =
+    ranked?.rows ??
+    (await store.overviews.list(accountId, filter, {
+      page: { limit: rowsPerPage, offset: (page - 1) * rowsPerPage },
+      now,
+      isByGroup,
+      order: storedOrder(sorting),
+    }));
   // Each count scans all checks: it is queried only if it does not follow from known values.
-  const known = isFiltered ? (page === 1 && rows.length < rowsPerPage ? rows.length : undefined) : all;
+  const known = size ?? unfiltered ?? (page === 1 && rows.length < rowsPerPage ? rows.length : undefined);
   const total = known ?? (await store.overviews.total(accountId, filter, now));
-  const { shown, isWhole } = await shownChecks(call, rows, { now, groups: choices.groups });
+  const { shown, isWhole: hasFigures } = await shownChecks(call, rows, { now, groups: choices.groups });
+  const isWhole = hasFigures && !(isRanked && ranked === null);
   const isComplete = total <= rowsPerPage;
   const queryNow = filterQuery(filter, { isByGroup, sort: query.get('sort') ?? undefined });
   const list = () =>
-    checkTable(isComplete ? sortedByFigure(shown, sorting) : shown, {
+    checkTable(isComplete || ranked ? sortedByFigure(shown, sorting) : shown, {
       ...rights,
       ...{ sorting, isComplete, byGroup, query: queryNow },
     });
@@ -117,7 +126,7 @@ async function overviewOf(
 <div id="rows">${
           rows.length === 0
             ? html`<p class="empty">No checks match these filters. <a href="/">Show all ${all}</a></p>`
-            : list()
+            : html`${list()}${isRanked ? rankedNotice(ranked) : ''}`
         }${pager({
           page,
           pages: Math.ceil(total / rowsPerPage),

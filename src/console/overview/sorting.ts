@@ -26,8 +26,8 @@ export function sortingOf(query: URLSearchParams): Sorting {
 }
 
 /**
- * Returns the order of the database for all pages of the list. It stores no figures, so it cannot sort by them: then the
- * list is read in its usual order, and `sortedByFigure` sorts it if it fits one page.
+ * Returns the order of the database for all pages of the list. It stores no figures: a list that fits one page is read
+ * in its usual order and sorted by `sortedByFigure`, and a longer one is read in the order of a ranking (ranked.ts).
  */
 export function storedOrder({ by, isDescending }: Sorting): OverviewOrder {
   return by === 'day' || by === 'p95' ? { by: 'state', isDescending: false } : { by, isDescending };

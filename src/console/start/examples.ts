@@ -10,7 +10,7 @@ import { exampleTag } from './progress.ts';
 export const startPath = '/start';
 
 /** Whether this browser hides the examples of `npm start`: the tag to leave out, if so. */
-export function hiddenTag({ request }: PageCall): string | undefined {
+export function hiddenTag({ request }: Pick<PageCall, 'request'>): string | undefined {
   return choicesMade(request).has('no-examples') ? exampleTag : undefined;
 }
 

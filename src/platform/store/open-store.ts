@@ -17,6 +17,7 @@ import { asOpenError, placeOf } from './engine/disk/open-errors.ts';
 import { WriteWatch } from './engine/disk/write-watch.ts';
 import type { PostgresHosts } from './engine/postgres/postgres-hosts.ts';
 import type { ReplicaObserver } from './engine/postgres/replica-pool.ts';
+import { turnOffJitForRole } from './engine/postgres/without-jit.ts';
 import { PostgresLink } from './engine/postgres.ts';
 import { allScheduleParts, unheldParts } from './engine/schedule-parts.ts';
 import { poolSizeThatFits, withoutConnections } from './engine/server-room.ts';
@@ -95,6 +96,7 @@ export async function openStoreOf(options: StoreOptions, contents: StoreContents
   resources.defer(() => rawDb.destroy());
   resources.defer(async () => connection.readers?.destroy());
   try {
+    if (directUrl !== undefined) await turnOffJitForRole(rawDb, logger);
     connection.limitPool?.(await poolSizeThatFits(rawDb, poolSize, logger));
     await migrate(rawDb, dialect, [...migrations, ...contents.migrations]);
     await divideEmptyTables(rawDb, dialect);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { QueryBoolean } from '../http/query.ts';
+import { Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { accepted, created, defineRoutes, successful } from '../http/route.ts';
 import { type KindName, kinds } from './kinds.ts';
 
@@ -147,6 +147,10 @@ export const Deployment = z
   .meta({ id: 'Deployment' });
 export type Deployment = z.output<typeof Deployment>;
 
+/** A deployment in a list: its changes may be megabytes. */
+export const DeploymentSummary = Deployment.omit({ result: true }).meta({ id: 'DeploymentSummary' });
+export type DeploymentSummary = z.output<typeof DeploymentSummary>;
+
 export const Project = z
   .object({
     id: z.string(),
@@ -156,7 +160,7 @@ export const Project = z
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime().nullable(),
     resourceCount: z.int().describe('Number of its resources'),
-    lastDeployment: Deployment.omit({ result: true }).nullable(),
+    lastDeployment: DeploymentSummary.nullable(),
   })
   .meta({ id: 'Project' });
 export type Project = z.output<typeof Project>;
@@ -186,6 +190,18 @@ export const projectRoutes = defineRoutes('Projects', 'account', {
     success: accepted,
     otherSuccess: successful,
     response: z.union([Deployment, DeploymentResult]),
+  },
+  listDeployments: {
+    method: 'GET',
+    path: '/v1/projects/{logicalId}/deployments',
+    summary: 'Deployments of a project, newest first, without their changes; the latest 50 are kept',
+    params: ofProject,
+    query: z.object({
+      from: Timestamp.optional().describe('Only those that were in progress at this time or later'),
+      to: Timestamp.optional().describe('Only those that were requested before this time'),
+      ...Paging,
+    }),
+    response: z.array(DeploymentSummary),
   },
   getDeployment: {
     method: 'GET',

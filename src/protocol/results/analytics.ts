@@ -174,17 +174,17 @@ export function analyticsQuery(type: Pick<CheckType, 'analytics'>) {
     metrics: listOf(metricsOf(type).map(({ key }) => key)).describe(describeMetrics(type)),
     ...Paging,
   });
-  const parts = {
+  const divided = whole.extend({
     aggregationInterval: z.coerce
       .number()
       .min(1)
       .max(43_200)
       .optional()
       .describe('Length of an interval in minutes; absent: one row for the whole window'),
-    groupBy: z.enum(groupingsOf(type)).optional(),
-  };
-  // For events both are undefined: their schema lacks these fields.
-  return (states ? whole : whole.extend(parts)) as ReturnType<typeof whole.extend<typeof parts>>;
+  });
+  const groups = { groupBy: z.enum(groupingsOf(type)).optional() };
+  // Events have no locations: their schema lacks this field.
+  return (states ? divided : divided.extend(groups)) as ReturnType<typeof divided.extend<typeof groups>>;
 }
 
 function describeMetrics({ analytics }: Pick<CheckType, 'analytics'>): string {

@@ -3,6 +3,7 @@ import type { OverviewState } from './states.ts';
 
 export interface OverviewFilter {
   readonly checkId?: string | undefined;
+  readonly checkIds?: readonly string[] | undefined;
   readonly search?: string | undefined;
   readonly state?: OverviewState | undefined;
   readonly checkType?: string | undefined;

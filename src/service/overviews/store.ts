@@ -56,6 +56,19 @@ export class Overviews extends Repository {
     return Number(total);
   }
 
+  /** All matching checks, by name. */
+  async matching(
+    accountId: string,
+    filter: OverviewFilter,
+    now: number,
+  ): Promise<{ readonly id: string; readonly name: string; readonly checkType: string }[]> {
+    return this.#of(accountId, filter, await this.#rank(accountId, now))
+      .select(['checks.id', 'checks.name', 'checks.check_type as checkType'])
+      .orderBy('checks.name_search')
+      .orderBy('checks.id')
+      .execute();
+  }
+
   /** Number of matching checks in each state, by group; null: without a group. */
   async groupCounts(
     accountId: string,
@@ -250,12 +263,13 @@ export class Overviews extends Repository {
   }
 
   #of(accountId: string, filter: OverviewFilter, rank: RawBuilder<number>) {
-    const { checkId, search, state, checkType, tag, withoutTag, groupId, location } = filter;
+    const { checkId, checkIds, search, state, checkType, tag, withoutTag, groupId, location } = filter;
     let query = this.db
       .selectFrom('checks')
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
       .where('checks.account_id', '=', accountId);
     if (checkId !== undefined) query = query.where('checks.id', '=', checkId);
+    if (checkIds !== undefined) query = query.where(this.dialect.inList('checks.id', checkIds));
     if (search !== undefined) {
       const pattern = `%${escapeLike(search.toLowerCase())}%`;
       query = query.where(

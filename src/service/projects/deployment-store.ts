@@ -1,3 +1,4 @@
+import type { Page } from '@picket/platform/store/engine/queries.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { sql } from 'kysely';
 import type { DeploymentRow } from './tables.ts';
@@ -70,16 +71,41 @@ export class Deployments extends Repository {
     limit: number,
     projectLogicalId?: string,
   ): Promise<Omit<DeploymentState, 'result'>[]> {
-    const query = this.db
+    const query = this.#newest(accountId).limit(limit);
+    return (
+      projectLogicalId === undefined ? query : query.where('project_logical_id', '=', projectLogicalId)
+    ).execute();
+  }
+
+  /** Deployments of a project, newest first; in a period: those that had begun before its end and not ended before it. */
+  async ofProject(
+    accountId: string,
+    projectLogicalId: string,
+    {
+      from,
+      to,
+      page,
+    }: { readonly from?: number | undefined; readonly to?: number | undefined; readonly page: Page },
+  ): Promise<Omit<DeploymentState, 'result'>[]> {
+    let query = this.#newest(accountId)
+      .where('project_logical_id', '=', projectLogicalId)
+      .limit(page.limit)
+      .offset(page.offset);
+    if (from !== undefined) {
+      query = query.where((eb) => eb.or([eb('ended', 'is', null), eb('ended', '>=', from)]));
+    }
+    if (to !== undefined) query = query.where('created', '<', to);
+    return query.execute();
+  }
+
+  /** Without their results, which may be megabytes. */
+  #newest(accountId: string) {
+    return this.db
       .selectFrom('deployments')
       .select(stateColumns.filter((name) => name !== 'result'))
       .where('account_id', '=', accountId)
       .orderBy('created', 'desc')
-      .orderBy('id')
-      .limit(limit);
-    return (
-      projectLogicalId === undefined ? query : query.where('project_logical_id', '=', projectLogicalId)
-    ).execute();
+      .orderBy('id');
   }
 
   /** Latest deployment of each project of an account, by the logical id of the project. */

@@ -10,9 +10,12 @@ import {
 } from '@picket/platform/feature/handler.ts';
 import type { HandlersOn } from '@picket/platform/feature/parts.ts';
 import { found } from '@picket/platform/http/known-names.ts';
+import { pageOffset } from '@picket/platform/http/paging.ts';
+import { fieldError } from '@picket/platform/http/validation.ts';
 import { Operations } from '@picket/platform/operations/operations.ts';
 import { isUniqueViolation } from '@picket/platform/store/engine/dialect.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
+import { instantOf } from '@picket/protocol/http/query.ts';
 import type { Change } from '@picket/protocol/projects/project.ts';
 import { DeploymentResult, projectRoutes } from '@picket/protocol/projects/project.ts';
 import { z } from 'zod';
@@ -24,7 +27,7 @@ import type { DeploymentState } from './deployment-store.ts';
 import { parseDesiredState } from './desired-state.ts';
 import { sendEvents } from './events.ts';
 import type { DeploymentRow, ProjectRow } from './tables.ts';
-import { deploymentView, projectOf, projectView } from './views.ts';
+import { deploymentSummary, deploymentView, projectOf, projectView } from './views.ts';
 
 export interface ProjectDeps extends HandlerDeps {
   readonly ledger: Pick<Ledger, 'draining'>;
@@ -137,6 +140,18 @@ export function projectHandlers(deps: ProjectDeps): [string, AnyHandler][] {
       const answer = { project, diff };
       await reply.code(200).send(z.encode(DeploymentResult, answer));
       return answer;
+    },
+    async listDeployments({ caller: { accountId }, params: { logicalId }, query }) {
+      found(await store.projects.find(accountId, logicalId), `project "${logicalId}"`);
+      const [from, to] = [instantOf(query.from), instantOf(query.to)];
+      if (from !== undefined && to !== undefined && to < from) {
+        throw fieldError('query', [{ key: 'to', message: 'must not be before "from"' }]);
+      }
+      const rows = await store.deployments.ofProject(accountId, logicalId, {
+        ...{ from, to },
+        page: { limit: query.limit, offset: pageOffset(query) },
+      });
+      return rows.map((row) => deploymentSummary(row, progress.get(row.id)));
     },
     async getDeployment({ caller, params }) {
       return viewOf(await stateOf(caller.accountId, params));

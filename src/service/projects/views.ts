@@ -1,6 +1,11 @@
 import { iso, optionalIso } from '@picket/platform/feature/handler.ts';
 import { storedValue } from '@picket/platform/store/stored-json.ts';
-import type { Deployment, DeploymentResult, Project } from '@picket/protocol/projects/project.ts';
+import type {
+  Deployment,
+  DeploymentResult,
+  DeploymentSummary,
+  Project,
+} from '@picket/protocol/projects/project.ts';
 import type { DeploymentState } from './deployment-store.ts';
 import type { ProjectRow } from './tables.ts';
 
@@ -23,15 +28,16 @@ export function projectOf(row: ProjectRow): DeploymentResult['project'] {
 /** A deployment; `progress` if this process knows it more precisely than the store. */
 export function deploymentView(row: DeploymentState, progress?: number): Deployment {
   return {
-    ...withoutResult(row, progress),
+    ...deploymentSummary(row, progress),
     result: row.result === null ? null : resultOf(row.result),
   };
 }
 
-function withoutResult(
+/** The same without its changes. */
+export function deploymentSummary(
   row: Omit<DeploymentState, 'result'>,
   progress?: number,
-): NonNullable<Project['lastDeployment']> {
+): DeploymentSummary {
   return {
     id: row.id,
     logicalId: row.project_logical_id,
@@ -61,6 +67,6 @@ export function projectView(
     created_at: iso(row.created),
     updated_at: optionalIso(row.updated),
     resourceCount,
-    lastDeployment: last ? withoutResult(last) : null,
+    lastDeployment: last ? deploymentSummary(last) : null,
   };
 }

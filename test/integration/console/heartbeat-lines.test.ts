@@ -3,10 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { formOf, plainText } from '../../helpers/console/editor-form.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
+import { isNight } from '../../helpers/night.ts';
 import { openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
 import { loggedIn, type Visitor } from '../../helpers/service/visitor.ts';
 
@@ -36,9 +37,9 @@ async function addHeartbeat(period = 1, periodUnit = 'hours'): Promise<string> {
 const newForm = async (type: string) => formOf((await writer.get(`/checks/new?type=${type}`)).body);
 
 /** The page of a heartbeat, as a browser at the address of the service sees it. */
-async function pageOf(id: string): Promise<string> {
+async function pageOf(id: string, query = ''): Promise<string> {
   const headers = { cookie: writer.cookieHeader(), accept: 'text/html' };
-  return (await fetch(`${host}/checks/${id}`, { headers })).text();
+  return (await fetch(`${host}/checks/${id}${query}`, { headers })).text();
 }
 
 const shown = (page: string, what: string) =>
@@ -147,4 +148,52 @@ it('the URL is not shown to those who may only read', async () => {
   const { body } = await reader.get(`/checks/${id}`);
   expect(body).toContain('A ping is expected every 1 h');
   expect(body).not.toContain(heartbeat.pingToken);
+});
+
+describe('the chart of a heartbeat', () => {
+  const minuteMs = 60_000;
+  /** Sends pings of a job that takes ten minutes longer each time. */
+  const ping = async (id: string, count: number, everyMs: number) => {
+    const { heartbeat } = (await harness.call('GET', `/v1/checks/${id}`)).body;
+    const { pathname } = new URL(heartbeat.pingUrl, host);
+    for (let sent = 1; sent <= count; sent += 1) {
+      const url = `${pathname}?ping=${(sent % 6) * 10 * minuteMs}`;
+      expect((await harness.app.inject({ method: 'POST', url })).statusCode).toBe(200);
+      clock.advance(everyMs);
+    }
+  };
+  const chartOf = (page: string) => /<section id="runs">[\s\S]*?<\/section>/.exec(page)?.[0] ?? '';
+
+  it('shows how long its jobs took, over a range that fits its rhythm, as the API does', async () => {
+    const id = await addHeartbeat(1, 'hours');
+    const from = clock.wallMs();
+    expect(chartOf(await pageOf(id))).toContain('<h2>Pings</h2>');
+    await ping(id, 3, 60 * minuteMs);
+    const page = await pageOf(id);
+    expect(page).toMatch(/aria-current="true"[^>]*>7 d</);
+    const chart = chartOf(page);
+    expect(chart).toContain('<h2>Duration of the job and pings</h2>');
+    expect(chart).toMatch(/p50 10 min, p95 20 min, p99 20 min, Average 15 min/);
+    // The axis has steps of a clock: 10 min, not 8 min 20 s.
+    expect(chart).toMatch(/>10 min<\/text>/);
+    const { body } = await harness.call(
+      'GET',
+      `/v1/analytics/heartbeat-checks/${id}?metrics=responseTime_max&aggregationInterval=60&from=${from}&to=${clock.wallMs()}`,
+    );
+    expect(body.series[0].data.map((row: object) => Object.values(row).at(-1))).toEqual(
+      [10, 20, 30].map((minutes) => minutes * minuteMs),
+    );
+    expect(body.coverageIntervals).toHaveLength(3);
+    const grouped = `/v1/analytics/heartbeat-checks/${id}?metrics=availability&groupBy=runLocation`;
+    expect((await harness.call('GET', grouped)).status).toBe(400);
+  });
+
+  it.skipIf(!isNight)('counts every ping of a range with more than a thousand', async () => {
+    const id = await addHeartbeat(1, 'minutes');
+    await ping(id, 1_201, minuteMs);
+    const whole = chartOf(await pageOf(id, '?range=24h'));
+    expect(whole).toMatch(/Passed 1,?201/);
+    expect(whole).toContain('Each column combines the runs of its interval');
+    expect(chartOf(await pageOf(id, '?range=6h'))).toMatch(/Passed 3(59|60)</);
+  });
 });

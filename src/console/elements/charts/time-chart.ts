@@ -126,10 +126,19 @@ export function tickText(ms: number): string {
   return ms > 0 && ms < 10 ? `${Number(ms.toPrecision(3))} ms` : duration(ms);
 }
 
-/** A scale of at most five round parts that holds a value. */
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
+/** Steps of an axis of minutes and more: parts of an hour and of a day, rather than powers of ten. */
+const clockSteps = [
+  ...[0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 30].map((minutes) => minutes * minuteMs),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * hourMs),
+  ...[1, 2, 3, 5, 7, 14].map((days) => days * dayMs),
+];
+
+/** A scale of at most five round parts that holds a value in milliseconds. */
 function roundScale(value: number): { readonly highest: number; readonly parts: number } {
   const power = 10 ** Math.floor(Math.log10(value / 5));
-  const step = power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power * 5 >= value) ?? 10);
+  const decimal = power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power * 5 >= value) ?? 10);
+  const step = (value > minuteMs ? clockSteps.find((one) => one * 5 >= value) : undefined) ?? decimal;
   const parts = Math.max(1, Math.ceil(value / step));
   return { highest: parts * step, parts };
 }

@@ -74,7 +74,7 @@ export function connectPostgres(options: PostgresOptions): Connection {
     pool.on('connect', (client) => client.on('error', () => undefined));
     return pool;
   };
-  const hosts = new PostgresHosts(databaseUrl, clientConfig);
+  const hosts = new PostgresHosts(databaseUrl, clientConfig, !isPooled);
   const pool = openPool(hosts);
   const patient = new PatientPool(pool, hosts);
   const turns = poolTurns(maxConnections);
@@ -91,7 +91,7 @@ export function connectPostgres(options: PostgresOptions): Connection {
   const readers =
     replica &&
     new ReplicaPool(
-      openPool(new PostgresHosts(replica.url, readerConfig), readerConfig),
+      openPool(new PostgresHosts(replica.url, readerConfig, !isPooled), readerConfig),
       trying,
       replica.observer,
     );

@@ -25,12 +25,12 @@ export function stateOf(now: number, paused: PausedChecks): RawBuilder<number> {
   return sql<number>`case
     when checks.activated = 0 or ${paused.condition} then ${rankOf('paused')}
     when checks.check_type in (${sql.join(pinged)}) then
-      case when statuses.check_id is null then ${rankOf('pending')} else ${verdict(flag)} end
+      case when statuses.check_id is null then ${rankOf('pending')} else ${verdictOf('statuses')} end
     when coalesce(statuses.last_slot_at, checks.updated, checks.created) < ${since} and not ${isUnderWay()}
       then ${rankOf('not-measured')}
     when statuses.check_id is null then ${rankOf('pending')}
-    when checks.run_parallel = 1 then ${verdict((name) => flagOfPlaces(name, since))}
-    else ${verdict(flag)} end`;
+    when checks.run_parallel = 1 then coalesce(${verdictOfPlaces(since)}, ${verdictOf('statuses')})
+    else ${verdictOf('statuses')} end`;
 }
 
 /** State for a rank returned by `stateOf`. */
@@ -68,22 +68,24 @@ export const pinged = checkTypeNames
   .filter((name) => findCheckType(name)?.pings !== undefined)
   .map((name) => sql.lit(name));
 
-type Flag = 'has_failures' | 'has_errors' | 'is_degraded';
-
 const rankOf = (state: CheckState) => sql.lit(checkStates.indexOf(state));
-const flag = (name: Flag): RawBuilder<number> => sql.ref(`statuses.${name}`);
 
-function verdict(flagOf: (name: Flag) => RawBuilder<number>): RawBuilder<number> {
-  return sql<number>`case when ${flagOf('has_failures')} = 1 then ${rankOf('failing')}
-    when ${flagOf('has_errors')} = 1 then ${rankOf('not-judged')}
-    when ${flagOf('is_degraded')} = 1 then ${rankOf('degraded')}
+/** The verdict of a row with the flags of a result. */
+function verdictOf(row: 'statuses' | 'place'): RawBuilder<number> {
+  const flag = (name: 'has_failures' | 'has_errors' | 'is_degraded') => sql.ref(`${row}.${name}`);
+  return sql<number>`case when ${flag('has_failures')} = 1 then ${rankOf('failing')}
+    when ${flag('has_errors')} = 1 then ${rankOf('not-judged')}
+    when ${flag('is_degraded')} = 1 then ${rankOf('degraded')}
     else ${rankOf('passing')} end`;
 }
 
-/** Worst flag among the measured locations that the check currently has. */
-function flagOfPlaces(name: Flag, since: RawBuilder<number>): RawBuilder<number> {
-  return sql<number>`coalesce((select max(place.${sql.ref(name)}) from location_statuses as place
+/**
+ * Worst verdict among the measured locations that the check currently has; null if none is measured. One subquery: the
+ * planner of PostgreSQL counts it for every check, also for those that do not run in parallel.
+ */
+function verdictOfPlaces(since: RawBuilder<number>): RawBuilder<number | null> {
+  return sql<number | null>`(select min(${verdictOf('place')}) from location_statuses as place
     join check_locations as named on named.check_id = place.check_id and named.name = place.slot_location
     where place.check_id = checks.id
-      and (place.slot_at >= ${since} or ${isUnderWay(sql.ref('place.slot_location'))})), statuses.${sql.ref(name)})`;
+      and (place.slot_at >= ${since} or ${isUnderWay(sql.ref('place.slot_location'))}))`;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { withoutJit } from './without-jit.ts';
 
 /** SQLSTATE of a server that refuses writes, such as a standby. */
 export const readOnlyState = '25006';
@@ -21,11 +22,14 @@ export function urlsOfHosts(url: string): string[] {
 export class PostgresHosts {
   readonly #urls: readonly string[];
   readonly #config: pg.ClientConfig;
+  readonly #hasSessions: boolean;
   #index = 0;
 
-  constructor(url: string, config: pg.ClientConfig) {
+  /** @param hasSessions false behind a pooler whose next statement may use another session of the server. */
+  constructor(url: string, config: pg.ClientConfig, hasSessions = true) {
     this.#urls = urlsOfHosts(url);
     this.#config = config;
+    this.#hasSessions = hasSessions;
   }
 
   get count(): number {
@@ -60,6 +64,7 @@ export class PostgresHosts {
         try {
           await super.connect();
           if (hosts.count > 1) await refuseStandby(this);
+          if (hosts.#hasSessions) await this.query(withoutJit);
         } catch (thrown) {
           hosts.#failed(this.#url);
           throw thrown;
