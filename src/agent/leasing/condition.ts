@@ -6,11 +6,18 @@ import type { Delivery } from '../delivery/delivery.ts';
 import { oneLine } from './description.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
+/** The system is asked this often: each time it reads several files, which costs as much as a few checks. */
+const hostAgeMs = 1000;
+
+/** What the system says about the process and its host. */
+type HostCondition = Omit<AgentCondition, 'lanes' | 'spool'>;
+
 /** Measures the load of the agent for its claims; all of it is known without a wait. */
 export class ConditionMeter {
   readonly #parts: ConditionParts;
   #before: CpuTime;
   #percent: number | null = null;
+  #host: { readonly readAtMs: number; readonly condition: HostCondition } | undefined;
 
   constructor(parts: ConditionParts) {
     this.#parts = parts;
@@ -30,15 +37,8 @@ export class ConditionMeter {
   #read(): AgentCondition {
     const { dispatcher, delivery, spoolMaxBytes } = this.#parts;
     const { problem, facts } = delivery.spool.state;
-    const limitBytes = process.constrainedMemory();
     return {
-      cpuPercent: this.#cpuPercent(),
-      hostLoad: loadavg()[0] ?? 0,
-      hostCores: availableParallelism(),
-      memoryBytes: process.memoryUsage.rss(),
-      memoryFreeBytes: process.availableMemory(),
-      // Without a limit the value exceeds any real memory size.
-      memoryLimitBytes: limitBytes === 0 || limitBytes > 2 ** 50 ? totalmem() : limitBytes,
+      ...this.#hostCondition(),
       lanes: Object.fromEntries(
         dispatcher.laneStates().map(({ lane, size, running, queued }) => [lane, { size, running, queued }]),
       ),
@@ -49,6 +49,23 @@ export class ConditionMeter {
         problem: problem === undefined ? null : oneLine(problem),
       },
     };
+  }
+
+  #hostCondition(): HostCondition {
+    const readAtMs = this.#parts.clock.monotonicMs();
+    if (this.#host && readAtMs - this.#host.readAtMs < hostAgeMs) return this.#host.condition;
+    const limitBytes = process.constrainedMemory();
+    const condition: HostCondition = {
+      cpuPercent: this.#cpuPercent(),
+      hostLoad: loadavg()[0] ?? 0,
+      hostCores: availableParallelism(),
+      memoryBytes: process.memoryUsage.rss(),
+      memoryFreeBytes: process.availableMemory(),
+      // Without a limit the value exceeds any real memory size.
+      memoryLimitBytes: limitBytes === 0 || limitBytes > 2 ** 50 ? totalmem() : limitBytes,
+    };
+    this.#host = { readAtMs, condition };
+    return condition;
   }
 
   /** Over less than a second the value says little: the previous one stays. */

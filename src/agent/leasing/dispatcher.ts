@@ -7,7 +7,6 @@ import type { Clock } from '@picket/lib/clock.ts';
 import { toError } from '@picket/lib/errors.ts';
 import type { Logger } from '@picket/lib/log.ts';
 import type { LeasedRun, LeaseRef } from '@picket/protocol/agent/agent.ts';
-import PQueue from 'p-queue';
 import type { LeaseEnd, LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import { type OwnProblem, ownReport } from '../delivery/agent-failure-report.ts';
@@ -17,6 +16,7 @@ import { withSecrets } from '../run/run-secrets.ts';
 import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import type { Trust } from '../trust/trust.ts';
+import { LaneQueue } from './lane-queue.ts';
 import type { LocationSettings } from './location-settings.ts';
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
@@ -60,18 +60,18 @@ interface Active {
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #queues: Readonly<Record<Lane, PQueue>>;
+  readonly #queues: Readonly<Record<Lane, LaneQueue>>;
   /** Queue of runs with lifecycle scripts, which have a concurrency limit of their own. */
-  readonly #phaseQueue: PQueue;
+  readonly #phaseQueue: LaneQueue;
   readonly #active = new Map<string, Active>();
   readonly #counts: Record<Lane, number> = { probe: 0, script: 0 };
   #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const queue = (lane: Lane) => new PQueue({ concurrency: options.laneSizes[lane] });
-    this.#queues = { probe: queue('probe'), script: queue('script') };
-    this.#phaseQueue = new PQueue({ concurrency: options.lifecycleCount });
+    const { probe, script } = options.laneSizes;
+    this.#queues = { probe: new LaneQueue(probe), script: new LaneQueue(script) };
+    this.#phaseQueue = new LaneQueue(options.lifecycleCount);
   }
 
   /** How many more runs each lane can take; 0 if no type of the lane can run, or the location drains. */
@@ -221,7 +221,7 @@ export class Dispatcher {
     this.#active.set(run.runId, active);
     this.#counts[type.lane]++;
     const queue = hasScripts(run.lifecycle) ? this.#phaseQueue : this.#queues[type.lane];
-    void queue.add(() => this.#run(active, executor));
+    queue.add(() => this.#run(active, executor));
   }
 
   #order(run: LeasedRun, terms: LeaseTerms): RunOrder {

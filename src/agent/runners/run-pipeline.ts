@@ -6,18 +6,15 @@ import type { ArtifactSink, RunContext } from '@picket/checks/contract/run-conte
 import type { RunLog } from '@picket/checks/contract/run-log.ts';
 import { allEntries, createRunLog } from '@picket/checks/contract/run-log.ts';
 import { findCheckType } from '@picket/checks/index.ts';
-import { SecretFinder, unmaskableNames } from '@picket/checks/secrets/secret-finder.ts';
-import { credentialHeaderShapes } from '@picket/checks/secrets/shapes/credentials/credential-header-shape.ts';
-import { userInfoShapes } from '@picket/checks/secrets/shapes/credentials/user-info-shape.ts';
+import { unmaskableNames } from '@picket/checks/secrets/secret-finder.ts';
 import { ThreadStarved } from '@picket/lib/bounds/cpu-limit.ts';
 import type { Clock } from '@picket/lib/clock.ts';
 import { toError } from '@picket/lib/errors.ts';
-import { LruMap } from '@picket/lib/lru.ts';
 import { HostResolver, systemFiles } from '@picket/probes/dns/host/host-resolver.ts';
 import type { EgressPolicy } from '@picket/probes/egress/policy.ts';
 import { maxEpochMs } from '@picket/protocol/http/query.ts';
 import { ownReport } from '../delivery/agent-failure-report.ts';
-import { FileScrubber } from '../delivery/artifacts/artifact-scrubber.ts';
+import { ArtifactsOnDemand } from '../delivery/artifacts/artifacts-on-demand.ts';
 import { RunArtifacts, sealLimitMs } from '../delivery/artifacts/run-artifacts.ts';
 import { runFolder } from '../delivery/artifacts/run-folder.ts';
 import { crashSite, privateMessage } from '../error-report/private-message.ts';
@@ -25,18 +22,23 @@ import type { RunTails } from '../live-log/run-tails.ts';
 import type { FinishedRun, RunFacts, RunOrder, Verdict } from '../run/contracts.ts';
 import { isRepeatable } from '../run/repeatable.ts';
 import { withDeadline } from '../run/run-deadline.ts';
-import { secretsOf } from '../run/run-variables.ts';
 import { credentialsInFiles } from '../scrub/files/credentials-in-files.ts';
-import { Scrubber } from '../scrub/scrubber.ts';
-import { seenCredentials } from '../scrub/seen-credentials.ts';
 import type { LagMeter } from './lag/lag-meter.ts';
 import { agentLag, isSpoilt, isTimingDoubtful, spoiltPart, starvedOutcome } from './lag/starvation.ts';
+import { isDetailAlone, type RunScrubber, RunScrubbers, secretsSeen } from './run-scrubbers.ts';
 import type { RunSituation, WorkerStart } from './threads/worker-protocol.ts';
 
 const maxErrorMessages = 200;
-const maxCachedScrubbers = 200;
 
 type AnyRunner = LoadedRunner<Record<string, unknown>, unknown>;
+
+/** A run in progress. */
+interface Running {
+  readonly order: RunOrder;
+  readonly situation: RunSituation;
+  readonly log: RunLog;
+  readonly scrubbers: RunScrubber;
+}
 
 /** One try of a run: its outcome, its times, and how late the agent itself was. */
 interface Try {
@@ -68,13 +70,11 @@ const noOutcome = { responseTimeMs: 0, isDegraded: null, overMaxResponseTime: nu
 export class RunPipeline {
   readonly #clock: Clock;
   readonly #lagMeter: LagMeter;
-  readonly #ownSecrets: readonly string[];
   readonly #egress: EgressPolicy;
   readonly #hosts: Pick<RunContext, 'scripts' | 'phases' | 'model' | 'kerberos'>;
   readonly #tails: RunTails | undefined;
   readonly #resolver: HostResolver;
-  readonly #ownScrubber: Scrubber;
-  readonly #scrubbers = new LruMap<string, Scrubber>(maxCachedScrubbers);
+  readonly #scrubbers: RunScrubbers;
   readonly #runners = new Map<string, Promise<AnyRunner>>();
 
   constructor(
@@ -90,13 +90,12 @@ export class RunPipeline {
   ) {
     this.#clock = options.clock;
     this.#lagMeter = options.lagMeter;
-    this.#ownSecrets = options.ownSecrets;
+    this.#scrubbers = new RunScrubbers(options.ownSecrets);
     const { egress } = options;
     this.#egress = egress;
     this.#resolver = new HostResolver(systemFiles, process.platform, (name) => egress.lookupRefusal(name));
     this.#hosts = options.hosts ?? {};
     this.#tails = options.tails;
-    this.#ownScrubber = new Scrubber(options.ownSecrets);
   }
 
   /** The type's runner, loaded on first use and cached. */
@@ -112,29 +111,26 @@ export class RunPipeline {
   /** @param signal aborts if the lease is lost or the run is cancelled. */
   async run(order: RunOrder, situation: RunSituation, signal: AbortSignal): Promise<FinishedRun> {
     const log = createRunLog(() => epoch(this.#clock.monotonicMs() + situation.serviceOffsetMs));
-    const closeTail = this.#tails?.open(order, log, (found) => this.#scrubberFor(order, found));
+    const scrubbers = this.#scrubbers.of(order);
+    const closeTail = this.#tails?.open(order, log, (found) => scrubbers.with(found));
     try {
-      return await this.#run(order, situation, log, signal);
+      return await this.#run({ order, situation, log, scrubbers }, signal);
     } finally {
       closeTail?.();
     }
   }
 
-  async #run(
-    order: RunOrder,
-    situation: RunSituation,
-    log: RunLog,
-    signal: AbortSignal,
-  ): Promise<FinishedRun> {
+  async #run(running: Running, signal: AbortSignal): Promise<FinishedRun> {
+    const { order, situation, log, scrubbers } = running;
     const { serviceOffsetMs } = situation;
-    let last = await this.#try(order, situation, log, signal);
+    let last = await this.#try(running, signal);
     let spoilt: RunFacts['spoilt'];
     if (last.isSpoilt && isRepeatable(order) && !signal.aborted) {
       const reason = `The agent itself was ${Math.round(last.lagMs)} ms late. The run is repeated because of that`;
       log.write('WARN', `${reason}: ${spoiltPart(last.outcome)}`);
       spoilt = 'recovered';
       await last.artifacts?.discard();
-      last = await this.#try(order, situation, log, signal);
+      last = await this.#try(running, signal);
     }
     let { outcome, crash } = last;
     if (last.isSpoilt) {
@@ -145,29 +141,37 @@ export class RunPipeline {
     const lagMs = round(last.lagMs);
     const limitMs = sealLimitMs[findCheckType(order.checkType)?.lane ?? 'probe'];
     const isAborted = outcome.failure?.code === 'RUN_ABORTED';
-    const inFiles = isAborted
-      ? []
-      : await credentialsInFiles((await artifacts?.rawPaths()) ?? [], AbortSignal.timeout(limitMs));
-    const found = [...new Set([...secretsSeen(last.outcome, log), ...inFiles])];
-    const scrubber = this.#scrubberFor(order, found);
+    const inFiles =
+      isAborted || !artifacts
+        ? []
+        : await credentialsInFiles(await artifacts.rawPaths(), AbortSignal.timeout(limitMs));
+    let found: readonly string[] = [];
+    let scrubber = scrubbers.known;
+    // Most runs have one text from outside, and a single search shows that it contains nothing to remove.
+    const isSimple = inFiles.length === 0 && isDetailAlone(last.outcome, log);
+    let detailJson = isSimple ? scrubber.cleanJson(outcome.detail) : undefined;
     const verdict = verdictOf(outcome);
     const isDoubtful = isTimingDoubtful(last.outcome, last.lagMs);
     const startDelayMs = round(Math.max(0, startedMs - order.receivedAtMs));
-    let detailJson = scrubber.json(null);
-    try {
-      detailJson = scrubber.json(outcome.detail);
-    } catch (thrown) {
-      // A target's document can be nested too deeply to serialize. The verdict is kept without it.
-      crash = crashSite(toError(thrown));
-      outcome = {
-        ...outcome,
-        errorMessages: [...outcome.errorMessages, 'The detail could not be serialized.'],
-      };
+    if (detailJson === undefined) {
+      found = [...new Set([...secretsSeen(last.outcome, log), ...inFiles])];
+      scrubber = scrubbers.with(found);
+      try {
+        detailJson = scrubber.json(outcome.detail);
+      } catch (thrown) {
+        // A target's document can be nested too deeply to serialize. The verdict is kept without it.
+        crash = crashSite(toError(thrown));
+        detailJson = scrubber.json(null);
+        outcome = {
+          ...outcome,
+          errorMessages: [...outcome.errorMessages, 'The detail could not be serialized.'],
+        };
+      }
     }
     if (isAborted) await artifacts?.discard();
     const sealed = isAborted
       ? undefined
-      : await artifacts?.seal(this.#fileScrubberFor(order, found), limitMs, scrubber);
+      : await artifacts?.seal(scrubbers.forFiles(found), limitMs, scrubber);
     const facts: RunFacts = {
       checkType: order.checkType,
       verdict,
@@ -223,17 +227,14 @@ export class RunPipeline {
     const finished = ownReport(
       { runId, leaseNumber, resultId },
       { code: 'RUN_ABORTED', message: 'The run was stopped before it started.', checkType },
-      { scrubber: this.#ownScrubber, startedAtMs: nowMs, nowMs },
+      { scrubber: this.#scrubbers.own, startedAtMs: nowMs, nowMs },
     );
     return { ...finished, facts: { ...finished.facts, isAborted: true, isUnstarted: true } };
   }
 
-  async #try(
-    order: RunOrder,
-    { artifactFolder }: RunSituation,
-    log: RunLog,
-    signal: AbortSignal,
-  ): Promise<Try> {
+  async #try(running: Running, signal: AbortSignal): Promise<Try> {
+    const { order, situation, scrubbers } = running;
+    const { artifactFolder } = situation;
     // The deadline of one try ends only that try.
     const stop = new AbortController();
     const abort = () => stop.abort(signal.reason);
@@ -242,10 +243,9 @@ export class RunPipeline {
     const artifacts =
       artifactFolder === undefined
         ? undefined
-        : new RunArtifacts({
-            folder: runFolder(artifactFolder, order),
-            scrubber: this.#scrubberFor(order),
-          });
+        : new ArtifactsOnDemand(
+            () => new RunArtifacts({ folder: runFolder(artifactFolder, order), scrubber: scrubbers.known }),
+          );
     const lag = this.#lagMeter.start();
     const startedMs = this.#clock.monotonicMs();
     const hostStartedMs = this.#clock.wallMs();
@@ -253,14 +253,14 @@ export class RunPipeline {
     let crash: string | undefined;
     let crashError: RunFacts['crashError'];
     try {
-      outcome = await this.#outcome(order, log, artifacts, stop);
+      outcome = await this.#outcome(running, artifacts, stop);
     } catch (thrown) {
       const error = toError(thrown);
       if (error instanceof ThreadStarved) {
         outcome = broken(failure('AGENT_STARVED', `${error.message}.`));
       } else {
         crash = crashSite(error);
-        crashError = this.#privateError(order, error);
+        crashError = privateError(scrubbers, error);
         outcome = broken(failure('RUNNER_CRASHED', `The runner of the check failed: ${error.message}`));
       }
     }
@@ -277,13 +277,12 @@ export class RunPipeline {
       isSpoilt: isLate,
       crash,
       crashError,
-      artifacts,
+      artifacts: artifacts?.end(),
     };
   }
 
   async #outcome(
-    order: RunOrder,
-    log: RunLog,
+    { order, log, scrubbers }: Running,
     artifacts: ArtifactSink | undefined,
     stop: AbortController,
   ): Promise<Outcome<unknown>> {
@@ -308,7 +307,7 @@ export class RunPipeline {
       runner.run(spec.data, {
         ...order.input,
         ...this.#hosts,
-        mask: (text) => this.#scrubberFor(order).text(text),
+        mask: (text) => scrubbers.known.text(text),
         signal: stop.signal,
         timeoutMs,
         log,
@@ -319,44 +318,12 @@ export class RunPipeline {
       }),
     );
   }
-
-  #privateError(order: RunOrder, error: Error): RunFacts['crashError'] {
-    const message = privateMessage(this.#scrubberFor(order).text(error.message));
-    const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-    return { name: error.name, message, stack: [`${error.name}: ${message}`, ...frames].join('\n') };
-  }
-
-  /** Files contain headers and URLs in formats (HAR, logs) that a report's own fields do not have. */
-  #fileScrubberFor(order: RunOrder, found: readonly string[]): FileScrubber {
-    const secrets = [...this.#ownSecrets, ...secretsOf(order), ...found];
-    return new FileScrubber(
-      () => new SecretFinder(secrets, [...credentialHeaderShapes(), ...userInfoShapes()]),
-    );
-  }
-
-  /** Scrubbers are cached, because checks repeat and share secrets. */
-  #scrubberFor(order: RunOrder, found: readonly string[] = []): Scrubber {
-    const secrets = secretsOf(order);
-    // Values that a script generated belong to this run alone.
-    if (found.length > 0) return new Scrubber([...this.#ownSecrets, ...secrets, ...found]);
-    if (secrets.length === 0) return this.#ownScrubber;
-    return this.#scrubbers.getOrMake(
-      JSON.stringify(secrets),
-      () => new Scrubber([...this.#ownSecrets, ...secrets]),
-    );
-  }
 }
 
-/** Secrets that the run itself declared, and the credentials in its headers. */
-function secretsSeen({ secrets, detail, failure, errorMessages }: Outcome<unknown>, log: RunLog): string[] {
-  const texts = [failure?.message ?? '', ...errorMessages, ...allEntries(log).map(({ msg }) => msg)];
-  try {
-    texts.push(JSON.stringify(detail) ?? '');
-  } catch (thrown) {
-    // A detail that cannot be serialized is not sent.
-    if (!(thrown instanceof RangeError || thrown instanceof TypeError)) throw thrown;
-  }
-  return [...new Set([...(secrets ?? []), ...seenCredentials(texts)])];
+function privateError(scrubbers: RunScrubber, error: Error): RunFacts['crashError'] {
+  const message = privateMessage(scrubbers.known.text(error.message));
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return { name: error.name, message, stack: [`${error.name}: ${message}`, ...frames].join('\n') };
 }
 
 async function loadRunner(type: CheckType): Promise<AnyRunner> {

@@ -92,6 +92,7 @@ export class Scrubber {
    */
   envelope(envelope: Envelope): Scrubbed<string> {
     const { failure, errorMessages } = envelope;
+    if (!failure && errorMessages.length === 0) return JSON.stringify(envelope) as Scrubbed<string>;
     return JSON.stringify({
       ...envelope,
       failure: failure && {
@@ -111,6 +112,22 @@ export class Scrubber {
    */
   json(value: unknown): Scrubbed<string> {
     return this.#json(this.#withCleanLog(value));
+  }
+
+  /**
+   * Serializes a value without a log of a run, if a single search shows that there is nothing to remove.
+   *
+   * @returns undefined if there may be, or if the value cannot be serialized: `json` then does the rest.
+   */
+  cleanJson(value: unknown): Scrubbed<string> | undefined {
+    let text: string;
+    try {
+      text = JSON.stringify(value) ?? 'null';
+    } catch (thrown) {
+      if (!(thrown instanceof RangeError || thrown instanceof TypeError)) throw thrown;
+      return undefined;
+    }
+    return credentialKey.test(text) || this.#isSuspect(text) ? undefined : (text as Scrubbed<string>);
   }
 
   /**
@@ -162,7 +179,7 @@ export class Scrubber {
   #isSuspect(jsonText: string): boolean {
     if (!this.finder.isEmpty) {
       if (jsonText.length >= minLongTextBytes) return true;
-      if (this.finder.find(Buffer.from(jsonText)).length > 0) return true;
+      if (this.finder.find(briefly(jsonText)).length > 0) return true;
     }
     return hasUserInfo(jsonText);
   }
@@ -223,6 +240,14 @@ export class Scrubber {
   #clean(text: string): string {
     return cleanText(this.finder, text);
   }
+}
+
+let scratch: Buffer | undefined;
+
+/** The bytes of a text that is not long, until the next call: a buffer for each result would be garbage at once. */
+function briefly(text: string): Buffer {
+  scratch ??= Buffer.allocUnsafeSlow(3 * minLongTextBytes);
+  return scratch.subarray(0, scratch.write(text));
 }
 
 /** Reviver for JSON.parse: keeps the digits of numbers that a double cannot represent. */

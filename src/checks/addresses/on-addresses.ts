@@ -228,6 +228,9 @@ function labelled(log: RunLog, label: () => string | undefined): RunLog {
       log.write(level, name === undefined ? msg : `${name}: ${msg}`, ageMs);
     },
     entries: log.entries,
+    get isEmpty() {
+      return log.isEmpty;
+    },
     withdraw: () => log.withdraw(),
     part: (stage) => log.part(stage),
   };

@@ -28,3 +28,15 @@ it('keeps each stage separate, with later entries in time order', () => {
   expect(jobLogOf(log)?.setup.length).toBe(500);
   expect(allEntries(log).at(-2)?.msg).toBe('request');
 });
+
+it('is empty until it or one of its parts has an entry', () => {
+  const log = createRunLog();
+  log.part('setup');
+  expect(log.isEmpty).toBe(true);
+  log.part('teardown').write('INFO', 'late');
+  expect(log.isEmpty).toBe(false);
+  log.part('teardown').withdraw();
+  expect(log.isEmpty).toBe(true);
+  log.write('INFO', 'request');
+  expect(log.isEmpty).toBe(false);
+});

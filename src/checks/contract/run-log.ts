@@ -12,6 +12,8 @@ export interface RunLog {
   /** @param ageMs how long ago it happened, for entries that are written later. */
   write(level: LogEntry['level'], msg: string, ageMs?: number): void;
   readonly entries: readonly LogEntry[];
+  /** Whether neither it nor one of its parts has an entry. */
+  readonly isEmpty: boolean;
   /** Discards everything written so far: it may contain a secret that was not known as one. */
   withdraw(): void;
   /**
@@ -31,40 +33,63 @@ const maxMessageLength = 4096;
  * @param wallMs the time written to entries, in epoch milliseconds.
  */
 export function createRunLog(wallMs: () => number = Date.now): RunLog {
-  const entries: LogEntry[] = [];
-  const parts = new Map<string, RunLog>();
-  let dropped = 0;
-  return {
-    write(level, msg, ageMs = 0) {
-      const time = Math.max(0, Math.round(wallMs() - ageMs));
-      if (entries.length < maxEntries - 1) {
-        entries.push({ time, msg: beginningOf(msg, maxMessageLength), level });
-        return;
-      }
-      dropped += 1;
-      entries[maxEntries - 1] = { time, msg: `${dropped} more entries were dropped`, level: 'WARN' };
-    },
-    entries,
-    withdraw() {
-      entries.length = 0;
-      dropped = 0;
-    },
-    part(stage) {
-      const part = parts.get(stage) ?? createRunLog(wallMs);
-      parts.set(stage, part);
-      return part;
-    },
-  };
+  return new BoundedLog(wallMs);
+}
+
+/** Most runs write nothing, so a log costs little until its first entry. */
+class BoundedLog implements RunLog {
+  readonly entries: LogEntry[] = [];
+  readonly #wallMs: () => number;
+  #setup: BoundedLog | undefined;
+  #teardown: BoundedLog | undefined;
+  #droppedCount = 0;
+
+  constructor(wallMs: () => number) {
+    this.#wallMs = wallMs;
+  }
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0 && (this.#setup?.isEmpty ?? true) && (this.#teardown?.isEmpty ?? true);
+  }
+
+  write(level: LogEntry['level'], msg: string, ageMs = 0): void {
+    const time = Math.max(0, Math.round(this.#wallMs() - ageMs));
+    if (this.entries.length < maxEntries - 1) {
+      this.entries.push({ time, msg: beginningOf(msg, maxMessageLength), level });
+      return;
+    }
+    this.#droppedCount += 1;
+    this.entries[maxEntries - 1] = {
+      time,
+      msg: `${this.#droppedCount} more entries were dropped`,
+      level: 'WARN',
+    };
+  }
+
+  withdraw(): void {
+    this.entries.length = 0;
+    this.#droppedCount = 0;
+  }
+
+  part(stage: 'setup' | 'teardown'): RunLog {
+    if (stage === 'setup') {
+      this.#setup ??= new BoundedLog(this.#wallMs);
+      return this.#setup;
+    }
+    this.#teardown ??= new BoundedLog(this.#wallMs);
+    return this.#teardown;
+  }
 }
 
 /** Returns the log of a run by stage, as details show it; null if it is empty. */
 export function jobLogOf(log: RunLog) {
+  if (log.isEmpty) return null;
   const [setup, teardown] = [log.part('setup'), log.part('teardown')];
-  if (setup.entries.length + log.entries.length + teardown.entries.length === 0) return null;
   return { setup: [...setup.entries], request: [...log.entries], teardown: [...teardown.entries] };
 }
 
 /** Returns all entries, in the order of the stages. */
 export function allEntries(log: RunLog): readonly LogEntry[] {
+  if (log.isEmpty) return [];
   return [...log.part('setup').entries, ...log.entries, ...log.part('teardown').entries];
 }

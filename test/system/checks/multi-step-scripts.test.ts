@@ -298,10 +298,9 @@ describe('multi-step checks', () => {
 
     itRuns('when the run is stopped', async () => {
       const controller = new AbortController();
-      const log: RunContext['log'] = {
-        ...createRunLog(),
-        write: (_level, msg) => msg === 'here' && controller.abort(),
-      };
+      const log: RunContext['log'] = Object.assign(createRunLog(), {
+        write: (_level: string, msg: string) => msg === 'here' && controller.abort(),
+      });
       const outcome = await run("console.log('here'); await new Promise((r) => setTimeout(r, 60_000));", {
         context: { signal: controller.signal, log },
       });

@@ -22,6 +22,7 @@ import { maxArtifactBytes, ReportedArtifacts } from '@picket/protocol/results/ar
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Scrubber } from '../../scrub/scrubber.ts';
 import { FileScrubber } from './artifact-scrubber.ts';
+import { ArtifactsOnDemand } from './artifacts-on-demand.ts';
 import { RunArtifacts } from './run-artifacts.ts';
 
 const secret = 'correct-horse-battery';
@@ -271,5 +272,28 @@ describe('secrets', () => {
   it('do not appear in names', async () => {
     expect(await add(`${secret}.png`, bytes('x'))).toBe(false);
     expect(JSON.stringify(await seal())).not.toContain(secret);
+  });
+});
+
+describe('on demand', () => {
+  const file = { name: 'a.png', contentType: png, content: bytes('x') };
+
+  it('are made with the first file, and once', async () => {
+    const onDemand = new ArtifactsOnDemand(() => artifacts);
+    expect(await Promise.all([onDemand.add(file), onDemand.add({ ...file, name: 'b.png' })])).toEqual([
+      true,
+      true,
+    ]);
+    expect(onDemand.end()).toBe(artifacts);
+    expect((await seal())?.files.length).toBe(2);
+    expect(await onDemand.add({ ...file, name: 'late.png' })).toBe(false);
+  });
+
+  it('refuse a first file after the run, and make nothing', async () => {
+    const onDemand = new ArtifactsOnDemand(() => {
+      throw new Error('made');
+    });
+    expect(onDemand.end()).toBeUndefined();
+    expect(await onDemand.add(file)).toBe(false);
   });
 });
