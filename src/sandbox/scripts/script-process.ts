@@ -90,6 +90,7 @@ export async function launchScript(
       ...options.trust?.environment,
     },
     limits,
+    isOwnUntilInput: true,
     onOutput: (stream, chunk) => listener?.onOutput(stream, chunk),
     onEvent: (line) => {
       if (listener) listener.onEvent(line);
