@@ -86,6 +86,7 @@ export async function launchScript(
       LANG: 'C.UTF-8',
       TZ: 'UTC',
       PWTEST_CACHE_DIR: join(sandbox.directory, privateFolder, 'cache'),
+      PICKET_COMPILED: join(sandbox.directory, privateFolder, 'compiled'),
       ...browserVariables(sandbox.directory),
       ...options.trust?.environment,
     },

@@ -153,7 +153,8 @@ describe('a sandboxed program', () => {
 
   it('that waits for its input is measured from then on, with all it holds already', async () => {
     const sandbox = await from.acquire(soon());
-    const fill = 'head -c 1500000 /dev/zero > first; head -c 1500000 /dev/zero > before; read line; echo $line; exec sleep 100';
+    const fill =
+      'head -c 1500000 /dev/zero > first; head -c 1500000 /dev/zero > before; read line; echo $line; exec sleep 100';
     const program = sandbox.start({
       path: '/bin/sh',
       args: ['-c', fill],
