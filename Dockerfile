@@ -89,7 +89,7 @@ ARG RUNTIMES="2026.04 package-managers"
 RUN --mount=type=cache,target=/root/.npm \
     --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
-    node scripts/runtimes-install.ts ${RUNTIMES} \
+    node scripts/runtimes-install.ts --no-compile ${RUNTIMES} \
     && find runtimes -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete \
     && mkdir /bundled \
     && for id in ${RUNTIMES}; do mv "runtimes/${id}" /bundled/; done
@@ -127,6 +127,10 @@ RUN if [ -n "${BROWSERS}" ]; then \
 COPY --from=build /build/dist dist
 COPY --from=build /build/sbom.cdx.json ./
 COPY package.json LICENSE ./
+# The modules that scripts load, compiled by the Node that is in the image; scripts read that, and none can write it.
+RUN for id in runtimes/*.*; do \
+      node dist/lib/program/compile-modules.mjs "${id}/node_modules" /usr/lib/chromium/chromium-headless-shell || exit 1; \
+    done
 # For `docker exec AGENT picket doctor`.
 RUN printf '#!/bin/sh\nexec node /app/dist/lib/cli.js "$@"\n' > /usr/local/bin/picket && chmod 755 /usr/local/bin/picket
 

@@ -3,10 +3,12 @@
  * `all` installs every runtime; `node-22` is for suites that ask for it; `chromium` is a browser for hosts that have none; `package-managers` install Playwright
  * suites. Each is installed with `npm ci` from its lockfile, without install scripts, in a temporary folder, which is
  * then renamed to its node_modules: an agent that starts meanwhile sees all of it or nothing. Existing installations
- * are left alone.
+ * are left alone. Then the modules that scripts load are compiled ahead, for the Node that runs this; `--no-compile`
+ * leaves that out.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
   copyFileSync,
   existsSync,
@@ -18,7 +20,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { unpackChromium } from '../src/sandbox/browsers/unpacked-chromium.ts';
+import { BrowserMissing, findBrowser } from '../src/sandbox/browsers/find-browser.ts';
+import { unpackChromium, unpackedChromiumPath } from '../src/sandbox/browsers/unpacked-chromium.ts';
 
 const root = join(import.meta.dirname, '..', 'runtimes');
 const stampName = '.picket-installed';
@@ -28,7 +31,8 @@ const known = readdirSync(root)
 
 process.exitCode = await main(process.argv.slice(2));
 
-async function main(args: readonly string[]): Promise<number> {
+async function main(given: readonly string[]): Promise<number> {
+  const args = given.filter((argument) => argument !== '--no-compile');
   const newest = known.filter((id) => isRuntime(id)).at(-1);
   const wanted = args.includes('all')
     ? known.filter((id) => isRuntime(id))
@@ -45,8 +49,24 @@ async function main(args: readonly string[]): Promise<number> {
   for (const id of wanted) {
     const code = await install(id);
     if (code !== 0) return code;
+    if (isRuntime(id) && args.length === given.length) await compileModules(id);
   }
   return 0;
+}
+
+/** Does nothing if it was done. What cannot be compiled ahead is compiled by each run. */
+async function compileModules(id: string): Promise<void> {
+  const program = join(root, '..', 'src/sandbox/program/compile-modules.mjs');
+  const browser = await findBrowser({
+    chromiumPath: process.env.CHROMIUM_PATH,
+    unpackedPath: unpackedChromiumPath(root),
+  }).catch((thrown: unknown) => {
+    if (thrown instanceof BrowserMissing) return undefined;
+    throw thrown;
+  });
+  const args = [program, join(root, id, 'node_modules'), ...(browser ? [browser.executablePath] : [])];
+  const child = spawn(process.execPath, args, { stdio: 'inherit' });
+  await once(child, 'close');
 }
 
 async function install(id: string): Promise<number> {

@@ -36,6 +36,11 @@ export interface SandboxedProgram {
   /** Below the sandbox's folder; defaults to the folder itself. */
   readonly workingDirectory?: string | undefined;
   readonly limits: SandboxLimits;
+  /**
+   * The program runs none of a customer's code before its first input: until then only the limits that the kernel
+   * enforces hold, and its elapsed time, so that a waiting program costs nothing.
+   */
+  readonly isOwnUntilInput?: boolean | undefined;
   /** Called with the program's output as it arrives; chunks may end anywhere. */
   readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
   /**

@@ -57,6 +57,7 @@ export async function launchLifecycle(
     ],
     environment: { LANG: 'C.UTF-8', TZ: 'UTC', ...options.trust?.environment },
     limits,
+    isOwnUntilInput: true,
     // Scripts' output arrives as events; this is output of Node itself.
     onOutput: (stream, chunk) => {
       if (stream === 'stderr') listener?.onError(chunk);

@@ -20,8 +20,12 @@ export interface Kernel {
   send(descriptor: number, data: Buffer, address?: Buffer): void;
   /** Reads from a non-blocking socket; undefined if no data is waiting. */
   receive(descriptor: number, into: Buffer): number | undefined;
-  /** Waits in another thread until a socket is readable, or until the timeout. */
-  wait(descriptors: readonly number[], timeoutMs: number): Promise<void>;
+  /** Opens a bell: a descriptor for `wait` that is readable once it was rung, until it is silenced. */
+  openBell(): number;
+  ring(bell: number): void;
+  silence(bell: number): void;
+  /** Waits in another thread until a descriptor is readable. This process cannot end before. */
+  wait(descriptors: readonly number[]): Promise<void>;
 }
 
 /** A failed call of the C library. */
@@ -47,6 +51,8 @@ const O_CLOEXEC = 0o2000000;
 const PR_SET_DUMPABLE = 4;
 const CLONE_NEWNET = 0x40000000;
 const MSG_DONTWAIT = 0x40;
+const EFD_NONBLOCK = 0o4000;
+const EFD_CLOEXEC = 0o2000000;
 const POLLIN = 1;
 const pollEntryBytes = 8;
 
@@ -76,6 +82,11 @@ export function openKernel(): Kernel {
   const sendto = libc.func('intptr_t sendto(int, const void *, size_t, int, const void *, uint32_t)');
   const recv = libc.func('intptr_t recv(int, void *, size_t, int)');
   const poll = libc.func('int poll(void *, unsigned long, int)');
+  const eventfd = libc.func('int eventfd(unsigned int, int)');
+  const read = libc.func('intptr_t read(int, void *, size_t)');
+  const write = libc.func('intptr_t write(int, const void *, size_t)');
+  const one = Buffer.alloc(8);
+  one.writeBigUInt64LE(1n);
   const checked = (call: string, result: number): number => {
     if (result < 0) throw new SysError(call, koffi.errno());
     return result;
@@ -101,14 +112,17 @@ export function openKernel(): Kernel {
       const count = Number(recv(descriptor, into, into.length, MSG_DONTWAIT));
       return count < 0 ? undefined : count;
     },
-    wait: (descriptors, timeoutMs) =>
+    openBell: () => checked('eventfd', eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+    ring: (bell) => void write(bell, one, one.length),
+    silence: (bell) => void read(bell, Buffer.alloc(8), 8),
+    wait: (descriptors) =>
       new Promise((resolve, reject) => {
         const entries = Buffer.alloc(descriptors.length * pollEntryBytes);
         descriptors.forEach((descriptor, index) => {
           entries.writeInt32LE(descriptor, index * pollEntryBytes);
           entries.writeInt16LE(POLLIN, index * pollEntryBytes + 4);
         });
-        poll.async(entries, descriptors.length, timeoutMs, (error: unknown) => {
+        poll.async(entries, descriptors.length, -1, (error: unknown) => {
           if (error) reject(error);
           else resolve();
         });

@@ -7,20 +7,21 @@ import { type Kernel, openKernel } from './kernel.ts';
 import type { NetworkAnswer, NetworkOrder, NetworkParts } from './network-worker.ts';
 import { RunNetwork } from './run-network.ts';
 
-/** A new network is polled at the latest after this time. */
-const roundMs = 100;
-
 /** Creates the networks of sandboxes, and serves all of them. */
 export class Networks {
   readonly #policy: EgressPolicy;
   readonly #kernel: Kernel = openKernel();
   readonly #open = new Set<RunNetwork>();
   readonly #maker = new NetworkMaker();
+  /** Rung when the set of networks changes. */
+  readonly #bell = this.#kernel.openBell();
   #isServing = false;
 
   /** @throws Error if the kernel cannot be queried. */
   constructor(policy: EgressPolicy) {
     this.#policy = policy;
+    // The process waits for its threads when it ends, whatever ends it.
+    process.once('exit', () => this.#kernel.ring(this.#bell));
   }
 
   /**
@@ -35,6 +36,7 @@ export class Networks {
       ownPorts: join(directory, ownPortsFile),
     });
     this.#open.add(network);
+    this.#kernel.ring(this.#bell);
     if (!this.#isServing) void this.#serve();
     return network;
   }
@@ -42,15 +44,15 @@ export class Networks {
   close(network: RunNetwork): void {
     this.#open.delete(network);
     network.close();
+    // The thread that waits keeps the network alive.
+    this.#kernel.ring(this.#bell);
   }
 
   async #serve(): Promise<void> {
     this.#isServing = true;
     while (this.#open.size > 0) {
-      await this.#kernel.wait(
-        [...this.#open].map(({ queueDescriptor }) => queueDescriptor),
-        roundMs,
-      );
+      await this.#kernel.wait([this.#bell, ...[...this.#open].map(({ queueDescriptor }) => queueDescriptor)]);
+      this.#kernel.silence(this.#bell);
       for (const network of this.#open) network.serve();
     }
     this.#isServing = false;

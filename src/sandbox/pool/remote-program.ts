@@ -83,13 +83,14 @@ export class RemoteProgram implements SandboxedProcess {
 
 /** Converts a program to a supervisor request. */
 export function toRequest(program: SandboxedProgram): ProgramRequest {
-  const { path, args, environment, workingDirectory, limits, onEvent } = program;
+  const { path, args, environment, workingDirectory, limits, isOwnUntilInput, onEvent } = program;
   return {
     path,
     args: [...args],
     environment: { ...environment },
     workingDirectory,
     limits: { ...limits },
+    isOwnUntilInput,
     hasEvents: onEvent !== undefined,
   };
 }

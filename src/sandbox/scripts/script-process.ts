@@ -86,10 +86,12 @@ export async function launchScript(
       LANG: 'C.UTF-8',
       TZ: 'UTC',
       PWTEST_CACHE_DIR: join(sandbox.directory, privateFolder, 'cache'),
+      PICKET_COMPILED: join(sandbox.directory, privateFolder, 'compiled'),
       ...browserVariables(sandbox.directory),
       ...options.trust?.environment,
     },
     limits,
+    isOwnUntilInput: true,
     onOutput: (stream, chunk) => listener?.onOutput(stream, chunk),
     onEvent: (line) => {
       if (listener) listener.onEvent(line);

@@ -7,6 +7,7 @@ import { type HeldResources, heldResources } from './held-resources.ts';
 import { type Launch, type LaunchPlan, startCommands, startedMark } from './launch.ts';
 import type { ProgramRequest, ProgramStream } from './message.ts';
 import { descendantsOf, listProcesses, type ProcessEntry } from './process-usage.ts';
+import type { ProgramWatch } from './program-watch.ts';
 import type { SlotProcesses } from './slot-processes.ts';
 import { folderSizeBytes, sharedSizeBytes } from './wipe.ts';
 
@@ -42,6 +43,8 @@ export class RunningProgram {
   readonly #group: ControlGroup | undefined;
   readonly #send: SendChunk;
   readonly #refusals: () => readonly string[];
+  readonly #watch: ProgramWatch;
+  #isWatched = false;
   #killReason: SandboxEndReason | undefined;
   #problem: string | undefined;
   #messages = '';
@@ -63,6 +66,7 @@ export class RunningProgram {
     readonly group: ControlGroup | undefined;
     /** Messages about its refused connections. */
     readonly refusals: () => readonly string[];
+    readonly watch: ProgramWatch;
     readonly send: SendChunk;
   }) {
     this.#launch = parts.launch;
@@ -72,6 +76,7 @@ export class RunningProgram {
     this.#group = parts.group;
     this.#send = parts.send;
     this.#refusals = parts.refusals;
+    this.#watch = parts.watch;
     this.#group?.limit(this.#limits.memoryBytes, this.#limits.processCount + chainTasks);
     this.#read(this.#launch.stdout, 'stdout');
     this.#read(this.#launch.stderr, 'stderr');
@@ -81,6 +86,7 @@ export class RunningProgram {
       if (this.#messages.length < maxMessageBytes) this.#messages += chunk.toString('utf8');
     });
     this.ended = this.#live();
+    if (!parts.request.isOwnUntilInput) this.#beginWatch();
     this.#launch.commands.end(startCommands(parts.request, this.#plan));
   }
 
@@ -88,8 +94,17 @@ export class RunningProgram {
     return this.#launch.child.pid;
   }
 
-  get input(): NodeJS.WritableStream {
-    return this.#launch.input;
+  /** Writes to its standard input; calls back when it has taken the chunk. */
+  write(chunk: Uint8Array, onTaken: () => void): void {
+    if (!this.#isWatched && !this.#isOver) {
+      this.#beginWatch();
+      this.measure(listProcesses); // what it holds already, even if it ends before the next round
+    }
+    this.#launch.input.write(chunk, () => onTaken());
+  }
+
+  endInput(): void {
+    this.#launch.input.end();
   }
 
   interrupt(): void {
@@ -114,8 +129,11 @@ export class RunningProgram {
     });
   }
 
-  /** Called a few times a second. The list of processes is only used for resources without a control group. */
-  watch(list: () => readonly ProcessEntry[]): void {
+  /**
+   * Compares its usage with its limits: `ProgramWatch` calls this a few times a second. The list of processes is only
+   * used for resources without a control group.
+   */
+  measure(list: () => readonly ProcessEntry[]): void {
     const usage = this.#group?.usage();
     let memoryBytes = usage?.heldMemoryBytes;
     let cpuMs = usage?.cpuMs;
@@ -144,9 +162,14 @@ export class RunningProgram {
     return this.#messages.startsWith(startedMark);
   }
 
+  #beginWatch(): void {
+    this.#isWatched = true;
+    this.#watch.add(this);
+    this.#watchDisk(minDiskPauseMs);
+  }
+
   async #live(): Promise<SandboxedEnd> {
     const wall = setTimeout(() => this.kill('wall'), this.#limits.wallMs);
-    this.#watchDisk(minDiskPauseMs);
     const { child } = this.#launch;
     const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
     const [code, signal, failure] = await new Promise<[number | null, NodeJS.Signals | null, Error?]>(
@@ -157,6 +180,7 @@ export class RunningProgram {
     );
     clearTimeout(wall);
     clearTimeout(this.#diskTimer);
+    this.#watch.remove(this);
     this.#countLast();
     this.#isOver = true;
     await this.#killing;

@@ -10,8 +10,8 @@ import type { SandboxEndReason } from '../sandbox.ts';
 import { ControlGroup, type findControllers } from './control-group.ts';
 import { type Launch, type LaunchPlan, launch } from './launch.ts';
 import type { ProgramRequest } from './message.ts';
-import type { listProcesses } from './process-usage.ts';
 import { RunningProgram, type SendChunk } from './program.ts';
+import type { ProgramWatch } from './program-watch.ts';
 import { SlotProcesses } from './slot-processes.ts';
 import { sweepLeftovers, wipeFolder } from './wipe.ts';
 
@@ -34,6 +34,7 @@ export class Slot {
   readonly #privatePaths: readonly string[];
   readonly #controllers: ReturnType<typeof findControllers>;
   readonly #networks: Networks | undefined;
+  readonly #watch: ProgramWatch;
   #network: RunNetwork | undefined;
   #cookie = randomUUID();
   #processes: SlotProcesses;
@@ -52,6 +53,7 @@ export class Slot {
     readonly controllers: ReturnType<typeof findControllers>;
     /** Creates networks; undefined if sandboxes use the host's. */
     readonly networks: Networks | undefined;
+    readonly watch: ProgramWatch;
   }) {
     this.index = parts.index;
     this.directory = parts.directory;
@@ -60,6 +62,7 @@ export class Slot {
     this.#privatePaths = parts.privatePaths;
     this.#controllers = parts.controllers;
     this.#networks = parts.networks;
+    this.#watch = parts.watch;
     this.#processes = new SlotProcesses(this.#mechanism, this.uid, this.#cookie);
   }
 
@@ -81,6 +84,7 @@ export class Slot {
       processes: this.#processes,
       group,
       refusals: () => this.#network?.refusals ?? [],
+      watch: this.#watch,
       send,
     });
     this.#program = program;
@@ -98,10 +102,6 @@ export class Slot {
 
   kill(reason: SandboxEndReason): void {
     this.#program?.kill(reason);
-  }
-
-  watch(list: () => ReturnType<typeof listProcesses>): void {
-    this.#program?.watch(list);
   }
 
   /** Ends everything, wipes the folder and prepares the slot for the next run. @throws Error if something is left. */

@@ -64,12 +64,12 @@ async function obey(request: SupervisorRequest): Promise<void> {
     case 'input': {
       const { run, chunk } = request;
       const program = programs.get(run);
-      if (program) program.input.write(chunk, () => report({ kind: 'inputTaken', run }));
+      if (program) program.write(chunk, () => report({ kind: 'inputTaken', run }));
       else report({ kind: 'inputTaken', run });
       return;
     }
     case 'inputEnd':
-      programs.get(request.run)?.input.end();
+      programs.get(request.run)?.endInput();
       return;
     case 'interrupt':
       programs.get(request.run)?.interrupt();

@@ -16,14 +16,13 @@ import { SandboxInUse } from '../sandbox.ts';
 import { findControllers, removeStaleGroups } from './control-group.ts';
 import { impassableFolder, isWithin } from './launch.ts';
 import type { SupervisorSettings } from './message.ts';
-import { listProcesses, type ProcessEntry } from './process-usage.ts';
+import { ProgramWatch } from './program-watch.ts';
 import { reachableNode, selfTest } from './self-test.ts';
 import { Slot } from './slot.ts';
 import { SlotProcesses } from './slot-processes.ts';
 import { Claims, claimUids } from './uid-claims.ts';
 import { wipeFolder } from './wipe.ts';
 
-const watchIntervalMs = 250;
 /** Where user ids are claimed, so that two agents on one host never end each other's runs. */
 const claimsDirectory = '/run/picket-sandbox';
 
@@ -31,14 +30,12 @@ const claimsDirectory = '/run/picket-sandbox';
 export class Supervisor {
   readonly slots: readonly Slot[];
   readonly facts: SandboxFacts;
-  readonly #watch: NodeJS.Timeout;
   readonly #claims: Claims;
 
   private constructor(slots: readonly Slot[], facts: SandboxFacts, claims: Claims) {
     this.slots = slots;
     this.facts = facts;
     this.#claims = claims;
-    this.#watch = setInterval(() => this.#watchPrograms(), watchIntervalMs);
   }
 
   /**
@@ -58,6 +55,7 @@ export class Supervisor {
     for (const directory of settings.neighbours) await removeOfDead(directory, settings, uids);
     await removeStaleGroups(controllers);
     const networks = openNetworks(settings);
+    const watch = new ProgramWatch();
     const candidates = settings.mechanism ? [settings.mechanism] : sandboxMechanisms;
     const failures: string[] = [];
     for (const mechanism of candidates) {
@@ -79,6 +77,7 @@ export class Supervisor {
               privatePaths: settings.privatePaths,
               controllers,
               networks: network,
+              watch,
             }),
         );
         try {
@@ -118,19 +117,8 @@ export class Supervisor {
 
   /** Ends all programs and removes all folders. */
   async close(): Promise<void> {
-    clearInterval(this.#watch);
     await Promise.allSettled(this.slots.map((slot) => slot.end()));
     this.#claims.release();
-  }
-
-  #watchPrograms(): void {
-    let entries: readonly ProcessEntry[] | undefined;
-    // At most one walk through /proc per round, and none if control groups count.
-    const list = () => {
-      entries ??= listProcesses();
-      return entries as ProcessEntry[];
-    };
-    for (const slot of this.slots) slot.watch(list);
   }
 }
 

@@ -151,6 +151,25 @@ describe('a sandboxed program', () => {
     expect((await run(from, script, limits)).end).toMatchObject(expected);
   });
 
+  it('that waits for its input is measured from then on, with all it holds already', async () => {
+    const sandbox = await from.acquire(soon());
+    const fill =
+      'head -c 1500000 /dev/zero > first; head -c 1500000 /dev/zero > before; read line; echo $line; exec sleep 100';
+    const program = sandbox.start({
+      path: '/bin/sh',
+      args: ['-c', fill],
+      environment: {},
+      limits: { ...abuseLimits, diskBytes: 2_000_000 },
+      isOwnUntilInput: true,
+      onOutput: () => undefined,
+    });
+    const file = join(sandbox.directory, 'before');
+    await vi.waitUntil(() => existsSync(file), { timeout: 20_000 });
+    program.input.write('go\n');
+    expect(await program.ended).toMatchObject({ reason: 'disk' });
+    await sandbox.release();
+  });
+
   it('that does not exist is distinguished from one that fails', async () => {
     const sandbox = await from.acquire(soon());
     const start = { args: [], environment: {}, limits: abuseLimits, onOutput: () => undefined };

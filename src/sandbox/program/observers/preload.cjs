@@ -4,6 +4,9 @@
  * package @service/playwright-helpers.
  */
 require('../own-user.cjs');
+// Before anything large is loaded.
+const { PICKET_MODULES: modules, PICKET_COMPILED: compiled } = process.env;
+if (modules && compiled) require('../compiled-code.cjs').useCompiledCode(modules, compiled);
 const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');

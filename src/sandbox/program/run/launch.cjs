@@ -14,6 +14,7 @@ const path = require('node:path');
 
 const modulesDirectory = process.argv[2];
 const isWarm = process.argv[3] === 'warm';
+const compiledDirectory = process.env.PICKET_COMPILED;
 process.env.PICKET_MODULES = modulesDirectory;
 require('../observers/preload.cjs');
 const { sendLoaded, senderWith, describe } = require('../events.cjs');
@@ -62,6 +63,7 @@ async function start(job, send) {
   const own = {
     PICKET_NOTES: notes,
     PICKET_MODULES: modulesDirectory,
+    ...(compiledDirectory ? { PICKET_COMPILED: compiledDirectory } : {}),
     PICKET_DIRECTORY: job.directory,
     NODE_OPTIONS: `--require ${JSON.stringify(path.join(__dirname, '../observers/preload.cjs'))}`,
     PWTEST_CACHE_DIR: path.join(job.privateDirectory, 'cache'),

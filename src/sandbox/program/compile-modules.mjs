@@ -1,0 +1,128 @@
+/**
+ * Makes the compiled code of a runtime's modules, which its scripts read (compiled-code.cjs): `node compile-modules.mjs
+ * MODULES [CHROMIUM]`. Use the Node and the path of the modules that scripts will use. It runs two samples as a script
+ * is run, so that exactly the functions that scripts need are compiled: with the path of a browser also those that open
+ * one. Does nothing if this Node's are there.
+ *
+ * Only for the operator, on a runtime that no script could change.
+ */
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const { compiledFolder } = createRequire(import.meta.url)('./compiled-code.cjs');
+const launchProgram = join(import.meta.dirname, 'run/launch.cjs');
+const sampleTimeoutMs = 60_000;
+
+const [given, executablePath] = process.argv.slice(2);
+if (given === undefined) {
+  console.error('usage: node compile-modules.mjs MODULES [CHROMIUM]');
+  process.exit(2);
+}
+const modules = realpathSync(given);
+const folder = compiledFolder(modules);
+if (!existsSync(folder)) make();
+
+function make() {
+  const place = mkdtempSync(join(tmpdir(), 'picket-compile-'));
+  // Next to its final place, so that it appears there as a whole.
+  const aside = join(modules, `.picket-compiled-${process.pid}`);
+  try {
+    const cache = join(place, 'cache');
+    for (const [entry, source] of Object.entries(samples())) runSample(place, cache, entry, source);
+    const [compiled] = existsSync(cache) ? readdirSync(cache) : [];
+    if (compiled === undefined) {
+      console.error(`No code was compiled for ${given}: scripts compile their modules in each run`);
+      return;
+    }
+    cpSync(join(cache, compiled), aside, { recursive: true });
+    // Node makes these files for its own user alone.
+    for (const name of readdirSync(aside)) chmodSync(join(aside, name), 0o644);
+    chmodSync(aside, 0o755);
+    // What another Node made would never be read again.
+    rmSync(dirname(folder), { recursive: true, force: true });
+    mkdirSync(dirname(folder), { mode: 0o755 });
+    renameSync(aside, folder);
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+/** One for Playwright Test, one without. */
+function samples() {
+  const request = `const server = require('node:http').createServer((_, answer) => answer.end('{"isSample":true}')).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const url = 'http://127.0.0.1:' + server.address().port + '/';`;
+  const page = `const browser = await chromium.launch({ executablePath: ${JSON.stringify(executablePath)} });
+    const page = await browser.newPage();
+    await page.goto(url);
+    await page.locator('body').click();
+    await page.screenshot();`;
+  const hasBrowser = executablePath !== undefined;
+  return {
+    'sample.spec.ts': `import { chromium, expect, test } from '@playwright/test';
+      test('sample', async ({ request }) => {
+        ${request}
+        await test.step('step', async () => { expect((await request.get(url)).status()).toBe(200); });
+        ${hasBrowser ? `${page} await expect(page.locator('body')).toContainText('isSample'); await browser.close();` : ''}
+        server.close();
+      });`,
+    'sample.js': `const { chromium, request } = require('playwright');
+      ${request}
+      const api = await request.newContext();
+      await api.get(url);
+      await api.dispose();
+      ${hasBrowser ? `${page} await browser.close();` : ''}
+      server.close();`,
+  };
+}
+
+/** A sample that fails has compiled what it reached. */
+function runSample(place, cache, entry, source) {
+  const directory = join(place, entry.replaceAll('.', '-'));
+  const privateDirectory = join(directory, '.picket');
+  mkdirSync(privateDirectory, { recursive: true });
+  symlinkSync(modules, join(directory, 'node_modules'));
+  writeFileSync(join(directory, entry), source);
+  const job = {
+    token: 'sample',
+    directory,
+    privateDirectory,
+    entry,
+    sources: [entry],
+    variables: {},
+    ownVariables: {},
+    hasBrowser: false,
+    isVideoPossible: false,
+    browserArgs: [],
+    playwrightConfig: {},
+    updatesSnapshots: false,
+    testTimeoutMs: sampleTimeoutMs / 2,
+    globalTimeoutMs: sampleTimeoutMs / 2,
+  };
+  spawnSync(process.execPath, [launchProgram, modules], {
+    cwd: directory,
+    // Nothing of the operator's: the packages of the runtime run here.
+    env: { HOME: directory, PATH: '/usr/local/bin:/usr/bin:/bin', NODE_COMPILE_CACHE: cache },
+    input: `${JSON.stringify(job)}\n`,
+    // Descriptor 3 is for events.
+    stdio: ['pipe', 'ignore', 'ignore', 'ignore'],
+    timeout: sampleTimeoutMs,
+    killSignal: 'SIGKILL',
+  });
+}
