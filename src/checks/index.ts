@@ -7,6 +7,7 @@ import { grpc } from './grpc/check.ts';
 import { heartbeat } from './heartbeat/check.ts';
 import { icmp } from './icmp/check.ts';
 import { multiStep } from './multi-step/check.ts';
+import { ntp } from './ntp/check.ts';
 import { playwright } from './playwright/check.ts';
 import { ssl } from './ssl/check.ts';
 import { tcp } from './tcp/check.ts';
@@ -29,6 +30,7 @@ export const checkTypes: readonly CheckType[] = [
   webSocket,
   icmp,
   traceroute,
+  ntp,
   browser,
   multiStep,
   playwright,
