@@ -3,6 +3,7 @@ import { api } from './api/check.ts';
 import { browser } from './browser/check.ts';
 import type { CheckType } from './contract/check-type.ts';
 import { dns } from './dns/check.ts';
+import { domain } from './domain/check.ts';
 import { grpc } from './grpc/check.ts';
 import { heartbeat } from './heartbeat/check.ts';
 import { icmp } from './icmp/check.ts';
@@ -23,6 +24,7 @@ export const checkTypes: readonly CheckType[] = [
   api,
   url,
   dns,
+  domain,
   tcp,
   udp,
   ssl,

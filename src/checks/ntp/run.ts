@@ -85,7 +85,7 @@ function read({ spec, prepared, context }: Run, result: NtpProbeResult): Reading
   if (failed) return { failure: failed, measured, detail };
   const verdict = time ? judgeTime(time, spec) : { refusal: undefined };
   if (verdict.refusal && !spec.shouldFail) return { failure: verdict.refusal, measured, detail };
-  const degradedReasons = spec.shouldFail ? [] : (verdict.degradedReasons ?? []);
+  const degradedReasons = spec.shouldFail ? [] : [...(verdict.degradedReasons ?? [])];
   const isTime = time !== null && !verdict.refusal;
   const nothing = () => ({ kind: 'unavailable', reason: 'the server gave no time' }) as const;
   return {

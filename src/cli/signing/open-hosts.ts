@@ -16,7 +16,9 @@ export function openHosts(fields: Fields, openVariables: readonly string[]): Ope
   const { request } = fields;
   if (!isRecord(request)) return [];
   return addressFields.flatMap((name) => {
-    const addresses = [request[name]].flat().filter((one) => typeof one === 'string' && one.includes('{{'));
+    const addresses = [request[name]]
+      .flat()
+      .filter((one): one is string => typeof one === 'string' && one.includes('{{'));
     return openVariables
       .filter((variable) => addresses.some((address) => isDecidedBy(address, variable)))
       .map((variable) => ({ field: `request.${name}`, variable }));

@@ -16,6 +16,7 @@ import {
   ownError,
   unusableDefinition,
 } from './own.ts';
+import { endingRegistration, refusedRequest } from './refusal.ts';
 import { endedRoute } from './route.ts';
 import { scriptError } from './script.ts';
 import { grownPhase, lateAnswer } from './slow.ts';
@@ -37,6 +38,7 @@ export const rules: readonly Rule<AnalysisInput>[] = [
   ...[failedConnection, lostPings, brokenAnswer],
   ...[lateAnswer, grownPhase],
   ...[notServing, missingReflection, failedCall, brokenDialogue],
+  ...[refusedRequest, endingRegistration],
   ...[endlessRedirects, unexpectedStatus, changedContent],
   ...[scriptError, missedPing],
 ];
