@@ -20,8 +20,8 @@ import { endingRegistration, refusedRequest } from './refusal.ts';
 import { endedRoute } from './route.ts';
 import { scriptError } from './script.ts';
 import { grownPhase, lateAnswer } from './slow.ts';
-import { badCertificate, failedHandshake } from './tls.ts';
-import { expiringCertificate, refusedStartTls, weakTls } from './tls-terms.ts';
+import { badCertificate, failedHandshake } from './tls/certificate.ts';
+import { expiringCertificate, refusedStartTls, weakTls } from './tls/terms.ts';
 
 /**
  * All rules in order of precedence: the first conclusion wins. Order: failures that say nothing about the target,
