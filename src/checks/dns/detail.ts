@@ -25,7 +25,7 @@ export const DnsJson = z
   .meta({ id: 'DnsJson' });
 export type DnsJson = z.infer<typeof DnsJson>;
 
-/** What one of several name servers answered. */
+/** Answer of one of several name servers, and its verdict. */
 export const NameServerVerdict = z
   .object({
     /** Name and port, as the check has them. */

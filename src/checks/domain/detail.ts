@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
 
-/** What a registry or a registrar says of a domain (RFC 9083). */
+/** Data of a registry or a registrar about a domain (RFC 9083). */
 export const DomainRegistration = z
   .object({
     domain: z.string(),

@@ -15,7 +15,7 @@ export interface DomainQuestion {
   readonly directory: URL;
 }
 
-/** Result of a lookup: an answer, or why there is none. */
+/** Result of a lookup: an answer, or the reason for its absence. */
 export interface Looked {
   readonly url: string | null;
   readonly elapsedMs: number;

@@ -53,7 +53,7 @@ export function readRdapAnswer(document: unknown, domain: string): RdapAnswer | 
 const date =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?\s*(Z|z|UTC|[+-]\d{2}:?\d{2})?)?$/;
 
-/** Reads a date; without a zone it is in UTC. @returns epoch milliseconds; undefined if it is none. */
+/** Reads a date; without a zone it is in UTC. @returns epoch milliseconds; undefined for any other text. */
 export function dateMs(text: string): number | undefined {
   const found = date.exec(text.trim());
   if (!found) return undefined;

@@ -7,7 +7,7 @@ import { headerValue } from '../http/header-map.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
 import type { ProbeControls } from '../runner/probe-runner.ts';
 
-/** A JSON document of a server, or why there is none. */
+/** A JSON document of a server, or the reason for its absence. */
 export type Fetched = FetchedDocument | FetchFailure;
 
 interface Timed {
@@ -31,7 +31,7 @@ export interface FetchFailure extends Timed {
   readonly waitMs?: number | undefined;
 }
 
-/** What requests need beside their URL. */
+/** Means and limit of a request. */
 export interface FetchMeans {
   readonly controls: ProbeControls;
   readonly proxy: ForwardProxy | undefined;

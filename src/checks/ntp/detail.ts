@@ -7,7 +7,7 @@ import { EvaluatedAssertion } from '../judging/assertion.ts';
 
 const leapStates = ['none', 'insert', 'delete', 'unsynchronized'] as const satisfies readonly LeapState[];
 
-/** What a server says of its clock, and how that differs from the clock of the agent (RFC 5905 section 7.3). */
+/** State of a server's clock by its own account (RFC 5905 section 7.3), and its offset from the clock of the agent. */
 export const NtpTime = z
   .object({
     version: z.int(),

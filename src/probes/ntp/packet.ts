@@ -13,7 +13,7 @@ const transmitAt = 40;
 const leapStates = ['none', 'insert', 'delete', 'unsynchronized'] as const;
 export type LeapState = (typeof leapStates)[number];
 
-/** What a server says of itself and of its clock. Times are those of its clock. */
+/** Facts of a server about itself and its clock. Times are those of its clock. */
 export interface NtpAnswer {
   readonly version: number;
   readonly leap: LeapState;

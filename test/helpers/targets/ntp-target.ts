@@ -1,7 +1,7 @@
 import { packetSizeBytes, stampOf } from '../../../src/probes/ntp/packet.ts';
 import { startUdpTarget, type UdpAnswer, type UdpTarget } from './udp-target.ts';
 
-/** What a time server of a test says; the defaults are those of a healthy one. */
+/** Answer of a time server of a test; the defaults are those of a healthy one. */
 export interface NtpBehaviour {
   readonly leap?: number;
   readonly stratum?: number;
