@@ -3,10 +3,12 @@ import { api } from './api/check.ts';
 import { browser } from './browser/check.ts';
 import type { CheckType } from './contract/check-type.ts';
 import { dns } from './dns/check.ts';
+import { domain } from './domain/check.ts';
 import { grpc } from './grpc/check.ts';
 import { heartbeat } from './heartbeat/check.ts';
 import { icmp } from './icmp/check.ts';
 import { multiStep } from './multi-step/check.ts';
+import { ntp } from './ntp/check.ts';
 import { playwright } from './playwright/check.ts';
 import { ssl } from './ssl/check.ts';
 import { tcp } from './tcp/check.ts';
@@ -22,6 +24,7 @@ export const checkTypes: readonly CheckType[] = [
   api,
   url,
   dns,
+  domain,
   tcp,
   udp,
   ssl,
@@ -29,6 +32,7 @@ export const checkTypes: readonly CheckType[] = [
   webSocket,
   icmp,
   traceroute,
+  ntp,
   browser,
   multiStep,
   playwright,

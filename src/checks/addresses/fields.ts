@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ipFamilies } from '../contract/ip-family.ts';
+import { partVerdicts } from '../runner/part-of-run.ts';
 
 /** Most addresses of a name that a run contacts. */
 export const maxAddresses = 16;
@@ -30,7 +31,7 @@ export const AddressVerdict = z
     /** Null if the name has no address of that family. */
     address: z.string().nullable(),
     ipFamily: z.enum(ipFamilies),
-    verdict: z.enum(['passed', 'degraded', 'failed']),
+    verdict: z.enum(partVerdicts),
     /** Failure code, as in `failure`. */
     code: z.string().nullable(),
     message: z.string().nullable(),

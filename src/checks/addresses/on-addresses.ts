@@ -2,9 +2,9 @@ import type { IpFamily, ResolvedAddress } from '@picket/probes/address.ts';
 import { ownAnswer, ResolveError, type Resolver } from '@picket/probes/resolver.ts';
 import { type Failure, reworded } from '../contract/failure.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import type { ArtifactFile, ArtifactSink, NameResolver, RunContext } from '../contract/run-context.ts';
-import type { RunLog } from '../contract/run-log.ts';
+import type { NameResolver, RunContext } from '../contract/run-context.ts';
 import { jobLogOf } from '../contract/run-log.ts';
+import { badness, heldBack, labelled, verdictName } from '../runner/part-of-run.ts';
 import { type Attempt, browsersChoice } from './browsers-choice.ts';
 import { type Addresses, type AddressVerdict, maxAddresses } from './fields.ts';
 
@@ -145,10 +145,10 @@ async function worstOf<Detail extends AddressedDetail>(
   );
   const chosen = browsersChoice(attempts);
   const addresses = seen.map(({ address, family, outcome }, index): AddressVerdict => {
-    const { failure: failed, isDegraded, responseTimeMs } = outcome;
+    const { failure: failed, responseTimeMs } = outcome;
     return {
       ...{ address, ipFamily: family === 6 ? 'IPv6' : 'IPv4' },
-      verdict: failed ? 'failed' : isDegraded ? 'degraded' : 'passed',
+      verdict: verdictName(outcome),
       ...{ code: failed?.code ?? null, message: failed?.message ?? null },
       ...{ responseTime: responseTimeMs, isBrowsersChoice: index === chosen },
     };
@@ -163,12 +163,6 @@ async function worstOf<Detail extends AddressedDetail>(
     ...(expiries.length > 0 && { certificateExpiresAt: Math.min(...expiries) }),
     detail: { ...outcome.detail, addresses, jobLog: jobLogOf(log) },
   };
-}
-
-/** Ranks an outcome: a failure of the target is worse than a failure that leaves the target's state unknown. */
-function badness({ failure: failed, isDegraded }: Outcome<unknown>): number {
-  if (failed) return failed.owner === 'target' ? 3 : 2;
-  return isDegraded ? 1 : 0;
 }
 
 /** Rewords the failure of one address to name all addresses that failed. */
@@ -219,35 +213,4 @@ function ofFamily(inner: NameResolver, wanted: IpFamily): NameResolver {
 
 function withServersOf(inner: NameResolver, resolve: Resolver['resolve']): NameResolver {
   return { resolve, ...(inner.nameServers && { nameServers: () => inner.nameServers?.() ?? [] }) };
-}
-
-function labelled(log: RunLog, label: () => string | undefined): RunLog {
-  return {
-    write: (level, msg, ageMs) => {
-      const name = label();
-      log.write(level, name === undefined ? msg : `${name}: ${msg}`, ageMs);
-    },
-    entries: log.entries,
-    get isEmpty() {
-      return log.isEmpty;
-    },
-    withdraw: () => log.withdraw(),
-    part: (stage) => log.part(stage),
-  };
-}
-
-/** Holds files back until the run knows which address's to keep: files of several addresses have the same names. */
-function heldBack(sink: ArtifactSink) {
-  const files: ArtifactFile[] = [];
-  return {
-    sink: {
-      add: async (file: ArtifactFile) => {
-        files.push(file);
-        return true;
-      },
-    },
-    handOver: async () => {
-      for (const file of files) await sink.add(file);
-    },
-  };
 }

@@ -89,12 +89,22 @@ export const failureCatalogue = {
   ),
   PACKET_LOSS_EXCEEDED: viaNetwork(timed(target('Packet loss reached maxPacketLossThreshold.'))),
   REPLY_UNEXPECTED: target('The target responded, but the check expects failure.'),
+  REQUEST_REFUSED: target(
+    'The target answered that it does not do what the check asks: it refuses the login or the client, the query failed, or a time server has no time.',
+  ),
+  DOMAIN_EXPIRING: target(
+    'The registration of the domain has expired, or expires within failDaysBeforeExpiry.',
+  ),
+  DOMAIN_NOT_REGISTERED: target('The registry does not know the domain: it is not registered.'),
   ASSERTION_FAILED: target('At least one assertion failed.'),
   MAX_RESPONSE_TIME_EXCEEDED: target('The response time exceeds maxResponseTime.'),
   RESOLVER_FAILED: {
     ...timed(location('The resolver of this location did not respond, or responded with an error.')),
     fromLocation: 'resolver',
   },
+  RDAP_UNAVAILABLE: location(
+    'The RDAP server of the registry, or the list of these servers, did not give the data: it cannot be reached, limits requests, or fails. This says nothing about the domain.',
+  ),
   LOCATION_SICK: location('During the run the location was unhealthy, which explains the failure.'),
   NETWORK_UNAVAILABLE: viaNetwork(location('This location has no route to that address family.')),
   ICMP_UNAVAILABLE: location(
@@ -190,6 +200,9 @@ export const failureCatalogue = {
   ),
   ORIGIN_NOT_ALLOWED: config(
     'A step accesses an origin that the check does not allow: neither its prompt nor allowedOrigins names it.',
+  ),
+  DOMAIN_EXPIRY_UNPUBLISHED: config(
+    'The registry of the domain does not publish when the registration expires: it has no RDAP server, or its answer has no such date.',
   ),
   EGRESS_DENIED: config('The egress policy of the agent blocks connections to that address.'),
 } as const satisfies Record<string, FailureEntry>;

@@ -33,6 +33,15 @@ export const dns = defineCheckType({
       label: 'Port of the name server',
       hint: 'Required with a name server: 53, or 853 with DoT.',
     },
+    'request.nameServers': {
+      label: 'Several name servers',
+      hint: 'Instead of one: one per line, with a port if it is not the usual one. All are asked at the same time.',
+      lines: 3,
+    },
+    'request.serversToPass': {
+      label: 'Of several name servers',
+      words: { EVERY: 'each has to answer as expected', ANY: 'one that answers as expected suffices' },
+    },
     'request.protocol': {
       label: 'Protocol',
       words: { UDP: 'UDP', TCP: 'TCP', DOT: 'TLS (DoT)', DOH: 'HTTPS (DoH)' },

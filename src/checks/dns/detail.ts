@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { RouteField } from '../contract/facts.ts';
 import { JobLog } from '../http/detail.ts';
 import { EvaluatedAssertion } from '../judging/assertion.ts';
+import { partVerdicts } from '../runner/part-of-run.ts';
 
 const DnsJsonRecord = z.object({ name: z.string(), type: z.string(), TTL: z.number(), data: z.string() });
 
@@ -23,6 +24,27 @@ export const DnsJson = z
   })
   .meta({ id: 'DnsJson' });
 export type DnsJson = z.infer<typeof DnsJson>;
+
+/** Answer of one of several name servers, and its verdict. */
+export const NameServerVerdict = z
+  .object({
+    /** Name and port, as the check has them. */
+    nameServer: z.string(),
+    /** Address that was asked; null if none was. */
+    address: z.string().nullable(),
+    verdict: z.enum(partVerdicts),
+    /** Failure code, as in `failure`. */
+    code: z.string().nullable(),
+    message: z.string().nullable(),
+    /** Empty without a response. */
+    returnCode: z.string(),
+    /** Data of its records, one per line; the first 1000 characters. */
+    answer: z.string(),
+    /** Milliseconds. */
+    responseTime: z.number(),
+  })
+  .meta({ id: 'NameServerVerdict' });
+export type NameServerVerdict = z.infer<typeof NameServerVerdict>;
 
 /** Result of a run of a DNS monitor, shown as `apiCheckResult` (check model 3.1, 3.3). */
 export const DnsDetail = z
@@ -52,6 +74,8 @@ export const DnsDetail = z
       truncated: z.boolean(),
       json: DnsJson.nullable(),
     }),
+    /** One entry for each of several name servers, in the order of the check; absent with a single one. */
+    nameServers: z.array(NameServerVerdict).optional(),
     requestError: z.string().nullable(),
     jobLog: JobLog,
     jobAssets: z.array(z.string()).nullable(),

@@ -1,9 +1,10 @@
+import { hostAndPort } from '@picket/probes/address.ts';
 import { type Failure, failure } from '../contract/failure.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { parseHostname } from '../contract/target.ts';
 import type { Assertion } from '../judging/assertion.ts';
 import { filledAssertions } from '../judging/filled.ts';
 import { render } from '../judging/templating.ts';
+import { type NamedServer, namedServer } from './named-server.ts';
 import type { DnsSpec } from './spec.ts';
 
 /** A check's request with its templates filled in. */
@@ -13,42 +14,53 @@ export interface FilledRequest {
   readonly assertions: readonly Assertion[];
 }
 
-/** A name server as a check names it. */
-export interface NamedServer {
-  /** A name, or an address without brackets. */
-  readonly hostname: string;
-  readonly port: number;
-  /** Path of a DNS-over-HTTPS server, unless it is the default. */
-  readonly path: string | undefined;
-}
+type Variables = Pick<RunContext, 'variables'>;
 
-/** Fills in the templates of a request, or returns what is wrong with the definition. @throws TemplateError */
+/**
+ * Fills in the templates of a request, or returns what is wrong with the definition.
+ *
+ * @param server the name server to ask, for a check that names several.
+ * @throws TemplateError
+ */
 export function fillRequest(
   { request: spec }: DnsSpec,
-  { variables }: Pick<RunContext, 'variables'>,
+  { variables }: Variables,
+  server?: NamedServer,
 ): FilledRequest | { readonly failure: Failure } {
   const query = render(spec.query, variables, 'raw').trim();
-  const written = spec.nameServer === null ? null : render(spec.nameServer, variables, 'raw').trim();
-  const nameServer =
-    written === null || spec.port === null ? null : namedServer(written, spec.port, spec.protocol);
-  if (nameServer === undefined) {
-    const message = `the name server ${JSON.stringify(written)} is neither a host name nor an IP address`;
-    return { failure: failure('HOST_INVALID', message) };
-  }
-  return { query, nameServer, assertions: filledAssertions(spec.assertions, variables) };
+  const named = server ?? ownServer(spec, variables);
+  if (named && 'failure' in named) return named;
+  return { query, nameServer: named, assertions: filledAssertions(spec.assertions, variables) };
 }
 
-/** Parses a name or address; for DNS over HTTPS it may be a URL or have a path. */
-function namedServer(
-  written: string,
-  port: number,
-  protocol: DnsSpec['request']['protocol'],
-): NamedServer | undefined {
-  const isHttps = protocol === 'DOH';
-  const text = isHttps ? written.replace(/^https:\/\//i, '') : written;
-  const slash = isHttps ? text.indexOf('/') : -1;
-  const hostname = parseHostname(slash < 0 ? text : text.slice(0, slash));
-  if (hostname === undefined) return undefined;
-  const path = slash < 0 ? '/' : text.slice(slash);
-  return { hostname, port, path: path === '/' ? undefined : path };
+/** The only name server of a check; null: the resolver of the location. */
+function ownServer({ nameServer, port, protocol }: DnsSpec['request'], variables: Variables['variables']) {
+  if (nameServer === null || port === null) return null;
+  const written = render(nameServer, variables, 'raw').trim();
+  return namedServer(written, protocol, port) ?? notAServer(written);
+}
+
+/** Returns the servers of a check that names several, each of them once. @throws TemplateError */
+export function filledServers(
+  { request: { nameServers, protocol } }: DnsSpec,
+  { variables }: Variables,
+): readonly NamedServer[] | { readonly failure: Failure } {
+  const servers = new Map<string, NamedServer>();
+  for (const template of nameServers) {
+    const written = render(template, variables, 'raw').trim();
+    const named = namedServer(written, protocol);
+    if (!named) return notAServer(written);
+    servers.set(serverName(named), named);
+  }
+  return [...servers.values()];
+}
+
+/** Formats a server as its check names it, with its port. */
+export function serverName({ hostname, port, path = '' }: NamedServer): string {
+  return `${hostAndPort(hostname, port)}${path}`;
+}
+
+function notAServer(written: string): { readonly failure: Failure } {
+  const message = `the name server ${JSON.stringify(written)} is neither a host name nor an IP address`;
+  return { failure: failure('HOST_INVALID', message) };
 }

@@ -5,7 +5,7 @@ import { type DnsReply, queryDns } from '@picket/probes/dns/query.ts';
 import { type DnsServer, locateServer, serverText } from '@picket/probes/dns/server.ts';
 import { queryName, reverseName } from '@picket/probes/dns/wire/name.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import type { Measurement } from '../contract/outcome.ts';
+import type { Measurement, Runner } from '../contract/outcome.ts';
 import { measurementOf, toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { probeFailure } from '../judging/probe-failure.ts';
@@ -15,8 +15,11 @@ import { noLimits, type ProbeRun, probeRunner, type Reading } from '../runner/pr
 import { answerJson, answerText, storedAnswer } from './answer.ts';
 import type { DnsDetail } from './detail.ts';
 import { queryRepetition } from './diagnosed-query.ts';
+import type { NamedServer } from './named-server.ts';
+import { onServers } from './on-servers.ts';
 import { type FilledRequest, fillRequest } from './request.ts';
 import type { DnsSpec } from './spec.ts';
+import { type OwnDetail, unknownDetail } from './unknown-detail.ts';
 
 /** Timeout of one server, in milliseconds: twice the largest threshold. */
 const answerTimeoutMs = 10_000;
@@ -55,16 +58,22 @@ interface Silent {
 }
 
 type Run = ProbeRun<DnsSpec, FilledRequest>;
-type OwnDetail = Pick<DnsDetail, 'request' | 'response'>;
 
-/** Runs a DNS monitor: sends one query to a name server and judges the response. */
-export const runDns = probeRunner({
-  prepare: fillRequest,
-  unsent: (spec) => ({ ...unknownDetail(spec, {}), ...noEvidence }),
-  hold: ({ spec, prepared, context, startMs }: Run) =>
-    ask(spec, prepared, context, startMs + context.timeoutMs),
-  read: (run, asked) => ('reply' in asked ? readReply(run, asked) : readSilence(run, asked)),
-});
+/** Runs a DNS monitor: sends a query to its name server, or to each of its name servers, and judges the response. */
+export const runDns: Runner<DnsSpec, DnsDetail> = async (spec, context) =>
+  spec.request.nameServers.length === 0
+    ? await queryOnce(undefined)(spec, context)
+    : await onServers(spec, context, queryOnce);
+
+/** Runs a query at one server. @param named that server; if absent, the one of the check or of the location. */
+const queryOnce = (named: NamedServer | undefined) =>
+  probeRunner({
+    prepare: (spec: DnsSpec, context) => fillRequest(spec, context, named),
+    unsent: (spec) => ({ ...unknownDetail(spec, {}), ...noEvidence }),
+    hold: ({ spec, prepared, context, startMs }: Run) =>
+      ask(spec, prepared, context, startMs + context.timeoutMs),
+    read: (run, asked) => ('reply' in asked ? readReply(run, asked) : readSilence(run, asked)),
+  });
 
 /** Whether the check expects a server that does not respond. */
 function isWelcome({ shouldFail }: DnsSpec, { failure: failed }: { readonly failure: Failure }): boolean {
@@ -246,39 +255,4 @@ function failureOf(thrown: unknown): Failure {
   // UDP has no connection that could have been accepted: only the silence is known.
   if (thrown.kind === 'response-timeout') return failure('DNS_NO_ANSWER', thrown.message);
   return probeFailure(thrown);
-}
-
-/** Returns the detail of a run without a response. */
-function unknownDetail(
-  { request }: DnsSpec,
-  asked: { readonly request?: FilledRequest; readonly server?: DnsServer | undefined },
-): OwnDetail {
-  const { server } = asked;
-  const named = asked.request?.nameServer;
-  const nameServerInfo = server
-    ? {
-        name: server.hostname === server.address ? null : server.hostname,
-        host: server.address,
-        port: server.port,
-      }
-    : null;
-  return {
-    request: {
-      query: asked.request?.query ?? request.query,
-      recordType: request.recordType,
-      recordClass: request.recordClass,
-      protocol: request.protocol,
-      nameServer: named ? `${named.hostname}${named.path ?? ''}` : request.nameServer,
-      port: request.port,
-    },
-    response: {
-      returnCode: '',
-      answer: '',
-      responseTime: 0,
-      nameServerInfo,
-      retriedOverTcp: false,
-      truncated: false,
-      json: null,
-    },
-  };
 }

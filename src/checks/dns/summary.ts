@@ -1,5 +1,5 @@
-import type { DetailSummary, SummaryText } from '../summary/detail-summary.ts';
-import { code, comparedText, fact } from '../summary/parts.ts';
+import type { DetailSummary, SummarySection, SummaryText } from '../summary/detail-summary.ts';
+import { code, comparedText, fact, took } from '../summary/parts.ts';
 import { probeParts } from '../summary/probe-parts.ts';
 import type { DnsDetail, DnsJson } from './detail.ts';
 
@@ -10,6 +10,7 @@ export function summaryOf(detail: DnsDetail): DetailSummary {
   const recordClass = request.recordClass ?? 'IN';
   return {
     ...probeParts(detail),
+    addresses: detail.nameServers && serversSection(detail.nameServers),
     phases: returnCode === '' ? [] : [{ name: 'DNS response', kind: 'dns', lengthMs: response.responseTime }],
     sections: [
       {
@@ -27,6 +28,36 @@ export function summaryOf(detail: DnsDetail): DetailSummary {
       },
       { title: 'Answer', texts: answerTexts(response, recordClass) },
     ],
+  };
+}
+
+/** A row for each of several name servers. */
+function serversSection(servers: NonNullable<DnsDetail['nameServers']>): SummarySection {
+  const well = servers.filter(({ verdict }) => verdict !== 'failed').length;
+  return {
+    title: 'Name servers',
+    id: 'name-servers',
+    note: `${well} of ${servers.length} answer as expected. The rest of this page shows the one that decides.`,
+    table: {
+      caption: 'Results by name server',
+      columns: [
+        { title: 'Name server', role: 'key' },
+        { title: 'Verdict', role: 'compared' },
+        { title: 'Response code' },
+        { title: 'Time', isNumber: true, role: 'compared' },
+        { title: 'Answer', isMinor: true },
+        { title: 'Why' },
+      ],
+      rows: servers.map(({ nameServer, verdict, returnCode, responseTime, answer, message }) => [
+        code(nameServer),
+        { kind: 'state', state: verdict, text: verdict },
+        returnCode || null,
+        took(responseTime),
+        // Sorted, because the order of records varies.
+        answer.split('\n').sort().join(', ') || null,
+        message,
+      ]),
+    },
   };
 }
 

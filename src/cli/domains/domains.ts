@@ -20,7 +20,7 @@ export const listDomains: Run = async (api) => {
     domains.length === 0
       ? ['No page has a custom domain.']
       : table(
-          ['STATE', 'DOMAIN', 'PAGE', 'PROBLEM'],
+          ['STATE', 'NAME', 'PAGE', 'PROBLEM'],
           domains.map(({ status, domain, page, problem }) => [status, domain, page, problem ?? '']),
           width,
         );

@@ -3,7 +3,7 @@ import { originOf } from '@picket/lib/wire/address-origin.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 
 /** Fields of a request that say where it goes. */
-const addressFields = ['url', 'hostname', 'nameServer'] as const;
+const addressFields = ['url', 'hostname', 'nameServer', 'nameServers'] as const;
 
 /** A field whose host comes from a variable that others may set. */
 export interface OpenHost {
@@ -16,13 +16,15 @@ export function openHosts(fields: Fields, openVariables: readonly string[]): Ope
   const { request } = fields;
   if (!isRecord(request)) return [];
   return addressFields.flatMap((name) => {
-    const address = request[name];
-    if (typeof address !== 'string' || !address.includes('{{')) return [];
+    const addresses = [request[name]]
+      .flat()
+      .filter((one): one is string => typeof one === 'string' && one.includes('{{'));
     return openVariables
-      .filter(
-        (variable) =>
-          originOf(address, { [variable]: 'one.test' }) !== originOf(address, { [variable]: 'other.test' }),
-      )
+      .filter((variable) => addresses.some((address) => isDecidedBy(address, variable)))
       .map((variable) => ({ field: `request.${name}`, variable }));
   });
+}
+
+function isDecidedBy(address: string, variable: string): boolean {
+  return originOf(address, { [variable]: 'one.test' }) !== originOf(address, { [variable]: 'other.test' });
 }

@@ -52,6 +52,8 @@ const whatFailed: Readonly<Record<FailureCode, string>> = {
   ...{ BUNDLE_UNAVAILABLE: agent, PACKAGE_MANAGER_MISSING: agent, RUNTIME_MISSING: agent },
   ...{ BROWSER_MISSING: agent, SANDBOX_UNAVAILABLE: agent, PING_MISSED: target, JOB_FAILED: target },
   JOB_UNFINISHED: target,
+  ...{ REQUEST_REFUSED: target, DOMAIN_EXPIRING: target, DOMAIN_NOT_REGISTERED: target },
+  ...{ RDAP_UNAVAILABLE: location, DOMAIN_EXPIRY_UNPUBLISHED: check },
   ...{ MODEL_PROVIDER_MISSING: agent, MODEL_UNAVAILABLE: agent, MODEL_ANSWER_INVALID: agent },
   ...{ MODEL_LIMIT_EXCEEDED: agent, PROMPT_NOT_FOLLOWED: either, STEP_FAILED: target },
   ...{

@@ -154,20 +154,20 @@ const looks: Readonly<
   dns: (monitor) => {
     const recordType = monitor.text('dns_resolve_type') ?? 'A';
     if (!recordTypes.some((one) => one === recordType)) return undefined;
-    const [nameServer = '1.1.1.1', ...others] = (monitor.text('dns_resolve_server') ?? '')
-      .split(',')
-      .map((one) => one.trim());
-    if (others.length > 0)
-      monitor.note('dns_resolve_server', `a check asks one name server: not ${others.join(', ')}`);
+    const servers = (monitor.text('dns_resolve_server') ?? '').split(',').map((one) => one.trim());
+    const [nameServer, ...others] = servers.filter((one) => one !== '');
     const port = monitor.number('port') ?? 53;
+    const withPort = (server: string) => (server.includes(':') ? `[${server}]:${port}` : `${server}:${port}`);
     return {
       checkType: 'DNS',
       fields: {
         request: {
           query: monitor.text('hostname') ?? '',
           recordType,
-          nameServer: nameServer || '1.1.1.1',
-          port,
+          // One that answers suffices there.
+          ...(nameServer !== undefined && others.length > 0
+            ? { nameServers: [nameServer, ...others].slice(0, 8).map(withPort), serversToPass: 'ANY' }
+            : { nameServer: nameServer ?? '1.1.1.1', port }),
         },
       },
     };

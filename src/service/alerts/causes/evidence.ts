@@ -47,6 +47,7 @@ const symptoms: Readonly<Record<string, Symptom>> = {
   STARTTLS_REFUSED: 'unwell',
   SERVICE_NOT_SERVING: 'unwell',
   DIALOGUE_FAILED: 'unwell',
+  REQUEST_REFUSED: 'unwell',
   EGRESS_DENIED: 'egress',
 };
 

@@ -16,11 +16,12 @@ import {
   ownError,
   unusableDefinition,
 } from './own.ts';
+import { endingRegistration, refusedRequest } from './refusal.ts';
 import { endedRoute } from './route.ts';
 import { scriptError } from './script.ts';
 import { grownPhase, lateAnswer } from './slow.ts';
-import { badCertificate, failedHandshake } from './tls.ts';
-import { expiringCertificate, refusedStartTls, weakTls } from './tls-terms.ts';
+import { badCertificate, failedHandshake } from './tls/certificate.ts';
+import { expiringCertificate, refusedStartTls, weakTls } from './tls/terms.ts';
 
 /**
  * All rules in order of precedence: the first conclusion wins. Order: failures that say nothing about the target,
@@ -37,6 +38,7 @@ export const rules: readonly Rule<AnalysisInput>[] = [
   ...[failedConnection, lostPings, brokenAnswer],
   ...[lateAnswer, grownPhase],
   ...[notServing, missingReflection, failedCall, brokenDialogue],
+  ...[refusedRequest, endingRegistration],
   ...[endlessRedirects, unexpectedStatus, changedContent],
   ...[scriptError, missedPing],
 ];

@@ -80,6 +80,15 @@ export function incapableLocation(given: AnalysisInput): Conclusion | undefined 
       next: 'Allow them there, or choose another protocol in the check. `picket doctor` tests it.',
     };
   }
+  if (run.code === 'RDAP_UNAVAILABLE') {
+    return {
+      ...base,
+      owner: 'location',
+      classification: 'INFRASTRUCTURE_ERROR',
+      cause: `The location ${location} got no data about ${given.target} from the registry. ${sentence(run.message)}`,
+      next: 'Wait if the registry limits requests, and let the check run once or twice a day. Otherwise check whether the location reaches that server, or set another rdapServer or rdapDirectory.',
+    };
+  }
   if (run.code === 'LOGIN_UNAVAILABLE') {
     return {
       ...base,

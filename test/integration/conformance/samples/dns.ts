@@ -11,6 +11,8 @@ export const samples: Samples = {
     'request.recordClass': { request: { ...request, recordClass: 'CH' } },
     'request.port': { request: { ...request, nameServer: '192.0.2.53' } },
     'request.nameServer': { request: { ...request, port: 53 } },
+    'request.nameServers.0': { request: { ...request, nameServers: ['ns.test:99999'] } },
+    'request.serversToPass': { request: { ...request, serversToPass: 'ANY' } },
     'request.protocol': { request: { ...request, protocol: 'QUIC' } },
     'request.recursionDesired': { request: { ...request, recursionDesired: 'no' } },
     'request.dnssecOk': { request: { ...request, dnssecOk: 1 } },

@@ -1,9 +1,9 @@
 import { certificateWords } from '@picket/checks/contract/facts.ts';
 import type { CertificateFlaw } from '@picket/checks/contract/failure-details.ts';
 import { certificateFlawIn, handshakeProblemIn } from '@picket/checks/foreign-texts/tls.ts';
-import { type Conclusion, shown } from '../conclusion.ts';
-import { type AnalysisInput, impactOf } from '../run-view/case.ts';
-import { companyItems, sentence } from './location.ts';
+import { type Conclusion, shown } from '../../conclusion.ts';
+import { type AnalysisInput, impactOf } from '../../run-view/case.ts';
+import { companyItems, sentence } from '../location.ts';
 
 /** An invalid certificate, and the reason. */
 export function badCertificate(given: AnalysisInput): Conclusion | undefined {

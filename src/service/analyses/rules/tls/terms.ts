@@ -1,6 +1,6 @@
-import { type Conclusion, shown } from '../conclusion.ts';
-import { type AnalysisInput, impactOf } from '../run-view/case.ts';
-import { companyItems, sentence } from './location.ts';
+import { type Conclusion, shown } from '../../conclusion.ts';
+import { type AnalysisInput, impactOf } from '../../run-view/case.ts';
+import { companyItems, sentence } from '../location.ts';
 
 /** A certificate that is valid, but expires soon. */
 export function expiringCertificate(given: AnalysisInput): Conclusion | undefined {

@@ -1,0 +1,71 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** Reason why tests that need chrony cannot run here, or null. In CI, missing chrony is an error. */
+export function whyNoChrony(): string | null {
+  if (!spawnSync('chronyd', ['-v'], { stdio: 'ignore' }).error) return null;
+  const reason = 'no chronyd on this machine (Debian: chrony)';
+  if (process.env.CI === 'true') throw new Error(reason);
+  return reason;
+}
+
+/**
+ * Starts Debian's time server on a free loopback port. It leaves the clock of this host alone.
+ *
+ * @param lines directives of chrony.conf, such as `local stratum 5`; without one that gives it a time, it has none.
+ */
+export async function startChrony(
+  lines: readonly string[],
+): Promise<AsyncDisposable & { readonly port: number }> {
+  const folder = mkdtempSync(join(tmpdir(), 'picket-chrony-'));
+  const port = await freeUdpPort();
+  const file = join(folder, 'conf');
+  const common = [
+    `port ${port}`,
+    'bindaddress 127.0.0.1',
+    'allow 127.0.0.0/8',
+    'cmdport 0',
+    'bindcmdaddress /',
+    `pidfile ${folder}/pid`,
+    `dumpdir ${folder}`,
+  ];
+  writeFileSync(file, [...common, ...lines, ''].join('\n'));
+  const child = spawn('chronyd', ['-x', '-d', '-u', 'root', '-f', file], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const output: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', () => reject(new Error(`chronyd ended: ${output.join('\n')}`)));
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      output.push(line);
+      // It listens before it says that it does not set the clock.
+      if (line.includes('Disabled control of system clock')) resolve();
+    });
+  });
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      child.removeAllListeners('exit');
+      const ended = once(child, 'exit');
+      child.kill();
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freeUdpPort(): Promise<number> {
+  const socket = createSocket('udp4');
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  socket.close();
+  await once(socket, 'close');
+  return port;
+}
