@@ -1,4 +1,4 @@
 import helpers from './index.js';
 
-export const { markCheckAsDegraded, getAPIResponseTime } = helpers;
+export const { markCheckAsDegraded, getAPIResponseTime, totp } = helpers;
 export default helpers;

@@ -17,6 +17,9 @@ export const comparisons = [
   'NOT_CONTAINS',
   'IS_NULL',
   'NOT_NULL',
+  'MATCHES_SCHEMA',
+  'AGE_LESS_THAN',
+  'AGE_GREATER_THAN',
 ] as const;
 export type Comparison = (typeof comparisons)[number];
 export const numericComparisons = ['EQUALS', 'NOT_EQUALS', 'GREATER_THAN', 'LESS_THAN'] as const;

@@ -2,13 +2,22 @@ import type { WorkBudget } from '@picket/lib/bounds/work-budget.ts';
 import { compareNumbers, isJsonNumber, type JsonNumber, jsonNumber } from '@picket/lib/json/exact-number.ts';
 import { JsonTooLarge, parseJson } from '@picket/lib/json/json-document.ts';
 import { areJsonEqual, isContainer, jsonText } from '@picket/lib/json/json-values.ts';
+import { ageMismatch, ageMs, ageProblem } from './age/age.ts';
 import type { Comparison } from './assertion.ts';
+import { SchemaError, schemaMismatch } from './json-schema/json-schema.ts';
 import { shownValue } from './verdict.ts';
 
 /** The target is not valid for the comparison. */
 export class TargetError extends Error {}
 
-const elementWise: ReadonlySet<Comparison> = new Set(['EQUALS', 'NOT_EQUALS', 'GREATER_THAN', 'LESS_THAN']);
+const elementWise: ReadonlySet<Comparison> = new Set([
+  'EQUALS',
+  'NOT_EQUALS',
+  'GREATER_THAN',
+  'LESS_THAN',
+  'AGE_LESS_THAN',
+  'AGE_GREATER_THAN',
+]);
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** One comparison with its target, in counted steps; numbers are compared by all their digits. */
@@ -34,6 +43,8 @@ export class TargetComparison {
     const comparison = this.#comparison;
     this.#budget.spend(1);
     if (Array.isArray(actual) && elementWise.has(comparison)) return this.#arrayProblem(actual);
+    if (comparison === 'MATCHES_SCHEMA') return this.#schemaProblem(actual);
+    if (comparison === 'AGE_LESS_THAN' || comparison === 'AGE_GREATER_THAN') return this.#ageProblem(actual);
     const isNumeric = comparison === 'GREATER_THAN' || comparison === 'LESS_THAN';
     if (isNumeric) {
       if (Number.isNaN(this.#targetNumber())) {
@@ -72,6 +83,26 @@ export class TargetComparison {
     return this.#holds(element) ? null : explain(this.#comparison, this.#target, element);
   }
 
+  #schemaProblem(actual: unknown): string | null {
+    if (actual === undefined) return explain('MATCHES_SCHEMA', this.#target, actual);
+    try {
+      const mismatch = schemaMismatch(this.#target, actual, this.#budget);
+      return mismatch === null ? null : `does not match the JSON schema: ${mismatch}`;
+    } catch (thrown) {
+      if (thrown instanceof SchemaError) throw new TargetError(thrown.message);
+      throw thrown;
+    }
+  }
+
+  #ageProblem(actual: unknown): string | null {
+    const ms = ageMs(this.#target);
+    if (ms === undefined) throw new TargetError(`the target ${ageProblem(this.#target)}`);
+    if (typeof actual === 'string') this.#budget.spendText(actual.length);
+    const isLess = this.#comparison === 'AGE_LESS_THAN';
+    const mismatch = ageMismatch(actual, { isLess, ms }, Date.now());
+    return mismatch === null ? null : `${explain(this.#comparison, this.#target, actual)}, ${mismatch}`;
+  }
+
   #holds(actual: unknown): boolean {
     switch (this.#comparison) {
       case 'EQUALS':
@@ -102,6 +133,10 @@ export class TargetComparison {
         return this.#hasValue(actual);
       case 'NOT_HAS_VALUE':
         return !this.#hasValue(actual);
+      case 'MATCHES_SCHEMA':
+      case 'AGE_LESS_THAN':
+      case 'AGE_GREATER_THAN':
+        return this.problem(actual) === null;
     }
   }
 
@@ -210,11 +245,15 @@ const phrases: Readonly<Record<Comparison, string>> = {
   NOT_CONTAINS: 'nothing that contains',
   IS_NULL: 'null',
   NOT_NULL: 'anything but null',
+  MATCHES_SCHEMA: 'JSON that matches the schema',
+  AGE_LESS_THAN: 'a time less than',
+  AGE_GREATER_THAN: 'a time more than',
 };
 const withoutTarget: ReadonlySet<Comparison> = new Set(['IS_EMPTY', 'NOT_EMPTY', 'IS_NULL', 'NOT_NULL']);
 
 /** Explains in words why a comparison does not hold. */
 export function explain(comparison: Comparison, target: string, actual: unknown): string {
-  const wanted = withoutTarget.has(comparison) ? '' : shownValue(target);
+  const shown = withoutTarget.has(comparison) ? '' : shownValue(target);
+  const wanted = comparison.startsWith('AGE_') ? `${shown} ago` : shown;
   return `expected ${`${phrases[comparison]} ${wanted}`.trim()}, received ${shownValue(actual)}`;
 }

@@ -329,3 +329,50 @@ function onceServed<Result>(find: () => Result): Result {
     }
   }
 }
+
+describe('JSON schemas', () => {
+  const document = json({ items: [{ price: 1 }, { price: 'x' }], at: null });
+  const price = JSON.stringify({ type: 'object', properties: { price: { type: 'number' } } });
+  const matching = { comparison: 'MATCHES_SCHEMA', target: price } as const;
+
+  it('name the place and the reason of the first mismatch', () => {
+    const { error } = evaluated(document, { ...matching, property: '$.items[*]' });
+    expect(error).toMatch(/^does not match the JSON schema: price: .*"string".*"number"/);
+    expect(passes(document, { ...matching, property: '$.items[0]' })).toBe(true);
+    expect(evaluated(document, { ...matching, property: '$.none' }).error).toMatch(
+      /^expected JSON that matches/,
+    );
+  });
+
+  it('that cannot be used are the fault of the check', () => {
+    const unusable = evaluated(document, { ...matching, target: '{"type":1}' });
+    expect(unusable[failureCode]).toBe('ASSERTION_INVALID');
+    const endless = evaluated(document, { ...matching, target: '{"$ref":"#"}' });
+    expect(endless[failureCode]).toBe('ASSERTION_TOO_COSTLY');
+  });
+
+  it('of any length leave a result of bounded length', () => {
+    const long = JSON.stringify({ type: 'string', $comment: 'x'.repeat(100_000) });
+    expect(JSON.stringify(evaluated(document, { ...matching, target: long })).length).toBeLessThan(10_000);
+  });
+});
+
+describe('ages', () => {
+  const at = (ageMs: number) => new Date(Date.now() - ageMs).toISOString();
+
+  it('of headers, texts and JSON values', () => {
+    const young = { comparison: 'AGE_LESS_THAN', target: '10 min' } as const;
+    const modified: SourceValue = { kind: 'headers', headers: { 'last-modified': new Date().toUTCString() } };
+    expect(passes(modified, { ...young, property: 'Last-Modified' })).toBe(true);
+    expect(passes(text(`built at ${at(60_000)}.`), { ...young, property: 'at (\\S+Z)' })).toBe(true);
+    const rows = json({ rows: [{ at: at(0) }, { at: at(3_600_000) }] });
+    expect(evaluated(rows, { ...young, property: '$.rows[*].at' }).error).toMatch(
+      /^expected a time less than 10 min ago, received "?\d.*, which was 1 h ago by the clock/,
+    );
+    expect(passes(rows, { property: '$.rows[1].at', comparison: 'AGE_GREATER_THAN', target: '30m' })).toBe(
+      true,
+    );
+    expect(evaluated(rows, { ...young, property: '$.none' }).error).toMatch(/neither an HTTP date/);
+    expect(evaluated(rows, { ...young, target: '10' })[failureCode]).toBe('ASSERTION_INVALID');
+  });
+});

@@ -59,9 +59,18 @@ export function evaluateAssertions(
 }
 
 function evaluate(assertion: Assertion, source: SourceValue, budget: WorkBudget): EvaluatedAssertion {
-  const { property, comparison, target, regex } = assertion;
+  const { property, comparison, regex } = assertion;
   const unevaluated = (error: string, code: FailureCode): EvaluatedAssertion => {
-    const base = { source: assertion.source, property, comparison, target, regex, actual: null, error };
+    const shown = boundedTarget(assertion);
+    const base = {
+      source: assertion.source,
+      property,
+      comparison,
+      target: shown,
+      regex,
+      actual: null,
+      error,
+    };
     // Not enumerable: only the verdict needs it.
     return Object.defineProperty(base, failureCode, { value: code });
   };
@@ -96,7 +105,7 @@ function compared(assertion: Assertion, source: Available, budget: WorkBudget): 
   const error = problem !== null && shown !== actual ? explain(comparison, target, shown) : problem;
   return {
     ...base,
-    target: isNumber && target.trim() !== '' ? Number(target) : assertion.target,
+    target: isNumber && target.trim() !== '' ? Number(target) : boundedTarget(assertion),
     actual: boundedActual(shown),
     error,
   };
@@ -151,6 +160,12 @@ function header(headers: Readonly<Record<string, string>>, name: string): string
 }
 
 const maxActualLength = 4096;
+
+/** A schema may be far longer than a result; the check has all of it. */
+function boundedTarget({ comparison, target }: Assertion): string {
+  if (comparison !== 'MATCHES_SCHEMA' || target.length <= maxActualLength) return target;
+  return `${target.slice(0, maxActualLength)}…`;
+}
 
 /** Truncates a found value to a size that every result may store. */
 function boundedActual(actual: unknown): unknown {

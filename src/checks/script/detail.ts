@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { HttpLogEntry } from '../http/detail.ts';
+import { ThrottlingDetail } from './throttling.ts';
 
 const artifactNames = z.array(z.string());
 
@@ -90,6 +91,7 @@ export const BrowserDetail = z
       }),
     ),
     playwrightTestVideos: artifactNames,
+    throttling: ThrottlingDetail.optional().describe('What the network of the browser was throttled to'),
     snapshots: z
       .array(z.object({ path: z.string().max(1000), artifact: z.string() }))
       .optional()

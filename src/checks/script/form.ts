@@ -14,6 +14,29 @@ export const scriptForm: FormLayout = {
   // As long as its file: projects and the API change it.
   playwrightConfig: { isHidden: true },
   snapshots: { isHidden: true },
+  throttling: {
+    label: 'Network of the browser',
+    hint: 'Times are then those of the slower network.',
+    words: { '': 'as it is' },
+    pickedBy: 'profile',
+    topic: 'limits',
+  },
+  'throttling.profile': {
+    words: {
+      '3G_SLOW': 'slow 3G (400 kbit/s, 400 ms)',
+      '3G': '3G (1.6 Mbit/s, 300 ms)',
+      '4G': '4G (9 Mbit/s, 170 ms)',
+      DSL: 'DSL (1.5 Mbit/s, 50 ms)',
+      CABLE: 'cable (5 Mbit/s, 28 ms)',
+      CUSTOM: 'other limits',
+    },
+  },
+  'throttling.downloadKbps': {
+    label: 'Download',
+    hint: 'Kilobits per second, for other limits. Empty: not limited.',
+  },
+  'throttling.uploadKbps': { label: 'Upload', hint: 'Kilobits per second.' },
+  'throttling.latencyMs': { label: 'Latency', hint: 'Milliseconds.' },
   degradedResponseTime: limitsForm['degradedResponseTime'] ?? {},
   maxResponseTime: limitsForm['maxResponseTime'] ?? {},
 };

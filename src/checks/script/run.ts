@@ -16,6 +16,7 @@ import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
 import { scriptPages } from './pages.ts';
 import type { BrowserSpec, ScriptSpec } from './spec.ts';
+import { type ThrottlingDetail, throttlingDetail } from './throttling.ts';
 import { judgeScript, type ScriptError, type ScriptVerdict, whyUnproven } from './verdict.ts';
 
 const maxPageErrors = 200;
@@ -45,7 +46,12 @@ export async function runBrowserScript(
   spec: BrowserSpec,
   context: RunContext,
 ): Promise<Outcome<BrowserDetail>> {
-  const run = await runInSandbox(spec, context, { hasBrowser: true, snapshots: spec.snapshots ?? [] });
+  const throttling = spec.throttling === null ? undefined : throttlingDetail(spec.throttling);
+  const run = await runInSandbox(spec, context, {
+    hasBrowser: true,
+    snapshots: spec.snapshots ?? [],
+    throttling,
+  });
   const findings = run.report?.findings ?? [];
   const count = (wanted: string) => findings.filter(({ kind }) => kind === wanted).length;
   return outcome(run, spec, {
@@ -62,6 +68,7 @@ export async function runBrowserScript(
       .flatMap(({ kind, message, url, at }) => (kind === 'agent' ? [] : [{ kind, message, url, time: at }]))
       .slice(0, maxPageErrors),
     playwrightTestVideos: run.evidence.videos,
+    ...(throttling ? { throttling } : {}),
     ...(context.updatesSnapshots ? { snapshots: run.evidence.snapshots } : {}),
   });
 }
@@ -69,7 +76,11 @@ export async function runBrowserScript(
 async function runInSandbox(
   spec: ScriptSpec,
   context: RunContext,
-  wants: { readonly hasBrowser: boolean; readonly snapshots?: readonly Snapshot[] },
+  wants: {
+    readonly hasBrowser: boolean;
+    readonly snapshots?: readonly Snapshot[];
+    readonly throttling?: ThrottlingDetail | undefined;
+  },
 ): Promise<ScriptRun> {
   const startedAt = Date.now();
   const deadlineMs = performance.now() + context.timeoutMs;
@@ -120,6 +131,7 @@ async function runInSandbox(
       proxyUrl: located.proxyUrl,
       trust: scripts.trust,
       snapshots: wants.snapshots ?? [],
+      throttling: wants.throttling,
       startedAt,
       deadlineMs,
     });
@@ -139,6 +151,7 @@ async function runContained(order: {
   readonly proxyUrl: string | null;
   readonly trust: ScriptTrust | undefined;
   readonly snapshots: readonly Snapshot[];
+  readonly throttling: ThrottlingDetail | undefined;
   readonly startedAt: number;
   readonly deadlineMs: number;
 }): Promise<ScriptRun> {
@@ -160,6 +173,7 @@ async function runContained(order: {
     playwrightConfig: spec.playwrightConfig,
     updatesSnapshots: context.updatesSnapshots ?? false,
     proxyUrl,
+    throttling: order.throttling,
     timeoutMs: Math.max(1, order.deadlineMs - performance.now()),
     signal: context.signal,
     onOutput: (stream, line) => context.log.write(stream === 'stderr' ? 'ERROR' : 'INFO', line),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Dependencies, maxScriptLength, ScriptPath, Snapshots } from '../contract/lifecycle.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
 import { PlaywrightConfig } from './playwright-config.ts';
+import { ThrottlingField } from './throttling.ts';
 
 /** Scripts have no default time limits other than that of their run. */
 const scriptThresholdMs = z.number().min(0).max(240_000).nullable().default(null);
@@ -27,5 +28,6 @@ export const BrowserSpec = ScriptSpec.extend({
   snapshots: Snapshots.describe(
     'Reference images of toHaveScreenshot, in folders such as shop.spec.ts-snapshots',
   ),
+  throttling: ThrottlingField,
 });
 export type BrowserSpec = z.output<typeof BrowserSpec>;

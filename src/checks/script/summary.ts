@@ -2,6 +2,7 @@ import type { DetailSummary, SummarySection, SummaryStep, SummaryValue } from '.
 import { code, fact } from '../summary/parts.ts';
 import type { BrowserDetail, MultiStepDetail, ScriptPage } from './detail.ts';
 import { errorsSection, testsSection } from './tests-section.ts';
+import { throttlingText } from './throttling.ts';
 
 const [shownSteps, shownPageErrors] = [60, 100];
 
@@ -23,7 +24,21 @@ export function scriptSummary(detail: MultiStepDetail): DetailSummary {
 /** Does the same for a script in a browser, including the pages that it opened. */
 export function browserSummary(detail: BrowserDetail): DetailSummary {
   const script = scriptSummary(detail);
-  return { ...script, sections: [...script.sections, pagesSection(detail), errorsOfPages(detail)] };
+  const { throttling } = detail;
+  const network = throttling && {
+    title: 'Network',
+    facts: [fact('Throttled to', throttlingText(throttling))],
+    note: 'Times are those of the slower network, not of the wire.',
+  };
+  return {
+    ...script,
+    sections: [
+      ...script.sections,
+      ...(network ? [network] : []),
+      pagesSection(detail),
+      errorsOfPages(detail),
+    ],
+  };
 }
 
 type Step = MultiStepDetail['steps'][number];

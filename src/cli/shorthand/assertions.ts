@@ -24,6 +24,7 @@ const operators: Readonly<Record<string, string>> = {
   ...{ '!=': 'NOT_EQUALS', '!==': 'NOT_EQUALS', ne: 'NOT_EQUALS' },
   ...{ '<': 'LESS_THAN', lt: 'LESS_THAN', '>': 'GREATER_THAN', gt: 'GREATER_THAN' },
   ...{ contains: 'CONTAINS', includes: 'CONTAINS', 'not contains': 'NOT_CONTAINS' },
+  ...{ 'younger than': 'AGE_LESS_THAN', 'older than': 'AGE_GREATER_THAN' },
 };
 const example = '{ source: STATUS_CODE, comparison: EQUALS, target: "200" }';
 
@@ -36,7 +37,7 @@ export function wholeAssertion(
   if (isRecord(written)) return { assertion: withKnownWords(written, sources) };
   if (typeof written !== 'string') return { assertion: written };
   const [, subject, operator, target] =
-    /^\s*(.+?)\s+(===?|!==?|<|>|=|is|eq|ne|lt|gt|equals|includes|not contains|contains)\s+(.+?)\s*$/i.exec(
+    /^\s*(.+?)\s+(===?|!==?|<|>|=|is|eq|ne|lt|gt|equals|includes|not contains|contains|younger than|older than)\s+(.+?)\s*$/i.exec(
       spaced(written),
     ) ?? [];
   const found = subject === undefined ? undefined : subjectOf(subject, sources);
@@ -81,7 +82,8 @@ function withKnownWords(written: Readonly<Record<string, unknown>>, sources: rea
     ...(comparison === undefined
       ? {}
       : { comparison: operators[String(comparison).toLowerCase()] ?? comparison }),
-    ...(target === undefined ? {} : { target }),
+    // A JSON schema, written as YAML or JSON.
+    ...(target === undefined ? {} : { target: isRecord(target) ? JSON.stringify(target) : target }),
   };
 }
 

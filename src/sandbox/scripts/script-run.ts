@@ -27,6 +27,13 @@ import {
   type ScriptProcess,
 } from './script-process.ts';
 
+/** Limits of a network; null is not limited. */
+interface Throttling {
+  readonly downloadKbps: number | null;
+  readonly uploadKbps: number | null;
+  readonly latencyMs: number | null;
+}
+
 /** One script to run. */
 export interface ScriptJob {
   /** Path of the script as given; Playwright may run it under another extension. */
@@ -41,6 +48,8 @@ export interface ScriptJob {
   readonly proxyUrl: string | null;
   /** The check's own settings of Playwright Test. */
   readonly playwrightConfig?: Readonly<Record<string, unknown>> | null;
+  /** A slower network for its browsers. Kilobits per second and milliseconds; null is not limited. */
+  readonly throttling?: Throttling | undefined;
   /** Regenerates the snapshots that the script compares with. */
   readonly updatesSnapshots?: boolean;
   /** Time until the script is killed, in milliseconds. */
@@ -148,6 +157,18 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
   });
 }
 
+/** For src/sandbox/program/observers/throttling.cjs: parameters of Network.emulateNetworkConditions, in bytes. */
+function throttlingVariables(throttling: Throttling | undefined): Record<string, string> {
+  if (!throttling) return {};
+  const bytes = (kbps: number | null) => (kbps === null ? -1 : (kbps * 1000) / 8);
+  const conditions = {
+    latency: throttling.latencyMs ?? 0,
+    downloadThroughput: bytes(throttling.downloadKbps),
+    uploadThroughput: bytes(throttling.uploadKbps),
+  };
+  return { PICKET_THROTTLING: JSON.stringify(conditions) };
+}
+
 /** The job for src/sandbox/program/run/launch.cjs. */
 function launchJob({ sandbox }: ScriptProcess, job: ScriptJob, globalTimeoutMs: number) {
   const { directory } = sandbox;
@@ -157,7 +178,7 @@ function launchJob({ sandbox }: ScriptProcess, job: ScriptJob, globalTimeoutMs: 
     entry: job.entry,
     sources: [...job.files.keys()].filter((path) => /\.[cm]?[jt]sx?$/.test(path)),
     variables: job.variables,
-    ownVariables: browserVariables(directory),
+    ownVariables: { ...browserVariables(directory), ...throttlingVariables(job.throttling) },
     hasBrowser: job.browser !== undefined,
     isVideoPossible: job.browser?.ffmpegPath !== undefined,
     browserArgs,

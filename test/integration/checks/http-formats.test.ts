@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runApi } from '../../../src/checks/api/run.ts';
@@ -57,6 +59,35 @@ describe('JSON', () => {
     await using server = await answering(answer('Content-Type: text/html\r\n', '<p>'));
     const { detail } = await run(server.url, { assertions });
     expect(detail.assertions[0]?.error).toMatch(/body is not valid JSON.*text\/html/);
+  });
+});
+
+describe('a schema and an age', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/checks.md'), 'utf8');
+  const [, example = ''] = /#### JSON schemas and ages.*?```json\n(.*?)```/s.exec(page) ?? [];
+  const { assertions } = JSON.parse(example).request;
+  const orders = (total: unknown, ageMs: number) => {
+    const body = JSON.stringify({ updatedAt: Date.now() - ageMs, orders: [{ id: 1, total }] });
+    const modified = new Date(Date.now() - ageMs).toUTCString();
+    return answering(answer(`Content-Type: application/json\r\nLast-Modified: ${modified}\r\n`, body));
+  };
+
+  it('of the reference pass for whole and fresh data', async () => {
+    await using server = await orders(5, 1000);
+    const { failure, detail } = await run(server.url, { assertions });
+    expect(detail.assertions.map(({ error }) => error)).toEqual([null, null, null]);
+    expect(failure).toBeUndefined();
+  });
+
+  it('say what is wrong with other data', async () => {
+    await using server = await orders('5', 2 * 86_400_000);
+    const { failure, detail } = await run(server.url, { assertions });
+    expect(failure?.code).toBe('ASSERTION_FAILED');
+    expect(detail.assertions.map(({ error }) => error)).toEqual([
+      expect.stringMatching(/^does not match the JSON schema: orders\[0\]\.total: .*"string"/),
+      expect.stringMatching(/which was 2 d ago by the clock of the agent/),
+      expect.stringMatching(/GMT, which was 2 d ago by the clock of the agent/),
+    ]);
   });
 });
 

@@ -18,7 +18,8 @@ describe('picket run of files in short forms', () => {
       request.on('data', (chunk) => (body += String(chunk)));
       request.on('end', () => {
         received.push(`${request.method} ${request.url} ${request.headers['x-team']} ${body}`);
-        response.writeHead(200, { 'content-type': 'application/json' }).end('{"state":"up"}');
+        const answer = JSON.stringify({ state: 'up', at: new Date() });
+        response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -46,7 +47,12 @@ checks:
     method: post
     headers: { X-Team: shop }
     body: { a: 1 }
-    assertions: [status == 200, $.state == up, header content-type contains json]
+    assertions:
+      - status == 200
+      - $.state == up
+      - header content-type contains json
+      - $.at younger than 10m
+      - { source: JSON_BODY, comparison: MATCHES_SCHEMA, target: { required: [state] } }
   - { name: wrong status, url: "http://127.0.0.1:${port}/", expect: { status: 500 } }
   - { name: port, type: tcp, host: "127.0.0.1:${port}" }
 `;

@@ -42,6 +42,17 @@ describe('a setup script', () => {
     expect(requests[0]?.headers).not.toHaveProperty('gone');
   });
 
+  itRuns('adds a one-time code, whose secret is a secret of the run', async () => {
+    const { requests, outcome } = await run({
+      setup: `
+        const { totp } = require('@service/playwright-helpers');
+        request.headers['X-Code'] = await totp('otpauth://totp/x?secret=GEZDGNBVGY3TQOJQ&digits=8', { at: 59000 });`,
+    });
+    expect(outcome.failure).toBeUndefined();
+    expect(requests[0]?.headers['x-code']).toMatch(/^\d{8}$/);
+    expect(outcome.secrets).toContain('GEZDGNBVGY3TQOJQ');
+  });
+
   itRuns('leaves a request unchanged that it does not modify', async () => {
     const request = {
       body: 'ignored',

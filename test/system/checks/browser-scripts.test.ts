@@ -11,9 +11,24 @@ const html =
     reply.end(`<!doctype html><title>Shop</title>${body}`);
   };
 
+/** Measures how long a request takes. */
+const timed = `(async (at) => { await (await fetch('/echo')).text(); return performance.now() - at; })(performance.now())`;
+
 const routes: Readonly<Record<string, Route>> = {
   shop: html('<h1>Shop</h1><a href="/cart" target="_blank">Cart</a><input name="q"><button>Go</button>'),
   cart: html('<h1>Cart</h1>'),
+  // `taken`: times of requests, of a worker first.
+  slow: html(`<script>
+    const frame = document.createElement('iframe');
+    frame.src = 'http://localhost:' + location.port + '/slow-frame';
+    document.documentElement.append(frame);
+    new Worker('/slow-worker').onmessage = ({ data }) => ${timed}.then((own) => { window.taken = [data, own]; });
+  </script>`),
+  'slow-frame': html(`<script>${timed}.then((own) => { window.taken = [own]; })</script>`),
+  'slow-worker': (_request, reply) => {
+    reply.writeHead(200, { 'content-type': 'text/javascript' });
+    reply.end(`${timed}.then(postMessage)`);
+  },
   noisy: html(
     '<h1>Noisy</h1><script>console.error("from the console"); setTimeout(() => { throw new Error("from the page") })</script>' +
       '<script src="/status/404"></script>',
@@ -44,6 +59,32 @@ describe('browser checks', () => {
   const visit = (path: string, body = '') =>
     `import { test, expect } from '@playwright/test';
      test('visits', async ({ page }) => { await page.goto('${target.url}${path}'); ${body} });`;
+
+  itBrowses('have a slower network in pages, frames of other sites, workers and popups', async () => {
+    const taken = '() => window.taken';
+    const script = `import { test, expect } from '@playwright/test';
+      test('slow', async ({ page, context }) => {
+        await page.goto('${target.url}/slow');
+        const frame = page.frame({ url: /slow-frame/ });
+        for (const one of [page, frame]) await one.waitForFunction(${taken});
+        const [popup] = await Promise.all([page.waitForEvent('popup'), page.evaluate(() => void window.open('/slow-frame'))]);
+        await popup.waitForFunction(${taken});
+        const times = [await page.evaluate(${taken}), await frame.evaluate(${taken}), await popup.evaluate(${taken})].flat();
+        expect(times).toHaveLength(4);
+        await context.setOffline(true);
+        await context.setOffline(false);
+        times.push(await page.evaluate(async () => { const at = performance.now(); await fetch('/echo'); return performance.now() - at; }));
+        for (const time of times) expect(time).toBeGreaterThan(290);
+      });`;
+    const throttling = { profile: 'CUSTOM', latencyMs: 300 };
+    const { outcome } = await stage.runBrowser(script, { spec: { throttling } });
+    expect(outcome.failure).toBeUndefined();
+    expect(outcome.detail.throttling).toEqual({ downloadKbps: null, uploadKbps: null, ...throttling });
+
+    const connects = "const { firefox } = require('playwright'); await firefox.launch();";
+    const refused = await stage.runBrowser(connects, { spec: { throttling } });
+    expect(refused.outcome.failure?.message).toContain('which Chromium alone supports, not firefox');
+  });
 
   itBrowses('pass, and report the page, the steps, the log and the evidence', async () => {
     const { outcome, artifacts } = await stage.runBrowser(

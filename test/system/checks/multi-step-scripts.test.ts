@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { failureCatalogue } from '../../../src/checks/contract/failure.ts';
 import type { RunContext } from '../../../src/checks/contract/run-context.ts';
@@ -326,6 +328,17 @@ describe('multi-step checks', () => {
     );
     expect(outcome.failure).toMatchObject({ code: 'SCRIPT_LIMIT_EXCEEDED', owner: 'target' });
     expect(outcome.detail.jobLog.length).toBeLessThanOrEqual(500);
+  });
+
+  itRuns('log in with a one-time code, whose secret is a secret of the run', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/scripts.md'), 'utf8');
+    const [, example = ''] = /## One-time codes.*?```ts\n(.*?)```/s.exec(page) ?? [];
+    const outcome = await run(example.replace('https://id.example.com/login', `${target.url}/echo`), {
+      context: { variables: { SERVICE_SECRET_TOTP: 'gezd gnbv gy3t qojq gezd gnbv gy3t qojq' } },
+    });
+    expect(outcome.failure).toBeUndefined();
+    expect(target.requests.at(-1)?.body).toMatch(/"code":"\d{6}"/);
+    expect(outcome.secrets).toContain('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ');
   });
 
   itRuns('report the values that they declared secret themselves, and only those', async () => {

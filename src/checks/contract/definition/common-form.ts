@@ -22,7 +22,15 @@ export const assertionsForm: FormLayout = {
   'request.assertions.*.property': { label: 'Property' },
   'request.assertions.*.comparison': {
     label: 'Comparison',
-    words: { EQUALS: 'equals', CONTAINS: 'contains', LESS_THAN: 'less than', GREATER_THAN: 'greater than' },
+    words: {
+      EQUALS: 'equals',
+      CONTAINS: 'contains',
+      LESS_THAN: 'less than',
+      GREATER_THAN: 'greater than',
+      MATCHES_SCHEMA: 'matches the JSON schema',
+      AGE_LESS_THAN: 'is a date younger than',
+      AGE_GREATER_THAN: 'is a date older than',
+    },
   },
   'request.assertions.*.target': { label: 'Expected' },
   'request.assertions.*.regex': { label: 'Regular expression' },

@@ -5,6 +5,7 @@
  */
 const path = require('node:path');
 const { note, text, describe } = require('../events.cjs');
+const { throttlingProblem } = require('./throttling.cjs');
 const { initScript, reportName, readName } = require('./page-vitals.cjs');
 
 const maxNotes = 500;
@@ -65,12 +66,14 @@ function observePlaywright(playwright) {
   observed.add(browserType);
   for (const name of ['launch', 'connect', 'connectOverCDP']) {
     wrap(browserType, name, async function launched(launch, args) {
+      requireThrottled(this, name);
       const browser = await launching(() => launch.apply(this, args));
       observeBrowser(browser);
       return browser;
     });
   }
   wrap(browserType, 'launchPersistentContext', async function launched(launch, args) {
+    requireThrottled(this, 'launchPersistentContext');
     const context = await launching(() => launch.apply(this, args));
     await observeContext(context);
     return context;
@@ -81,6 +84,12 @@ function observePlaywright(playwright) {
     observeRequests(context);
     return context;
   });
+}
+
+/** @throws if the check has throttling, which this browser does not support: its times would mean something else. */
+function requireThrottled(browserType, method) {
+  const problem = throttlingProblem(browserType.name(), method);
+  if (problem !== undefined) throw new Error(problem);
 }
 
 function observeBrowser(browser) {

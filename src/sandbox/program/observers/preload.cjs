@@ -18,6 +18,7 @@ const { watchSecrets } = require('../secret-watch.cjs');
 
 const { observePlaywright, responseTimes, keepFailure, launchingMs } = requireUnseen('./page-observer.cjs');
 const { observeFailures } = requireUnseen('./failure-observer.cjs');
+const { throttleSessions } = require('./throttling.cjs');
 const { observeOutput } = requireUnseen('./output-observer.cjs');
 
 watchSecrets();
@@ -51,6 +52,7 @@ Module._load = function loadObserved(request, ...rest) {
   if (/^playwright(-core)?$|[\\/]playwright-core([\\/]index(\.js)?)?$/.test(request))
     observePlaywright(loaded);
   else if (/(^|[\\/])testInfo(\.js)?$/.test(request)) observeFailures(loaded);
+  else if (/(^|[\\/])crConnection(\.js)?$/.test(request)) throttleSessions(loaded);
   else if (/(^|[\\/])testTracing(\.js)?$/.test(request)) observeOutput(loaded);
   return loaded;
 };
