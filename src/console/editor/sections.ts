@@ -39,6 +39,7 @@ export function checkPlan(type: CheckType): FormPlan {
   const layout: FormLayout = {
     ...commonForm,
     frequency: { ...commonForm['frequency'], words: periodWords },
+    frequencyWhileFailing: { ...commonForm['frequencyWhileFailing'], words: failingPeriodWords },
     ...type.form,
     ...withoutEffect(type),
   };
