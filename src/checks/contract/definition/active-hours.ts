@@ -1,3 +1,4 @@
+import { HolidayError, holidaysIn, isICalendar } from '@picket/lib/calendar/holidays.ts';
 import {
   type HoursRule,
   holidayDays,
@@ -11,6 +12,38 @@ import type { DefinitionProblem } from '../group-defaults.ts';
 
 const clockTime = (example: string) =>
   z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, `must be a time such as ${example}, or 24:00`);
+
+const mostHolidays = 400;
+const longestFileChars = 500_000;
+
+/** Days; in requests they may be the text, or the lines, of an iCalendar file. */
+const Holidays = z.codec(
+  z
+    .array(z.string().max(longestFileChars))
+    .max(20_000)
+    .refine((lines) => lines.reduce((sum, line) => sum + line.length, 0) <= longestFileChars, {
+      message: `must not have more than ${longestFileChars} characters`,
+    }),
+  z.array(z.string().max(21)).max(mostHolidays),
+  {
+    decode: (lines, context) => {
+      const text = lines.join('\n');
+      if (!isICalendar(text)) return lines;
+      try {
+        return holidaysIn(text, Date.now(), mostHolidays);
+      } catch (thrown) {
+        if (!(thrown instanceof HolidayError)) throw thrown;
+        context.issues.push({
+          code: 'custom',
+          input: lines,
+          message: `the iCalendar file ${thrown.message}`,
+        });
+        return z.NEVER;
+      }
+    },
+    encode: (days) => days,
+  },
+);
 
 /** Hours in which a check runs. */
 export const ActiveHours = z
@@ -31,13 +64,9 @@ export const ActiveHours = z
       .max(20)
       .default([])
       .describe('Times of the week; none: all times except the holidays'),
-    holidays: z
-      .array(z.string().max(21))
-      .max(400)
-      .default([])
-      .describe(
-        'Days on which the check does not run: 2026-12-25, or first and last day as in 2026-12-24/2027-01-01',
-      ),
+    holidays: Holidays.default([]).describe(
+      'Days on which the check does not run: 2026-12-25, or first and last day as in 2026-12-24/2027-01-01. In requests, the text of an iCalendar file may stand in place of the days',
+    ),
   })
   .meta({ id: 'ActiveHours' });
 export type ActiveHours = z.output<typeof ActiveHours>;

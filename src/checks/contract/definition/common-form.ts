@@ -100,7 +100,10 @@ const hoursForm: FormLayout = {
     topic: 'schedule',
   },
   'activeHours.timeZone': { label: 'Time zone', hint: 'Such as Europe/Berlin.' },
-  'activeHours.mode': { label: 'The check', words: { RUN: 'runs in these hours', PAUSE: 'runs except in these hours' } },
+  'activeHours.mode': {
+    label: 'The check',
+    words: { RUN: 'runs in these hours', PAUSE: 'runs except in these hours' },
+  },
   'activeHours.windows': { label: 'Hours of the week', hint: 'None: all hours, except on holidays.' },
   'activeHours.windows.*.weekdays': {
     label: 'Days',

@@ -98,7 +98,10 @@ export function slotsBefore({ usual }: Timing, now: number): Partial<PlannedSlot
  * Until when nothing is to be said about a check, because it is outside its hours: until its first run in them should
  * have ended. Null inside its hours.
  */
-export function restsUntil({ restsFrom: from, nextSlotAt, newestFreshMs }: PlannedSlots, now: number): number | null {
+export function restsUntil(
+  { restsFrom: from, nextSlotAt, newestFreshMs }: PlannedSlots,
+  now: number,
+): number | null {
   if (from === null || nextSlotAt === null || from > now || nextSlotAt <= now) return null;
   return nextSlotAt + (newestFreshMs ?? 0);
 }

@@ -28,9 +28,11 @@ const short: HoursRule = {
 };
 
 const slotsOf = (times: Timetable, from: number, to: number) =>
-  times.list(from, to, 1_000_000).rows.flatMap((row) =>
-    Array.from({ length: row.count }, (_, index) => row.firstAt + index * row.strideMs),
-  );
+  times
+    .list(from, to, 1_000_000)
+    .rows.flatMap((row) =>
+      Array.from({ length: row.count }, (_, index) => row.firstAt + index * row.strideMs),
+    );
 
 const grid = (minutes: number, phaseMs = 7_300): SlotGrid => ({ intervalMs: minutes * minuteMs, phaseMs });
 const cases: [string, Timetable, number][] = [
