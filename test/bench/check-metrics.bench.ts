@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Folding } from '../../src/service/check-metrics/folding.ts';
 import { shardCount } from '../../src/service/check-metrics/shards.ts';
+import { notPlanned } from '../../src/service/checks/timing/planned-slots.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { startPostgres } from '../helpers/service/postgres.ts';
 import {
@@ -124,7 +125,7 @@ export async function makeChecks(service: ServiceHarness, count: number): Promis
             groupOrder: null,
           },
           ...{ tags: ['env:prod', `team:${index % 20}`], locations: ['lab'], definition: sample.definition },
-          ...{ nextSlotAt: null, intervalMs: 60_000, runParallel: false, url: null },
+          ...{ slots: notPlanned, intervalMs: 60_000, runParallel: false, url: null },
         };
         await checks.insert(one, accountId, 'URL', write, Date.now());
       }

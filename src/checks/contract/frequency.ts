@@ -1,4 +1,6 @@
 import type { CalendarRule } from '@picket/lib/calendar/calendar.ts';
+import type { z } from 'zod';
+import type { CheckType } from './check-type.ts';
 
 /** Minutes between runs that the API accepts; 0 means "every `frequencyOffset` seconds" (spec.md, common fields). */
 export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
@@ -30,6 +32,23 @@ export function offsetProblem(frequency: number, offset: number): string | null 
   return offset >= rule.min && offset <= rule.max
     ? null
     : `must be between ${rule.min} and ${rule.max} when frequency is ${frequency}`;
+}
+
+/** Seconds between runs of a failing check whose frequency while it fails is 0. */
+export const failingPeriodSeconds = 30;
+
+/** Returns why a check cannot run at a frequency while it fails, or null if it can. */
+export function failingFrequencyProblem(
+  type: Pick<CheckType, 'name' | 'isSubMinuteAllowed' | 'spec'>,
+  frequency: number,
+  whileFailing: number,
+): string | null {
+  if (whileFailing === 0 && !type.isSubMinuteAllowed) return `must not be 0 for checks of type ${type.name}`;
+  const own: z.ZodType | undefined = type.spec.shape['frequency'];
+  if (own?.safeParse(whileFailing).success === false) {
+    return `must not be ${whileFailing} for checks of type ${type.name}`;
+  }
+  return whileFailing < frequency ? null : 'must be less than frequency';
 }
 
 /** Milliseconds between two slots of a check. For frequency 0 the offset is the period, in seconds. */

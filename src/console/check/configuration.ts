@@ -4,6 +4,7 @@ import { duration, instant, shortened } from '../elements/format.ts';
 import { block, section, visible } from '../elements/text.ts';
 import { changeList, lastAuthor } from '../history/last-changes.ts';
 import { type Content, html, withQuery } from '../html.ts';
+import type { TimingWords } from './timing.ts';
 
 /** Shows the settings of a check, and the author of the last change. */
 export function configuration(
@@ -12,10 +13,11 @@ export function configuration(
     readonly resource: string;
     readonly changes: readonly AuditEntry[];
     readonly retries: string;
+    readonly timing: Pick<TimingWords, 'hours' | 'whileFailing'>;
     readonly now: number;
   },
 ): Content {
-  const { resource, changes, retries, now } = options;
+  const { resource, changes, retries, timing, now } = options;
   const { request } = check;
   const url = typeof request === 'object' && request !== null && 'url' in request ? String(request.url) : '';
   const tags = Array.isArray(check['tags']) ? (check['tags'] as string[]) : [];
@@ -28,6 +30,8 @@ export function configuration(
         (tag) => html`<a class="tag" href="${withQuery('/', { tag })}">${visible(shortened(tag, 40))}</a> `,
       ),
     ],
+    ['Runs', timing.hours],
+    ['Runs while failing', timing.whileFailing],
     ['Retries', retries],
     ['Degraded over', limitWords(check['degradedResponseTime'])],
     ['Fails over', limitWords(check['maxResponseTime'])],

@@ -19,10 +19,10 @@ import { header, muteCheck, whyNotWell } from './header.ts';
 import { heartbeatPart, pingEveryMs } from './heartbeat.ts';
 import { selectionOf } from './range.ts';
 import { rangePicker } from './range-picker.ts';
-import { retryWords } from './retries.ts';
 import { runsIn } from './runs.ts';
 import { CheckSeries, type ShownMetrics, shownMetrics, type Whole } from './series.ts';
 import { isPhase } from './times.ts';
+import { retryWords, timingWords } from './timing.ts';
 
 export const checkPages: readonly Page[] = [
   { path: '/checks/:checkId', title: 'Check', role: 'READ_ONLY', handler: checkPage },
@@ -61,24 +61,26 @@ async function checkPage(call: PageCall): Promise<View> {
     return [await chartSection({ selection, series, runs, events, strideMs, hasPlaces }), events] as const;
   });
   const resource = `checks/${check.id}`;
-  const [[chart, events], whole, byPlace, errors, session, changes, plan, retries, why] = await Promise.all([
-    shown,
-    location === null ? series.whole() : undefined,
-    series.places(),
-    errorsIn(call, checkId, range),
-    sessionNotice(call, checkId, query.get('session')),
-    lastChangesOf(call, resource),
-    planSection(call, checkId, type),
-    retryWords(call, stored, type),
-    whyNotWell(call, row),
-  ]);
+  const [[chart, events], whole, byPlace, errors, session, changes, plan, retries, why, timing] =
+    await Promise.all([
+      shown,
+      location === null ? series.whole() : undefined,
+      series.places(),
+      errorsIn(call, checkId, range),
+      sessionNotice(call, checkId, query.get('session')),
+      lastChangesOf(call, resource),
+      planSection(call, checkId, type),
+      retryWords(call, stored, type),
+      whyNotWell(call, row),
+      timingWords(call, stored, { nextRunAt: check.nextRunAt, now }),
+    ]);
   const figures = whole ??
     byPlace.find((place) => place.location === location) ?? { row: {}, coverage: noCoverage };
   const facts = { name: check.name, type, row, standing: standing.get(checkId), isOn: check.activated };
-  const main = html`${header(call, { ...facts, frequencyMs, now }, why)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${managedNotice(check)}${session}${await heartbeatPart(call, check, type)}
+  const main = html`${header(call, { ...facts, frequencyMs, now }, why)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${timing.notice}${managedNotice(check)}${session}${await heartbeatPart(call, check, type)}
 ${rangePicker(selection, now)}${figureLine(figures, measuredTimes(figures, metrics))}${chart}
 <div class="two"><div>${placeSection(byPlace, { time: metrics.time, selection })}${errorSection(errors, now)}${events.section}${plan}</div>
-<div>${configuration(check, { resource, changes, retries, now })}</div></div>`;
+<div>${configuration(check, { resource, changes, retries, timing, now })}</div></div>`;
   return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
 }
 

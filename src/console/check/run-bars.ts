@@ -184,7 +184,8 @@ export function gapsOfSlots(slots: readonly SlotFacts[], span: AxisSpan, strideM
   for (const [at, together] of Map.groupBy(slots, (slot) => slot.at)) {
     const isMeasured = together.some((slot) => slotState(slot) !== 'missed');
     if (isMeasured) {
-      if (open) gaps.push({ ...open, to: at });
+      // Later, nothing was due: the check was outside its hours.
+      if (open) gaps.push({ ...open, to: at > open.to + strideMs ? open.to : at });
       open = undefined;
       continue;
     }

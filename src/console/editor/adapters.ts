@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { subMinutePeriodsSeconds } from '@picket/checks/contract/frequency.ts';
+import { failingPeriodSeconds, subMinutePeriodsSeconds } from '@picket/checks/contract/frequency.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
 import type { Field, Scalar } from '../forms/field.ts';
 
@@ -43,6 +43,13 @@ export const periodWords: Readonly<Record<string, string>> = {
       hours === 1 ? 'every hour' : `every ${hours} hours`,
     ]),
   ),
+};
+
+/** Names of periods while a check fails. */
+export const failingPeriodWords: Readonly<Record<string, string>> = {
+  ...periodWords,
+  '': 'the same as always',
+  '0': `every ${failingPeriodSeconds} seconds`,
 };
 
 /** Converts a definition to form fields. */

@@ -4,7 +4,7 @@ import { commonForm } from '@picket/checks/contract/definition/common-form.ts';
 import { type FormLayout, type Topic, topics } from '@picket/checks/contract/definition/form-layout.ts';
 import { fieldsWithoutEffect } from '@picket/service/checks/warnings/without-effect.ts';
 import { type Field, fieldsOf } from '../forms/field.ts';
-import { periodWords, withFormFields } from './adapters.ts';
+import { failingPeriodWords, periodWords, withFormFields } from './adapters.ts';
 
 /** A part of a form: its first level, or a topic below it that is folded. */
 export interface Section {
@@ -39,6 +39,7 @@ export function checkPlan(type: CheckType): FormPlan {
   const layout: FormLayout = {
     ...commonForm,
     frequency: { ...commonForm['frequency'], words: periodWords },
+    frequencyWhileFailing: { ...commonForm['frequencyWhileFailing'], words: failingPeriodWords },
     ...type.form,
     ...withoutEffect(type),
   };

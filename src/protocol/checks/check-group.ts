@@ -1,3 +1,4 @@
+import { ActiveHours, activeHoursProblems } from '@picket/checks/contract/definition/active-hours.ts';
 import {
   AlertSettings,
   CommonFields,
@@ -48,6 +49,9 @@ const GroupFields = z.object({
     .default(3)
     .describe('Number of checks that run in parallel when the group is triggered'),
   runParallel: z.boolean().nullable().default(null),
+  activeHours: ActiveHours.nullable()
+    .default(null)
+    .describe('Hours in which its checks run; null: the hours of each check'),
   runtimeId: common.runtimeId.describe('Default for checks that set none'),
   environmentVariables: common.environmentVariables.describe(
     'Merged with those of the check, which take precedence, and of the account, which do not',
@@ -77,6 +81,11 @@ const GroupFields = z.object({
 const AllGroupFields = GroupFields.extend(typeDefaults as Readonly<Record<never, never>>);
 
 export const CheckGroupInput = AllGroupFields.superRefine((group, context) => {
+  if (context.issues.length === 0) {
+    for (const { path, message } of activeHoursProblems(group.activeHours, ['activeHours'])) {
+      context.addIssue({ code: 'custom', path: [...path], message });
+    }
+  }
   for (const { groupDefaults } of checkTypes) {
     if (!groupDefaults?.problems) continue;
     const { field } = groupDefaults;

@@ -45,6 +45,12 @@ const ServiceFields = {
       'Problems: why the check cannot run, fields without effect, and secrets that are not masked; empty if there are no problems',
     ),
   state: CheckState,
+  nextRunAt: z.iso
+    .datetime()
+    .nullable()
+    .describe(
+      'When the check is due next, as things are: a failure or a change may bring it forward. null: not scheduled',
+    ),
 };
 
 /** Schema of a check of one type in API responses. Masked values (secret, locked, passwords) are shown as "". */

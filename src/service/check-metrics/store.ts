@@ -236,6 +236,7 @@ export class CheckTotals extends Repository {
         'checks.activated',
         'check_groups.name as group_name',
         'checks.interval_ms',
+        'checks.third_slot_at',
         'checks.run_parallel',
         'statuses.certificate_expires',
         'statuses.target_host',
@@ -252,12 +253,22 @@ export class CheckTotals extends Repository {
       .limit(limit)
       .execute();
     return rows.map(
-      ({ rank: ranked, interval_ms: intervalMs, run_parallel: isParallel, place_count: places, ...row }) => ({
+      ({
+        rank: ranked,
+        interval_ms: intervalMs,
+        third_slot_at: thirdSlotAt,
+        run_parallel: isParallel,
+        place_count: places,
+        ...row
+      }) => ({
         ...row,
         state: stateAt(ranked),
         longest_silence_ms: findCheckType(row.check_type)?.pings
           ? null
-          : longestSilenceMs(intervalMs, isParallel === 1 ? 1 : Math.max(1, Number(places))),
+          : longestSilence(
+              { intervalMs, sinceThirdMs: thirdSlotAt === null ? 0 : at.now - thirdSlotAt },
+              isParallel === 1 ? 1 : Math.max(1, Number(places)),
+            ),
       }),
     );
   }
@@ -274,6 +285,18 @@ export class CheckTotals extends Repository {
     const byCheck = Map.groupBy(rows, ({ check_id: checkId }) => checkId);
     return new Map([...byCheck].map(([checkId, own]) => [checkId, own.map(({ tag }) => tag)]));
   }
+}
+
+/**
+ * How long a location may lack a measurement.
+ *
+ * @param slots with the time since the last slot but two, for checks whose slots are no plain grid.
+ */
+function longestSilence(
+  { intervalMs, sinceThirdMs }: { readonly intervalMs: number; readonly sinceThirdMs: number },
+  everyNth: number,
+): number {
+  return Math.max(longestSilenceMs(intervalMs, everyNth), sinceThirdMs * everyNth);
 }
 
 function fromRow(row: {

@@ -52,6 +52,7 @@ export function withGroup<C extends GroupMember>(check: C, group: CheckGroup | u
       ? { locations: settings.locations ?? [], privateLocations: settings.privateLocations ?? [] }
       : {}),
     runParallel: settings.runParallel ?? own.runParallel,
+    activeHours: type?.pings ? own.activeHours : (settings.activeHours ?? own.activeHours),
     retryStrategy:
       settings.retryStrategy === 'FALLBACK'
         ? own.retryStrategy

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { intervalMs, offsetRule } from '@picket/checks/contract/frequency.ts';
-import { findCheckType } from '@picket/checks/index.ts';
 import { longestFreshnessMs } from './state/silence.ts';
 import type { Check } from './store.ts';
 
@@ -34,11 +33,16 @@ const hourMs = 3_600_000;
  */
 export function slotGrid(source: SlotSource): SlotGrid {
   const interval = intervalMs(source.frequency, source.frequencyOffset);
-  const spread = fraction(source.id, 'spread');
+  const spread = spreadOf(source.id);
   if (source.frequency === 0) return { intervalMs: interval, phaseMs: Math.floor(spread * interval) };
   const stepMs = source.frequency <= 60 ? minuteStepMs : hourMs;
   const phaseMs = source.frequencyOffset * stepMs + Math.floor(spread * stepMs);
   return { intervalMs: interval, phaseMs: phaseMs % interval };
+}
+
+/** Position of a check among those with the same offset, from 0 up to 1. */
+export function spreadOf(id: string): number {
+  return fraction(id, 'spread');
 }
 
 /** Default offset of a check: stable, spread by id, within the bounds of its frequency. */
@@ -68,8 +72,17 @@ export function locationsOfSlot(
   locations: readonly string[],
   runParallel: boolean,
 ): readonly string[] {
+  return locationsOfNumber(slotIndex(grid, slotAt), locations, runParallel);
+}
+
+/** Same by the number of the slot. */
+export function locationsOfNumber(
+  slotNumber: number,
+  locations: readonly string[],
+  runParallel: boolean,
+): readonly string[] {
   if (runParallel || locations.length <= 1) return locations;
-  const location = locations[slotIndex(grid, slotAt) % locations.length];
+  const location = locations[slotNumber % locations.length];
   return location === undefined ? [] : [location];
 }
 
@@ -103,15 +116,4 @@ export function gridOf(check: Pick<Check, 'id' | 'definition'>): SlotGrid {
     frequency: check.definition.frequency as number,
     frequencyOffset: check.definition.frequencyOffset as number,
   });
-}
-
-/** First slot of a check after an instant; null if it is not scheduled at all. */
-export function firstSlotOf(
-  check: Pick<Check, 'id' | 'checkType' | 'activated' | 'definition'>,
-  now: number,
-): number | null {
-  // Types that no agent runs have no slots.
-  if (findCheckType(check.checkType)?.pings) return null;
-  if (!check.activated || locationsOf(check.definition).length === 0) return null;
-  return nextSlotAfter(gridOf(check), now);
 }

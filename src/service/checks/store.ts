@@ -9,6 +9,7 @@ import { stateOf } from './state/check-state.ts';
 import { CheckStates } from './state/states.ts';
 import { checkDefinition } from './stored-definition.ts';
 import type { CheckRow } from './tables.ts';
+import type { PlannedSlots } from './timing/planned-slots.ts';
 
 /** Subscriber of a channel: a check, or all checks of a group. */
 export type Subscriber = { readonly checkId: string } | { readonly groupId: number };
@@ -31,7 +32,7 @@ export interface Check {
   readonly definition: Record<string, unknown>;
   readonly created: number;
   readonly updated: number | null;
-  readonly nextSlotAt: number | null;
+  readonly slots: PlannedSlots;
 }
 
 /** Columns of a check that are written. */
@@ -45,7 +46,7 @@ export interface CheckWrite {
   /** Regions and slugs, in order, without repetitions. */
   readonly locations: readonly string[];
   readonly definition: Readonly<Record<string, unknown>>;
-  readonly nextSlotAt: number | null;
+  readonly slots: PlannedSlots;
   /** Milliseconds between two slots. */
   readonly intervalMs: number;
   readonly runParallel: boolean;
@@ -61,6 +62,9 @@ export interface CheckFilter {
   readonly standing?: { readonly states: readonly CheckState[]; readonly now: number } | undefined;
   readonly urlPart?: string | undefined;
 }
+
+/** Clocks of processes differ; slots of a time that is this much ahead are in the ledger, and come once. */
+const aheadMs = 60_000;
 
 export class Checks extends Repository {
   async insert(
@@ -239,11 +243,11 @@ export class Checks extends Repository {
   /** Changes the schedule of a check without changing its definition. */
   async setSchedule(
     id: string,
-    schedule: { readonly nextSlotAt: number | null; readonly runParallel: boolean },
+    schedule: { readonly slots: PlannedSlots; readonly runParallel: boolean },
   ): Promise<void> {
     await this.db
       .updateTable('checks')
-      .set({ next_slot_at: schedule.nextSlotAt, run_parallel: schedule.runParallel ? 1 : 0 })
+      .set({ ...slotColumns(schedule.slots), run_parallel: schedule.runParallel ? 1 : 0 })
       .where('id', '=', id)
       .execute();
   }
@@ -321,16 +325,35 @@ export class Checks extends Repository {
     return rows.map(fromRow);
   }
 
-  /** Same for checks whose next slot is more than one interval ahead. */
+  /** Same for checks whose next slot is more than one interval ahead, or was computed at a later time. */
   async ahead(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
     const rows = await this.#scheduled(parts)
       .selectAll()
       .where('next_slot_at', 'is not', null)
       .where(sql<boolean>`next_slot_at - interval_ms > ${now}`)
+      .where('planned_at', 'is', null)
       .limit(limit)
       .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
-    return rows.map(fromRow);
+    const planned = await this.#scheduled(parts)
+      .selectAll()
+      .where('planned_at', '>', now + aheadMs)
+      .limit(limit - rows.length)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
+      .execute();
+    return [...rows, ...planned].map(fromRow);
+  }
+
+  /** Sets the slots of all given checks: those with a plain grid in one statement, as there are many. */
+  async setPlannedSlots(all: readonly (readonly [checkId: string, slots: PlannedSlots])[]): Promise<void> {
+    const plain = all.filter(([, { plannedAt }]) => plannedAt === null);
+    await this.setNextSlots(
+      plain.flatMap(([id, { nextSlotAt }]) => (nextSlotAt === null ? [] : [[id, nextSlotAt]])),
+    );
+    const others = all.filter(([, { plannedAt }]) => plannedAt !== null);
+    for (const [id, slots] of others) {
+      await this.db.updateTable('checks').set(slotColumns(slots)).where('id', '=', id).execute();
+    }
   }
 
   /** Sets the next slots of all given checks in one statement. */
@@ -365,10 +388,23 @@ function columns(write: CheckWrite) {
     group_id: write.groupId,
     group_order: write.groupOrder,
     definition: JSON.stringify(write.definition),
-    next_slot_at: write.nextSlotAt,
+    ...slotColumns(write.slots),
     interval_ms: write.intervalMs,
     run_parallel: write.runParallel ? (1 as const) : (0 as const),
     url_search: write.url === null ? null : write.url.toLowerCase(),
+  };
+}
+
+function slotColumns(slots: PlannedSlots) {
+  return {
+    next_slot_at: slots.nextSlotAt,
+    planned_at: slots.plannedAt,
+    newest_slot_at: slots.newestSlotAt,
+    second_slot_at: slots.secondSlotAt,
+    third_slot_at: slots.thirdSlotAt,
+    newest_fresh_ms: slots.newestFreshMs,
+    rests_from: slots.restsFrom,
+    slot_number: slots.slotNumber,
   };
 }
 
@@ -383,6 +419,15 @@ function fromRow(row: Selectable<CheckRow>): Check {
     definition: checkDefinition(row.check_type, row.definition),
     created: row.created,
     updated: row.updated,
-    nextSlotAt: row.next_slot_at,
+    slots: {
+      nextSlotAt: row.next_slot_at,
+      plannedAt: row.planned_at,
+      newestSlotAt: row.newest_slot_at,
+      secondSlotAt: row.second_slot_at,
+      thirdSlotAt: row.third_slot_at,
+      newestFreshMs: row.newest_fresh_ms,
+      restsFrom: row.rests_from,
+      slotNumber: row.slot_number,
+    },
   };
 }

@@ -15,8 +15,18 @@ export interface CheckRow {
   definition: string;
   created: number;
   updated: number | null;
-  /** When the next slot is due; null for checks that are not scheduled. */
+  /** When the scheduler looks at it, mostly its next slot; null for checks that are not scheduled. */
   next_slot_at: number | null;
+  /** When that was computed; null for checks with a plain grid, and the following up to `rests_from`, too. */
+  planned_at: number | null;
+  newest_slot_at: number | null;
+  second_slot_at: number | null;
+  third_slot_at: number | null;
+  newest_fresh_ms: number | null;
+  /** From here up to its next slot it is outside its hours. */
+  rests_from: number | null;
+  /** Number of slots that were due while it had no plain grid. */
+  slot_number: number;
   /** Milliseconds between two slots. */
   interval_ms: number;
   run_parallel: Flag;

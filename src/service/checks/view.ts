@@ -17,6 +17,7 @@ import { withPingUrl } from './ping-address.ts';
 import { defaultOffset } from './slots.ts';
 import type { StandingCheck } from './state/states.ts';
 import type { Check } from './store.ts';
+import { nextRunsOf } from './timing/next-runs.ts';
 import { warningsOf } from './warnings/warnings.ts';
 import { effectWarnings } from './warnings/without-effect.ts';
 
@@ -27,9 +28,9 @@ export type CheckView = ReturnType<typeof checkView>;
 function checkView(
   check: Check,
   publicUrl: string | undefined,
-  subscribed: readonly CheckChannel[] = [],
-  warnings: readonly Warning[] = [],
-  state: CheckState = 'pending',
+  subscribed: readonly CheckChannel[] | undefined,
+  warnings: readonly Warning[],
+  { state, nextRunAt }: Standing,
 ) {
   const type = findCheckType(check.checkType);
   const stored = completeDefinition(type, check.definition);
@@ -41,9 +42,10 @@ function checkView(
     accountId: check.accountId,
     checkType: check.checkType,
     frequencyOffset: definition.frequencyOffset ?? defaultOffset(check.id, definition.frequency),
-    ...channelsView(subscribed),
+    ...channelsView(subscribed ?? []),
     warnings: [...warnings],
     state,
+    nextRunAt: nextRunAt === null ? null : new Date(nextRunAt).toISOString(),
     created_at: new Date(check.created).toISOString(),
     updated_at: check.updated === null ? null : new Date(check.updated).toISOString(),
   };
@@ -87,8 +89,8 @@ export async function oneCheckView(deps: ViewDeps, check: Check, kind: ViewKind 
   const { store, clock, publicUrl } = deps;
   const channels = await channelsOf(store, [check], kind);
   const warnings = await allWarningsOf(deps, [check], kind);
-  const states = await store.states.of(check.accountId, [check.id], clock.wallMs());
-  return checkView(check, publicUrl, channels(check), warnings(check), states.get(check.id)?.state);
+  const standing = await standingOf(store, [check], clock.wallMs());
+  return checkView(check, publicUrl, channels(check), warnings(check), standing(check));
 }
 
 /** Checks as lists show them. A check that no longer fits the response schema is omitted and logged. */
@@ -100,10 +102,9 @@ export async function checkListView(
   const { store, clock, publicUrl, logger } = deps;
   const channels = await channelsOf(store, checks, kind);
   const warnings = await allWarningsOf(deps, checks, kind);
-  const states = await statesOf(store, checks, clock.wallMs());
+  const standing = await standingOf(store, checks, clock.wallMs());
   return checks.flatMap((check) => {
-    const state = states.get(check.id)?.state;
-    const view = checkView(check, publicUrl, channels(check), warnings(check), state);
+    const view = checkView(check, publicUrl, channels(check), warnings(check), standing(check));
     const encoded = z.safeEncode(AnyCheck, view);
     if (encoded.success) return [view];
     logger.error(
@@ -114,8 +115,21 @@ export async function checkListView(
   });
 }
 
-async function statesOf(store: ViewDeps['store'], checks: readonly Check[], now: number) {
+/** What a check is doing. */
+interface Standing {
+  readonly state: CheckState;
+  /** Epoch milliseconds; null for checks that are not scheduled. */
+  readonly nextRunAt: number | null;
+}
+
+async function standingOf(
+  store: ViewDeps['store'],
+  checks: readonly Check[],
+  now: number,
+): Promise<(check: Check) => Standing> {
   const [first] = checks;
   const ids = checks.map(({ id }) => id);
-  return first ? store.states.of(first.accountId, ids, now) : new Map<string, StandingCheck>();
+  const states = first ? await store.states.of(first.accountId, ids, now) : new Map<string, StandingCheck>();
+  const nextRuns = await nextRunsOf(store, checks);
+  return ({ id }) => ({ state: states.get(id)?.state ?? 'pending', nextRunAt: nextRuns.get(id) ?? null });
 }

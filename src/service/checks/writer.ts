@@ -24,8 +24,9 @@ import { changeSubscriptions, subscribeNew } from './alert-channels.ts';
 import { type EffectiveCheck, withGroups } from './effective-check.ts';
 import { writeParents } from './parents.ts';
 import { addressed, writeHeartbeat } from './ping-address.ts';
-import { defaultOffset, firstSlotOf, gridOf, locationsOf } from './slots.ts';
+import { defaultOffset, gridOf, locationsOf } from './slots.ts';
 import type { Check, CheckWrite } from './store.ts';
+import { firstPlan, type PlannedSlots } from './timing/planned-slots.ts';
 
 type AnyBody = Readonly<Record<string, unknown>>;
 
@@ -35,14 +36,14 @@ export type ScheduledCheck = Pick<Check, 'id' | 'checkType' | 'activated' | 'def
 /**
  * Updates the runs of a check after a change to it or its group, in the transaction that stores the change.
  *
- * @returns when the check is due next (null: not scheduled), and the signals to send after the transaction.
+ * @returns when the check is due next, and the signals to send after the transaction.
  */
 export type Reschedule = (
   repositories: Repositories,
   before: EffectiveCheck,
   after: ScheduledCheck,
   now: number,
-) => Promise<{ nextSlotAt: number | null; signals: Signal[] }>;
+) => Promise<{ planned: PlannedSlots; signals: Signal[] }>;
 
 /** Dependencies of the routes of checks and groups. */
 export type CheckDeps = HandlerDeps & { readonly reschedule: Reschedule };
@@ -71,7 +72,7 @@ export class CheckWriter {
       const { activated, groupId } = definition;
       const own = { id, accountId, groupId, checkType: type.name, activated, definition };
       const [inEffect] = await withGroups(repositories, [own]);
-      const schedule = scheduleOf(inEffect ?? own, firstSlotOf(inEffect ?? own, now));
+      const schedule = scheduleOf(inEffect ?? own, firstPlan(inEffect ?? own, now));
       await repositories.checks.insert(id, accountId, type.name, writeOf(own, schedule), now);
       await writeHeartbeat(repositories, inEffect ?? own, now);
       await writeParents(repositories, own, definition.parentCheckIds);
@@ -138,8 +139,8 @@ export class CheckWriter {
         { ...stored, ...changed, groupId: definition.groupId },
       ]);
       if (!before || !after) throw new Error('a check has no settings in effect');
-      const { nextSlotAt, signals } = await this.#deps.reschedule(repositories, before, after, now);
-      await repositories.checks.update(id, writeOf(changed, scheduleOf(after, nextSlotAt)), now);
+      const { planned, signals } = await this.#deps.reschedule(repositories, before, after, now);
+      await repositories.checks.update(id, writeOf(changed, scheduleOf(after, planned)), now);
       const isNamed = body.alertChannelSubscriptions !== undefined;
       const named = isNamed ? definition.alertChannelSubscriptions : undefined;
       await changeSubscriptions(repositories, { checkId: id }, { accountId, named });
@@ -232,13 +233,13 @@ function parseDefinition(
 }
 
 /** Schedule of a check, from its effective settings. */
-function scheduleOf(inEffect: Pick<Check, 'definition'>, nextSlotAt: number | null) {
-  return { nextSlotAt, runParallel: inEffect.definition.runParallel === true };
+function scheduleOf(inEffect: Pick<Check, 'definition'>, slots: PlannedSlots) {
+  return { slots, runParallel: inEffect.definition.runParallel === true };
 }
 
 function writeOf(
   { id, definition }: { readonly id: string; readonly definition: CheckDefinition },
-  schedule: { readonly nextSlotAt: number | null; readonly runParallel: boolean },
+  schedule: { readonly slots: PlannedSlots; readonly runParallel: boolean },
 ): CheckWrite {
   const { request } = definition as { request?: { url?: unknown } };
   return {

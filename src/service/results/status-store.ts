@@ -173,6 +173,18 @@ export class Statuses extends Repository {
     return new Map(rows.map((row) => [row.check_id, row.last_slot_at]));
   }
 
+  /** Those of the given checks that fail, by their newest results. */
+  async failingAmong(checkIds: readonly string[]): Promise<Set<string>> {
+    if (checkIds.length === 0) return new Set();
+    const rows = await this.db
+      .selectFrom('statuses')
+      .select('check_id')
+      .where(this.dialect.inList('check_id', checkIds))
+      .where('has_failures', '=', 1)
+      .execute();
+    return new Set(rows.map(({ check_id: id }) => id));
+  }
+
   /** Other state that results of the given checks may affect. Mostly none, so one query covers all of it. */
   async followed(checkIds: readonly string[]): Promise<FollowedChecks> {
     const followed = {

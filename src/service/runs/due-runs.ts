@@ -3,7 +3,10 @@ import { findCheckType } from '@picket/checks/index.ts';
 import { endedAt, notEnded } from '@picket/platform/store/days/ended-day.ts';
 import { schedulePartCount } from '@picket/platform/store/engine/schedule-parts.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
-import { freshnessMs, gridOf, locationsOf, locationsOfSlot, slotIndex } from '../checks/slots.ts';
+import { locationsOf, locationsOfNumber, slotIndex } from '../checks/slots.ts';
+import { type PlannedSlots, planAfter } from '../checks/timing/planned-slots.ts';
+import { lastOf, type SlotRow } from '../checks/timing/timetable.ts';
+import { dueTimes, type Timing, timingOf } from '../checks/timing/timing.ts';
 import type { RunRow } from './tables.ts';
 
 /**
@@ -76,59 +79,108 @@ export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
   };
 }
 
+/** Afterwards a turn of the scheduler ends for a check: the rest of a long gap follows in the next turn. */
+const mostRowsOfGap = 200;
+
+/** What decides about a check at its due slots. */
+export interface DueState {
+  readonly now: number;
+  readonly isPaused: (slotAt: number) => boolean;
+  readonly isFailing: boolean;
+}
+
+/** The runs of due slots, and the slots after them. */
+export interface DueRuns {
+  readonly rows: readonly RunRow[];
+  readonly planned: PlannedSlots;
+}
+
 /**
  * Runs for the due slots of a check that have no runs yet. After a gap (the service was away) only the newest slot is
- * run, and only while it is fresh; the older ones become one terminal record per gap, with the number of slots it
- * covers. A slot in which the check is paused becomes a terminal record, too.
+ * run, and only while it is fresh; the older ones become terminal records, one for each stretch of slots at the same
+ * distance, with their number. A slot in which the check is paused becomes a terminal record, too.
  *
  * @param check with the settings of its group applied.
  * @param locationIds private locations by `accountId/slug`.
  */
 export function runsDue(
   check: EffectiveCheck,
-  now: number,
   locationIds: ReadonlyMap<string, string>,
   numbers: Pick<RunNumbers, 'next'>,
-  isPaused: (slotAt: number) => boolean,
-): RunRow[] {
-  const grid = gridOf(check);
-  const first = check.nextSlotAt;
+  { now, isPaused, isFailing }: DueState,
+): DueRuns {
+  const timing = timingOf(check);
+  const { nextSlotAt: first } = check.slots;
   const locations = locationsOf(check.definition);
-  if (first === null || first > now || locations.length === 0) return [];
-  const runParallel = check.definition.runParallel === true;
-  const newest = grid.phaseMs + slotIndex(grid, now) * grid.intervalMs;
-  const freshMs = freshnessMs(grid);
-  const isNewestFresh = newest >= first && now - newest < freshMs;
-  const lastMissed = isNewestFresh ? newest - grid.intervalMs : newest;
-  const row = (location: string, slotAt: number): RunRow =>
-    queuedRun(check, {
-      location,
-      locationId: locationIds.get(`${check.accountId}/${location}`) ?? null,
-      slotAt,
+  if (first === null || first > now || locations.length === 0) {
+    return { rows: [], planned: planAfter(timing, check.slots, now, now) };
+  }
+  const times = dueTimes(timing, isFailing);
+  const newest = times.newest(now);
+  if (newest === null || newest < first) {
+    return { rows: [], planned: planAfter(timing, check.slots, now, now) };
+  }
+  const freshMs = times.freshMs(newest);
+  const isNewestFresh = now - newest < freshMs;
+  const missedUntil = isNewestFresh ? times.newest(newest - 1) : newest;
+  const isGap = missedUntil !== null && missedUntil >= first;
+  const missed = isGap
+    ? times.list(first, missedUntil, mostRowsOfGap)
+    : { rows: [], untilMs: missedUntil ?? newest };
+  // The rest of a long gap comes first.
+  const isWhole = missed.untilMs >= (missedUntil ?? newest);
+  const runs = isWhole && isNewestFresh ? [{ firstAt: newest, strideMs: 0, count: 1 }] : [];
+  let number = check.slots.slotNumber;
+  const row = (slots: SlotRow, ends: (slotAt: number) => Partial<RunRow>): RunRow[] => {
+    const { firstAt: slotAt, count } = slots;
+    const places = locationsOfNumber(
+      numberOf(timing, slotAt, number),
+      locations,
+      check.definition.runParallel === true,
+    );
+    number += count;
+    return places.map((location) => ({
+      ...queuedRun(check, {
+        location,
+        locationId: locationIds.get(`${check.accountId}/${location}`) ?? null,
+        slotAt,
+        freshMs: times.freshMs(slotAt),
+        checkRunId: numbers.next(now),
+        now,
+      }),
+      ...ends(slotAt),
+    }));
+  };
+  const away = ({ count, strideMs }: SlotRow): Partial<RunRow> => ({
+    slot_count: count,
+    slot_interval_ms: count === 1 && !timing.isPlain ? null : strideMs,
+    state: 'missed',
+    reason: 'service-away',
+    ...endedAt(now),
+  });
+  const paused: Partial<RunRow> = { state: 'missed', reason: 'paused-by-maintenance', ...endedAt(now) };
+  const rows = [
+    ...missed.rows.flatMap((slots) => row(slots, () => away(slots))),
+    ...runs.flatMap((slots) => row(slots, (slotAt) => (isPaused(slotAt) ? paused : {}))),
+  ];
+  const passed = [...missed.rows, ...runs];
+  return {
+    rows,
+    planned: planAfter(timing, check.slots, isWhole ? now : missed.untilMs, now, {
+      newest: passed.flatMap(newestOf).slice(-3),
+      count: passed.reduce((sum, { count }) => sum + count, 0),
       freshMs,
-      checkRunId: numbers.next(now),
-      now,
-    });
-  const rows: RunRow[] = [];
-  if (lastMissed >= first) {
-    const slotCount = Math.round((lastMissed - first) / grid.intervalMs) + 1;
-    for (const location of locationsOfSlot(grid, first, locations, runParallel)) {
-      rows.push({
-        ...row(location, first),
-        slot_count: slotCount,
-        slot_interval_ms: grid.intervalMs,
-        state: 'missed',
-        reason: 'service-away',
-        ...endedAt(now),
-      });
-    }
-  }
-  if (isNewestFresh) {
-    const paused: Partial<RunRow> = { state: 'missed', reason: 'paused-by-maintenance', ...endedAt(now) };
-    const end = isPaused(newest) ? paused : {};
-    for (const location of locationsOfSlot(grid, newest, locations, runParallel)) {
-      rows.push({ ...row(location, newest), ...end });
-    }
-  }
-  return rows;
+    }),
+  };
+}
+
+/** The slots of a grid are numbered since the epoch, others since the check was created. */
+function numberOf({ isPlain, grid }: Timing, slotAt: number, number: number): number {
+  return isPlain ? slotIndex(grid, slotAt) : number;
+}
+
+/** Up to three slots at the end of a stretch. */
+function newestOf(slots: SlotRow): number[] {
+  const last = lastOf(slots);
+  return [2, 1, 0].filter((back) => back < slots.count).map((back) => last - back * slots.strideMs);
 }

@@ -1,8 +1,11 @@
 import type { Signal } from '@picket/platform/store/engine/signals.ts';
 import { queuedSignals } from '@picket/platform/store/engine/signals.ts';
 import { tagsOf } from '../checks/effective-check.ts';
-import { firstSlotOf, gridOf, locationsOf } from '../checks/slots.ts';
+import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
+import { failingAmong } from '../checks/timing/next-runs.ts';
+import { firstPlan } from '../checks/timing/planned-slots.ts';
+import { isScheduled, timingOf } from '../checks/timing/timing.ts';
 import type { Reschedule, ScheduledCheck } from '../checks/writer.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
@@ -15,21 +18,26 @@ import { RunNumbers, runsDue } from './due-runs.ts';
 export function rescheduler(numbers = new RunNumbers()): Reschedule {
   return async (repositories, before, after, now) => {
     const signals: Signal[] = [];
-    if (before.nextSlotAt !== null && before.nextSlotAt <= now) {
+    let { slots } = before;
+    if (slots.nextSlotAt !== null && slots.nextSlotAt <= now) {
       const { accountId } = before;
       const locationIds = await repositories.locations.idsBySlug([accountId]);
       const maintenance = await Maintenance.load(repositories, [accountId], {
-        from: before.nextSlotAt,
+        from: slots.nextSlotAt,
         to: now,
       });
       const tags = tagsOf(before);
-      const due = runsDue(before, now, locationIds, numbers, (slotAt) =>
-        maintenance.pauses(accountId, tags, slotAt),
-      );
-      signals.push(...queuedSignals(await repositories.runs.insert(due)));
+      const isFailing = (await failingAmong(repositories, [before])).has(before.id);
+      const isPaused = (slotAt: number) => maintenance.pauses(accountId, tags, slotAt);
+      // A gap may take several rounds.
+      while (slots.nextSlotAt !== null && slots.nextSlotAt <= now) {
+        const due = runsDue({ ...before, slots }, locationIds, numbers, { now, isPaused, isFailing });
+        signals.push(...queuedSignals(await repositories.runs.insert(due.rows)));
+        slots = due.planned;
+      }
     }
-    const keepsSlot = isSameSchedule(before, after) && (before.nextSlotAt ?? now) > now;
-    const nextSlotAt = keepsSlot ? before.nextSlotAt : firstSlotOf(after, now);
+    const keepsSlots = isSameSchedule(before, after) && slots.nextSlotAt !== null;
+    const planned = keepsSlots ? slots : firstPlan(after, now, slots);
     const locations = locationsOf(after.definition);
     if (!after.activated) await repositories.runs.cancelQueued(after.id, 'deactivated', [], now);
     else await repositories.runs.cancelQueued(after.id, 'location-removed', locations, now);
@@ -38,16 +46,10 @@ export function rescheduler(numbers = new RunNumbers()): Reschedule {
       after.id,
       after.definition.runParallel === true ? locations : [],
     );
-    return { nextSlotAt, signals };
+    return { planned, signals };
   };
 }
 
 function isSameSchedule(before: Check, after: ScheduledCheck): boolean {
-  const [was, is] = [gridOf(before), gridOf(after)];
-  const isRunnable = firstSlotOf(after, 0) !== null;
-  return (
-    was.intervalMs === is.intervalMs &&
-    was.phaseMs === is.phaseMs &&
-    (before.nextSlotAt !== null) === isRunnable
-  );
+  return isScheduled(after) && timingOf(before).key === timingOf(after).key;
 }

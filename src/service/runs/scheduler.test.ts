@@ -5,14 +5,18 @@ import type { Store } from '@picket/platform/store/store.ts';
 import { expect, it } from 'vitest';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
+import { notPlanned } from '../checks/timing/planned-slots.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
 it('continues if checks stay as far ahead as they were', async () => {
   const now = Date.UTC(2026, 0, 1);
-  const check = { id: 'c', definition: { frequency: 60, frequencyOffset: 1 } } as unknown as Check;
+  const check = {
+    ...{ id: 'c', activated: true, checkType: 'TCP' },
+    definition: { frequency: 60, frequencyOffset: 1, privateLocations: ['lab'] },
+  } as unknown as Check;
   const ahead = Array.from({ length: 500 }, () => ({
     ...check,
-    nextSlotAt: nextSlotAfter(gridOf(check), now),
+    slots: { ...notPlanned, nextSlotAt: nextSlotAfter(gridOf(check), now) },
   }));
   let looks = 0;
   const repositories = {
@@ -23,7 +27,7 @@ it('continues if checks stay as far ahead as they were', async () => {
         if (looks > 2) throw new Error('looks for ever');
         return ahead;
       },
-      setNextSlots: async () => undefined,
+      setPlannedSlots: async () => undefined,
       nextSlotAt: async () => now + 1,
     },
     runs: { cutFutureMissed: async () => undefined, insert: async () => [] },

@@ -4,7 +4,9 @@ import { queuedSignals } from '@picket/platform/store/engine/signals.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import { tagsOf, withGroups } from '../checks/effective-check.ts';
-import { gridOf, nextSlotAfter } from '../checks/slots.ts';
+import { gridOf } from '../checks/slots.ts';
+import { failingAmong } from '../checks/timing/next-runs.ts';
+import { firstPlan, notPlanned, type PlannedSlots } from '../checks/timing/planned-slots.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
 import type { RunRow } from './tables.ts';
@@ -68,18 +70,20 @@ export class Scheduler {
       const maintenance = await Maintenance.load(
         repositories,
         checks.map((check) => check.accountId),
-        { from: Math.min(now, ...checks.map((check) => check.nextSlotAt ?? now)), to: now },
+        { from: Math.min(now, ...checks.map(({ slots }) => slots.nextSlotAt ?? now)), to: now },
       );
       const numbers = { next: (at: number) => this.#numbers.next(at, parts[0]) };
+      const failing = await failingAmong(repositories, checks);
       const rows: RunRow[] = [];
+      const planned: [checkId: string, slots: PlannedSlots][] = [];
       for (const check of checks) {
-        const { accountId } = check;
+        const { accountId, id } = check;
         const isPaused = (slotAt: number) => maintenance.pauses(accountId, tagsOf(check), slotAt);
-        rows.push(...runsDue(check, now, locationIds, numbers, isPaused));
+        const due = runsDue(check, locationIds, numbers, { now, isPaused, isFailing: failing.has(id) });
+        rows.push(...due.rows);
+        planned.push([id, due.planned]);
       }
-      await repositories.checks.setNextSlots(
-        checks.map((check) => [check.id, nextSlotAfter(gridOf(check), now)]),
-      );
+      await repositories.checks.setPlannedSlots(planned);
       const inserted = await repositories.runs.insert(rows);
       const away = inserted.filter(({ reason }) => reason === 'service-away');
       const hasAlerts = await this.#recordAgentless(repositories, away, now);
@@ -112,15 +116,18 @@ export class Scheduler {
     let found: number | undefined;
     do {
       found = await this.#store.scheduleTransaction(async (repositories, parts) => {
-        const checks = await repositories.checks.ahead(parts, now, checksPerTurn);
-        const moved: [checkId: string, nextSlotAt: number][] = [];
+        const checks = await withGroups(
+          repositories,
+          await repositories.checks.ahead(parts, now, checksPerTurn),
+        );
+        const moved: [checkId: string, slots: PlannedSlots][] = [];
         for (const check of checks) {
-          const grid = gridOf(check);
-          await repositories.runs.cutFutureMissed(check.id, grid.intervalMs, now);
-          const nextSlotAt = nextSlotAfter(grid, now);
-          if (nextSlotAt !== check.nextSlotAt) moved.push([check.id, nextSlotAt]);
+          await repositories.runs.cutFutureMissed(check.id, gridOf(check).intervalMs, now);
+          const slots = firstPlan(check, now, { ...notPlanned, slotNumber: check.slots.slotNumber });
+          if (slots.nextSlotAt !== check.slots.nextSlotAt || slots.plannedAt !== null)
+            moved.push([check.id, slots]);
         }
-        await repositories.checks.setNextSlots(moved);
+        await repositories.checks.setPlannedSlots(moved);
         return moved.length;
       });
       count += found ?? 0;

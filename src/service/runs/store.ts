@@ -139,7 +139,7 @@ export class Runs extends Repository {
   async cutFutureMissed(checkId: string, intervalMs: number, now: number): Promise<void> {
     const rows = await this.db
       .selectFrom('runs')
-      .select(['id', 'slot_at', 'slot_count'])
+      .select(['id', 'slot_at', 'slot_count', 'slot_interval_ms'])
       .where('check_id', '=', checkId)
       .where('state', '=', 'missed')
       .where('reason', '=', 'service-away')
@@ -148,8 +148,8 @@ export class Runs extends Repository {
       .orderBy('id')
       .modifyEnd(this.dialect.forUpdate)
       .execute();
-    for (const { id, slot_at: slotAt, slot_count: slotCount } of rows) {
-      const due = Math.floor((now - slotAt) / intervalMs) + 1;
+    for (const { id, slot_at: slotAt, slot_count: slotCount, slot_interval_ms: strideMs } of rows) {
+      const due = Math.floor((now - slotAt) / (strideMs ?? intervalMs)) + 1;
       if (due <= 0) await this.db.deleteFrom('runs').where('id', '=', id).where(isSince(now)).execute();
       else {
         const changes = { slot_count: Math.min(slotCount, due), ...endedAt(now) };

@@ -1,7 +1,7 @@
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
-import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
+import { timingOf } from '../checks/timing/timing.ts';
 import { queuedRun, type RunNumbers } from '../runs/due-runs.ts';
 import type { RunRow } from '../runs/tables.ts';
 
@@ -36,7 +36,8 @@ export function requestedRun(
 
 /** An instant outside of the check's own slots, which stay free for the scheduler. */
 function offGrid(check: Check, at: number): number {
-  return nextSlotAfter(gridOf(check), at - 1) === at ? at + 1 : at;
+  const { usual, failing } = timingOf(check);
+  return [usual, failing].some((times) => times?.next(at - 1) === at) ? at + 1 : at;
 }
 
 /**

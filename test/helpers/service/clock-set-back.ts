@@ -48,7 +48,7 @@ export async function goOnAfterClockWasAhead(databaseUrl?: string): Promise<void
     const stored = await Promise.all(
       checks.map(({ id }) => harness.store.checks.find(harness.accountId, id)),
     );
-    return stored.map((check) => (check?.nextSlotAt ?? Number.POSITIVE_INFINITY) - setAt);
+    return stored.map((check) => (check?.slots.nextSlotAt ?? Number.POSITIVE_INFINITY) - setAt);
   };
   // No time passes meanwhile: only the change of the clock wakes the scheduler.
   await expect.poll(async () => Math.max(...(await nextSlots()))).toBeLessThanOrEqual(intervalMs);

@@ -99,7 +99,7 @@ describe('creating a check', () => {
 
   it('accepts a check without any location and never schedules it', async () => {
     const check = await createCheck(harness);
-    expect((await harness.store.checks.find(harness.accountId, check.id))?.nextSlotAt).toBeNull();
+    expect((await harness.store.checks.find(harness.accountId, check.id))?.slots.nextSlotAt).toBeNull();
   });
 });
 
@@ -164,7 +164,7 @@ describe('changing a check', () => {
 
   it('moves the next slot only when the schedule changes', async () => {
     const check = await createCheck(harness, { frequency: 5, privateLocations: ['lab'] });
-    const next = async () => (await harness.store.checks.find(harness.accountId, check.id))?.nextSlotAt;
+    const next = async () => (await harness.store.checks.find(harness.accountId, check.id))?.slots.nextSlotAt;
     const first = await next();
     await harness.call('PUT', `/v1/checks/${check.id}`, { name: 'renamed', muted: true });
     expect(await next()).toBe(first);

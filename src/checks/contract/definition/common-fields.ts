@@ -4,6 +4,7 @@ import { runtimeIds } from '../../tables/runtimes.ts';
 import { frequencies } from '../frequency.ts';
 import { Dependencies, ScriptPath } from '../lifecycle.ts';
 import type { MaskedValue } from '../masking.ts';
+import { ActiveHours } from './active-hours.ts';
 
 export const AlertSettings = z
   .object({
@@ -207,6 +208,16 @@ export const CommonFields = z.object({
         'frequency 1 to 60: from 1 to floor(frequency * 10); frequency above 60: from 1 to ceil(frequency / 60). ' +
         'Chosen by the service when absent',
     ),
+  frequencyWhileFailing: z
+    .literal(frequencies)
+    .nullable()
+    .default(null)
+    .describe(
+      'Minutes between runs while the check fails, fewer than frequency; 0: every 30 seconds; null: as always',
+    ),
+  activeHours: ActiveHours.nullable()
+    .default(null)
+    .describe('Hours in which the check runs; null: at all times, or as its group says'),
   environmentVariables: z.array(EnvironmentVariable).max(100).nullable().default([]),
   scriptPath: z.string().nullable().default(null),
   sslCheckDomain: z.string().nullable().default(null),

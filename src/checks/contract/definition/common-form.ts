@@ -100,6 +100,32 @@ const retryForm: FormLayout = {
   },
 };
 
+const hoursForm: FormLayout = {
+  activeHours: {
+    label: 'Hours',
+    hint: 'Outside them no run is due, and none is missing.',
+    words: { '': 'at all times', object: 'in certain hours' },
+    topic: 'schedule',
+  },
+  'activeHours.timeZone': { label: 'Time zone', hint: 'Such as Europe/Berlin.' },
+  'activeHours.mode': {
+    label: 'The check',
+    words: { RUN: 'runs in these hours', PAUSE: 'runs except in these hours' },
+  },
+  'activeHours.windows': { label: 'Hours of the week', hint: 'None: all hours, except on holidays.' },
+  'activeHours.windows.*.weekdays': {
+    label: 'Days',
+    words: { MON: 'Mon', TUE: 'Tue', WED: 'Wed', THU: 'Thu', FRI: 'Fri', SAT: 'Sat', SUN: 'Sun' },
+  },
+  'activeHours.windows.*.from': { label: 'From', hint: 'Such as 08:00.' },
+  'activeHours.windows.*.to': { label: 'To', hint: 'Not after "From": on the next day.' },
+  'activeHours.holidays': {
+    label: 'Holidays',
+    hint: 'A day in each line, such as 2026-12-25 or 2026-12-24/2027-01-01; or paste an iCalendar file.',
+    lines: 4,
+  },
+};
+
 /** How forms show the fields that every check has; those of the first level are in its order. */
 export const commonForm: FormLayout = {
   name: { label: 'Name', hint: '', isFirst: true, width: 'wide' },
@@ -134,6 +160,8 @@ export const commonForm: FormLayout = {
     topic: 'schedule',
   },
   frequencyOffset: { isHidden: true },
+  frequencyWhileFailing: { label: 'Interval while failing', hint: '', topic: 'schedule' },
+  ...hoursForm,
   concurrency: { topic: 'schedule' },
   ...retryForm,
   doubleCheck: {

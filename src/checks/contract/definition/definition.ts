@@ -1,8 +1,10 @@
 import { isRecord } from '@picket/lib/json/record.ts';
 import { z } from 'zod';
 import type { CheckType } from '../check-type.ts';
-import { offsetProblem } from '../frequency.ts';
+import { failingFrequencyProblem, offsetProblem } from '../frequency.ts';
+import type { DefinitionProblem } from '../group-defaults.ts';
 import type { MaskedValue } from '../masking.ts';
+import { activeHoursProblems } from './active-hours.ts';
 import { CommonFields, maskedInCommon } from './common-fields.ts';
 
 /** A complete check of some type as written and stored: the common fields and the type's own. */
@@ -29,6 +31,9 @@ export function definitionSchema(type: CheckType) {
       if (common.retryStrategy?.onlyOn !== undefined && !type.hasNetworkErrors) {
         issue(['retryStrategy', 'onlyOn'], `is not allowed for checks of type ${type.name}`);
       }
+      for (const { path, message } of areFieldsValid ? timingProblems(type, common) : []) {
+        context.addIssue({ code: 'custom', path: [...path], message });
+      }
       // The spec's shape lacks the rules between the type's own fields; they need valid fields.
       const own = areFieldsValid ? type.spec.safeParse(definition) : undefined;
       const broken = own?.success ? type.definitionProblems?.(own.data) : own?.error.issues;
@@ -40,6 +45,24 @@ export function definitionSchema(type: CheckType) {
       id: `${pascalName(type)}Input`,
       description: `${type.title}, in exactly this form`,
     });
+}
+
+/** Problems of the fields that say when a check runs, apart from its frequency. */
+function timingProblems(
+  type: CheckType,
+  { frequency, frequencyWhileFailing, activeHours }: CommonFields,
+): DefinitionProblem[] {
+  if (type.pings) {
+    const set = Object.entries({ frequencyWhileFailing, activeHours }).filter(([, value]) => value !== null);
+    const message = `is not allowed for checks of type ${type.name}, which no agent runs`;
+    return set.map(([field]) => ({ path: [field], message }));
+  }
+  const problem =
+    frequencyWhileFailing === null ? null : failingFrequencyProblem(type, frequency, frequencyWhileFailing);
+  return [
+    ...(problem === null ? [] : [{ path: ['frequencyWhileFailing'], message: problem }]),
+    ...activeHoursProblems(activeHours, ['activeHours']),
+  ];
 }
 
 /** Values of checks of a type that API responses do not show. */

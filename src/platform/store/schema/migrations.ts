@@ -35,6 +35,7 @@ import {
   followedTestSessions,
   heartbeatSchedules,
   jobSignals,
+  plannedSlots,
   sessionMigrations,
   testDefinitions,
 } from './session-migration.ts';
@@ -379,4 +380,5 @@ export const migrations: readonly Migration[] = [
   agentSettings,
   jobSignals,
   heartbeatSchedules,
+  plannedSlots,
 ];

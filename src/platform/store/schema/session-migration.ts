@@ -27,6 +27,23 @@ export const heartbeatSchedules = {
   statements: [`alter table heartbeats add column schedule text`],
 };
 
+/** Slots of checks that do not follow from the last one by adding an interval: hours, another frequency while failing. */
+export const plannedSlots = {
+  name: '0096-planned-slots',
+  statements: [
+    ...[
+      'planned_at',
+      'newest_slot_at',
+      'second_slot_at',
+      'third_slot_at',
+      'newest_fresh_ms',
+      'rests_from',
+    ].map((column) => `alter table checks add column ${column} bigint`),
+    `alter table checks add column slot_number bigint not null default 0`,
+    `create index checks_planned on checks (planned_at) where planned_at is not null`,
+  ],
+};
+
 /** Heartbeats, error groups, and runs outside the schedule: sessions and triggers. */
 export const sessionMigrations = [
   {

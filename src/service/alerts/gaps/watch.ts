@@ -1,6 +1,7 @@
 import { leastOf } from '@picket/lib/bounds/extremes.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { locationsOf } from '../../checks/slots.ts';
+import { restsUntil } from '../../checks/timing/planned-slots.ts';
 import { type StoredChannel, wantsNotice } from '../channels/rules.ts';
 import { type AlertFacts, factsOf } from '../facts.ts';
 import { type AlertPolicy, alertPolicies } from '../policy.ts';
@@ -163,6 +164,11 @@ async function judge(
   if (!isDue(gap, settings, now)) {
     const nextAt = settings.monitoringGap.enabled ? opensAt(gap, settings) : null;
     await repositories.gaps.save({ ...gap, nextAt });
+    return false;
+  }
+  const dueAgainAt = restsUntil(policy.check.slots, now);
+  if (dueAgainAt !== null) {
+    await repositories.gaps.save({ ...gap, nextAt: dueAgainAt });
     return false;
   }
   const awayUntil = mayBeAwayUntil(gap);

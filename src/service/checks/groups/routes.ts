@@ -168,7 +168,7 @@ async function rescheduleChecks(
     if (is.activated !== was.activated) await writeHeartbeat(repositories, is, now);
     const followed = await reschedule(repositories, was, is, now);
     const runParallel = is.definition.runParallel === true;
-    await repositories.checks.setSchedule(check.id, { nextSlotAt: followed.nextSlotAt, runParallel });
+    await repositories.checks.setSchedule(check.id, { slots: followed.planned, runParallel });
     signals.push(...followed.signals);
   }
   return signals;
@@ -176,7 +176,7 @@ async function rescheduleChecks(
 
 /** The parts of a check's schedule that a group can change, as text for comparison. */
 function placement({ activated, definition }: Check): string {
-  return JSON.stringify([activated, definition.runParallel, locationsOf(definition)]);
+  return JSON.stringify([activated, definition.runParallel, definition.activeHours, locationsOf(definition)]);
 }
 
 function hasChecks(group: CheckGroup, checks: readonly Check[]): AppError {

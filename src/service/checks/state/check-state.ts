@@ -14,6 +14,9 @@ import { longestFreshnessMs } from './silence.ts';
  * measured: two intervals, plus the time for which a slot is fresh. A run that an agent holds is a measurement in
  * progress, so its check keeps its state. For a check that never ran, the time of its last change is the baseline.
  *
+ * Of checks whose slots are no plain grid (`planned_at`), the scheduler stores the newest three. Outside its hours a
+ * check is paused.
+ *
  * A check that runs in parallel takes its state from its measured locations; `unmeasuredPlaces` in states.ts names the
  * others.
  *
@@ -23,7 +26,7 @@ import { longestFreshnessMs } from './silence.ts';
 export function stateOf(now: number, paused: PausedChecks): RawBuilder<number> {
   const since = freshSince(now);
   return sql<number>`case
-    when checks.activated = 0 or ${paused.condition} then ${rankOf('paused')}
+    when checks.activated = 0 or ${paused.condition} or ${isResting(now)} then ${rankOf('paused')}
     when checks.check_type in (${sql.join(pinged)}) then
       case when statuses.check_id is null then ${rankOf('pending')} else ${verdictOf('statuses')} end
     when coalesce(statuses.last_slot_at, checks.updated, checks.created) < ${since} and not ${isUnderWay()}
@@ -46,11 +49,31 @@ const longestSilence = sql<number>`(checks.interval_ms * 2 + case when checks.in
 
 /** Measurements before this instant no longer determine the state of a check. */
 export function freshSince(now: number): RawBuilder<number> {
-  return sql<number>`(${now} - ${longestSilence})`;
+  return sql<number>`(case when checks.planned_at is null then ${now} - ${longestSilence}
+    when ${now} > ${newestUntil} then coalesce(checks.second_slot_at, 0)
+    else coalesce(checks.third_slot_at, 0) end)`;
 }
 
-/** When a check becomes not measured if no measurement arrives before. */
-export const turnsAt = sql<number>`(coalesce(statuses.last_slot_at, checks.updated, checks.created) + ${longestSilence})`;
+/** Until when the newest slot of a check without a plain grid can be measured. */
+const newestUntil = sql<number>`(checks.newest_slot_at + checks.newest_fresh_ms)`;
+const lastMeasuredAt = sql<number>`coalesce(statuses.last_slot_at, checks.updated, checks.created)`;
+
+/**
+ * When a check becomes not measured if no measurement arrives before, or when its hours ended. Of a check without a
+ * plain grid it is not known before its next slot.
+ */
+export function turnsAt(now: number): RawBuilder<number> {
+  return sql<number>`(case when checks.planned_at is null then ${lastMeasuredAt} + ${longestSilence}
+    when ${isResting(now)} then checks.rests_from
+    when ${lastMeasuredAt} < checks.third_slot_at then checks.newest_slot_at
+    when ${lastMeasuredAt} < checks.second_slot_at then ${newestUntil}
+    else ${Number.MAX_SAFE_INTEGER} end)`;
+}
+
+/** Whether a check is outside its hours. */
+function isResting(now: number): RawBuilder<boolean> {
+  return sql<boolean>`(checks.rests_from is not null and checks.rests_from <= ${now} and checks.next_slot_at > ${now})`;
+}
 
 /**
  * Whether an agent holds a run of the check, at the given location if one is named. The subquery does not depend on the

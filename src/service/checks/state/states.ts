@@ -56,7 +56,7 @@ export class CheckStates extends Repository {
   /** Latest time at which a check of an account changed state by time alone; 0 if none did. */
   async lastTurn(accountId: string, now: number): Promise<number> {
     const row = await this.#turned(accountId, now)
-      .select(sql<number | null>`max(${turnsAt})`.as('at'))
+      .select(sql<number | null>`max(${turnsAt(now)})`.as('at'))
       .executeTakeFirst();
     return Number(row?.at ?? 0);
   }
@@ -65,7 +65,7 @@ export class CheckStates extends Repository {
   async turnsOf(accountId: string, checkIds: readonly string[], now: number): Promise<Map<string, number>> {
     const rows = await this.#turned(accountId, now)
       .where(this.dialect.inList('checks.id', checkIds))
-      .select(['checks.id', turnsAt.as('at')])
+      .select(['checks.id', turnsAt(now).as('at')])
       .execute();
     return new Map(rows.map(({ id, at }) => [id, Number(at)]));
   }
@@ -76,7 +76,7 @@ export class CheckStates extends Repository {
       .leftJoin('statuses', 'statuses.check_id', 'checks.id')
       .where('checks.account_id', '=', accountId)
       .where('checks.activated', '=', 1)
-      .where(turnsAt, '<', now);
+      .where(turnsAt(now), '<', now);
   }
 
   /** Locations where parallel checks are not measured. */

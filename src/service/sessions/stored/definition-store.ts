@@ -4,6 +4,7 @@ import type { CheckGroup } from '../../checks/groups/store.ts';
 import { groupDefinition } from '../../checks/groups/store.ts';
 import type { Check } from '../../checks/store.ts';
 import { checkDefinition } from '../../checks/stored-definition.ts';
+import { notPlanned } from '../../checks/timing/planned-slots.ts';
 import type { TestDefinitionRow } from './tables.ts';
 
 /** A definition that a test session runs like a check, with the settings of its group. */
@@ -43,7 +44,7 @@ export function fromRow(row: TestDefinitionRow): TestDefinition {
     definition: checkDefinition(row.check_type, row.definition),
     created,
     updated: null,
-    nextSlotAt: null,
+    slots: notPlanned,
   };
   const group =
     row.group_definition === null

@@ -49,7 +49,7 @@ export function causeSuite(stage: AlertStage): void {
   async function runAll(checkIds: readonly string[], agents: readonly TestAgent[], verdict: Verdict) {
     stage.harness.startScheduler();
     const checks = [...(await stage.harness.store.checks.findMany(checkIds)).values()];
-    const slots = checks.map(({ nextSlotAt }) => nextSlotAt ?? 0).sort((left, right) => left - right);
+    const slots = checks.map(({ slots }) => slots.nextSlotAt ?? 0).sort((left, right) => left - right);
     for (const together of Map.groupBy(slots, (slotAt) => Math.floor(slotAt / 10_000)).values()) {
       stage.clock.advance(Math.max(0, (together.at(-1) ?? 0) - stage.clock.wallMs()));
       for (const agent of agents) {

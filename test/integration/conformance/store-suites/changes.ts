@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
+import { notPlanned } from '../../../../src/service/checks/timing/planned-slots.ts';
 import { ManualClock } from '../../../helpers/manual-clock.ts';
 import { createCheck, createLocation, reportOf, TestAgent } from '../../../helpers/service/service.ts';
 import { leaseTtlMs, type StoreStage } from './stage.ts';
@@ -17,7 +18,7 @@ export function changeSuite(stage: StoreStage): void {
   ])('keeps the slots that were due before %s', async (_what, change, states) => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
-    const firstSlotAt = (await stored(check.id))?.nextSlotAt ?? 0;
+    const firstSlotAt = (await stored(check.id))?.slots.nextSlotAt ?? 0;
     stage.clock.advance(firstSlotAt - stage.clock.wallMs() + 3 * minuteMs + 10);
     expect((await stage.harness.call('PUT', `/v1/checks/${check.id}`, change)).status).toBe(200);
     const runs = await stage.runsOf(check.id);
@@ -25,7 +26,7 @@ export function changeSuite(stage: StoreStage): void {
       [states[0], firstSlotAt, 3],
       [states[1], firstSlotAt + 3 * minuteMs, 1],
     ]);
-    const next = (await stored(check.id))?.nextSlotAt;
+    const next = (await stored(check.id))?.slots.nextSlotAt;
     if (change.activated === false) expect(next).toBeNull();
     else expect(next).toBeGreaterThan(stage.clock.wallMs());
     stage.harness.startScheduler();
@@ -70,7 +71,7 @@ export function changeSuite(stage: StoreStage): void {
     await stage.harness.store.checks.setNextSlots([[check.id, stage.clock.wallMs() + 400 * minuteMs]]);
     await stage.advanceUntil('the slot is near again', async () => {
       stage.clock.advance(1000);
-      return ((await stored(check.id))?.nextSlotAt ?? Infinity) <= stage.clock.wallMs() + minuteMs;
+      return ((await stored(check.id))?.slots.nextSlotAt ?? Infinity) <= stage.clock.wallMs() + minuteMs;
     });
   });
 
@@ -129,7 +130,7 @@ export function changeSuite(stage: StoreStage): void {
       tags: [],
       locations: [],
       definition,
-      nextSlotAt: null,
+      slots: notPlanned,
       intervalMs: minuteMs,
       runParallel: false,
       url: null,

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
 import { findCheckType } from '../../../../src/checks/index.ts';
 import { type CheckState, checkStates } from '../../../../src/protocol/checks/check-state.ts';
+import { notPlanned } from '../../../../src/service/checks/timing/planned-slots.ts';
 import { shownStates } from '../../../../src/service/overviews/states.ts';
 import type { StatusChange } from '../../../../src/service/results/status-store.ts';
 import { createCheck, createLocation, reportOf, until } from '../../../helpers/service/service.ts';
@@ -87,7 +88,7 @@ export function checkStateSuite(stage: StoreStage): void {
         {
           ...{ name: id, activated: facts.isOn, muted: false, groupOrder: null, url: null },
           ...{ groupId: groups[facts.group] ?? null, tags: facts.isTagged ? ['t'] : [], locations: places },
-          ...{ definition: { name: id, frequency: 1 }, nextSlotAt: null, intervalMs: facts.intervalMs },
+          ...{ definition: { name: id, frequency: 1 }, slots: notPlanned, intervalMs: facts.intervalMs },
           runParallel: facts.isParallel,
         },
         now - facts.changedMsAgo,

@@ -114,7 +114,7 @@ export function coverageSuite(stage: StoreStage): void {
     await stage.start();
     const { store } = stage.harness;
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
-    const due = (await store.checks.find(stage.harness.accountId, check.id))?.nextSlotAt ?? 0;
+    const due = (await store.checks.find(stage.harness.accountId, check.id))?.slots.nextSlotAt ?? 0;
     // No scheduler ran for hours: the slots of that time have no records yet.
     const later = due + 5 * hourMs;
     expect(await store.slotDays.nextSeal(check.id, later)).toBeNull();

@@ -16,7 +16,7 @@ export function groupSuite(stage: StoreStage): void {
     return answer.body;
   };
   const nextSlotOf = async (id: string) =>
-    (await stage.harness.store.checks.find(stage.harness.accountId, id))?.nextSlotAt;
+    (await stage.harness.store.checks.find(stage.harness.accountId, id))?.slots.nextSlotAt;
   const statesOf = async (id: string) => (await stage.runsOf(id)).map(({ state }) => state);
 
   it('keeps groups, merges changes and hides hidden values', async () => {

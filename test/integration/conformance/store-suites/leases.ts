@@ -55,7 +55,7 @@ export function leaseSuite(stage: StoreStage): void {
       checks.map(({ id }) => stage.harness.store.checks.find(stage.harness.accountId, id)),
     );
     stage.harness.startScheduler();
-    const lastSlotAt = Math.max(...stored.map((check) => check?.nextSlotAt ?? 0));
+    const lastSlotAt = Math.max(...stored.map((check) => check?.slots.nextSlotAt ?? 0));
     stage.clock.advance(lastSlotAt - stage.clock.wallMs());
     await stage.advanceUntil('all are queued', async () => {
       const counts = await Promise.all(checks.map(async ({ id }) => (await stage.runsOf(id)).length));

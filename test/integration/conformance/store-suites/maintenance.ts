@@ -39,7 +39,7 @@ export function maintenanceSuite(stage: StoreStage): void {
     const other = await createCheck(stage.harness, { ...fields, tags: ['web'] });
     const window = await post({ tags: ['db'] });
     const firstSlotAt =
-      (await stage.harness.store.checks.find(stage.harness.accountId, own.id))?.nextSlotAt ?? 0;
+      (await stage.harness.store.checks.find(stage.harness.accountId, own.id))?.slots.nextSlotAt ?? 0;
     for (const check of [own, grouped, other]) await stage.queueNextSlot(check.id);
     await stage.advanceUntil(
       'both slots are recorded',

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { notPlanned } from '../../../../src/service/checks/timing/planned-slots.ts';
 import { createCheck } from '../../../helpers/service/service.ts';
 import { resultRow } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';
@@ -85,7 +86,7 @@ export function reportSuite(stage: StoreStage): void {
           tags: ['many'],
           locations: [],
           definition: check.definition,
-          nextSlotAt: null,
+          slots: notPlanned,
           intervalMs: 60_000,
           runParallel: false,
           url: null,

@@ -92,7 +92,7 @@ export function sessionSuite(stage: StoreStage): void {
     await stage.start();
     const check = await create();
     const found = await stage.harness.store.checks.find(stage.harness.accountId, check.id);
-    stage.clock.advance((found?.nextSlotAt ?? 0) - stage.clock.wallMs());
+    stage.clock.advance((found?.slots.nextSlotAt ?? 0) - stage.clock.wallMs());
     // Its last claim may be too old by now.
     await stage.agent.claim();
     await Promise.all(Array.from({ length: 5 }, () => trigger({ checkId: check.id })));
@@ -103,7 +103,7 @@ export function sessionSuite(stage: StoreStage): void {
     );
     const runs = await stage.runsOf(check.id);
     expect(new Set(runs.map(({ slot_at: slotAt }) => slotAt)).size).toBe(6);
-    expect(runs.find((run) => run.check_session_id === null)?.slot_at).toBe(found?.nextSlotAt);
+    expect(runs.find((run) => run.check_session_id === null)?.slot_at).toBe(found?.slots.nextSlotAt);
     const leased = await stage.agent.claim();
     expect(leased).toHaveLength(6);
     await stage.agent.report(leased.map((run) => reportOf(run)));

@@ -88,7 +88,7 @@ export function slotSuite(stage: StoreStage): void {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
     const firstSlotAt =
-      (await stage.harness.store.checks.find(stage.harness.accountId, check.id))?.nextSlotAt ?? 0;
+      (await stage.harness.store.checks.find(stage.harness.accountId, check.id))?.slots.nextSlotAt ?? 0;
     stage.clock.advance(firstSlotAt - stage.clock.wallMs() + 7 * minuteMs + 10);
     stage.harness.startScheduler();
     await until('slots are recorded', async () => (await stage.runsOf(check.id)).length === 2);
@@ -127,7 +127,9 @@ export function slotSuite(stage: StoreStage): void {
     await stage.queueNextSlot(check.id);
     await stage.harness.call('PUT', `/v1/checks/${check.id}`, { activated: false });
     expect((await stage.runsOf(check.id)).map(({ state }) => state)).toEqual(['leased', 'cancelled']);
-    expect((await stage.harness.store.checks.find(stage.harness.accountId, check.id))?.nextSlotAt).toBeNull();
+    expect(
+      (await stage.harness.store.checks.find(stage.harness.accountId, check.id))?.slots.nextSlotAt,
+    ).toBeNull();
     await stage.harness.call('PUT', `/v1/checks/${check.id}`, { activated: true });
     if (!leased) throw new Error('nothing was leased');
     expect((await stage.harness.call('DELETE', `/v1/checks/${check.id}`)).status).toBe(204);
@@ -154,7 +156,7 @@ export function slotSuite(stage: StoreStage): void {
       retryStrategy: { type: 'FIXED', baseBackoffSeconds: 3, maxRetries: 1 },
     });
     const nextSlotAt = async () =>
-      (await stage.harness.store.checks.find(stage.harness.accountId, check.id))?.nextSlotAt ?? 0;
+      (await stage.harness.store.checks.find(stage.harness.accountId, check.id))?.slots.nextSlotAt ?? 0;
     const firstSlotAt = await nextSlotAt();
     const endAt = firstSlotAt + 120_000;
     for (let step = 0; stage.clock.wallMs() < endAt; step += 1) {

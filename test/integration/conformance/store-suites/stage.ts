@@ -109,7 +109,7 @@ export class StoreStage {
     harness.startScheduler();
     const before = (await this.runsOf(checkId)).length;
     const check = await harness.store.checks.find(harness.accountId, checkId);
-    clock.advance(Math.max(0, (check?.nextSlotAt ?? 0) - clock.wallMs()));
+    clock.advance(Math.max(0, (check?.slots.nextSlotAt ?? 0) - clock.wallMs()));
     await this.advanceUntil(
       'the slot is queued',
       async () => (await this.runsOf(checkId)).length >= before + expected,

@@ -4,6 +4,7 @@ import { apiSuite } from './api.ts';
 import { auditSuite } from './audit.ts';
 import { availabilitySuite } from './availability.ts';
 import { changeSuite } from './changes.ts';
+import { checkHoursSuite } from './check-hours.ts';
 import { checkMetricsSuite } from './check-metrics.ts';
 import { checkPlanSuite } from './check-plans.ts';
 import { checkStateSuite } from './check-states.ts';
@@ -48,6 +49,7 @@ export function runSuites(stage: StoreStage): void {
   longTransactionSuite(stage);
   slotSuite(stage);
   slotRecordSuite(stage);
+  checkHoursSuite(stage);
   coverageSuite(stage);
   coverageViewSuite(stage);
   checkStateSuite(stage);

@@ -1,0 +1,93 @@
+import type { HoursRule } from '@picket/lib/calendar/hours.ts';
+import { weekdays } from '@picket/lib/calendar/hours.ts';
+import { expect, it } from 'vitest';
+import { sampleOf } from '../../../../test/helpers/night.ts';
+import type { SlotGrid } from '../slots.ts';
+import { gridTimes, hoursTimes, lastOf, type Timetable } from './timetable.ts';
+
+const minuteMs = 60_000;
+const dayMs = 1440 * minuteMs;
+const work: HoursRule = {
+  timeZone: 'Europe/Berlin',
+  mode: 'RUN',
+  windows: [{ weekdays: ['MON', 'TUE', 'WED', 'THU', 'FRI'], from: '08:00', to: '18:00' }],
+  holidays: ['2026-12-24/2027-01-01'],
+};
+const nights: HoursRule = {
+  ...work,
+  mode: 'PAUSE',
+  windows: [{ weekdays: [...weekdays], from: '22:30', to: '05:15' }],
+};
+const short: HoursRule = {
+  ...work,
+  timeZone: 'America/New_York',
+  windows: [
+    { weekdays: ['SUN'], from: '01:30', to: '03:30' },
+    { weekdays: [...weekdays], from: '12:00', to: '12:01' },
+  ],
+};
+
+const slotsOf = (times: Timetable, from: number, to: number) =>
+  times
+    .list(from, to, 1_000_000)
+    .rows.flatMap((row) =>
+      Array.from({ length: row.count }, (_, index) => row.firstAt + index * row.strideMs),
+    );
+
+const grid = (minutes: number, phaseMs = 7_300): SlotGrid => ({ intervalMs: minutes * minuteMs, phaseMs });
+const cases: [string, Timetable, number][] = [
+  ['a plain grid', gridTimes(grid(10)), 2],
+  ['hours of work', hoursTimes(grid(10), work, 0.4), 4],
+  ['a daily run in hours of work', hoursTimes(grid(1440), work, 0.4), 30],
+  ['all but the night', hoursTimes(grid(30), nights, 0.9), 4],
+  ['short windows', hoursTimes(grid(60, 59 * minuteMs), short, 0), 12],
+];
+const starts = ['2026-03-26', '2026-10-22', '2026-12-20', '2026-06-01'].map((date) =>
+  Date.parse(`${date}T00:00:00Z`),
+);
+
+it.each(cases)('lists, counts and finds the same slots: %s', (_what, times, days) => {
+  for (const from of sampleOf(starts, 2)) {
+    const to = from + days * dayMs;
+    const slots = slotsOf(times, from, to);
+    expect(slots).toEqual([...new Set(slots)].sort((one, other) => one - other));
+    const walked: number[] = [];
+    for (let at = times.next(from - 1); at !== null && at <= to; at = times.next(at)) walked.push(at);
+    expect(slots).toEqual(walked);
+    for (const [index, at] of slots.entries()) {
+      expect(times.newest(at)).toBe(at);
+      if (index > 0) expect(times.newest(at - 1)).toBe(slots[index - 1]);
+    }
+    // Any cut has every slot once: no service that was away loses one.
+    const middle = from + Math.floor(((days * dayMs) / 3) * 1.0001);
+    expect([...slotsOf(times, from, middle), ...slotsOf(times, middle + 1, to)]).toEqual(slots);
+  }
+});
+
+it('continues a list that ended early without losing a slot', () => {
+  const times = hoursTimes(grid(10), work, 0.5);
+  const [from, to] = [Date.parse('2026-01-01T00:00Z'), Date.parse('2026-12-31T00:00Z')];
+  const whole = slotsOf(times, from, to);
+  const parts: number[] = [];
+  for (let at = from; at <= to; ) {
+    const { rows, untilMs } = times.list(at, to, 20);
+    parts.push(...rows.map(lastOf));
+    at = untilMs + 1;
+  }
+  expect(parts).toEqual(times.list(from, to, 1_000_000).rows.map(lastOf));
+  expect(whole.length).toBeGreaterThan(15_000);
+});
+
+it('has a run in each window that is shorter than the interval', () => {
+  const times = hoursTimes(grid(1440, 3 * 60 * minuteMs), work, 0.25);
+  const slots = slotsOf(times, Date.parse('2026-06-01T00:00Z'), Date.parse('2026-06-08T00:00Z'));
+  expect(slots.map((at) => new Date(at).toISOString())).toEqual(
+    ['01', '02', '03', '04', '05'].map((day) => `2026-06-${day}T08:30:00.000Z`),
+  );
+});
+
+it('has no slot on a holiday, and the next one after it', () => {
+  const times = hoursTimes(grid(10), work, 0);
+  const next = times.next(Date.parse('2026-12-23T17:30:00Z'));
+  expect(new Date(next ?? 0).toISOString()).toBe('2027-01-04T07:00:07.300Z');
+});

@@ -1,0 +1,101 @@
+import { ActiveHours } from '@picket/checks/contract/definition/active-hours.ts';
+import { failingPeriodSeconds } from '@picket/checks/contract/frequency.ts';
+import { findCheckType } from '@picket/checks/index.ts';
+import { hoursWithin } from '@picket/lib/calendar/hours.ts';
+import { LruMap } from '@picket/lib/lru.ts';
+import { isTimeZone } from '@picket/lib/time-zone.ts';
+import { gridOf, locationsOf, type SlotGrid, slotGrid, spreadOf } from '../slots.ts';
+import type { Check } from '../store.ts';
+import { gridTimes, horizonMs, hoursTimes, type Timetable } from './timetable.ts';
+
+/** When a check runs, by its settings in effect. */
+export interface Timing {
+  /** The grid of its frequency. */
+  readonly grid: SlotGrid;
+  /** Whether all slots of the grid are due, whatever happens: the next follows from the last by adding the interval. */
+  readonly isPlain: boolean;
+  /** While it does not fail. */
+  readonly usual: Timetable;
+  /** While it fails; null: the usual one. */
+  readonly failing: Timetable | null;
+  readonly hours: ActiveHours | null;
+  /** Equal for timings with the same slots. */
+  readonly key: string;
+}
+
+type Timed = Pick<Check, 'id' | 'definition'>;
+
+export function timingOf(check: Timed): Timing {
+  const grid = gridOf(check);
+  const fast = failingGrid(check);
+  const hours = hoursOf(check);
+  const share = spreadOf(check.id);
+  const times = (one: SlotGrid) => (hours ? hoursTimes(one, hours, share) : gridTimes(one));
+  return {
+    grid,
+    isPlain: fast === null && hours === null,
+    usual: times(grid),
+    failing: fast && times(fast),
+    hours,
+    key: JSON.stringify([grid, fast, hours]),
+  };
+}
+
+/** Whether slots of a check depend on the check's state. */
+export function changesWhenFailing({ definition }: Pick<Check, 'definition'>): boolean {
+  return typeof definition.frequencyWhileFailing === 'number';
+}
+
+/** The slots that are due. */
+export function dueTimes({ usual, failing }: Timing, isFailing: boolean): Timetable {
+  return isFailing ? (failing ?? usual) : usual;
+}
+
+/**
+ * When the scheduler looks at a check next: its next slot, whether it fails by then or not. Without one within the
+ * horizon it looks again at the end of that.
+ */
+export function looksAgainAt({ usual, failing }: Timing, afterMs: number): number {
+  const next = [usual, failing].flatMap((times) => times?.next(afterMs) ?? []);
+  return Math.min(afterMs + horizonMs, ...next);
+}
+
+/** Since when, or from when on, a check is outside its hours until it is due again; null if it is not in between. */
+export function restsFrom({ hours }: Timing, now: number, nextSlotAt: number): number | null {
+  if (!hours) return null;
+  const [span] = hoursWithin(hours, { from: now, to: now + 1 });
+  const from = span ? span.to : now;
+  return from < nextSlotAt ? from : null;
+}
+
+/** Whether a check has slots: it is activated, has locations, and agents run its type. */
+export function isScheduled(check: Pick<Check, 'checkType' | 'activated' | 'definition'>): boolean {
+  // Types that no agent runs have no slots.
+  if (findCheckType(check.checkType)?.pings) return false;
+  return check.activated && locationsOf(check.definition).length > 0;
+}
+
+/** The grid of a check while it fails; null if it is the same as always. */
+function failingGrid({ id, definition }: Timed): SlotGrid | null {
+  const { frequencyWhileFailing } = definition;
+  if (typeof frequencyWhileFailing !== 'number') return null;
+  // The offset of the check itself: slots that both grids have are the same.
+  const grid = gridOf({ id, definition });
+  const { intervalMs } = slotGrid({
+    id,
+    frequency: frequencyWhileFailing,
+    frequencyOffset: failingPeriodSeconds,
+  });
+  return { intervalMs, phaseMs: grid.phaseMs % intervalMs };
+}
+
+const knownHours = new LruMap<string, ActiveHours | null>(1_000);
+
+/** Hours that this build does not understand count as none: the check runs rather than not. */
+function hoursOf({ definition: { activeHours } }: Pick<Check, 'definition'>): ActiveHours | null {
+  if (activeHours === null || activeHours === undefined) return null;
+  return knownHours.getOrMake(JSON.stringify(activeHours), () => {
+    const { data } = ActiveHours.safeParse(activeHours);
+    return data && isTimeZone(data.timeZone) ? data : null;
+  });
+}
