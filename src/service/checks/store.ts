@@ -1,7 +1,7 @@
 import { escapeLike } from '@picket/platform/store/engine/dialect.ts';
 import { batches, type Page, readPage } from '@picket/platform/store/engine/queries.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
-import { isInParts, schedulePartCount } from '@picket/platform/store/engine/schedule-parts.ts';
+import { isInParts, nextOfParts } from '@picket/platform/store/engine/schedule-parts.ts';
 import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
 import type { RawBuilder, Selectable } from 'kysely';
 import { sql } from 'kysely';
@@ -312,22 +312,25 @@ export class Checks extends Repository {
   }
 
   /**
-   * Checks in the given parts of the schedule with a due slot, oldest first; locked until the end of the transaction.
+   * Checks in the given parts of the schedule with a due slot, oldest first, about `limit` at most; locked until the end
+   * of the transaction. Each part gives as many, so one with more may leave some for the next call.
    */
   async due(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
-    const rows = await this.#scheduled(parts)
-      .selectAll()
-      .where('next_slot_at', '<=', now)
-      .orderBy('next_slot_at')
-      .limit(limit)
-      .modifyEnd(this.dialect.forUpdateSkipLocked)
-      .execute();
+    const due = this.db.selectFrom('checks').selectAll().where('next_slot_at', '<=', now);
+    const chosen = this.dialect.dividesSchedule
+      ? due.where(
+          sql<boolean>`id = any(array(
+            select id from ${nextOfParts(parts, limit)} as next where next_slot_at <= ${now}))`,
+        )
+      : due.limit(limit);
+    const rows = await chosen.orderBy('next_slot_at').modifyEnd(this.dialect.forUpdateSkipLocked).execute();
     return rows.map(fromRow);
   }
 
   /** Same for checks whose next slot is more than one interval ahead, or was computed at a later time. */
   async ahead(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
-    const rows = await this.#scheduled(parts)
+    const checks = this.db.selectFrom('checks');
+    const rows = await (this.dialect.dividesSchedule ? checks.where(isInParts(parts)) : checks)
       .selectAll()
       .where('next_slot_at', 'is not', null)
       .where(sql<boolean>`next_slot_at - interval_ms > ${now}`)
@@ -366,16 +369,17 @@ export class Checks extends Repository {
 
   /** When the next slot of any check in the given parts is due, or null. */
   async nextSlotAt(parts: readonly number[]): Promise<number | null> {
-    const row = await this.#scheduled(parts)
+    if (this.dialect.dividesSchedule) {
+      const { rows } = await sql<{ at: number | null }>`
+        select min(next_slot_at) as at from ${nextOfParts(parts, 1)} as next`.execute(this.db);
+      return rows[0]?.at ?? null;
+    }
+    const row = await this.db
+      .selectFrom('checks')
       .select((eb) => eb.fn.min('next_slot_at').as('at'))
       .where('next_slot_at', 'is not', null)
       .executeTakeFirst();
     return row?.at ?? null;
-  }
-
-  #scheduled(parts: readonly number[]) {
-    const checks = this.db.selectFrom('checks');
-    return parts.length === schedulePartCount ? checks : checks.where(isInParts('checks.id', parts));
   }
 }
 

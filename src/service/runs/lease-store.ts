@@ -10,8 +10,11 @@ import type { RunRow } from './tables.ts';
 const queued = sql.lit('queued' as const);
 const leased = sql.lit('leased' as const);
 
-/** A wait counts as renewed above this difference, which clocks and crowded slots do not explain. */
-const renewedByMs = 60_000;
+/**
+ * Whether a run has outlived its first wait, by more than clocks and crowded slots explain. Word for word the expression
+ * of the index of the queue: claims read its first rows, however many wait behind them.
+ */
+const isRenewed = sql`expires_at - freshness_ms > ready_at + 60000`;
 
 export interface ClaimFilter {
   readonly locationId: string;
@@ -70,7 +73,7 @@ export class Leases extends Repository {
       .where(this.dialect.inList('check_type', filter.checkTypes))
       .where((eb) => eb.or([eb('runtime_id', 'is', null), this.dialect.inList('runtime_id', filter.needs)]))
       // Runs that have outlived their first wait yield to others: a long session must not starve the schedule.
-      .orderBy(sql`expires_at - freshness_ms > ready_at + ${renewedByMs}`)
+      .orderBy(isRenewed)
       .orderBy('slot_at')
       .limit(limit);
     return this.dialect.inLocked('id', ids.modifyEnd(this.dialect.forUpdateSkipLocked));

@@ -28,6 +28,8 @@ export interface SchedulerOptions {
 }
 
 const checksPerTurn = 500;
+/** Number of checks that a turn looks at while few are due; it doubles as long as they are not enough. */
+const fewestPerTurn = 60;
 const compareEveryMs = 30_000;
 /** A clock this far behind its expected time was set back. */
 const setBackMs = 500;
@@ -48,6 +50,7 @@ export class Scheduler {
   readonly #metrics: SchedulerOptions['metrics'];
   readonly #recordAgentless: SchedulerOptions['recordAgentless'];
   readonly #numbers = new RunNumbers();
+  #perTurn = fewestPerTurn;
   #comparedAtMs: number | undefined;
   /** Difference between wall clock and monotonic clock at the last turn. */
   #aheadMs = Number.NEGATIVE_INFINITY;
@@ -64,7 +67,7 @@ export class Scheduler {
     const now = this.#clock.wallMs();
     await this.#repairFutureSlots(now);
     const turn = await this.#store.scheduleTransaction(async (repositories, parts) => {
-      const due = await repositories.checks.due(parts, now, checksPerTurn);
+      const due = await repositories.checks.due(parts, now, this.#perTurn);
       const checks = await withGroups(repositories, due);
       const locationIds = await repositories.locations.idsBySlug(checks.map((check) => check.accountId));
       const maintenance = await Maintenance.load(
@@ -87,11 +90,14 @@ export class Scheduler {
       const inserted = await repositories.runs.insert(rows);
       const away = inserted.filter(({ reason }) => reason === 'service-away');
       const hasAlerts = await this.#recordAgentless(repositories, away, now);
-      const isMore = checks.length === checksPerTurn;
-      return { inserted, hasAlerts, next: isMore ? now : await repositories.checks.nextSlotAt(parts) };
+      const isMore = checks.length >= this.#perTurn;
+      const next = isMore ? now : await repositories.checks.nextSlotAt(parts);
+      return { inserted, hasAlerts, next, count: checks.length };
     });
     if (!turn) return this.#clock.wallMs() + withoutPartMs;
-    const { inserted, hasAlerts, next } = turn;
+    const { inserted, hasAlerts, next, count } = turn;
+    if (count * 2 > this.#perTurn) this.#perTurn = Math.min(checksPerTurn, this.#perTurn * 2);
+    else if (count * 8 < this.#perTurn) this.#perTurn = Math.max(fewestPerTurn, Math.ceil(this.#perTurn / 2));
     for (const [reason, runs] of Map.groupBy(inserted, (run) => run.reason)) {
       if (reason !== null) this.#metrics.countMissed(runs, reason);
     }

@@ -273,3 +273,21 @@ it.each<[string, string, (recorded: Kysely<Tables>) => Promise<unknown>]>([
     /SCAN (runs|results|checks|alert_notifications|alert_states|alert_subscriptions|statuses)( USING INDEX sqlite_autoindex\w+)?$/m,
   );
 });
+
+it('claims read the first rows of the queue, however many wait behind them', async () => {
+  const { plans } = await recordStatements(path(), db, (recorded) =>
+    new Leases(recorded, dialect).claim({
+      locationId: 'l',
+      lanes: [{ lane: 'probe', limit: 10 }],
+      checkTypes: ['URL'],
+      needs: [],
+      agentId: 'a',
+      sessionId: 's',
+      claimNumber: null,
+      now: 1,
+      leaseUntil: 2,
+    }),
+  );
+  expect(plans).toContain('INDEX runs_queue');
+  expect(plans).not.toContain('TEMP B-TREE');
+});

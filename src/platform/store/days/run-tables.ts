@@ -1,3 +1,4 @@
+import { queueOrder } from '../schema/ledger-migration.ts';
 import { nameOf } from './day-ranges.ts';
 import { type DividedTable, taking, vacuumedOften } from './divided-table.ts';
 
@@ -54,7 +55,7 @@ export const runTables: DividedTable = {
       autovacuum_vacuum_cost_limit = 2000)`,
     `create unique index ${live}_by_id on ${live} (id)`,
     `create unique index ${live}_by_slot on ${live} (check_id, slot_at, slot_location)`,
-    `create index ${live}_queue on ${live} (location_id, lane, slot_at) where state = 'queued'`,
+    `create index ${live}_queue on ${live} (${queueOrder}) where state = 'queued'`,
     `create index ${live}_queue_end on ${live} (expires_at) where state = 'queued'`,
     `create index ${live}_lease_end on ${live} (lease_until) where state = 'leased'`,
     ...indexesOfSessions(live),

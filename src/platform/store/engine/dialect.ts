@@ -57,6 +57,8 @@ export interface Dialect {
    * own order before the statement touches any: statements with the same lock order cannot deadlock.
    */
   inLocked(column: string, query: Expression<unknown>): RawBuilder<boolean>;
+  /** Whether several processes divide the schedule by parts. Otherwise one has all of it. */
+  readonly dividesSchedule: boolean;
   /** Whether rows are locked one by one. Otherwise a lock order would only cost an index. */
   readonly locksRows: boolean;
   /** Prevents concurrent migrations, and concurrent creation of the first account. */
@@ -142,6 +144,7 @@ const sqliteSql: Dialect = {
   rowsPerRemoval: 500,
   forUpdate: nothing,
   locksRows: false,
+  dividesSchedule: false,
   forUpdateSkipLocked: nothing,
   forShare: nothing,
   // BEGIN IMMEDIATE already holds the single write lock.
@@ -207,6 +210,7 @@ export const postgresSql: Dialect = {
   rowsPerRemoval: 5_000,
   forUpdate: sql`for update`,
   locksRows: true,
+  dividesSchedule: true,
   forUpdateSkipLocked: sql`for update skip locked`,
   forShare: sql`for share`,
   lockSchema: async (transaction) => {

@@ -12,12 +12,25 @@ export const allScheduleParts: readonly number[] = Array.from(
   (_none, part) => part,
 );
 
+/** The part of a check, as in the index of due checks. Hash indexes of PostgreSQL rely on this hash, too. */
+const partOfCheck = sql`abs(hashtext(checks.id) % ${sql.lit(schedulePartCount)})`;
+
+/** Whether a check is in one of the parts. PostgreSQL only, since on SQLite one process has all. */
+export function isInParts(parts: readonly number[]): RawBuilder<boolean> {
+  return sql<boolean>`${partOfCheck} = any(${parts}::int[])`;
+}
+
 /**
- * Whether a check is in one of the parts. PostgreSQL only, since on SQLite one process has all. The hash is not stored,
- * so it may differ in another version of PostgreSQL.
+ * Ids and next slots of the checks whose slots are next, the same number of each part, as a row source (PostgreSQL).
+ * Reads each part from the front of its index. It has no condition on the slot: the statistics of the table are older
+ * than the slots in it, so that PostgreSQL would soon take most checks for due, and read and sort all of them.
  */
-export function isInParts(column: string, parts: readonly number[]): RawBuilder<boolean> {
-  return sql<boolean>`abs(hashtext(${sql.ref(column)}) % ${sql.lit(schedulePartCount)}) = any(${parts}::int[])`;
+export function nextOfParts(parts: readonly number[], limit: number): RawBuilder<unknown> {
+  const perPart = Math.ceil(limit / Math.max(1, parts.length));
+  return sql`(select next_ones.* from unnest(${parts}::int[]) as part (number)
+    cross join lateral (select checks.id, checks.next_slot_at from checks
+      where ${partOfCheck} = part.number and checks.next_slot_at is not null
+      order by checks.next_slot_at limit ${perPart}) as next_ones)`;
 }
 
 const isAlive = `held_until > clock_timestamp()

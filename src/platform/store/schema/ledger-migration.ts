@@ -158,6 +158,32 @@ export const refusedAgents = {
   ],
 };
 
+/** Columns of the queue as of 0098. Its expression is the one by which claims sort (service/runs/lease-store.ts). */
+export const queueOrder = 'location_id, lane, (expires_at - freshness_ms > ready_at + 60000), slot_at';
+
+/**
+ * The queue in the order of claims, and due checks by part of the schedule: both are read from the front of an index,
+ * whatever waits behind it and however old the statistics of the tables are. Statements of the previous build use the
+ * same indexes by their first columns. A table of runs from before partitioning keeps its index.
+ */
+export const queueInOrder = {
+  name: '0098-queue-in-order',
+  statements: [
+    // In the order in which a turn of the scheduler locks them.
+    `{postgres} create index checks_due_of_part on checks ((abs(hashtext(id) % 12)), next_slot_at)
+      where next_slot_at is not null`,
+    `{postgres} drop index checks_due`,
+    `{postgres} do $$ begin
+      if to_regclass('runs_live') is not null then
+        drop index runs_live_queue;
+        create index runs_live_queue on runs_live (${queueOrder}) where state = 'queued';
+      end if;
+    end $$`,
+    `{sqlite} drop index runs_queue`,
+    `{sqlite} create index runs_queue on runs (${queueOrder}) where state = 'queued'`,
+  ],
+};
+
 /** Facts of failures, for programs; their messages are for people. */
 export const failureDetails = {
   name: '0085-failure-details',

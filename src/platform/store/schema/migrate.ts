@@ -49,7 +49,7 @@ export async function applyMigrations(
 ): Promise<void> {
   for (const [index, migration] of all.slice(from).entries()) {
     for (const statement of migration.statements) {
-      if (statement.startsWith(postgresOnly) && dialect.name !== 'postgres') continue;
+      if (isForOther(statement, dialect)) continue;
       await sql.raw(withTypes(statement, dialect)).execute(transaction);
     }
     await sql`insert into schema_migrations (position, name, applied_at)
@@ -81,11 +81,15 @@ async function compareChecksums(transaction: Kysely<Tables>, all: readonly Migra
   }
 }
 
-const postgresOnly = '{postgres}';
+const engines = ['postgres', 'sqlite'] as const;
+
+function isForOther(statement: string, dialect: Dialect): boolean {
+  return engines.some((name) => name !== dialect.name && statement.startsWith(`{${name}}`));
+}
 
 function withTypes(statement: string, dialect: Dialect): string {
   return statement
-    .replace(postgresOnly, '')
+    .replace(`{${dialect.name}}`, '')
     .replaceAll('{json}', dialect.jsonColumn)
     .replaceAll('{blob}', dialect.blobColumn)
     .replaceAll('{serial}', dialect.serialKey)

@@ -20,6 +20,7 @@ import {
   failureDetails,
   leanLedger,
   packedDetails,
+  queueInOrder,
   refusedAgents,
   resultDays,
   resultFeed,
@@ -44,7 +45,7 @@ import {
  * History of the schema. A released migration is frozen: later changes are new entries at the end. Each runs once, in
  * order, in a transaction together with its record. `{json}` and `{blob}` stand for the engine's column types,
  * `{serial}` for that of an auto-increment primary key, `{instant}` for that of an instant by the database's clock. A
- * statement that begins with `{postgres}` is for PostgreSQL only.
+ * statement that begins with `{postgres}` or `{sqlite}` is for that engine only.
  */
 export interface Migration {
   readonly name: string;
@@ -381,4 +382,5 @@ export const migrations: readonly Migration[] = [
   jobSignals,
   heartbeatSchedules,
   plannedSlots,
+  queueInOrder,
 ];
