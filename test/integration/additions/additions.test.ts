@@ -50,6 +50,22 @@ describe('adding', () => {
   });
 });
 
+/** One process, which loads the copy once; these suites start no program, so none is compiled for them. */
+const suitesConfig = `
+  export default {
+    test: {
+      include: ['test/integration/**/*.test.ts'],
+      experimental: { viteModuleRunner: false, nodeLoader: false },
+      pool: 'forks',
+      isolate: false,
+      maxWorkers: 1,
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
+      provide: { isNight: false },
+    },
+  };
+`;
+
 /** A copy of the code after following all documents: it passes the test suites that iterate over the registries. */
 describe('a copy of the code with one of each', () => {
   let copy: string;
@@ -102,11 +118,13 @@ describe('a copy of the code with one of each', () => {
     const names = 'BANNER|ROCKET_CHAT|notes|places';
     const reportFile = join(copy, 'report.json');
     const reporter = ['--reporter=json', `--outputFile=${reportFile}`];
+    writeFileSync(join(copy, 'suites.config.ts'), suitesConfig);
     const { PICKET_TEST_SQLITE: _, ...env } = process.env;
-    const ended = await run(process.execPath, [vitest, 'run', ...suites, '-t', names, ...reporter], {
-      cwd: copy,
-      env,
-    }).catch((thrown: { stdout: string; stderr: string }) => thrown);
+    const ended = await run(
+      process.execPath,
+      [vitest, 'run', '--config=suites.config.ts', ...suites, '-t', names, ...reporter],
+      { cwd: copy, env },
+    ).catch((thrown: { stdout: string; stderr: string }) => thrown);
     const report = JSON.parse(readFileSync(reportFile, 'utf8')) as VitestReport;
     const failures = report.testResults.flatMap(({ assertionResults }) =>
       assertionResults
