@@ -16,7 +16,10 @@ afterAll(() => harness.close());
 
 const monday = { weekdays: ['MON'], from: '08:00', to: '18:00' };
 const url = { name: 'Shop', request: { url: 'https://shop.test/' }, privateLocations: ['lab'] };
-const ssl = { ...url, request: { sslConfig: { hostname: 'shop.test' } } };
+const browser = {
+  ...{ name: 'Shop', privateLocations: ['lab'] },
+  script: "import { test } from '@playwright/test'; test('opens', async () => {});",
+};
 const heartbeat = {
   name: 'Backup',
   heartbeat: { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' },
@@ -93,7 +96,7 @@ it.each<[string, string, Record<string, unknown>, string, string]>([
     'must be less',
   ],
   [
-    'ssl',
+    'browser',
     'seconds, of a type without them',
     { frequencyWhileFailing: 0 },
     'frequencyWhileFailing',
@@ -108,7 +111,7 @@ it.each<[string, string, Record<string, unknown>, string, string]>([
   ],
   ['url', 'a schedule that is none', { schedule: { cron: 'at noon' } }, 'schedule.cron', 'five fields'],
   [
-    'ssl',
+    'browser',
     'a schedule that is too often',
     { schedule: { onCalendar: '*:*:0/30' } },
     'schedule.onCalendar',
@@ -130,7 +133,7 @@ it.each<[string, string, Record<string, unknown>, string, string]>([
   ],
   ['heartbeat', 'a schedule of runs of a heartbeat', { schedule: daily }, 'schedule', 'no agent runs'],
 ])('refuses for /checks/%s: %s', async (path, _what, fields, key, message) => {
-  const base = path === 'heartbeat' ? heartbeat : path === 'ssl' ? ssl : url;
+  const base = path === 'heartbeat' ? heartbeat : path === 'browser' ? browser : url;
   const { status, body } = await harness.call('POST', `/v1/checks/${path}`, { ...base, ...fields });
   expect([status, body.validation?.keys]).toEqual([400, [key]]);
   expect(body.message).toContain(message);
