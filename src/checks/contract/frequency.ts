@@ -37,10 +37,22 @@ export function offsetProblem(frequency: number, offset: number): string | null 
 /** Seconds between runs of a failing check whose frequency while it fails is 0. */
 export const failingPeriodSeconds = 30;
 
-/** Returns why a check cannot run at a frequency while it fails, or null if it can. */
+/** The shortest time between two runs of a check that its type allows, in milliseconds. */
+export function shortestIntervalMs(type: Pick<CheckType, 'isSubMinuteAllowed' | 'spec'>): number {
+  if (type.isSubMinuteAllowed) return failingPeriodSeconds * 1_000;
+  const own: z.ZodType | undefined = type.spec.shape['frequency'];
+  const allowed = frequencies.filter((minutes) => minutes > 0 && own?.safeParse(minutes).success !== false);
+  return Math.min(...allowed) * 60_000;
+}
+
+/**
+ * Returns why a check cannot run at a frequency while it fails, or null if it can.
+ *
+ * @param frequency null for checks with a schedule.
+ */
 export function failingFrequencyProblem(
   type: Pick<CheckType, 'name' | 'isSubMinuteAllowed' | 'spec'>,
-  frequency: number,
+  frequency: number | null,
   whileFailing: number,
 ): string | null {
   if (whileFailing === 0 && !type.isSubMinuteAllowed) return `must not be 0 for checks of type ${type.name}`;
@@ -48,7 +60,7 @@ export function failingFrequencyProblem(
   if (own?.safeParse(whileFailing).success === false) {
     return `must not be ${whileFailing} for checks of type ${type.name}`;
   }
-  return whileFailing < frequency ? null : 'must be less than frequency';
+  return frequency === null || whileFailing < frequency ? null : 'must be less than frequency';
 }
 
 /** Milliseconds between two slots of a check. For frequency 0 the offset is the period, in seconds. */

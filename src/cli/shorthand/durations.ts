@@ -1,4 +1,8 @@
-import { frequencies, subMinutePeriodsSeconds } from '@picket/checks/contract/frequency.ts';
+import {
+  failingPeriodSeconds,
+  frequencies,
+  subMinutePeriodsSeconds,
+} from '@picket/checks/contract/frequency.ts';
 
 const unitsMs: Readonly<Record<string, number>> = {
   ...{ ms: 1, s: 1000, sec: 1000, second: 1000, seconds: 1000, m: 60_000, min: 60_000, minute: 60_000 },
@@ -38,6 +42,17 @@ export function frequencyOf(
     ...subMinutePeriodsSeconds.map((one) => `${one}s`),
     ...frequencies.filter(Boolean).map((one) => `${one}m`),
   ];
+  return { problem: `must be one of [${all.join(', ')}]` };
+}
+
+/** The field for an interval of a failing check; a sentence where Picket has no such interval. */
+export function failingFrequencyOf(
+  ms: number,
+): { readonly frequencyWhileFailing: number } | { readonly problem: string } {
+  const minutes = ms === failingPeriodSeconds * 1_000 ? 0 : ms / 60_000;
+  const known = frequencies.find((one) => one === minutes);
+  if (known !== undefined) return { frequencyWhileFailing: known };
+  const all = frequencies.map((one) => (one === 0 ? `${failingPeriodSeconds}s` : `${one}m`));
   return { problem: `must be one of [${all.join(', ')}]` };
 }
 

@@ -204,6 +204,13 @@ describe('a check file in short forms', () => {
     ['frequency: 30s', { frequency: 0, frequencyOffset: 30 }],
     ['interval: 1m', { frequency: 1 }],
     ['every: 2 hours', { frequency: 120 }],
+    ['frequencyWhileFailing: 30s', { frequencyWhileFailing: 0 }],
+    ['frequencyWhileFailing: 1m', { frequencyWhileFailing: 1 }],
+    ['cron: 0 3 * * *', { schedule: { cron: '0 3 * * *' } }],
+    [
+      'onCalendar: Mon..Fri 03:00\ntimeZone: UTC',
+      { schedule: { onCalendar: 'Mon..Fri 03:00', timeZone: 'UTC' } },
+    ],
   ])('has an interval as %s', (line, fields) => {
     const written = parse(`checkType: URL\nurl: http://a.test\n${line}`);
     expect(expandCheck(written)).toMatchObject({ problems: [], fields });

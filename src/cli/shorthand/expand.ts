@@ -1,8 +1,9 @@
+import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { definitionSchema } from '@picket/checks/contract/definition/definition.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
 import { expectedAssertions } from './assertions.ts';
 import { writtenType } from './check-type.ts';
-import { amountOf, durationMs, frequencyOf } from './durations.ts';
+import { amountOf, durationMs, failingFrequencyOf, frequencyOf } from './durations.ts';
 import { withFullNames } from './field-names.ts';
 import { inFormOf } from './values.ts';
 
@@ -29,7 +30,7 @@ export function expandCheck(written: Fields): {
   if (expected && 'problem' in expected) problems.push(`expect: ${expected.problem}`);
   const named = withFullNames(schema, expected || expect === undefined ? rest : { ...rest, expect });
   problems.push(...named.problems);
-  const timed = withInterval(named.fields, problems);
+  const timed = withInterval(withScheduleOfPings(type, named.fields), problems);
   const fields = inFormOf(schema, withAssertions(timed, expected), [], problems) as Record<string, unknown>;
   // An object that is missing as a whole would hide which of its fields are required.
   for (const name of ['request', 'heartbeat']) {
@@ -48,15 +49,28 @@ function withAssertions(
   return { ...fields, request: { ...request, assertions: [...own, ...expected.lines] } };
 }
 
+/** A schedule of a type whose targets send pings says when they are expected: it belongs to its own fields. */
+function withScheduleOfPings(type: CheckType, fields: Record<string, unknown>): Record<string, unknown> {
+  const [owner = '', key = ''] = type.pings?.scheduleField.split('.') ?? [];
+  const { schedule, ...rest } = fields;
+  if (owner === '' || schedule === undefined) return fields;
+  const own = isRecord(rest[owner]) ? rest[owner] : {};
+  return { ...rest, [owner]: { [key]: schedule, ...own } };
+}
+
 /** `frequency: 30s` and the period and grace time of a heartbeat, which are two fields each. */
 function withInterval(fields: Record<string, unknown>, problems: string[]): Record<string, unknown> {
   const ms = durationMs(fields['frequency']);
   const interval = ms === undefined ? {} : frequencyOf(ms);
   if ('problem' in interval) problems.push(`frequency: ${interval.problem}`);
+  const failingMs = durationMs(fields['frequencyWhileFailing']);
+  const failing = failingMs === undefined ? {} : failingFrequencyOf(failingMs);
+  if ('problem' in failing) problems.push(`frequencyWhileFailing: ${failing.problem}`);
   const { heartbeat } = fields;
   return {
     ...fields,
     ...('problem' in interval ? { frequency: undefined } : interval),
+    ...('problem' in failing ? { frequencyWhileFailing: undefined } : failing),
     ...(isRecord(heartbeat) ? { heartbeat: wholeHeartbeat(heartbeat) } : {}),
   };
 }

@@ -51,6 +51,8 @@ const needUnits: Readonly<Record<string, string>> = { interval: '5m', every: '5m
 
 /** Fields that hold what a check does; names are looked for inside them. */
 const ownObjects: ReadonlySet<string> = new Set(['request', 'heartbeat']);
+/** Objects whose fields may stand at the top. */
+const openObjects: ReadonlySet<string> = new Set([...ownObjects, 'schedule']);
 
 type Path = readonly string[];
 
@@ -121,7 +123,7 @@ function placesIn(schema: z.ZodType): ReadonlyMap<string, Path> {
     )) {
       const place = [...path, name];
       if (!places.has(name)) places.set(name, place);
-      const isOwn = path.length > 0 || ownObjects.has(name);
+      const isOwn = path.length > 0 || openObjects.has(name);
       if (isOwn && Object.keys(shapeOf(child)).length > 0) open.push(place);
     }
   }

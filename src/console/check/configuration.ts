@@ -13,7 +13,7 @@ export function configuration(
     readonly resource: string;
     readonly changes: readonly AuditEntry[];
     readonly retries: string;
-    readonly timing: Pick<TimingWords, 'hours' | 'whileFailing'>;
+    readonly timing: Pick<TimingWords, 'schedule' | 'hours' | 'whileFailing'>;
     readonly now: number;
   },
 ): Content {
@@ -30,7 +30,8 @@ export function configuration(
         (tag) => html`<a class="tag" href="${withQuery('/', { tag })}">${visible(shortened(tag, 40))}</a> `,
       ),
     ],
-    ['Runs', timing.hours],
+    ['Schedule', timing.schedule],
+    ['Hours', timing.hours],
     ['Runs while failing', timing.whileFailing],
     ['Retries', retries],
     ['Degraded over', limitWords(check['degradedResponseTime'])],

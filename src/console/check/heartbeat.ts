@@ -5,7 +5,7 @@ import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { type HeartbeatEvent, heartbeatRoutes } from '@picket/protocol/checks/heartbeat.ts';
 import { copyBox } from '../elements/copy.ts';
 import { counted, duration, instant } from '../elements/format.ts';
-import { nextTimeList } from '../elements/next-times.ts';
+import { scheduleWords, upcoming } from '../elements/next-times.ts';
 import { table } from '../elements/table.ts';
 import { block, section, visible } from '../elements/text.ts';
 import { type Content, type Html, html, path } from '../html.ts';
@@ -81,22 +81,6 @@ async function nextPing({ store, clock }: PageCall, checkId: string): Promise<Ht
   return expectedAt > clock.wallMs()
     ? html`The next one is expected at ${instant(expectedAt)}. ${deadline}`
     : html`One was expected at ${instant(expectedAt)}, and is late. ${deadline}`;
-}
-
-function scheduleWords(schedule: CalendarRule): Html {
-  const text = schedule.cron ?? schedule.onCalendar ?? '';
-  return html`at the times of <code>${text}</code>${schedule.timeZone === null ? '' : ` in ${schedule.timeZone}`}`;
-}
-
-function upcoming(schedule: CalendarRule, now: number): Content {
-  try {
-    return html`<details><summary>The next ten times</summary>${nextTimeList(schedule, now)}</details>`;
-  } catch (thrown) {
-    // It was valid when it was stored: its zone is no longer known here.
-    if (thrown instanceof CalendarSyntaxError)
-      return html`<p class="notice">The schedule ${thrown.message}.</p>`;
-    throw thrown;
-  }
 }
 
 /** Names the runs of the job that have started and not ended. */

@@ -3,6 +3,7 @@ import { AppError } from '@picket/lib/errors.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { noCoverage } from '@picket/protocol/runs/coverage.ts';
 import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
+import { intervalOf } from '@picket/service/checks/timing/timing.ts';
 import { planSection } from '../agentic/plan-section.ts';
 import { shortened } from '../elements/format.ts';
 import { managedNotice } from '../elements/managed.ts';
@@ -41,7 +42,8 @@ async function checkPage(call: PageCall): Promise<View> {
   ]);
   const type = findCheckType(check.checkType);
   if (!row || !stored || !type) throw new AppError('NOT_FOUND', `There is no check ${checkId}.`);
-  const frequencyMs = type.pings ? 0 : intervalMs(check);
+  const frequencyMs = type.pings ? 0 : intervalOf(stored, now);
+  const hasSchedule = !type.pings && check.schedule !== null;
   const places = Math.max(1, row.locations.length);
   const [slotMs, strideMs] = check.runParallel
     ? [frequencyMs / places, frequencyMs]
@@ -77,7 +79,7 @@ async function checkPage(call: PageCall): Promise<View> {
   const figures = whole ??
     byPlace.find((place) => place.location === location) ?? { row: {}, coverage: noCoverage };
   const facts = { name: check.name, type, row, standing: standing.get(checkId), isOn: check.activated };
-  const main = html`${header(call, { ...facts, frequencyMs, now }, why)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${timing.notice}${managedNotice(check)}${session}${await heartbeatPart(call, check, type)}
+  const main = html`${header(call, { ...facts, frequencyMs, hasSchedule, now }, why)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${timing.notice}${managedNotice(check)}${session}${await heartbeatPart(call, check, type)}
 ${rangePicker(selection, now)}${figureLine(figures, measuredTimes(figures, metrics))}${chart}
 <div class="two"><div>${placeSection(byPlace, { time: metrics.time, selection })}${errorSection(errors, now)}${events.section}${plan}</div>
 <div>${configuration(check, { resource, changes, retries, timing, now })}</div></div>`;
@@ -87,13 +89,6 @@ ${rangePicker(selection, now)}${figureLine(figures, measuredTimes(figures, metri
 /** Events have times only if their jobs report them. */
 function measuredTimes({ row }: Whole, { time, isEvents }: ShownMetrics): readonly string[] {
   return isEvents ? time.filter((key) => typeof row[key] === 'number') : time;
-}
-
-/** Returns the milliseconds from one slot to the next; 0 for checks without a schedule. */
-function intervalMs(check: Readonly<Record<string, unknown>>): number {
-  const { frequency, frequencyOffset } = check;
-  if (typeof frequency !== 'number') return 0;
-  return frequency > 0 ? frequency * 60_000 : Number(frequencyOffset ?? 0) * 1_000;
 }
 
 /** Shows the progress of an on-demand run. */

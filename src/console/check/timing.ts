@@ -9,6 +9,7 @@ import { restsUntil } from '@picket/service/checks/timing/planned-slots.ts';
 import { timingOf } from '@picket/service/checks/timing/timing.ts';
 import { retryRules } from '@picket/service/runs/retries.ts';
 import { counted, duration, shortened } from '../elements/format.ts';
+import { scheduleWords, upcoming } from '../elements/next-times.ts';
 import { bothTimes } from '../elements/zoned-time.ts';
 import { type Content, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
@@ -17,6 +18,8 @@ import type { PageCall } from '../page.ts';
 export interface TimingWords {
   /** Outside its hours: when it runs next. */
   readonly notice: Content;
+  /** The schedule in place of a frequency; empty: it has a frequency. */
+  readonly schedule: Content;
   /** Empty: at all times. */
   readonly hours: string;
   /** Empty: as always. */
@@ -30,13 +33,14 @@ export async function timingWords(
   { nextRunAt, now }: { readonly nextRunAt: string | null; readonly now: number },
 ): Promise<TimingWords> {
   const [inEffect] = await withGroups(store, [check]);
-  const { hours } = timingOf(inEffect ?? check);
+  const { hours, schedule } = timingOf(inEffect ?? check);
   const { frequencyWhileFailing: minutes } = check.definition;
   const isResting = hours !== null && nextRunAt !== null && restsUntil(check.slots, now) !== null;
   return {
     notice: isResting
       ? html`<p class="notice">It is outside its hours, so no run is due. The next one is at ${bothTimes(Date.parse(nextRunAt), hours.timeZone)}.</p>`
       : '',
+    schedule: schedule ? html`${scheduleWords(schedule)}${upcoming(schedule, now, hours)}` : '',
     hours: hours ? hoursWords(hours) : '',
     whileFailing:
       typeof minutes === 'number'

@@ -45,8 +45,16 @@ const horizonMs = Date.UTC(2200, 0, 1);
 /** Times that are compared: an hour of minutes, and the turn to the next. */
 const comparedTimes = 62;
 
-/** Returns the problem with a rule, or null if its times can be computed and it has one after an instant. */
-export function calendarProblem(rule: CalendarRule, now: number): CalendarProblem | null {
+/**
+ * Returns the problem with a rule, or null if its times can be computed and it has one after an instant.
+ *
+ * @param leastMs two times must be at least this far apart, in milliseconds.
+ */
+export function calendarProblem(
+  rule: CalendarRule,
+  now: number,
+  leastMs = shortestMs,
+): CalendarProblem | null {
   const field = rule.cron === null ? 'onCalendar' : 'cron';
   if ((rule.cron === null) === (rule.onCalendar === null)) {
     return { field: 'cron', message: 'give either "cron" or "onCalendar"' };
@@ -55,8 +63,8 @@ export function calendarProblem(rule: CalendarRule, now: number): CalendarProble
   try {
     const times = nextTimes(rule, now, comparedTimes);
     if (times.length === 0) return { field, message: 'has no time from now on' };
-    const tooOften = times.some((at, index) => at - (times[index - 1] ?? 0) < shortestMs);
-    return tooOften ? { field, message: 'has times less than 30 seconds apart' } : null;
+    const tooOften = times.some((at, index) => at - (times[index - 1] ?? 0) < leastMs);
+    return tooOften ? { field, message: `has times less than ${leastMs / 1_000} seconds apart` } : null;
   } catch (thrown) {
     if (thrown instanceof CalendarSyntaxError) return { field, message: thrown.message };
     throw thrown;

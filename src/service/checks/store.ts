@@ -3,12 +3,11 @@ import { batches, type Page, readPage } from '@picket/platform/store/engine/quer
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import { isInParts, nextOfParts } from '@picket/platform/store/engine/schedule-parts.ts';
 import { type CheckState, checkStates } from '@picket/protocol/checks/check-state.ts';
-import type { RawBuilder, Selectable } from 'kysely';
+import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { stateOf } from './state/check-state.ts';
 import { CheckStates } from './state/states.ts';
-import { checkDefinition } from './stored-definition.ts';
-import type { CheckRow } from './tables.ts';
+import { columns, fromRow, slotColumns } from './stored-definition.ts';
 import type { PlannedSlots } from './timing/planned-slots.ts';
 
 /** Subscriber of a channel: a check, or all checks of a group. */
@@ -329,8 +328,9 @@ export class Checks extends Repository {
 
   /** Same for checks whose next slot is more than one interval ahead, or was computed at a later time. */
   async ahead(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
-    const checks = this.db.selectFrom('checks');
-    const rows = await (this.dialect.dividesSchedule ? checks.where(isInParts(parts)) : checks)
+    const all = this.db.selectFrom('checks');
+    const checks = this.dialect.dividesSchedule ? all.where(isInParts(parts)) : all;
+    const rows = await checks
       .selectAll()
       .where('next_slot_at', 'is not', null)
       .where(sql<boolean>`next_slot_at - interval_ms > ${now}`)
@@ -338,7 +338,7 @@ export class Checks extends Repository {
       .limit(limit)
       .modifyEnd(this.dialect.forUpdateSkipLocked)
       .execute();
-    const planned = await this.#scheduled(parts)
+    const planned = await checks
       .selectAll()
       .where('planned_at', '>', now + aheadMs)
       .limit(limit - rows.length)
@@ -381,57 +381,4 @@ export class Checks extends Repository {
       .executeTakeFirst();
     return row?.at ?? null;
   }
-}
-
-function columns(write: CheckWrite) {
-  return {
-    name: write.name,
-    name_search: write.name.toLowerCase(),
-    activated: write.activated ? (1 as const) : (0 as const),
-    muted: write.muted ? (1 as const) : (0 as const),
-    group_id: write.groupId,
-    group_order: write.groupOrder,
-    definition: JSON.stringify(write.definition),
-    ...slotColumns(write.slots),
-    interval_ms: write.intervalMs,
-    run_parallel: write.runParallel ? (1 as const) : (0 as const),
-    url_search: write.url === null ? null : write.url.toLowerCase(),
-  };
-}
-
-function slotColumns(slots: PlannedSlots) {
-  return {
-    next_slot_at: slots.nextSlotAt,
-    planned_at: slots.plannedAt,
-    newest_slot_at: slots.newestSlotAt,
-    second_slot_at: slots.secondSlotAt,
-    third_slot_at: slots.thirdSlotAt,
-    newest_fresh_ms: slots.newestFreshMs,
-    rests_from: slots.restsFrom,
-    slot_number: slots.slotNumber,
-  };
-}
-
-function fromRow(row: Selectable<CheckRow>): Check {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    groupId: row.group_id,
-    name: row.name,
-    checkType: row.check_type,
-    activated: row.activated === 1,
-    definition: checkDefinition(row.check_type, row.definition),
-    created: row.created,
-    updated: row.updated,
-    slots: {
-      nextSlotAt: row.next_slot_at,
-      plannedAt: row.planned_at,
-      newestSlotAt: row.newest_slot_at,
-      secondSlotAt: row.second_slot_at,
-      thirdSlotAt: row.third_slot_at,
-      newestFreshMs: row.newest_fresh_ms,
-      restsFrom: row.rests_from,
-      slotNumber: row.slot_number,
-    },
-  };
 }

@@ -1,7 +1,11 @@
 import { CommonFields } from '@picket/checks/contract/definition/common-fields.ts';
 import { checkTypes } from '@picket/checks/index.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
+import type { Selectable } from 'kysely';
 import { z } from 'zod';
+import type { Check, CheckWrite } from './store.ts';
+import type { CheckRow } from './tables.ts';
+import type { PlannedSlots } from './timing/planned-slots.ts';
 
 const column = 'checks.definition';
 const ofAnyType = storedJson(column, CommonFields);
@@ -15,4 +19,59 @@ const byType = new Map<string, (text: string) => Record<string, unknown>>(
 /** Parses the definition of a check; another build may have known its type. */
 export function checkDefinition(checkType: string, text: string): Record<string, unknown> {
   return (byType.get(checkType) ?? ofAnyType)(text);
+}
+
+/** A check as columns of its row. */
+export function columns(write: CheckWrite) {
+  return {
+    name: write.name,
+    name_search: write.name.toLowerCase(),
+    activated: write.activated ? (1 as const) : (0 as const),
+    muted: write.muted ? (1 as const) : (0 as const),
+    group_id: write.groupId,
+    group_order: write.groupOrder,
+    definition: JSON.stringify(write.definition),
+    ...slotColumns(write.slots),
+    interval_ms: write.intervalMs,
+    run_parallel: write.runParallel ? (1 as const) : (0 as const),
+    url_search: write.url === null ? null : write.url.toLowerCase(),
+  };
+}
+
+/** Its slots as columns of its row. */
+export function slotColumns(slots: PlannedSlots) {
+  return {
+    next_slot_at: slots.nextSlotAt,
+    planned_at: slots.plannedAt,
+    newest_slot_at: slots.newestSlotAt,
+    second_slot_at: slots.secondSlotAt,
+    third_slot_at: slots.thirdSlotAt,
+    newest_fresh_ms: slots.newestFreshMs,
+    rests_from: slots.restsFrom,
+    slot_number: slots.slotNumber,
+  };
+}
+
+export function fromRow(row: Selectable<CheckRow>): Check {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    groupId: row.group_id,
+    name: row.name,
+    checkType: row.check_type,
+    activated: row.activated === 1,
+    definition: checkDefinition(row.check_type, row.definition),
+    created: row.created,
+    updated: row.updated,
+    slots: {
+      nextSlotAt: row.next_slot_at,
+      plannedAt: row.planned_at,
+      newestSlotAt: row.newest_slot_at,
+      secondSlotAt: row.second_slot_at,
+      thirdSlotAt: row.third_slot_at,
+      newestFreshMs: row.newest_fresh_ms,
+      restsFrom: row.rests_from,
+      slotNumber: row.slot_number,
+    },
+  };
 }

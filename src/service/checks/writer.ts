@@ -24,9 +24,10 @@ import { changeSubscriptions, subscribeNew } from './alert-channels.ts';
 import { type EffectiveCheck, withGroups } from './effective-check.ts';
 import { writeParents } from './parents.ts';
 import { addressed, writeHeartbeat } from './ping-address.ts';
-import { defaultOffset, gridOf, locationsOf } from './slots.ts';
+import { defaultOffset, locationsOf } from './slots.ts';
 import type { Check, CheckWrite } from './store.ts';
 import { firstPlan, type PlannedSlots } from './timing/planned-slots.ts';
+import { intervalOf } from './timing/timing.ts';
 
 type AnyBody = Readonly<Record<string, unknown>>;
 
@@ -73,7 +74,7 @@ export class CheckWriter {
       const own = { id, accountId, groupId, checkType: type.name, activated, definition };
       const [inEffect] = await withGroups(repositories, [own]);
       const schedule = scheduleOf(inEffect ?? own, firstPlan(inEffect ?? own, now));
-      await repositories.checks.insert(id, accountId, type.name, writeOf(own, schedule), now);
+      await repositories.checks.insert(id, accountId, type.name, writeOf(own, schedule, now), now);
       await writeHeartbeat(repositories, inEffect ?? own, now);
       await writeParents(repositories, own, definition.parentCheckIds);
       const named = definition.alertChannelSubscriptions;
@@ -140,7 +141,7 @@ export class CheckWriter {
       ]);
       if (!before || !after) throw new Error('a check has no settings in effect');
       const { planned, signals } = await this.#deps.reschedule(repositories, before, after, now);
-      await repositories.checks.update(id, writeOf(changed, scheduleOf(after, planned)), now);
+      await repositories.checks.update(id, writeOf(changed, scheduleOf(after, planned), now), now);
       const isNamed = body.alertChannelSubscriptions !== undefined;
       const named = isNamed ? definition.alertChannelSubscriptions : undefined;
       await changeSubscriptions(repositories, { checkId: id }, { accountId, named });
@@ -240,6 +241,7 @@ function scheduleOf(inEffect: Pick<Check, 'definition'>, slots: PlannedSlots) {
 function writeOf(
   { id, definition }: { readonly id: string; readonly definition: CheckDefinition },
   schedule: { readonly slots: PlannedSlots; readonly runParallel: boolean },
+  now: number,
 ): CheckWrite {
   const { request } = definition as { request?: { url?: unknown } };
   return {
@@ -251,7 +253,7 @@ function writeOf(
     tags: definition.tags,
     locations: locationsOf(definition),
     definition,
-    intervalMs: gridOf({ id, definition }).intervalMs,
+    intervalMs: intervalOf({ id, definition }, now),
     ...schedule,
     url: typeof request?.url === 'string' ? request.url : null,
   };

@@ -4,9 +4,9 @@ import { queuedSignals } from '@picket/platform/store/engine/signals.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import { tagsOf, withGroups } from '../checks/effective-check.ts';
-import { gridOf } from '../checks/slots.ts';
 import { failingAmong } from '../checks/timing/next-runs.ts';
 import { firstPlan, notPlanned, type PlannedSlots } from '../checks/timing/planned-slots.ts';
+import { intervalOf } from '../checks/timing/timing.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
 import type { RunRow } from './tables.ts';
@@ -128,7 +128,7 @@ export class Scheduler {
         );
         const moved: [checkId: string, slots: PlannedSlots][] = [];
         for (const check of checks) {
-          await repositories.runs.cutFutureMissed(check.id, gridOf(check).intervalMs, now);
+          await repositories.runs.cutFutureMissed(check.id, intervalOf(check, now), now);
           const slots = firstPlan(check, now, { ...notPlanned, slotNumber: check.slots.slotNumber });
           if (slots.nextSlotAt !== check.slots.nextSlotAt || slots.plannedAt !== null)
             moved.push([check.id, slots]);

@@ -5,6 +5,7 @@ import { frequencies } from '../frequency.ts';
 import { Dependencies, ScriptPath } from '../lifecycle.ts';
 import type { MaskedValue } from '../masking.ts';
 import { ActiveHours } from './active-hours.ts';
+import { Schedule } from './schedule.ts';
 
 export const AlertSettings = z
   .object({
@@ -208,6 +209,9 @@ export const CommonFields = z.object({
         'frequency 1 to 60: from 1 to floor(frequency * 10); frequency above 60: from 1 to ceil(frequency / 60). ' +
         'Chosen by the service when absent',
     ),
+  schedule: Schedule.nullable()
+    .default(null)
+    .describe('Times at which the check runs, in place of frequency, which then has no effect'),
   frequencyWhileFailing: z
     .literal(frequencies)
     .nullable()

@@ -100,6 +100,24 @@ const retryForm: FormLayout = {
   },
 };
 
+const scheduleForm: FormLayout = {
+  schedule: {
+    label: 'Runs',
+    hint: 'The interval above has no effect with a schedule.',
+    words: { '': 'at its interval', object: 'on a schedule' },
+    topic: 'schedule',
+  },
+  'schedule.cron': {
+    label: 'Cron expression',
+    hint: 'Such as 0 3 * * * or @daily.',
+  },
+  'schedule.onCalendar': {
+    label: 'OnCalendar',
+    hint: 'In place of cron: of a timer of systemd, such as Mon..Fri 03:00.',
+  },
+  'schedule.timeZone': { label: 'Time zone', hint: 'Such as Europe/Berlin; empty: UTC.' },
+};
+
 const hoursForm: FormLayout = {
   activeHours: {
     label: 'Hours',
@@ -160,6 +178,7 @@ export const commonForm: FormLayout = {
     topic: 'schedule',
   },
   frequencyOffset: { isHidden: true },
+  ...scheduleForm,
   frequencyWhileFailing: { label: 'Interval while failing', hint: '', topic: 'schedule' },
   ...hoursForm,
   concurrency: { topic: 'schedule' },

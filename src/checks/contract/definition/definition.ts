@@ -1,11 +1,14 @@
+import { type CalendarRule, nextTimes } from '@picket/lib/calendar/calendar.ts';
+import { type HoursRule, hoursWithin } from '@picket/lib/calendar/hours.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
 import { z } from 'zod';
 import type { CheckType } from '../check-type.ts';
-import { failingFrequencyProblem, offsetProblem } from '../frequency.ts';
+import { failingFrequencyProblem, offsetProblem, shortestIntervalMs } from '../frequency.ts';
 import type { DefinitionProblem } from '../group-defaults.ts';
 import type { MaskedValue } from '../masking.ts';
 import { activeHoursProblems } from './active-hours.ts';
 import { CommonFields, maskedInCommon } from './common-fields.ts';
+import { scheduleProblems } from './schedule.ts';
 
 /** A complete check of some type as written and stored: the common fields and the type's own. */
 export type CheckDefinition = CommonFields & Record<string, unknown>;
@@ -50,19 +53,36 @@ export function definitionSchema(type: CheckType) {
 /** Problems of the fields that say when a check runs, apart from its frequency. */
 function timingProblems(
   type: CheckType,
-  { frequency, frequencyWhileFailing, activeHours }: CommonFields,
+  { frequency, frequencyWhileFailing, schedule, activeHours }: CommonFields,
 ): DefinitionProblem[] {
   if (type.pings) {
-    const set = Object.entries({ frequencyWhileFailing, activeHours }).filter(([, value]) => value !== null);
+    const set = Object.entries({ schedule, frequencyWhileFailing, activeHours }).filter(
+      ([, value]) => value !== null,
+    );
     const message = `is not allowed for checks of type ${type.name}, which no agent runs`;
     return set.map(([field]) => ({ path: [field], message }));
   }
-  const problem =
-    frequencyWhileFailing === null ? null : failingFrequencyProblem(type, frequency, frequencyWhileFailing);
-  return [
-    ...(problem === null ? [] : [{ path: ['frequencyWhileFailing'], message: problem }]),
+  const failing =
+    frequencyWhileFailing === null
+      ? null
+      : failingFrequencyProblem(type, schedule ? null : frequency, frequencyWhileFailing);
+  const problems = [
+    ...(failing === null ? [] : [{ path: ['frequencyWhileFailing'], message: failing }]),
+    ...scheduleProblems(schedule, ['schedule'], shortestIntervalMs(type)),
     ...activeHoursProblems(activeHours, ['activeHours']),
   ];
+  if (problems.length > 0 || !schedule || !activeHours) return problems;
+  return hasTimeWithin(schedule, activeHours, Date.now())
+    ? []
+    : [{ path: ['activeHours'], message: 'leaves out all of the next 1,000 times of the schedule' }];
+}
+
+const timesSearched = 1_000;
+
+function hasTimeWithin(schedule: CalendarRule, hours: HoursRule, now: number): boolean {
+  return nextTimes(schedule, now, timesSearched).some(
+    (at) => hoursWithin(hours, { from: at, to: at + 1 }).length > 0,
+  );
 }
 
 /** Values of checks of a type that API responses do not show. */

@@ -28,11 +28,16 @@ export const Schedule = z
   })
   .meta({ id: 'Schedule' });
 
-/** The problem with a schedule, at its place in a definition. It is looked for when a definition is written. */
+/**
+ * The problem with a schedule, at its place in a definition. It is looked for when a definition is written.
+ *
+ * @param leastMs two of its times must be at least this far apart, in milliseconds; 30 seconds if absent.
+ */
 export function scheduleProblems(
   schedule: CalendarRule | null,
   path: DefinitionProblem['path'],
+  leastMs?: number,
 ): DefinitionProblem[] {
-  const problem = schedule && calendarProblem(schedule, Date.now());
+  const problem = schedule && calendarProblem(schedule, Date.now(), leastMs);
   return problem ? [{ path: [...path, problem.field], message: problem.message }] : [];
 }

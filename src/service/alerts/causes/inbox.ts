@@ -1,7 +1,7 @@
 import { findCheckType } from '@picket/checks/index.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
-import { gridOf } from '../../checks/slots.ts';
 import type { Check } from '../../checks/store.ts';
+import { intervalOf } from '../../checks/timing/timing.ts';
 import { askedBy } from '../../incidents/trigger.ts';
 import type { StoredChannel } from '../channels/rules.ts';
 import type { AlertChannel } from '../channels/store.ts';
@@ -111,7 +111,7 @@ async function factOf(
     name: check.name,
     since,
     slotAt: result.slot_at,
-    intervalMs: isScheduled ? gridOf(check).intervalMs : unscheduledIntervalMs,
+    intervalMs: isScheduled ? intervalOf(check, since) : unscheduledIntervalMs,
     parentIds: parents.get(check.id) ?? [],
     failedAt: [result.run_location],
     passedAt: [],

@@ -5,7 +5,7 @@ import { sentence } from './location.ts';
 
 /** Fields of a check that do not affect its runs. */
 const idleFields =
-  /^(name|tags|description|muted|activated|frequency|frequencyOffset|alert\w*|useGlobalAlertSettings|retryStrategy|doubleCheck|group(Id|Order)|parentCheckIds|triggerIncident|runParallel|logicalId|project|degraded\w*|created_at|createdAt|id)$/;
+  /^(name|tags|description|muted|activated|frequency|frequencyOffset|frequencyWhileFailing|activeHours|schedule|alert\w*|useGlobalAlertSettings|retryStrategy|doubleCheck|group(Id|Order)|parentCheckIds|triggerIncident|runParallel|logicalId|project|degraded\w*|created_at|createdAt|id)$/;
 /** Failures that a definition can cause. */
 const causedByDefinition =
   /^(STATUS_UNEXPECTED|ASSERTION_FAILED|SCRIPT_|NAME_NOT_FOUND|CONNECTION_REFUSED|CONNECTION_UNEXPECTED|CONNECTION_TIMEOUT|HOST_UNREACHABLE|TLS_|RESPONSE_CODE_UNEXPECTED|REPLY_UNEXPECTED|MAX_RESPONSE_TIME|REDIRECT_|DNS_NO_ANSWER|NO_REPLY)/;

@@ -3,7 +3,7 @@ import { weekdays } from '@picket/lib/calendar/hours.ts';
 import { expect, it } from 'vitest';
 import { sampleOf } from '../../../../test/helpers/night.ts';
 import type { SlotGrid } from '../slots.ts';
-import { gridTimes, hoursTimes, lastOf, type Timetable } from './timetable.ts';
+import { calendarTimes, gridTimes, hoursTimes, lastOf, type Timetable, timesWithin } from './timetable.ts';
 
 const minuteMs = 60_000;
 const dayMs = 1440 * minuteMs;
@@ -40,6 +40,21 @@ const cases: [string, Timetable, number][] = [
   ['hours of work', hoursTimes(grid(10), work, 0.4), 4],
   ['a daily run in hours of work', hoursTimes(grid(1440), work, 0.4), 30],
   ['all but the night', hoursTimes(grid(30), nights, 0.9), 4],
+  [
+    'a cron expression',
+    calendarTimes({ cron: '*/20 6-8 * * MON-FRI', onCalendar: null, timeZone: 'Europe/Berlin' }),
+    5,
+  ],
+  [
+    'a calendar event, rarely',
+    calendarTimes({ cron: null, onCalendar: '*-03,10-28..31 01..03:30', timeZone: 'Europe/Berlin' }),
+    12,
+  ],
+  [
+    'a cron expression in hours of work',
+    timesWithin(calendarTimes({ cron: '15 */2 * * *', onCalendar: null, timeZone: 'UTC' }), work),
+    10,
+  ],
   ['short windows', hoursTimes(grid(60, 59 * minuteMs), short, 0), 12],
 ];
 const starts = ['2026-03-26', '2026-10-22', '2026-12-20', '2026-06-01'].map((date) =>
@@ -76,6 +91,28 @@ it('continues a list that ended early without losing a slot', () => {
   }
   expect(parts).toEqual(times.list(from, to, 1_000_000).rows.map(lastOf));
   expect(whole.length).toBeGreaterThan(15_000);
+});
+
+it('continues a list of a calendar that ended early', () => {
+  const times = calendarTimes({ cron: '* * * * *', onCalendar: null, timeZone: null });
+  const [from, to] = [Date.parse('2026-01-01T00:00Z'), Date.parse('2026-01-04T00:00Z')];
+  let count = 0;
+  let rounds = 0;
+  for (let at = from; at <= to; rounds += 1) {
+    const { rows, untilMs } = times.list(at, to, 20);
+    count += rows.reduce((sum, row) => sum + row.count, 0);
+    at = untilMs + 1;
+  }
+  expect(count).toBe(3 * 1440 + 1);
+  expect(rounds).toBeGreaterThanOrEqual(1);
+});
+
+it('finds the newest time of a calendar that rarely has one', () => {
+  const leap = calendarTimes({ cron: '0 0 29 2 *', onCalendar: null, timeZone: null });
+  expect(leap.newest(Date.parse('2027-12-31T00:00Z'))).toBe(Date.parse('2024-02-29T00:00Z'));
+  const past = calendarTimes({ cron: null, onCalendar: '2026-05-01 12:00', timeZone: null });
+  expect(past.newest(Date.parse('2026-05-01T11:59Z'))).toBeNull();
+  expect(past.next(Date.parse('2026-05-01T12:00Z'))).toBeNull();
 });
 
 it('has a run in each window that is shorter than the interval', () => {

@@ -1,5 +1,7 @@
+import { type CalendarRule, nextTime } from '@picket/lib/calendar/calendar.ts';
 import { type HoursRule, hoursWithin } from '@picket/lib/calendar/hours.ts';
 import { freshnessMs, nextSlotAfter, type SlotGrid, slotIndex } from '../slots.ts';
+import { longestFreshnessMs } from '../state/silence.ts';
 
 /** Due slots at a constant distance. */
 export interface SlotRow {
@@ -96,6 +98,96 @@ export function hoursTimes(grid: SlotGrid, rule: HoursRule, share: number): Time
       return { rows, untilMs: to };
     },
     freshMs: () => freshnessMs(grid),
+  };
+}
+
+/** Times further back count as none: those of a leap day that is a Monday lie up to 40 years apart. */
+const furthestBackMs = 6 * 366 * dayMs;
+/** Times of a calendar are whole seconds. */
+const secondMs = 1_000;
+const mostTimesAtOnce = 2_000;
+
+/** Times of a calendar as slots. */
+export function calendarTimes(rule: CalendarRule): Timetable {
+  const next = (after: number) => nextTime(rule, after);
+  const isBefore = (after: number, at: number) => (next(after) ?? Number.POSITIVE_INFINITY) <= at;
+  const newest = (at: number) => {
+    let back = 60 * 60_000;
+    while (!isBefore(at - back, at)) {
+      if (back > furthestBackMs) return null;
+      back *= 8;
+    }
+    let [low, high] = [at - back, at];
+    while (high - low >= secondMs) {
+      const middle = Math.floor((low + high) / 2);
+      if (isBefore(middle, at)) low = middle;
+      else high = middle;
+    }
+    return next(low);
+  };
+  return {
+    next,
+    newest,
+    list: (from, to, mostRows) => {
+      const rows: SlotRow[] = [];
+      let [last, count] = [from - 1, 0];
+      for (let at = next(last); at !== null && at <= to; at = next(at)) {
+        const row = rows.at(-1);
+        if (row && (row.count === 1 || lastOf(row) + row.strideMs === at)) {
+          rows[rows.length - 1] = { ...row, strideMs: at - lastOf(row), count: row.count + 1 };
+        } else {
+          if (rows.length === mostRows || count >= mostTimesAtOnce) return { rows, untilMs: last };
+          rows.push({ firstAt: at, strideMs: 0, count: 1 });
+        }
+        last = at;
+        count += 1;
+      }
+      return { rows, untilMs: to };
+    },
+    freshMs: (slotAt) => Math.min((next(slotAt) ?? Number.POSITIVE_INFINITY) - slotAt, longestFreshnessMs),
+  };
+}
+
+/** Those slots of a timetable that are in hours of the week. */
+export function timesWithin(times: Timetable, rule: HoursRule): Timetable {
+  const spans = (from: number, to: number) =>
+    hoursWithin(rule, { from, to: to + 1 }).map((span) => ({
+      from: Math.max(from, span.from),
+      to: Math.min(to, span.to - 1),
+    }));
+  return {
+    next: (after) => {
+      let at = times.next(after);
+      while (at !== null && at <= after + horizonMs) {
+        const [span] = spans(at, at + stepMs);
+        if (span?.from === at) return at;
+        at = times.next(span ? span.from - 1 : at + stepMs);
+      }
+      return null;
+    },
+    newest: (from) => {
+      let at = times.newest(from);
+      while (at !== null && at >= from - horizonMs) {
+        const span = spans(at - stepMs, at).at(-1);
+        if (span?.to === at) return at;
+        at = times.newest(span ? span.to : at - stepMs - 1);
+      }
+      return null;
+    },
+    list: (from, to, mostRows) => {
+      const rows: SlotRow[] = [];
+      for (let start = from; start <= to; start += stepMs) {
+        const untilMs = Math.min(to, start + stepMs - 1);
+        for (const span of spans(start, untilMs)) {
+          const part = times.list(span.from, span.to, mostRows);
+          rows.push(...part.rows);
+          if (part.untilMs < span.to) return { rows, untilMs: part.untilMs };
+        }
+        if (rows.length >= mostRows) return { rows, untilMs };
+      }
+      return { rows, untilMs: to };
+    },
+    freshMs: (slotAt) => times.freshMs(slotAt),
   };
 }
 

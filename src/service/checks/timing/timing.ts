@@ -1,12 +1,15 @@
 import { ActiveHours } from '@picket/checks/contract/definition/active-hours.ts';
+import { Schedule } from '@picket/checks/contract/definition/schedule.ts';
 import { failingPeriodSeconds } from '@picket/checks/contract/frequency.ts';
 import { findCheckType } from '@picket/checks/index.ts';
+import { type CalendarRule, nextTimes, zoneOf } from '@picket/lib/calendar/calendar.ts';
 import { hoursWithin } from '@picket/lib/calendar/hours.ts';
+import { CalendarSyntaxError } from '@picket/lib/calendar/on-calendar.ts';
 import { LruMap } from '@picket/lib/lru.ts';
 import { isTimeZone } from '@picket/lib/time-zone.ts';
 import { gridOf, locationsOf, type SlotGrid, slotGrid, spreadOf } from '../slots.ts';
 import type { Check } from '../store.ts';
-import { gridTimes, horizonMs, hoursTimes, type Timetable } from './timetable.ts';
+import { calendarTimes, gridTimes, horizonMs, hoursTimes, type Timetable, timesWithin } from './timetable.ts';
 
 /** When a check runs, by its settings in effect. */
 export interface Timing {
@@ -19,6 +22,8 @@ export interface Timing {
   /** While it fails; null: the usual one. */
   readonly failing: Timetable | null;
   readonly hours: ActiveHours | null;
+  /** In place of the grid. */
+  readonly schedule: CalendarRule | null;
   /** Equal for timings with the same slots. */
   readonly key: string;
 }
@@ -29,15 +34,17 @@ export function timingOf(check: Timed): Timing {
   const grid = gridOf(check);
   const fast = failingGrid(check);
   const hours = hoursOf(check);
+  const schedule = scheduleOf(check);
   const share = spreadOf(check.id);
   const times = (one: SlotGrid) => (hours ? hoursTimes(one, hours, share) : gridTimes(one));
   return {
     grid,
-    isPlain: fast === null && hours === null,
-    usual: times(grid),
+    isPlain: fast === null && hours === null && schedule === null,
+    usual: schedule ? calendarIn(schedule, hours) : times(grid),
     failing: fast && times(fast),
     hours,
-    key: JSON.stringify([grid, fast, hours]),
+    schedule,
+    key: JSON.stringify([grid, fast, hours, schedule]),
   };
 }
 
@@ -87,6 +94,40 @@ function failingGrid({ id, definition }: Timed): SlotGrid | null {
     frequencyOffset: failingPeriodSeconds,
   });
   return { intervalMs, phaseMs: grid.phaseMs % intervalMs };
+}
+
+function calendarIn(schedule: CalendarRule, hours: ActiveHours | null): Timetable {
+  const times = calendarTimes(schedule);
+  return hours ? timesWithin(times, hours) : times;
+}
+
+const knownSchedules = new LruMap<string, CalendarRule | null>(1_000);
+
+/** A schedule that this build does not understand counts as none: the check runs at its frequency rather than not. */
+function scheduleOf({ definition: { schedule } }: Pick<Check, 'definition'>): CalendarRule | null {
+  if (schedule === null || schedule === undefined) return null;
+  return knownSchedules.getOrMake(JSON.stringify(schedule), () => {
+    const { data } = Schedule.safeParse(schedule);
+    if (!data) return null;
+    try {
+      zoneOf(data);
+      return data;
+    } catch (thrown) {
+      if (thrown instanceof CalendarSyntaxError) return null;
+      throw thrown;
+    }
+  });
+}
+
+const timesMeasured = 12;
+const dayMs = 86_400_000;
+
+/** Milliseconds between two slots of a check; the longest of the next distances if they differ. */
+export function intervalOf(check: Timed, now: number): number {
+  const schedule = scheduleOf(check);
+  if (!schedule) return gridOf(check).intervalMs;
+  const times = nextTimes(schedule, now, timesMeasured);
+  return Math.max(0, ...times.slice(1).map((at, index) => at - (times[index] ?? at))) || dayMs;
 }
 
 const knownHours = new LruMap<string, ActiveHours | null>(1_000);

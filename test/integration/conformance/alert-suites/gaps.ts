@@ -133,6 +133,32 @@ export function gapSuite(stage: AlertStage): void {
     await stage.advanceUntil('it is open', async () => (await notified()).length === 1);
   });
 
+  it('no gap opens outside the hours of a check: its first run in them decides', async () => {
+    const clockOf = (at: number) => new Date(at).toISOString().slice(11, 16);
+    const weekdays = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN'];
+    const now = stage.clock.wallMs();
+    const id = await stage.check({
+      ...{ frequency: 60, ...after(100, 15) },
+      activeHours: { windows: [{ weekdays, from: clockOf(now), to: clockOf(now + 2 * minuteMs) }] },
+    });
+    const nextSlotAt = async () =>
+      (await stage.harness.store.checks.find(stage.harness.accountId, id))?.slots.nextSlotAt ?? 0;
+    await stage.runs(id, 'broken');
+    const dueAgainAt = await nextSlotAt();
+    expect(dueAgainAt - stage.clock.wallMs()).toBeGreaterThan(22 * 60 * minuteMs);
+    const opensAt = Number(await stage.harness.store.gaps.nextDueAt());
+    stage.clock.advance(opensAt - stage.clock.wallMs());
+    stage.harness.startAlerting();
+    await stage.advanceUntil(
+      'it waits for its hours',
+      async () => Number(await stage.harness.store.gaps.nextDueAt()) > dueAgainAt,
+    );
+    expect([await notified(), await gaps()]).toEqual([[], []]);
+    stage.clock.advance(dueAgainAt - stage.clock.wallMs());
+    await stage.runs(id, 'passed');
+    expect([await notified(), await stage.harness.store.gaps.nextDueAt()]).toEqual([[], null]);
+  });
+
   it('a silence holds a gap until its end, a muted check keeps it', async () => {
     const silent = await stage.check({ name: 'silent', frequency: 60, ...after(1) });
     const made = await call('POST', '/v1/silences', { checkId: silent, minutes: 600 });
