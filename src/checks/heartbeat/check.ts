@@ -63,19 +63,25 @@ export const heartbeat = defineCheckType({
   definitionProblems: ({ heartbeat }) => scheduleProblems(heartbeat.schedule, ['heartbeat', 'schedule']),
   form: {
     name: { label: 'Name', hint: '', isFirst: true },
+    'heartbeat.schedule': {
+      label: 'A ping is expected',
+      hint: 'A job of cron or of a systemd timer has times of a calendar.',
+      isFirst: true,
+      words: { '': 'at an interval', object: 'at times of a calendar' },
+    },
     'heartbeat.period': {
-      label: 'A ping is expected every',
+      label: 'Interval',
       hint: 'From 30 seconds to 365 days; empty at times of a calendar.',
       initial: 1,
       isFirst: true,
       width: 'half',
     },
-    'heartbeat.periodUnit': { label: 'Unit of the interval', isFirst: true, width: 'half', initial: 'days' },
-    'heartbeat.schedule': {
-      label: 'Rhythm',
-      hint: 'At times of a calendar: leave the interval empty.',
+    'heartbeat.periodUnit': {
+      label: 'Unit of the interval',
+      hint: 'Empty at times of a calendar.',
       isFirst: true,
-      words: { '': 'at the interval above', object: 'at times of a calendar' },
+      width: 'half',
+      initial: 'days',
     },
     'heartbeat.schedule.cron': {
       label: 'Cron expression',

@@ -1,8 +1,8 @@
 import { type ErrorGroup, errorGroupRoutes } from '@picket/protocol/results/error-group.ts';
 import { ago, countText, instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
-import { section, visible } from '../elements/text.ts';
-import type { Content } from '../html.ts';
+import { oneLine, section, visible } from '../elements/text.ts';
+import { type Content, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import type { Range } from './range.ts';
 
@@ -43,23 +43,19 @@ export function errorSection(errors: readonly ErrorInRange[], now: number): Cont
       rows: errors,
       empty: '',
       columns: [
-        {
-          title: 'Error',
-          cell: ({ group }) => visible(shortened(group.cleanedErrorMessage, 240)),
-        },
-        {
-          title: 'Cause',
-          cell: ({
-            group: {
-              rootCauseAnalyses: [newest],
-            },
-          }) => (newest ? visible(shortened(newest.analysis.rootCause, 240)) : ''),
-        },
+        { title: 'Error', isWide: true, cell: ({ group }) => errorCell(group) },
         { title: 'Runs', cell: ({ runs }) => countText(runs), isNumber: true },
-        { title: 'Last', cell: ({ group }) => ago(Date.parse(group.lastSeen), now) },
-        { title: 'First', cell: ({ group }) => instant(group.firstSeen), isMinor: true },
+        { title: 'Last', cell: ({ group }) => ago(Date.parse(group.lastSeen), now), isNumber: true },
       ],
     }),
     'errors',
   );
+}
+
+function errorCell({ cleanedErrorMessage, firstSeen, rootCauseAnalyses: [newest] }: ErrorGroup): Content {
+  const cause = newest
+    ? html`<p class="soft">Cause: ${visible(shortened(newest.analysis.rootCause, 600))}</p>`
+    : '';
+  const more = html`${cause}<p class="soft">First seen ${instant(firstSeen)}</p>`;
+  return oneLine(shortened(cleanedErrorMessage, 600), more);
 }

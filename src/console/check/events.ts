@@ -8,7 +8,7 @@ import { withCalendars } from '@picket/service/maintenance/maintenance.ts';
 import type { ChartMark } from '../elements/charts/marks-lane.ts';
 import { instant, shortened } from '../elements/format.ts';
 import { table } from '../elements/table.ts';
-import { section, visible } from '../elements/text.ts';
+import { oneLine, section, visible } from '../elements/text.ts';
 import { type Content, html, path, withQuery } from '../html.ts';
 import type { PageCall } from '../page.ts';
 import type { Range } from './range.ts';
@@ -185,7 +185,6 @@ function alertSection(alerts: readonly AlertRow[]): Content {
       rows: alerts.slice(0, shownAlerts),
       empty: '',
       columns: [
-        { title: 'When', cell: ({ created }) => instant(created) },
         {
           title: 'Alert',
           cell: (alert) => {
@@ -194,7 +193,12 @@ function alertSection(alerts: readonly AlertRow[]): Content {
             return href === null ? words : html`<a href="${href}">${words}</a>`;
           },
         },
-        { title: 'Why', cell: (alert) => visible(shortened(storedFacts(alert).error ?? '', 200)) },
+        { title: 'When', cell: ({ created }) => instant(created) },
+        {
+          title: 'Why',
+          isWide: true,
+          cell: (alert) => oneLine(shortened(storedFacts(alert).error ?? '', 600)),
+        },
       ],
     }),
     'alerts',

@@ -35,7 +35,7 @@ export function header(call: PageCall, facts: HeaderFacts, why: Content): Html {
   const since = sinceOf(row);
   return html`<p class="crumbs"><a href="/">Overview</a></p>
 <div class="heading"><h1>${visible(shortened(name, 300))}</h1><div class="actions">${type.pings ? '' : runAgainForm(call, row.id)}${actionMenu(call, facts)}</div></div>
-<p class="check-line">${stateBadge(row.state)} ${since === null || row.state === 'passed' ? '' : html`for ${duration(now - since)}, since ${instant(since)}`} <span class="soft">${type.title}${hasSchedule ? ' · on a schedule' : frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
+<p class="check-line">${stateBadge(row.state)} ${since === null || row.state === 'passed' ? '' : html`<span>for ${duration(now - since)}, since ${instant(since)}</span>`} <span class="soft">${type.title}${hasSchedule ? ' · on a schedule' : frequencyMs > 0 ? ` · every ${duration(frequencyMs)}` : ''}${row.locations.length > 0 ? html` · ${visible(shortened(row.locations.join(', '), 120))}` : ''}${row.lastSlotAt === null ? '' : html` · last run ${ago(row.lastSlotAt, now)}`}${row.isMuted ? ' · muted' : ''}</span></p>
 ${why}${notMeasuredNotice(standing)}`;
 }
 

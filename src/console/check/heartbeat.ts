@@ -20,6 +20,8 @@ const stateWords = {
   ...{ FAILING: 'failed', STARTED: 'started', LOGGED: 'message' },
 } as const;
 
+type Timer = Awaited<ReturnType<PageCall['store']['heartbeats']['find']>>;
+
 /** For types whose targets send pings: their URL, lines for jobs, and when the next ping is expected. */
 export async function heartbeatPart(
   call: PageCall,
@@ -31,11 +33,11 @@ export async function heartbeatPart(
   const { periodMs, schedule, graceMs } = type.pings.expectation(spec);
   const given = type.pings.url(spec);
   const checkId = String(check['id']);
-  const [next, runs, signals] = await Promise.all([
-    nextPing(call, checkId),
-    runsInProgress(call, checkId),
-    lastSignals(call, checkId),
-  ]);
+  const timer = await call.store.heartbeats.find(checkId);
+  // Once the job sends pings, its figures are what people come for.
+  const hasPinged = timer !== undefined && timer.last_at !== null;
+  const next = nextPing(timer, call.clock.wallMs());
+  const [runs, signals] = await Promise.all([runsInProgress(call, checkId), lastSignals(call, checkId)]);
   const said = html`<p>A ping is expected ${schedule === null ? html`every ${duration(periodMs ?? 0)}` : scheduleWords(schedule)}, and may be up to ${duration(graceMs)} late. ${next}</p>${schedule === null ? '' : upcoming(schedule, call.clock.wallMs())}${runs}${signals}`;
   if (given === null || !call.api.allows(checkRoutes.updateCheck)) {
     return section(
@@ -48,7 +50,7 @@ export async function heartbeatPart(
   const url = given.startsWith('/') ? `${protocol}://${host}${given}` : given;
   return section(
     'Ping URL',
-    html`${copyBox(url, 'ping URL')}${said}${lines(url, { periodMs, schedule })}`,
+    html`${copyBox(url, 'ping URL')}${said}<details${hasPinged ? '' : html` open`}><summary>Lines for curl, cron, systemd and GitHub Actions</summary>${lines(url, { periodMs, schedule })}</details>`,
     'ping',
   );
 }
@@ -68,8 +70,7 @@ export function pingEveryMs(check: Readonly<Record<string, unknown>>, type: Chec
 }
 
 /** Says when the next ping is expected. */
-async function nextPing({ store, clock }: PageCall, checkId: string): Promise<Html> {
-  const timer = await store.heartbeats.find(checkId);
+function nextPing(timer: Timer, now: number): Html {
   if (timer?.is_active !== 1) return html`It is paused: pings are ignored.`;
   if (timer.expected_at === null || timer.deadline_at === null) {
     return timer.last_at === null
@@ -78,7 +79,7 @@ async function nextPing({ store, clock }: PageCall, checkId: string): Promise<Ht
   }
   const expectedAt = timer.expected_at;
   const deadline = html`It fails if none arrives by ${instant(timer.deadline_at)}.`;
-  return expectedAt > clock.wallMs()
+  return expectedAt > now
     ? html`The next one is expected at ${instant(expectedAt)}. ${deadline}`
     : html`One was expected at ${instant(expectedAt)}, and is late. ${deadline}`;
 }

@@ -49,7 +49,7 @@ async function checkPage(call: PageCall): Promise<View> {
     ? [frequencyMs / places, frequencyMs]
     : [frequencyMs, frequencyMs * places];
   const everyMs = slotMs || pingEveryMs(check, type, now);
-  const selection = selectionOf(checkId, query, { slotMs: everyMs, now });
+  const selection = selectionOf(checkId, query, { slotMs: everyMs, now, createdAt: stored.created });
   const { range, location } = selection;
   const metrics = shownMetrics(type, isPhase);
   const series = new CheckSeries(call, checkId, { type, metrics, range });
@@ -81,8 +81,7 @@ async function checkPage(call: PageCall): Promise<View> {
   const facts = { name: check.name, type, row, standing: standing.get(checkId), isOn: check.activated };
   const main = html`${header(call, { ...facts, frequencyMs, hasSchedule, now }, why)}${check.warnings.map(({ message }) => html`<p class="notice">${message}</p>`)}${timing.notice}${managedNotice(check)}${session}${await heartbeatPart(call, check, type)}
 ${rangePicker(selection, now)}${figureLine(figures, measuredTimes(figures, metrics))}${chart}
-<div class="two"><div>${placeSection(byPlace, { time: metrics.time, selection })}${errorSection(errors, now)}${events.section}${plan}</div>
-<div>${configuration(check, { resource, changes, retries, timing, now })}</div></div>`;
+${besides([placeSection(byPlace, { time: metrics.time, selection }), errorSection(errors, now), events.section, plan], configuration(check, { resource, changes, retries: type.pings ? '' : retries, timing, now }))}`;
   return { title: shortened(check.name, 80), main, isLive: true, liveCheckId: checkId };
 }
 
@@ -105,4 +104,10 @@ async function sessionNotice({ api }: PageCall, checkId: string, id: string | nu
   );
   const isOver = session.stoppedAt !== null;
   return html`<p class="notice" role="status">${isOver ? 'The run has finished.' : 'The run is in progress.'}${links}${isOver && links.length === 0 ? ' No agent picked it up in time.' : ''}</p>`;
+}
+
+/** What happened, with the configuration at its right; the configuration alone if nothing happened. */
+function besides(happened: readonly Content[], setup: Content): Content {
+  if (happened.every((part) => part === '')) return setup;
+  return html`<div class="two"><div>${happened}</div><div>${setup}</div></div>`;
 }

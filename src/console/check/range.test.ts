@@ -5,21 +5,30 @@ const now = Date.UTC(2026, 10, 22, 12);
 const query = (text: string) => new URLSearchParams(text);
 
 it('is the longest range that shows every run on one screen', () => {
-  expect(rangeOf(query(''), 10_000, now).name).toBe('1h');
-  expect(rangeOf(query(''), 60_000, now).name).toBe('6h');
-  expect(rangeOf(query(''), 300_000, now).name).toBe('24h');
-  expect(rangeOf(query(''), 86_400_000, now).name).toBe('30d');
+  expect(rangeOf(query(''), { slotMs: 10_000, now }).name).toBe('1h');
+  expect(rangeOf(query(''), { slotMs: 60_000, now }).name).toBe('6h');
+  expect(rangeOf(query(''), { slotMs: 300_000, now }).name).toBe('24h');
+  expect(rangeOf(query(''), { slotMs: 86_400_000, now }).name).toBe('30d');
+});
+
+it('is not mostly the time before the check existed', () => {
+  const young = (ageMs: number) =>
+    rangeOf(query(''), { slotMs: 86_400_000, now, createdAt: now - ageMs }).name;
+  expect(young(60_000)).toBe('1h');
+  expect(young(3 * 3_600_000)).toBe('6h');
+  expect(young(2 * 86_400_000)).toBe('7d');
+  expect(young(400 * 86_400_000)).toBe('30d');
 });
 
 it('is the requested one, by name or by instants', () => {
-  expect(rangeOf(query('range=7d'), 60_000, now)).toEqual({
+  expect(rangeOf(query('range=7d'), { slotMs: 60_000, now })).toEqual({
     name: '7d',
     from: now - 7 * 86_400_000,
     to: now + 1,
   });
   const from = '2026-11-20T00:00:00.000Z';
   const to = '2026-11-20T01:00:00.000Z';
-  expect(rangeOf(query(`from=${from}&to=${to}`), 60_000, now)).toEqual({
+  expect(rangeOf(query(`from=${from}&to=${to}`), { slotMs: 60_000, now })).toEqual({
     name: null,
     from: Date.parse(from),
     to: Date.parse(to),
@@ -27,18 +36,23 @@ it('is the requested one, by name or by instants', () => {
 });
 
 it('is the default if the requested one is invalid', () => {
-  expect(rangeOf(query('range=toString'), 60_000, now).name).toBe('6h');
-  expect(rangeOf(query('from=2026-11-20T01:00:00Z&to=2026-11-20T00:00:00Z'), 60_000, now).name).toBe('6h');
+  expect(rangeOf(query('range=toString'), { slotMs: 60_000, now }).name).toBe('6h');
+  expect(
+    rangeOf(query('from=2026-11-20T01:00:00Z&to=2026-11-20T00:00:00Z'), { slotMs: 60_000, now }).name,
+  ).toBe('6h');
 });
 
 it('reads fields of forms, which have no zone, as UTC', () => {
-  const { from, to } = rangeOf(query('from=2026-11-20T01:00&to=2026-11-20T02:30:15'), 60_000, now);
+  const { from, to } = rangeOf(query('from=2026-11-20T01:00&to=2026-11-20T02:30:15'), {
+    slotMs: 60_000,
+    now,
+  });
   expect([from, to]).toEqual([Date.UTC(2026, 10, 20, 1), Date.UTC(2026, 10, 20, 2, 30, 15)]);
 });
 
 it('has neighbours of the same length, none of them in the future', () => {
   const hour = 3_600_000;
-  const last = rangeOf(query('range=1h'), 60_000, now);
+  const last = rangeOf(query('range=1h'), { slotMs: 60_000, now });
   expect(neighbours(last, now)).toMatchObject({
     earlier: { name: null, from: now - 2 * hour - 1, to: now - hour },
     later: null,

@@ -31,12 +31,20 @@ const shortestMs = 60_000;
 /** The longest custom range: analytics divides it into intervals of at most 30 days. */
 const longestMs = 8 * 365 * 24 * hourMs;
 
+/** What the default range of a check follows from. */
+export interface RangeFacts {
+  /** Milliseconds between two slots of the check, all its locations taken together. */
+  readonly slotMs: number;
+  readonly now: number;
+  /** When the check was created, in epoch milliseconds; absent: long ago. */
+  readonly createdAt?: number;
+}
+
 /**
- * Returns the range of a request; by default the longest that shows each run of the check on one screen.
- *
- * @param slotMs milliseconds between two slots of the check, all its locations taken together.
+ * Returns the range of a request; by default the longest that shows each run of the check on one screen, and is not
+ * mostly the time before the check existed.
  */
-export function rangeOf(query: URLSearchParams, slotMs: number, now: number): Range {
+export function rangeOf(query: URLSearchParams, { slotMs, now, createdAt = 0 }: RangeFacts): Range {
   const [from, to] = [instantIn(query.get('from')), instantIn(query.get('to'))];
   if (from !== null && to !== null && to > from) {
     return { name: null, from: Math.max(from, to - longestMs), to };
@@ -45,8 +53,14 @@ export function rangeOf(query: URLSearchParams, slotMs: number, now: number): Ra
   const fitting = rangeNames
     .slice(0, longestDefault + 1)
     .findLast((one) => ranges[one].ms / Math.max(1, slotMs) <= mostBars);
-  const name = asked ?? fitting ?? '1h';
+  const lifelong = rangeNames.findIndex((one) => ranges[one].ms >= now - createdAt);
+  const name = asked ?? (lifelong < 0 ? fitting : shorter(fitting, rangeNames[lifelong])) ?? '1h';
   return { name, from: now - ranges[name].ms, to: now + 1 };
+}
+
+function shorter(one: RangeName | undefined, other: RangeName | undefined): RangeName | undefined {
+  if (one === undefined || other === undefined) return one;
+  return ranges[one].ms <= ranges[other].ms ? one : other;
 }
 
 /** An instant of a link, or of a field without a zone, which means UTC: scripts send the reader's times with a zone. */
@@ -84,14 +98,10 @@ export interface Selection {
   readonly by: 'phase' | 'location';
 }
 
-export function selectionOf(
-  checkId: string,
-  query: URLSearchParams,
-  { slotMs, now }: { readonly slotMs: number; readonly now: number },
-): Selection {
+export function selectionOf(checkId: string, query: URLSearchParams, facts: RangeFacts): Selection {
   return {
     checkId,
-    range: rangeOf(query, slotMs, now),
+    range: rangeOf(query, facts),
     location: query.get('location') || null,
     by: query.get('by') === 'location' ? 'location' : 'phase',
   };

@@ -7,6 +7,8 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** Hidden on narrow screens. */
   readonly isMinor?: boolean;
+  /** Takes the width that the others leave: its texts stay in one line (`oneLine`). */
+  readonly isWide?: boolean;
 }
 
 /** A table; without rows, `empty` is shown instead. */
@@ -18,8 +20,8 @@ export function table<Row>(options: {
 }): Html {
   const { caption, rows, columns, empty } = options;
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
-  const classOf = ({ isNumber, isMinor }: Column<Row>) =>
-    [isNumber ? 'number' : '', isMinor ? 'minor' : ''].filter(Boolean).join(' ');
+  const classOf = ({ isNumber, isMinor, isWide }: Column<Row>) =>
+    [isNumber ? 'number' : '', isMinor ? 'minor' : '', isWide ? 'wide' : ''].filter(Boolean).join(' ');
   return html`<div class="table" tabindex="0" role="region" aria-label="${caption}"><table>
 <caption class="hidden">${caption}</caption>
 <thead><tr>${columns.map((column) => html`<th scope="col" class="${classOf(column)}">${column.title}</th>`)}</tr></thead>

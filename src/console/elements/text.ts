@@ -49,3 +49,13 @@ export function valueText(value: unknown): string {
 export function section(title: string, content: Content, id?: string): Html {
   return html`<section${id ? html` id="${id}"` : ''}><h2>${title}</h2>${content}</section>`;
 }
+
+/** Texts up to this length fit their column without being cut. */
+const shortText = 40;
+
+/** Shows a text of a target in one line of a table: a click opens all of it, and what else there is to say. */
+export function oneLine(text: string, more: Content = ''): Content {
+  const shown = visible(text);
+  if (shown.length <= shortText && more === '') return shown;
+  return html`<details class="one-line"><summary>${shown}</summary>${more}</details>`;
+}

@@ -1,7 +1,7 @@
 import { type CheckResult, summaryOfResult } from '@picket/protocol/results/check-result.ts';
 import type { LiveLogRun } from '@picket/protocol/sessions/live-log.ts';
 import { whyUnmeasured } from '@picket/service/sessions/able-agents.ts';
-import { counted, duration, instant, shortened } from '../elements/format.ts';
+import { ago, counted, duration, instant, shortened } from '../elements/format.ts';
 import { stateBadge } from '../elements/state.ts';
 import { visible } from '../elements/text.ts';
 import { type Content, type Html, html, path } from '../html.ts';
@@ -47,12 +47,12 @@ function progressOf({ run, name, results, hrefOf, live }: ProgressOfRun, now: nu
   return html`<li><div class="progress-top"><p>${name === undefined ? '' : html`<b>${name}</b> `}<span class="soft">at</span> <code>${visible(shortened(run.location, 64))}</code></p>${link}</div>
 <ol class="stages" aria-label="Progress">${stagesOf(run, last, now).map(stageItem)}</ol>
 ${results.map((result, index) => attemptOf(result, { href: hrefOf(result), isOnly: results.length === 1 && isOver, isOpen: index === results.length - 1 }))}${
-  run.state === 'leased' ? liveLogOf(run, live) : ''
+  run.state === 'leased' ? liveLogOf(run, live, now) : ''
 }</li>`;
 }
 
 /** The log of a running attempt so far. */
-function liveLogOf({ sequence_id: id, attempt }: RunRow, live: LiveLogRun | undefined): Html {
+function liveLogOf({ sequence_id: id, attempt }: RunRow, live: LiveLogRun | undefined, now: number): Html {
   const lines = live?.lines ?? [];
   if (lines.length === 0) {
     return live?.isFollowed
@@ -65,7 +65,9 @@ function liveLogOf({ sequence_id: id, attempt }: RunRow, live: LiveLogRun | unde
       ? html`<p class="hint">${counted(left, 'earlier line')}: the result will have all of them.</p>`
       : '';
   const end = live?.isFull ? html`<p class="hint">The log is long: the result will have the rest.</p>` : '';
-  return html`<div><p>Log so far</p>${earlier}${logPart(lines.slice(-shownLiveLines), `live-${id}-${attempt}`, { isLive: true })}${end}</div>`;
+  const newest = lines.at(-1);
+  const title = html`<h3>Log so far</h3> <span class="small soft">${counted(lines.length, 'line')}${newest === undefined ? '' : html`, the newest ${ago(newest.time, now)}`}</span>`;
+  return html`<div class="live-log">${earlier}${logPart(lines.slice(-shownLiveLines), `live-${id}-${attempt}`, { isLive: true, title })}${end}</div>`;
 }
 
 function isBad({ hasFailures, hasErrors }: CheckResult): boolean {

@@ -45,6 +45,7 @@ export interface TimeChart extends AxisSpan {
 }
 
 const [height, top] = [168, 6];
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
 /** Chart of times over a range: stacked phases, lines, and events below. Intervals without measurements stay empty. */
 export function timeChart(chart: TimeChart): Html {
@@ -123,13 +124,14 @@ function linePath(
 
 /** Formats an axis value exactly: ticks are round numbers, so no two labels are equal. */
 export function tickText(ms: number): string {
-  return ms > 0 && ms < 10 ? `${Number(ms.toPrecision(3))} ms` : duration(ms);
+  if (ms > 0 && ms < 10) return `${Number(ms.toPrecision(3))} ms`;
+  // Short: the axis of a phone has no room for "2 min 30 s".
+  return ms > minuteMs && ms % minuteMs === minuteMs / 2 ? `${ms / minuteMs} min` : duration(ms);
 }
 
-const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 /** Steps of an axis of minutes and more: parts of an hour and of a day, rather than powers of ten. */
 const clockSteps = [
-  ...[0.25, 0.5, 1, 2, 3, 5, 10, 15, 20, 30].map((minutes) => minutes * minuteMs),
+  ...[0.5, 1, 2, 3, 5, 10, 15, 20, 30].map((minutes) => minutes * minuteMs),
   ...[1, 2, 3, 6, 12].map((hours) => hours * hourMs),
   ...[1, 2, 3, 5, 7, 14].map((days) => days * dayMs),
 ];

@@ -16,14 +16,15 @@ export function logSection(entries: readonly SummaryLogLine[]): Content {
  *
  * @param id distinguishes several logs of a page.
  * @param options.isLive whether it grows: the newest line is in sight, unless the reader scrolls back.
+ * @param options.title shown above it, in the line of its buttons if there is room.
  */
 export function logPart(
   entries: readonly SummaryLogLine[],
   id = 'log-lines',
-  { isLive = false }: { readonly isLive?: boolean } = {},
+  { isLive = false, title = '' }: { readonly isLive?: boolean; readonly title?: Content } = {},
 ): Html {
   const rest = entries.length - shownLines;
-  return html`${tools(entries, id)}<div class="log${isLive ? ' is-live' : ''}" id="${id}" tabindex="0" role="region" aria-label="Log of the run"><ol>${entries
+  return html`${tools(entries, id, title)}<div class="log${isLive ? ' is-live' : ''}" id="${id}" tabindex="0" role="region" aria-label="Log of the run"><ol>${entries
     .slice(0, shownLines)
     .map(
       ({ time, msg, level }) =>
@@ -39,7 +40,7 @@ const levels = [
 ] as const;
 
 /** Levels that would hide nothing or everything are not offered, and of two that show the same, only the stricter one. */
-function tools(entries: readonly SummaryLogLine[], id: string): Html {
+function tools(entries: readonly SummaryLogLine[], id: string, title: Content): Html {
   const order = levels.map(([level]) => level);
   const counts = order.map(
     (_level, index) => entries.filter(({ level }) => order.indexOf(level) >= index).length,
@@ -56,7 +57,7 @@ function tools(entries: readonly SummaryLogLine[], id: string): Html {
           ({ level, word }, index) =>
             html`<button type="button" data-least="${level}" data-log="${id}" aria-pressed="${String(index === 0)}">${word}</button>`,
         )}</span>`;
-  return html`<div class="log-tools">${filter}<button class="copy" type="button" data-copy-from="#${id} ol" aria-label="Copy the log">${icon('copy')}Copy</button></div>`;
+  return html`<div class="log-tools">${title === '' ? '' : html`<div class="log-title">${title}</div>`}${filter}<button class="copy" type="button" data-copy-from="#${id} ol" aria-label="Copy the log">${icon('copy')}<span>Copy</span></button></div>`;
 }
 
 /** Script times are from the script's host and may be any number. */
