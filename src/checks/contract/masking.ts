@@ -103,7 +103,17 @@ export function fillMasked(masked: readonly MaskedValue[], body: Definition, sto
  * of variables, which are secret or not on their own.
  */
 export function maskedTexts(masked: readonly MaskedValue[], definition: Definition): string[] {
-  return maskedEntries(masked, definition).map(({ value }) => value);
+  const texts: string[] = [];
+  const add = (value: unknown) => {
+    if (isOwnText(value)) texts.push(value);
+  };
+  // Called for each run: most definitions have no such value, and no field needs a name here.
+  for (const { path, flags } of masked) {
+    const value = valueAt(definition, path);
+    if (!flags) add(value);
+    else for (const entry of entriesOf(value) ?? []) if (isMasked(entry, flags)) add(entry.value);
+  }
+  return texts;
 }
 
 /** Returns the same values with the field and name of each: the key of an entry, or the field. */
@@ -120,10 +130,13 @@ export function maskedEntries(
             : [],
         )
       : [{ field, name: field, value }];
-    return all.flatMap(({ value: text, ...named }) =>
-      typeof text === 'string' && text !== '' && !text.includes('{{') ? [{ ...named, value: text }] : [],
-    );
+    return all.flatMap(({ value: text, ...named }) => (isOwnText(text) ? [{ ...named, value: text }] : []));
   });
+}
+
+/** Whether a value is a text of its own, without templates. */
+function isOwnText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !value.includes('{{');
 }
 
 /** A change: the body, the stored definition, and the definition that would be stored. */

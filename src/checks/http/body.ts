@@ -68,8 +68,12 @@ export function decodeText(bytes: Buffer, contentType: string, isPart = false): 
   if (bytes.length === 0) return '';
   const label =
     byteOrderMark(bytes) ?? charsetOf(contentType) ?? declaredCharset(bytes, contentType) ?? 'utf-8';
+  if (label === 'utf-8' && !isPart) return utf8.decode(bytes);
   return decoderFor(label).decode(bytes, { stream: isPart });
 }
+
+/** For whole texts, which leave nothing in it. */
+const utf8 = new TextDecoder();
 
 function byteOrderMark(bytes: Buffer): string | undefined {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';

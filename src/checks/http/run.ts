@@ -80,7 +80,9 @@ export async function runHttp(
       once: (own, { isFirst, family }) => {
         const ipFamily = family ? (`IPv${family}` as const) : spec.request.ipFamily;
         const means = { clientCertificateFor, ...(isFirst && { afterwards }) };
-        return requestOnce({ ...spec, request: { ...spec.request, ipFamily } }, own, means);
+        const { request } = spec;
+        const isAsWritten = request.ipFamily === ipFamily;
+        return requestOnce(isAsWritten ? spec : { ...spec, request: { ...request, ipFamily } }, own, means);
       },
       connectMs: ({ response }) => response.timingPhases?.tcp,
     },

@@ -20,11 +20,13 @@ interface Cookie {
  * empty and ends with the run. It uses no public suffix list: the run itself chose to contact every server in it.
  */
 export class CookieJar {
-  readonly #cookies = new Map<string, Cookie>();
+  /** Made with the first cookie. */
+  #cookies: Map<string, Cookie> | undefined;
 
   /** Stores the cookies of a response. */
   store(url: URL, headers: ResponseHeaders, nowMs = Date.now()): void {
-    const lines = headers['set-cookie'] ?? [];
+    const lines = headers['set-cookie'];
+    if (lines === undefined) return;
     for (const line of typeof lines === 'string' ? [lines] : lines) this.#set(url, line, nowMs);
   }
 
@@ -33,7 +35,8 @@ export class CookieJar {
    * that the server has set again.
    */
   addTo(headers: readonly string[], url: URL): readonly string[] {
-    const found = this.#for(url);
+    if (!this.#cookies) return headers;
+    const found = this.#for(url, this.#cookies);
     if (found.length === 0) return headers;
     const names = new Set(found.map(({ name }) => name));
     const others: string[] = [];
@@ -47,8 +50,8 @@ export class CookieJar {
     return [...others, 'Cookie', pairs.filter((pair) => pair !== '').join('; ')];
   }
 
-  #for(url: URL): Cookie[] {
-    return [...this.#cookies.values()]
+  #for(url: URL, cookies: ReadonlyMap<string, Cookie>): Cookie[] {
+    return [...cookies.values()]
       .filter(
         ({ domain, isHostOnly, path, isSecure }) =>
           (isHostOnly ? url.hostname === domain : isWithin(url.hostname, domain)) &&
@@ -75,9 +78,11 @@ export class CookieJar {
     const path = given.get('path')?.startsWith('/') ? (given.get('path') ?? '/') : directoryOf(url.pathname);
     const domain = isHostOnly ? url.hostname : wanted;
     const key = JSON.stringify([domain, path, name]);
-    if (isExpired(given, nowMs)) this.#cookies.delete(key);
-    else if (this.#cookies.has(key) || this.#cookies.size < maxCookies) {
-      this.#cookies.set(key, { name, value, domain, isHostOnly, path, isSecure });
+    const cookies = this.#cookies ?? new Map<string, Cookie>();
+    this.#cookies = cookies;
+    if (isExpired(given, nowMs)) cookies.delete(key);
+    else if (cookies.has(key) || cookies.size < maxCookies) {
+      cookies.set(key, { name, value, domain, isHostOnly, path, isSecure });
     }
   }
 }

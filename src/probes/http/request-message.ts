@@ -31,34 +31,34 @@ const connectionHeaders: ReadonlySet<string> = new Set([
 
 /** @throws ProbeError `request-invalid` if the message cannot be sent. */
 export function requireSendable({ headers }: RequestMessage): void {
-  for (const [name, value] of pairs(headers)) {
-    const shown = JSON.stringify(name);
-    if (!tokenPattern.test(name)) throw unsendable(`${shown} is not a valid header name`);
-    if (invalidInValue.test(value)) {
-      throw unsendable(`the header ${shown} has characters that are not allowed in headers`);
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = headers[index] ?? '';
+    if (!tokenPattern.test(name)) throw unsendable(`${JSON.stringify(name)} is not a valid header name`);
+    if (invalidInValue.test(headers[index + 1] ?? '')) {
+      throw unsendable(`the header ${JSON.stringify(name)} has characters that are not allowed in headers`);
     }
     const lowerName = name.toLowerCase();
     if (lowerName === 'transfer-encoding' || lowerName === 'content-length') {
-      throw unsendable(`the header ${shown} is set from the body and cannot be changed`);
+      throw unsendable(`the header ${JSON.stringify(name)} is set from the body and cannot be changed`);
     }
   }
 }
 
 /** Returns whether the request asks for a protocol upgrade, which only HTTP/1 supports. */
 export function asksForUpgrade(headers: readonly string[]): boolean {
-  return pairs(headers).some(([name]) => name.toLowerCase() === 'upgrade');
+  return hasName(headers, 'upgrade');
 }
 
 /** Encodes a message in HTTP/1.1. */
 export function http1Bytes({ authority, method, path, headers, body }: RequestMessage): Buffer {
-  const given = pairs(headers);
-  const has = (wanted: string) => given.some(([name]) => name.toLowerCase() === wanted);
-  const lines = [`${method} ${path} HTTP/1.1`];
-  if (!has('host')) lines.push(`host: ${authority}`);
-  if (!has('connection')) lines.push('connection: keep-alive');
-  for (const [name, value] of given) lines.push(`${name}: ${value}`);
-  if (body || methodsWithBody.has(method)) lines.push(`content-length: ${body?.length ?? 0}`);
-  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  let text = `${method} ${path} HTTP/1.1\r\n`;
+  if (!hasName(headers, 'host')) text += `host: ${authority}\r\n`;
+  if (!hasName(headers, 'connection')) text += 'connection: keep-alive\r\n';
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    text += `${headers[index] ?? ''}: ${headers[index + 1] ?? ''}\r\n`;
+  }
+  if (body || methodsWithBody.has(method)) text += `content-length: ${body?.length ?? 0}\r\n`;
+  const head = Buffer.from(`${text}\r\n`, 'latin1');
   return body ? Buffer.concat([head, body]) : head;
 }
 
@@ -87,6 +87,14 @@ export function http2Headers(message: RequestMessage): Record<string, string> {
 /** Joins repeated headers in one line, as HTTP allows for all list headers. */
 function joined(name: string, values: readonly string[]): string {
   return values.join(name === 'cookie' ? '; ' : ', ');
+}
+
+/** @param name in lower case. */
+function hasName(headers: readonly string[], name: string): boolean {
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    if (headers[index]?.length === name.length && headers[index]?.toLowerCase() === name) return true;
+  }
+  return false;
 }
 
 function pairs(headers: readonly string[]): (readonly [name: string, value: string])[] {

@@ -47,6 +47,9 @@ const shortestPauseMs = 20;
 /** Maximum delay between the send and the return of an uninterrupted write. */
 const longestReturnMs = 0.5;
 
+/** Up to this many arrivals are read from the row once. */
+const fewArrivals = 8;
+
 /** How long an event waits for the record of its arrival: usually as long as busy processes keep a processor. */
 const longestNoteMs = 25;
 
@@ -62,9 +65,11 @@ export class KernelWatch implements SocketWatch {
   readonly #info: TcpInfo;
   readonly #offset: MonotonicOffset;
   /** Error bounds of the arrivals used for times, by received bytes. */
-  readonly #doubts = new Map<number, number>();
+  readonly #doubts: { readonly receivedBytes: number; doubtMs: number }[] = [];
   /** Times of arrivals that the thread has not recorded, by received bytes. */
-  readonly #unnotedTimes = new Map<number, WakeTime>();
+  #unnotedTimes: Map<number, WakeTime> | undefined;
+  /** The arrivals so far, as of that many. */
+  #known: { readonly count: number; readonly edges: readonly Edge[] } = { count: 0, edges: [] };
   #isReleased = false;
   #isLost = false;
   /** The highest byte count queried, and when it had been read; more queries about it may follow. */
@@ -100,10 +105,9 @@ export class KernelWatch implements SocketWatch {
   }
 
   get doubtMs(): number {
-    return [...this.#doubts.values()].reduce(
-      (sum, doubtMs) => sum + doubtMs,
-      this.#unknownMs + this.#sendDoubtMs + this.#readyDoubtMs,
-    );
+    let sumMs = this.#unknownMs + this.#sendDoubtMs + this.#readyDoubtMs;
+    for (const { doubtMs } of this.#doubts) sumMs += doubtMs;
+    return sumMs;
   }
 
   connectMs(eventMs: number): number {
@@ -163,7 +167,11 @@ export class KernelWatch implements SocketWatch {
     const stampedMs = edge ? this.#within(edge, eventMs) : this.#unnoted(receivedBytes, eventMs);
     const endMs = stampedMs > sent.earliestMs ? stampedMs : eventMs;
     this.#unknownMs += endMs - stampedMs;
-    const sentMs = this.#sentBefore(endMs, sent, this.#doubts.get(edge?.receivedBytes ?? receivedBytes));
+    const sentMs = this.#sentBefore(
+      endMs,
+      sent,
+      this.#doubtOf(edge?.receivedBytes ?? receivedBytes)?.doubtMs,
+    );
     if (!edge) return endMs - sentMs;
     // In TLS 1.2, and after a HelloRetryRequest, the client must answer a flight before it gets the next one. Data that
     // arrived before that answer had to wait for the client.
@@ -197,7 +205,7 @@ export class KernelWatch implements SocketWatch {
     { receivedBytes, eventMs }: { readonly receivedBytes: number; readonly eventMs: number },
   ): Edge | undefined {
     // An answer given without a record is kept, even if the record arrives later.
-    if (this.#unnotedTimes.has(receivedBytes)) return undefined;
+    if (this.#unnotedTimes?.has(receivedBytes)) return undefined;
     // Counted before the search, so that an arrival recorded in between ends the wait.
     let count = this.#row.edgeCount();
     let edge = this.#edges().find(isWanted);
@@ -224,15 +232,24 @@ export class KernelWatch implements SocketWatch {
 
   /** Data that was read has arrived: a later record does not add to the error bound. */
   #recordDoubt({ receivedBytes, atMs, doubtMs }: Edge, eventMs: number): void {
-    if (this.#doubts.has(receivedBytes)) return;
+    if (this.#doubtOf(receivedBytes)) return;
     const afterEventMs = Math.max(0, atMs - this.#toKernel(eventMs));
-    this.#doubts.set(receivedBytes, Math.max(0, doubtMs - afterEventMs));
+    this.#doubts.push({ receivedBytes, doubtMs: Math.max(0, doubtMs - afterEventMs) });
+  }
+
+  #doubtOf(receivedBytes: number) {
+    return this.#doubts.find((doubt) => doubt.receivedBytes === receivedBytes);
   }
 
   /** The arrivals of this connection so far. */
   #edges(): readonly Edge[] {
-    const earliestMs = this.#toKernel(this.#startedMs);
-    return this.#row.edges().filter(({ atMs }) => atMs >= earliestMs);
+    const count = this.#row.edgeCount();
+    // Of many arrivals some may be overwritten while they are read: these are read anew each time.
+    if (count !== this.#known.count || count > fewArrivals) {
+      const earliestMs = this.#toKernel(this.#startedMs);
+      this.#known = { count, edges: this.#row.edges().filter(({ atMs }) => atMs >= earliestMs) };
+    }
+    return this.#known.edges;
   }
 
   #toKernel(performanceMs: number): number {
@@ -277,9 +294,12 @@ export class KernelWatch implements SocketWatch {
 
   /** Estimates an arrival that the thread has not recorded, from the kernel's own count in ticks. */
   #unnoted(receivedBytes: number, eventMs: number): number {
-    const known = this.#unnotedTimes.get(receivedBytes) ?? this.#agedTime(receivedBytes, eventMs);
+    const known = this.#unnotedTimes?.get(receivedBytes) ?? this.#agedTime(receivedBytes, eventMs);
+    this.#unnotedTimes ??= new Map();
     this.#unnotedTimes.set(receivedBytes, known);
-    this.#doubts.set(receivedBytes, known.doubtMs);
+    const doubt = this.#doubtOf(receivedBytes);
+    if (doubt) doubt.doubtMs = known.doubtMs;
+    else this.#doubts.push({ receivedBytes, doubtMs: known.doubtMs });
     this.#asLateAs(eventMs);
     return this.#likely(known, eventMs);
   }

@@ -1,5 +1,7 @@
 /** Blocks grow with the body, between these sizes. */
 const blockSizes = { leastBytes: 16 * 1024, mostBytes: 1024 * 1024 };
+/** A body in one piece of up to this size is copied once, into Node's pool: blocks cost more than they free. */
+const mostPooledBytes = 4000;
 
 /**
  * Collects bytes in blocks of its own: its memory stays close to the number of bytes, however small the pieces are and
@@ -10,13 +12,31 @@ export class BodyBytes {
   /** Offset of the next byte in the last block. */
   #end = 0;
   sizeBytes = 0;
+  /** The first piece, if it is small and the only one so far. */
+  #only: Buffer | undefined;
 
   /** Allocated memory. */
   get heldBytes(): number {
+    if (this.#only) return this.#only.length;
     return this.#blocks.reduce((sum, { length }) => sum + length, 0);
   }
 
   add(piece: Buffer): void {
+    if (this.sizeBytes === 0 && piece.length <= mostPooledBytes) {
+      this.#only = Buffer.from(piece);
+      this.sizeBytes = piece.length;
+      return;
+    }
+    const first = this.#only;
+    if (first) {
+      this.#only = undefined;
+      this.sizeBytes = 0;
+      this.#copy(first);
+    }
+    this.#copy(piece);
+  }
+
+  #copy(piece: Buffer): void {
     let position = 0;
     while (position < piece.length) {
       let block = this.#blocks.at(-1);
@@ -36,6 +56,7 @@ export class BodyBytes {
 
   /** Returns all bytes in one buffer and ends the collection. Each block is freed once it is copied. */
   join(): Buffer {
+    if (this.#only) return this.#only;
     const joined = Buffer.allocUnsafeSlow(this.sizeBytes);
     let position = 0;
     for (const block of this.#blocks) {
@@ -47,7 +68,11 @@ export class BodyBytes {
   }
 }
 
-/** Frees the memory of an unpooled buffer immediately, without waiting for garbage collection. */
+/**
+ * Frees the memory of a buffer immediately, without waiting for garbage collection. A buffer of Node's pool stays: its
+ * memory has other owners, too.
+ */
 export function freeBytes(bytes: Buffer): void {
+  if (bytes.length < bytes.buffer.byteLength) return;
   (bytes.buffer as ArrayBuffer).transfer(0);
 }
