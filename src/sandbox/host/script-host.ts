@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Browsers, openBrowsers } from '../browsers/open-browsers.ts';
@@ -44,11 +43,6 @@ export interface OpenScriptHost extends ScriptHost, LifecycleScripts {
   /** Degradations in addition to `facts`, such as packages that a runtime lacks. */
   readonly problems: readonly PartProblem[];
   /**
-   * Starts a warm process for the newest runtime. Resolves when it is ready, or after a few seconds: in that case the
-   * first run just starts without a warm process.
-   */
-  warmUp(): Promise<void>;
-  /**
    * Searches for the browser again, starts it and ends it: if it does not start, `browser` holds the reason from then
    * on. Resolves with whether it starts.
    */
@@ -66,13 +60,20 @@ export interface OpenScriptHost extends ScriptHost, LifecycleScripts {
 /** How long to wait for the cleanup by the supervisor of an agent or thread that has just died. */
 const takeoverMs = 6000;
 const maxLoadMs = 30_000;
-const maxWarmUpMs = 6000;
+const unusedMs = 10 * 60_000;
 /** One per runtime in use; `roomBytes` is the free memory required to start one. */
-const warmScripts = { countPerRuntime: 1, patienceMs: 3000, maxAgeMs: maxWaitMs / 2, roomBytes: 1024 ** 3 };
+const warmScripts = {
+  countPerRuntime: 1,
+  unusedMs,
+  patienceMs: 3000,
+  maxAgeMs: maxWaitMs / 2,
+  roomBytes: 1024 ** 3,
+};
 /** The same for setup and teardown scripts. */
 const warmLifecycles = {
   maxCount: 3,
   countPerRuntime: 2,
+  unusedMs,
   patienceMs: 200,
   maxAgeMs: maxLifecycleWaitMs / 2,
   roomBytes: 256 * 1024 ** 2,
@@ -248,18 +249,10 @@ class SandboxedScriptHost implements OpenScriptHost {
       start: (runtime) => this.#startWarm(launchLifecycle, runtime),
       release: ({ sandbox }) => void sandbox.release(),
     });
-    if (this.#newest) this.#warmLifecycles.want(this.#newest);
   }
 
   get #newest(): Runtime | undefined {
     return this.#complete[0];
-  }
-
-  async warmUp(): Promise<void> {
-    if (!this.#newest) return;
-    this.#warmScripts.want(this.#newest);
-    const limit = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(maxWarmUpMs)]);
-    await Promise.race([this.#warmScripts.filled(), once(limit, 'abort')]);
   }
 
   async lookAgain(): Promise<void> {

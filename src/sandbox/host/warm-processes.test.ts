@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Runtime } from '../runtimes/runtimes.ts';
 import type { SandboxedEnd, SandboxedProcess } from '../sandbox.ts';
 import { WarmProcesses, type WarmProcessesOptions } from './warm-processes.ts';
@@ -31,6 +31,7 @@ class Stage {
     this.warm = new WarmProcesses<FakeProcess>({
       maxCount: 3,
       countPerRuntime: 1,
+      unusedMs: 60_000,
       patienceMs: 0,
       maxAgeMs: 60_000,
       hasRoom: () => true,
@@ -83,7 +84,7 @@ let stage: Stage;
 afterEach(() => stage.warm.close());
 
 describe('warm processes', () => {
-  it('are kept for requested runtimes, and replaced when a run took one', async () => {
+  it('are kept for runtimes of runs, and replaced when a run took one', async () => {
     stage = new Stage();
     expect(stage.warm.take(newer)).toBeUndefined();
     const first = await stage.startedNumber(1);
@@ -96,7 +97,7 @@ describe('warm processes', () => {
 
   it('are handed out while they load: a new process would have loaded less', async () => {
     stage = new Stage();
-    stage.warm.want(newer);
+    stage.warm.take(newer);
     const first = await stage.startedNumber(1);
     expect(stage.warm.take(newer)).toBe(first);
     // The next one is started although the first never reports whether it has loaded.
@@ -108,8 +109,7 @@ describe('warm processes', () => {
 
   it('are loaded one at a time, a runtime without any first', async () => {
     stage = new Stage({ countPerRuntime: 2 });
-    stage.warm.want(newer);
-    stage.warm.want(older);
+    for (const one of [newer, newer, older, older]) stage.warm.take(one);
     const first = await stage.startedNumber(1);
     expect(stage.started).toHaveLength(1);
     first.load(true);
@@ -122,27 +122,58 @@ describe('warm processes', () => {
     expect(stage.released).toHaveLength(3);
   });
 
-  it('begin with the most recently wanted runtime, and are completed when all have loaded', async () => {
+  it('begin with the most recently used runtime', async () => {
     stage = new Stage({ patienceMs: 1000 });
-    stage.warm.want(newer);
-    stage.warm.want(older);
-    let isFilled = false;
-    const filled = stage.warm.filled().then(() => {
-      isFilled = true;
-    });
+    stage.warm.take(newer);
+    stage.warm.take(older);
     const first = await stage.startedNumber(1);
     expect(first.runtime).toBe(older);
     first.load(true);
     const second = await stage.startedNumber(2);
     expect(second.runtime).toBe(newer);
-    expect(isFilled).toBe(false);
     second.load(true);
-    await filled;
+  });
+
+  it('wait in the number of the last minute’s runs, and none before the first', async () => {
+    stage = new Stage({ countPerRuntime: 2 });
+    expect(stage.started).toHaveLength(0);
+    stage.warm.take(newer);
+    (await stage.startedNumber(1)).load(true);
+    await stage.until(() => true);
+    expect(stage.started).toHaveLength(1);
+    stage.warm.take(newer);
+    (await stage.startedNumber(2)).load(true);
+    (await stage.startedNumber(3)).load(true);
+    await stage.until(() => true);
+    expect(stage.started).toHaveLength(3);
+  });
+
+  it('are given up after the last run, and do not wait for runs that come less often', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    try {
+      stage = new Stage({ unusedMs: 600_000, maxAgeMs: 3_600_000 });
+      stage.warm.take(newer);
+      const first = await stage.startedNumber(1);
+      first.load(true);
+      await stage.until(() => true);
+      vi.advanceTimersByTime(599_000);
+      expect(stage.released).toEqual([]);
+      vi.advanceTimersByTime(1000);
+      expect(stage.released).toEqual([first]);
+      expect(stage.warm.take(newer)).toBeUndefined();
+      await stage.until(() => true);
+      expect(stage.started).toHaveLength(1);
+      vi.advanceTimersByTime(60_000);
+      expect(stage.warm.take(newer)).toBeUndefined();
+      (await stage.startedNumber(2)).load(true);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('that do not load are released, and not restarted at once', async () => {
     stage = new Stage();
-    stage.warm.want(newer);
+    stage.warm.take(newer);
     (await stage.startedNumber(1)).load(false);
     await stage.until(() => stage.released.length === 1);
     expect(stage.warm.take(older)).toBeUndefined();
@@ -152,7 +183,7 @@ describe('warm processes', () => {
 
   it('that die are released and never handed out', async () => {
     stage = new Stage();
-    stage.warm.want(newer);
+    stage.warm.take(newer);
     const first = await stage.startedNumber(1);
     first.load(true);
     first.end();
@@ -162,7 +193,7 @@ describe('warm processes', () => {
 
   it('are replaced when they are old', async () => {
     stage = new Stage({ maxAgeMs: -1 });
-    stage.warm.want(newer);
+    stage.warm.take(newer);
     const first = await stage.startedNumber(1);
     first.load(true);
     await stage.until(() => stage.released.includes(first));
@@ -176,7 +207,7 @@ describe('warm processes', () => {
         return false;
       },
     });
-    stage.warm.want(newer);
+    stage.warm.take(newer);
     await asked.promise;
     await stage.warm.close();
     expect(stage.started).toHaveLength(0);
@@ -184,7 +215,7 @@ describe('warm processes', () => {
 
   it('all end when they are closed, including the loading one', async () => {
     stage = new Stage();
-    stage.warm.want(newer);
+    stage.warm.take(newer);
     const first = await stage.startedNumber(1);
     await stage.warm.close();
     expect(stage.released).toEqual([first]);

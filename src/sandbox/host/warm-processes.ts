@@ -1,8 +1,8 @@
 import type { Runtime } from '../runtimes/runtimes.ts';
 import type { SandboxedProcess } from '../sandbox.ts';
 
-/** Processes of a runtime that no run has requested for this long are not replaced. */
-const unusedRuntimeMs = 10 * 60_000;
+/** The runs of this time decide how many processes wait for the next one. */
+const recentMs = 60_000;
 /** How often to check whether a processor is free to start another process. */
 const pollMs = 100;
 /** A processor counts as free if it was idle for this share of the time since the last check. */
@@ -28,15 +28,20 @@ interface Entry<Warm> {
 
 interface Pool<Warm> {
   readonly runtime: Runtime;
-  wantedAtMs: number;
+  /** Times of the last runs; the newest comes last. */
+  readonly takenAtMs: number[];
+  /** Whether another run is likely before a process for it would be given up. */
+  isExpected: boolean;
   readonly entries: Set<Entry<Warm>>;
 }
 
 export interface WarmProcessesOptions<Warm> {
   /** Maximum number of warm processes. */
   readonly maxCount: number;
-  /** Maximum number for one runtime. */
+  /** Maximum number for one runtime; as many wait as runs came in the last minute. */
   readonly countPerRuntime: number;
+  /** A process that no run of its runtime has come for in this time is given up, in milliseconds. */
+  readonly unusedMs: number;
   /** On a busy host, a process is started after waiting this long for a free processor, in milliseconds. */
   readonly patienceMs: number;
   /** A process that has waited this long is replaced by a fresh one, in milliseconds. */
@@ -52,7 +57,9 @@ export interface WarmProcessesOptions<Warm> {
 
 /**
  * Warm processes: they have loaded everything and wait for a script. Each is used once, by one run, and replaced when a
- * processor is free. One that dies or grows old is released and replaced.
+ * processor is free. One that dies or grows old is released and replaced. There are none before the first run, after
+ * the last one, and between runs that are further apart than a process would wait: the memory of an idle agent is worth
+ * more than the second of such a run.
  *
  * LOADING: one at a time. A run may take it already, as it is further than a new process would be. → READY → taken by a
  * run, from either state; or dropped.
@@ -62,37 +69,35 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
   readonly #pools = new Map<string, Pool<Warm>>();
   #filling: Promise<void> | undefined;
   #isClosed = false;
+  #sweep: NodeJS.Timeout | undefined;
   #lastIdle: { idleMs: number; atMs: number } | undefined;
 
   constructor(options: WarmProcessesOptions<Warm>) {
     this.#options = options;
   }
 
-  /** Takes a warm process, if available; it then belongs to the caller. */
+  /** Takes a warm process for a run, if available; it then belongs to the caller. */
   take(runtime: Runtime): Warm | undefined {
-    const { entries } = this.#pool(runtime);
+    const pool = this.#pool(runtime);
+    const { entries, takenAtMs } = pool;
     // The oldest comes first: only the last may still be loading.
     const [entry] = entries;
     if (entry) entries.delete(entry);
     entry?.taken.resolve();
-    this.want(runtime);
-    return entry?.warm;
-  }
-
-  /** Keeps processes for a runtime ready from now on, as far as memory allows. */
-  want(runtime: Runtime): void {
-    this.#pool(runtime).wantedAtMs = performance.now();
+    const nowMs = performance.now();
+    const lastMs = takenAtMs.at(-1);
+    // The first one may be the first of many.
+    pool.isExpected = lastMs === undefined || nowMs - lastMs < this.#options.unusedMs;
+    takenAtMs.push(nowMs);
+    takenAtMs.splice(0, takenAtMs.length - this.#options.countPerRuntime);
     this.#startFilling();
-  }
-
-  /** Resolves when no process is missing, or memory for the missing ones is lacking. */
-  async filled(): Promise<void> {
-    await this.#filling;
+    return entry?.warm;
   }
 
   /** Ends all warm processes. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    clearTimeout(this.#sweep);
     this.#dropAll();
     await this.#filling;
     // Another one may have been started meanwhile.
@@ -131,6 +136,7 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
   async #keep(pool: Pool<Warm>, { warm, loaded }: StartedProcess<Warm>): Promise<boolean> {
     const entry = { warm, startedAtMs: performance.now(), taken: Promise.withResolvers<void>() };
     pool.entries.add(entry);
+    this.#sweepLater();
     if (this.#isClosed) this.#drop(pool, entry);
     void warm.process.ended.then(() => {
       if (!pool.entries.has(entry)) return;
@@ -143,15 +149,23 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     return isUsable;
   }
 
-  /** The runtime with the fewest processes among those that need more; in a tie, the one requested last. */
+  /** The runtime with the fewest processes among those that need more; in a tie, the one used last. */
   #mostMissing(): Pool<Warm> | undefined {
     if (this.#isClosed || this.#count >= this.#options.maxCount) return undefined;
     const nowMs = performance.now();
     return [...this.#pools.values()]
-      .filter(({ entries, wantedAtMs }) => {
-        return entries.size < this.#options.countPerRuntime && nowMs - wantedAtMs < unusedRuntimeMs;
-      })
-      .sort((left, right) => left.entries.size - right.entries.size || right.wantedAtMs - left.wantedAtMs)[0];
+      .filter((pool) => pool.entries.size < this.#wantedCount(pool, nowMs))
+      .sort((left, right) => left.entries.size - right.entries.size || usedAtMs(right) - usedAtMs(left))[0];
+  }
+
+  #wantedCount(pool: Pool<Warm>, nowMs: number): number {
+    if (!pool.isExpected || this.#isUnused(pool, nowMs)) return 0;
+    const recentCount = pool.takenAtMs.filter((atMs) => nowMs - atMs < recentMs).length;
+    return Math.max(1, Math.min(this.#options.countPerRuntime, recentCount));
+  }
+
+  #isUnused(pool: Pool<Warm>, nowMs: number): boolean {
+    return nowMs - usedAtMs(pool) >= this.#options.unusedMs;
   }
 
   get #count(): number {
@@ -163,10 +177,23 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     for (const pool of this.#pools.values()) {
       for (const entry of pool.entries) {
         const isOld = nowMs - entry.startedAtMs > this.#options.maxAgeMs;
-        const isUnused = nowMs - pool.wantedAtMs > unusedRuntimeMs && this.#count >= this.#options.maxCount;
-        if (isOld || isUnused) this.#drop(pool, entry);
+        if (isOld || this.#isUnused(pool, nowMs)) this.#drop(pool, entry);
       }
     }
+  }
+
+  /** Gives up processes when their time is over. */
+  #sweepLater(): void {
+    if (this.#isClosed) return;
+    const used = [...this.#pools.values()].filter(({ entries }) => entries.size > 0).map(usedAtMs);
+    clearTimeout(this.#sweep);
+    if (used.length === 0) return;
+    const sweep = () => {
+      this.#dropOld();
+      this.#sweepLater();
+    };
+    const waitMs = Math.min(...used) + this.#options.unusedMs - performance.now();
+    this.#sweep = setTimeout(sweep, Math.max(1, waitMs)).unref();
   }
 
   #dropAll(): void {
@@ -181,7 +208,7 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
   #pool(runtime: Runtime): Pool<Warm> {
     let pool = this.#pools.get(runtime.id);
     if (!pool) {
-      pool = { runtime, wantedAtMs: performance.now(), entries: new Set() };
+      pool = { runtime, takenAtMs: [], isExpected: false, entries: new Set() };
       this.#pools.set(runtime.id, pool);
     }
     return pool;
@@ -196,4 +223,8 @@ export class WarmProcesses<Warm extends { readonly process: SandboxedProcess }> 
     const elapsedMs = now.atMs - last.atMs;
     return elapsedMs > 0 && (now.idleMs - last.idleMs) / elapsedMs >= idleShare;
   }
+}
+
+function usedAtMs({ takenAtMs }: Pick<Pool<unknown>, 'takenAtMs'>): number {
+  return takenAtMs.at(-1) ?? Number.NEGATIVE_INFINITY;
 }

@@ -84,20 +84,11 @@ port.on('message', (message: ToWorker) => {
 /** A single run finds out by itself whether the browser starts. */
 const browserWatch =
   isBrowserTried && types.some(({ needsBrowser }) => needsBrowser) ? watchBrowser() : undefined;
-await tryBrowserAndWarmUp();
+await browserWatch?.tryNow();
 send({ type: 'ready', capabilities: await capabilities() });
 await sendSuitePackages();
 collectStartGarbage();
 void watchRuntimes();
-
-/** In parallel: both wait for a process to load. */
-async function tryBrowserAndWarmUp(): Promise<void> {
-  const { host } = await opened;
-  const isWarmProcessUsed = types.some(
-    (type) => !type.needsSuites && host && missingCapability(type, host) === undefined,
-  );
-  await Promise.all([browserWatch?.tryNow(), isWarmProcessUsed ? host?.warmUp() : undefined]);
-}
 
 function watchBrowser(): BrowserWatch {
   return new BrowserWatch({
@@ -148,7 +139,7 @@ async function watchRuntimes(): Promise<void> {
       opened = open();
       pipeline = opened.then(pipelineOf);
     }
-    await tryBrowserAndWarmUp();
+    await browserWatch?.tryNow();
     send({ type: 'changed', capabilities: await capabilities() });
   }
 }
