@@ -116,15 +116,20 @@ export class Leases extends Repository {
       .execute();
   }
 
-  /** When the earliest delayed run at a location may be claimed, or null. */
-  async nextReadyAt(locationId: string, now: number): Promise<number | null> {
+  /** When the earliest delayed run at a location may be claimed, or null; and whether others may be claimed now. */
+  async waiting(
+    locationId: string,
+    now: number,
+  ): Promise<{ readonly nextReadyAt: number | null; readonly areReady: boolean }> {
     const row = await unfinishedRuns(this.db)
-      .select((eb) => eb.fn.min('ready_at').as('at'))
+      .select([
+        sql<number | null>`min(case when ready_at > ${now} then ready_at end)`.as('at'),
+        sql<number>`count(case when ready_at <= ${now} and expires_at > ${now} then 1 end)`.as('ready'),
+      ])
       .where('location_id', '=', locationId)
       .where('state', '=', queued)
-      .where('ready_at', '>', now)
       .executeTakeFirst();
-    return row?.at ?? null;
+    return { nextReadyAt: row?.at ?? null, areReady: Number(row?.ready ?? 0) > 0 };
   }
 
   /** Renews the leases that this session still holds; returns their run ids. */

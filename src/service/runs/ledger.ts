@@ -103,7 +103,7 @@ export class Ledger {
     const poll = this.#polls.join({
       locationId: location.id,
       sessionId: request.sessionId,
-      lanes: freeLanes,
+      freeSlots: new Map(freeLanes.map((lane) => [lane, request.freeSlots[lane]])),
       checkTypes,
     });
     const stop = AbortSignal.any([gone, this.#draining.signal]);
@@ -120,6 +120,7 @@ export class Ledger {
         );
         if (runs.length > 0) {
           if (!gone.aborted) {
+            poll.passOn(runs.length);
             this.#store.signals.send(testedSignals(runs));
             return { ...news(poll), runs };
           }
@@ -129,9 +130,11 @@ export class Ledger {
         const leftMs = endMs - this.#clock.monotonicMs();
         if (leftMs <= 0) break;
         const now = this.#clock.wallMs();
-        const nextReadyAt = await this.#queue.run(turn, () =>
-          this.#store.leases.nextReadyAt(location.id, now),
-        );
+        const { nextReadyAt, areReady } =
+          freeLanes.length === 0
+            ? { nextReadyAt: null, areReady: false }
+            : await this.#queue.run(turn, () => this.#store.leases.waiting(location.id, now));
+        if (areReady) poll.passOn(1);
         const crowd = Math.max(1, this.#polls.countOf(location.id) / pollsThatLookOften);
         const untilReadyMs = nextReadyAt === null ? Number.POSITIVE_INFINITY : Math.max(1, nextReadyAt - now);
         await poll.sleep(Math.min(leftMs, lookAgainMs * crowd, untilReadyMs), stop);

@@ -33,6 +33,9 @@ const fewestPerTurn = 60;
 const compareEveryMs = 30_000;
 /** A clock this far behind its expected time was set back. */
 const setBackMs = 500;
+/** After a turn with this many checks or more, the next one waits until as many are due again, but not for long. */
+const manyChecks = 10;
+const longestBatchMs = 100;
 /** How soon a process without a part of the schedule retries. It is woken when it gets one. */
 const withoutPartMs = 2_000;
 
@@ -92,10 +95,10 @@ export class Scheduler {
       const hasAlerts = await this.#recordAgentless(repositories, away, now);
       const isMore = checks.length >= this.#perTurn;
       const next = isMore ? now : await repositories.checks.nextSlotAt(parts);
-      return { inserted, hasAlerts, next, count: checks.length };
+      return { inserted, hasAlerts, next, isMore, count: checks.length };
     });
     if (!turn) return this.#clock.wallMs() + withoutPartMs;
-    const { inserted, hasAlerts, next, count } = turn;
+    const { inserted, hasAlerts, next, isMore, count } = turn;
     if (count * 2 > this.#perTurn) this.#perTurn = Math.min(checksPerTurn, this.#perTurn * 2);
     else if (count * 8 < this.#perTurn) this.#perTurn = Math.max(fewestPerTurn, Math.ceil(this.#perTurn / 2));
     for (const [reason, runs] of Map.groupBy(inserted, (run) => run.reason)) {
@@ -103,7 +106,9 @@ export class Scheduler {
     }
     this.#store.signals.send(queuedSignals(inserted));
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
-    return next;
+    // Turns cost the same with few checks and with many: under load, more of them share one.
+    const batchMs = count < manyChecks ? 0 : Math.min(longestBatchMs, 2 * count);
+    return next === null || isMore ? next : Math.max(next, this.#clock.wallMs() + batchMs);
   }
 
   /**

@@ -11,36 +11,57 @@ export interface WaitingPoll {
   readonly cancelledRunIds: readonly string[];
   /** Runs of its session whose log someone began to read while it waited. */
   readonly followedRunIds: readonly string[];
+  /**
+   * Wakes another poll for the rest of the runs that this one was woken for.
+   *
+   * @param taken how many of them it took; 1 as well for a look that found none, so that this ends.
+   */
+  passOn(taken: number): void;
   leave(): void;
 }
 
 export interface PollInterest {
   readonly locationId: string;
   readonly sessionId: string;
-  readonly lanes: readonly string[];
+  /** Free slots of each lane that has any. */
+  readonly freeSlots: ReadonlyMap<string, number>;
   readonly checkTypes: readonly string[];
+}
+
+/** What a poll was woken for. */
+interface Offer {
+  readonly lane: string;
+  readonly checkType: string;
+  readonly runs: number;
+}
+
+interface Registry {
+  left(waiter: Waiter): void;
+  passOn(waiter: Waiter, offer: Offer): void;
 }
 
 class Waiter implements WaitingPoll {
   readonly interest: PollInterest;
   readonly #clock: Clock;
-  readonly #onLeave: (waiter: Waiter) => void;
+  readonly #registry: Registry;
+  #offer: Offer | undefined;
   #news = new AbortController();
   isDismissed = false;
   readonly cancelledRunIds: string[] = [];
   readonly followedRunIds: string[] = [];
 
-  constructor(interest: PollInterest, clock: Clock, onLeave: (waiter: Waiter) => void) {
+  constructor(interest: PollInterest, clock: Clock, registry: Registry) {
     this.interest = interest;
     this.#clock = clock;
-    this.#onLeave = onLeave;
+    this.#registry = registry;
   }
 
   get isAwake(): boolean {
     return this.#news.signal.aborted;
   }
 
-  wake(): void {
+  wake(offer?: Offer): void {
+    if (offer) this.#offer = offer;
     this.#news.abort();
   }
 
@@ -49,15 +70,24 @@ class Waiter implements WaitingPoll {
     this.#news = new AbortController();
   }
 
+  passOn(taken: number): void {
+    const offer = this.#offer;
+    this.#offer = undefined;
+    if (offer && offer.runs > taken) this.#registry.passOn(this, { ...offer, runs: offer.runs - taken });
+  }
+
   leave(): void {
-    this.#onLeave(this);
+    // Its agent may have gone after this poll was woken and before it looked.
+    this.passOn(0);
+    this.#registry.left(this);
   }
 }
 
 /**
- * Waiting long polls, by location. New runs wake as many matching polls as there are runs, those that have waited
- * longest first, so that a hundred idle agents do not all query the database for one run. A poll joins before it
- * queries for work, so nothing that arrives in between is missed.
+ * Waiting long polls, by location. New runs wake as many matching polls as have free slots for them, those that have
+ * waited longest first: others would query the database for runs that are taken. A poll that cannot take what it was
+ * woken for wakes another one, up to one for each run. A poll joins before it queries for work, so nothing that arrives
+ * in between is missed.
  */
 export class WaitingPolls {
   readonly #clock: Clock;
@@ -71,10 +101,18 @@ export class WaitingPolls {
 
   join(interest: PollInterest): WaitingPoll {
     const { locationId } = interest;
-    const waiter = new Waiter(interest, this.#clock, (left) => {
-      const waiters = this.#byLocation.get(locationId);
-      waiters?.delete(left);
-      if (waiters?.size === 0) this.#byLocation.delete(locationId);
+    const waiter = new Waiter(interest, this.#clock, {
+      left: (one) => {
+        const waiters = this.#byLocation.get(locationId);
+        waiters?.delete(one);
+        if (waiters?.size === 0) this.#byLocation.delete(locationId);
+      },
+      passOn: (one, offer) => {
+        // Only polls behind it, so that an offer is not passed in a circle.
+        const all = [...(this.#byLocation.get(locationId) ?? [])];
+        const behind = all.slice(all.indexOf(one) + 1);
+        behind.find((other) => mayTake(other, offer))?.wake(offer);
+      },
     });
     const waiters = this.#byLocation.get(locationId) ?? new Set();
     waiters.add(waiter);
@@ -117,15 +155,21 @@ export class WaitingPolls {
       waiter?.followedRunIds.push(signal.runId);
       waiter?.wake();
     } else if (signal.kind === 'queued') {
+      const { lane, checkType } = signal;
+      const isForAll = signal.count === Number.MAX_SAFE_INTEGER;
       let left = signal.count;
       for (const waiter of this.#byLocation.get(signal.locationId) ?? []) {
-        if (left === 0) break;
-        const { lanes, checkTypes } = waiter.interest;
-        const canTake = lanes.includes(signal.lane) && checkTypes.includes(signal.checkType);
-        if (!canTake || waiter.isAwake) continue;
-        waiter.wake();
-        left -= 1;
+        if (left <= 0) break;
+        if (!mayTake(waiter, signal)) continue;
+        const runs = Math.min(left, waiter.interest.freeSlots.get(lane) ?? 1);
+        waiter.wake(isForAll ? undefined : { lane, checkType, runs });
+        left -= runs;
       }
     }
   }
+}
+
+/** Whether a poll sleeps and would take such runs. */
+function mayTake({ interest, isAwake }: Waiter, { lane, checkType }: Omit<Offer, 'runs'>): boolean {
+  return !isAwake && interest.freeSlots.has(lane) && interest.checkTypes.includes(checkType);
 }
