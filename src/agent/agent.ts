@@ -149,6 +149,7 @@ export class Agent {
       report: (events, signal) => this.#client.reportLocationEvents(events, signal),
     });
     this.#trust = new Trust(settings.trustedKeys, {
+      revokedIds: settings.revokedKeys,
       ...base,
       folder: { path: settings.spoolDir, tag: spoolTag(settings.serviceUrl, settings.apiKey) },
     });
@@ -191,7 +192,7 @@ export class Agent {
       leaseKeeper: this.#leaseKeeper,
       description: () => ({
         ...claimedDescription(this.#capabilities(), this.#locationSettings),
-        trustedKeys: claimedKeys(settings.trustedKeys),
+        trustedKeys: claimedKeys(settings.trustedKeys, settings.revokedKeys),
         condition: condition.read(),
         droppedResults: Object.values(this.#delivery.spool.state.dropped).reduce((sum, count) => sum + count),
       }),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeEnvironment } from '@picket/lib/env.ts';
-import { newPrivateKey, publicKeyLine } from '@picket/lib/signing/signing-keys.ts';
+import { newPrivateKey, publicKeyLine, readPublicKey } from '@picket/lib/signing/signing-keys.ts';
 import { describe, expect, it } from 'vitest';
 import { AgentConfig, readAgentSettings } from './config.ts';
 
@@ -25,6 +25,7 @@ describe('readAgentSettings', () => {
       isSpoolRequired: false,
       canaries: [],
       trustedKeys: [],
+      revokedKeys: [],
       caCertsDir: undefined,
       shutdownGraceMs: 300_000,
       proxy: { https: undefined, http: undefined, all: undefined, except: undefined },
@@ -173,6 +174,20 @@ describe('readAgentSettings', () => {
     for (const wrong of [`${line},ssh-ed25519 AAAA`, `${line}:2027-13-40`, line.slice(0, -1), ',']) {
       expect(() => readAgentSettings({ ...needed, TRUSTED_KEYS: wrong }), wrong).toThrow('TRUSTED_KEYS: ');
     }
+  });
+
+  it('reads revoked keys, and refuses them where they would have no effect', () => {
+    const [line, other] = [publicKeyLine(newPrivateKey()), publicKeyLine(newPrivateKey())];
+    const trusted = { ...needed, TRUSTED_KEYS: line };
+    const id = readPublicKey(other)?.id ?? '';
+    const read = readAgentSettings({ ...trusted, REVOKED_KEYS: `${other}, 5F3A0C1E9B7D2468` }).revokedKeys;
+    expect(read).toEqual([id, '5f3a0c1e9b7d2468']);
+    expect(() => readAgentSettings({ ...trusted, REVOKED_KEYS: '5f3a' })).toThrow(
+      'REVOKED_KEYS: "5f3a" is neither',
+    );
+    expect(() => readAgentSettings({ ...needed, REVOKED_KEYS: id })).toThrow(
+      'REVOKED_KEYS: needs TRUSTED_KEYS',
+    );
   });
 
   it('names each invalid egress rule', () => {

@@ -8,7 +8,6 @@ import { readEnvironment } from '@picket/lib/env.ts';
 import { type LogLevel, logLevels } from '@picket/lib/log.ts';
 import { isProxyAddress, withLowerCaseProxies } from '@picket/lib/proxy.ts';
 import { type SettingTree, setting, shapeOf, valuesOf, wholeNumber } from '@picket/lib/setting-tree.ts';
-import { readPublicKey } from '@picket/lib/signing/signing-keys.ts';
 import { packageFolder } from '@picket/lib/version.ts';
 import { parseEgressRules } from '@picket/probes/egress/rules.ts';
 import { z } from 'zod';
@@ -16,6 +15,7 @@ import { parseCanaries } from './canary-targets.ts';
 import { referenceNames, referenceShape } from './references/reference.ts';
 import { referenceAccess, referencePaths, referenceSettings } from './references/settings.ts';
 import { present, secretShape, serviceSecretNames } from './service-secrets.ts';
+import { publicKeys, requireTrustedKeys, revokedKeyIds } from './trust/key-settings.ts';
 
 /** A smaller spool has no room for a segment of each kind and one large result. */
 const minSpoolBytes = 1_000_000;
@@ -53,27 +53,6 @@ const egressRules = z
     }
   })
   .default('')
-  .meta({ defaultText: 'none' });
-
-const publicKeys = z
-  .string()
-  .transform((text) => text.split(/[\s,]+/).filter((line) => line !== ''))
-  .pipe(
-    z
-      .array(z.string())
-      .min(1, 'must name at least one key')
-      .max(100, 'must have at most 100 keys')
-      .transform((lines, context) =>
-        lines.flatMap((line) => {
-          const key = readPublicKey(line);
-          if (key) return [key];
-          const message = `"${line.slice(0, 60)}" is not a public key: "picket keys show FILE" prints it as ed25519:KEY`;
-          context.addIssue({ code: 'custom', message });
-          return [];
-        }),
-      ),
-  )
-  .default([])
   .meta({ defaultText: 'none' });
 
 /** Check types that an agent can run if its host supports them. */
@@ -253,6 +232,11 @@ const settingTree = {
     publicKeys,
     'Public keys (`ed25519:KEY` or `ed25519:KEY:LAST-DAY`), separated by commas. If set, the agent runs only checks that are signed with one of them. See sign-checks.md',
   ),
+  revokedKeys: setting(
+    'REVOKED_KEYS',
+    revokedKeyIds,
+    'Keys that the agent does not trust although TRUSTED_KEYS has them: public keys or their ids of 16 hexadecimal digits, separated by commas. See sign-checks.md',
+  ),
   egress: {
     allow: setting(
       'EGRESS_ALLOW',
@@ -330,6 +314,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
   );
   const variables = readEnvironment(schema, withLowerCaseProxies(environment));
   const settings = valuesOf(settingTree, variables);
+  requireTrustedKeys(settings);
   const serviceSecrets = present(variables as Readonly<Record<string, string | undefined>>, secretNames);
   const references = referenceAccess(environment, variables, {
     ...settings.references,

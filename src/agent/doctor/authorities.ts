@@ -52,11 +52,18 @@ const newKey =
 export const trustedKeys: Examination = {
   name: 'trusted-keys',
   async examine({ settings }) {
-    const keys = settings.trustedKeys;
+    const { trustedKeys: keys, revokedKeys: revoked } = settings;
     if (keys.length === 0)
       return skipped('TRUSTED_KEYS is not set: the agent runs signed and unsigned checks');
     const now = systemClock.wallMs();
-    return keys.map(({ id, notAfter }): Verdict => {
+    const isAllRevoked = keys.every(({ id }) => revoked.includes(id));
+    const others = revoked.filter((id) => keys.every((key) => key.id !== id));
+    const further = others.map((id) => ok('revoked; it is not in TRUSTED_KEYS either', id));
+    const judged = keys.map(({ id, notAfter }): Verdict => {
+      if (revoked.includes(id)) {
+        const detail = 'revoked: the agent refuses all checks that it signed';
+        return isAllRevoked ? problem(`${detail}, and there is no other key`, newKey, id) : ok(detail, id);
+      }
       if (notAfter === null) return ok('the agent runs only signed checks; the key has no last day', id);
       const lastDay = new Date(notAfter - dayMs).toISOString().slice(0, 10);
       if (now >= notAfter) {
@@ -66,5 +73,6 @@ export const trustedKeys: Examination = {
       const detail = `the agent runs only signed checks; the last day of the key is ${lastDay}`;
       return notAfter - now < soonDays * dayMs ? warning(detail, newKey, id) : ok(detail, id);
     });
+    return [...judged, ...further];
   },
 };

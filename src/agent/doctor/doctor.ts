@@ -7,6 +7,7 @@ import { environment, readExaminedSettings } from './environment.ts';
 import type { Examination, ExaminedAgent } from './examination.ts';
 import { type Finding, problem, skipped, type Verdict } from './examination.ts';
 import { descriptors, healthPort, memory, sharedMemory } from './host.ts';
+import { locationSettings } from './location/location-settings.ts';
 import { model } from './model.ts';
 import { dns, proxy, tcp, tls } from './network.ts';
 import { capture, egress, icmp, kerberos } from './probing.ts';
@@ -30,6 +31,7 @@ export const examinations: readonly Examination[] = [
   tls,
   protocol,
   key,
+  locationSettings,
   clock,
   upload,
   serviceStorage,

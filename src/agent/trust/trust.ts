@@ -25,9 +25,13 @@ interface Accepted {
   readonly endsAt: number;
 }
 
-/** Keys that this agent trusts, as it reports them in claims. */
-export function claimedKeys(keys: readonly PublicKey[]): { id: string; notAfter: number | null }[] | null {
-  return keys.length === 0 ? null : keys.map(({ id, notAfter }) => ({ id, notAfter }));
+/** Keys that this agent trusts, as it reports them in claims; null: it runs all checks. Revoked ones are not among them. */
+export function claimedKeys(
+  keys: readonly PublicKey[],
+  revokedIds: readonly string[],
+): { id: string; notAfter: number | null }[] | null {
+  if (keys.length === 0) return null;
+  return keys.filter(({ id }) => !revokedIds.includes(id)).map(({ id, notAfter }) => ({ id, notAfter }));
 }
 
 /**
@@ -37,6 +41,7 @@ export function claimedKeys(keys: readonly PublicKey[]): { id: string; notAfter:
  */
 export class Trust {
   readonly #keys: readonly PublicKey[];
+  readonly #revoked: ReadonlySet<string>;
   readonly #versions: KnownVersions | undefined;
   readonly #clock: Pick<Clock, 'wallMs'>;
   readonly #log: Logger;
@@ -44,24 +49,33 @@ export class Trust {
   readonly #accepted = new LruMap<string, Accepted>(maxAccepted);
   readonly #refused = new Map<DistrustReason, number>(distrustReasons.map((reason) => [reason, 0]));
 
-  /** @param folder where versions are kept, and the tag of the location there. */
+  /**
+   * @param revokedIds keys that are not trusted, even if they are among `keys`.
+   * @param folder where versions are kept, and the tag of the location there.
+   */
   constructor(
     keys: readonly PublicKey[],
     {
+      revokedIds = [],
       clock,
       log,
       folder,
     }: {
+      readonly revokedIds?: readonly string[];
       readonly clock: Pick<Clock, 'wallMs'>;
       readonly log: Logger;
       readonly folder: { readonly path: string; readonly tag: string };
     },
   ) {
     this.#keys = keys;
+    this.#revoked = new Set(revokedIds);
     this.#clock = clock;
     this.#log = log;
     this.#versions = keys.length === 0 ? undefined : new KnownVersions(folder.path, folder.tag, log);
-    if (this.#versions) log.info({ trustedKeys: claimedKeys(keys) }, 'the agent runs only signed checks');
+    if (this.#versions) {
+      const shown = { trustedKeys: claimedKeys(keys, revokedIds), revokedKeys: revokedIds };
+      log.info(shown, 'the agent runs only signed checks');
+    }
   }
 
   /** Refused runs since the start, by reason. */
@@ -76,7 +90,7 @@ export class Trust {
     const now = this.#clock.wallMs();
     let accepted = this.#accepted.get(text);
     if (!accepted || now >= accepted.endsAt) {
-      const judged = judgeRun(run, this.#keys, now);
+      const judged = judgeRun(run, this.#keys, now, this.#revoked);
       if ('distrust' in judged) return this.#refuse(run, judged.distrust);
       accepted = { statement: judged.statement, endsAt: judged.endsAt };
       this.#accepted.set(text, accepted);

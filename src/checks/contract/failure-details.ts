@@ -92,7 +92,7 @@ export const FailureDetails = z
       .describe('HTTP status of the provider, or exit code of the command that prints the secret'),
     distrust: text
       .optional()
-      .describe('Why an agent refused a check: UNSIGNED, UNKNOWN_KEY, CHANGED, EXPIRED or OLDER'),
+      .describe('Why an agent refused a check: UNSIGNED, UNKNOWN_KEY, REVOKED, CHANGED, EXPIRED or OLDER'),
     keyId: text.optional().describe('Id of the key that signed the check'),
     changedFields: z
       .array(text)

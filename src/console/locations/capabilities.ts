@@ -43,7 +43,9 @@ export function capabilitiesOf({
   const signed =
     trustedKeys === null
       ? ''
-      : html`<p class="small">Only checks signed with ${trustedKeys.map(({ id }, index) => html`${index === 0 ? '' : ' or '}<code>${shortened(id, 16)}</code>`)}</p>`;
+      : trustedKeys.length === 0
+        ? html`<p class="small">No checks: all of its keys are revoked</p>`
+        : html`<p class="small">Only checks signed with ${trustedKeys.map(({ id }, index) => html`${index === 0 ? '' : ' or '}<code>${shortened(id, 16)}</code>`)}</p>`;
   const runs = html`<details class="fold"><summary>${counted(types.length, 'type')}</summary><ul class="plain small">${works}${
     runtimes.length === 0 ? '' : html`<li>Runtimes ${runtimes.join(', ')}</li>`
   }${

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineRoutes } from '../http/route.ts';
+import { SentAgentSettings } from './agent-settings.ts';
 
 /** Maximum size of an examination's body, in bytes. */
 export const maxExaminationBytes = 8 * 1024 * 1024;
@@ -9,6 +10,9 @@ export const Examination = z
     serverTime: z.number().int().min(0),
     version: z.string().describe('Version of the service'),
     location: z.object({ slugName: z.string(), name: z.string() }).describe('Location of the key'),
+    agentSettings: SentAgentSettings.nullish().describe(
+      'Settings that the location asks of its agents; null: none; absent from older services',
+    ),
     isOutdated: z.boolean().describe('Whether this version of the agent is too old for the service'),
     storageProblem: z
       .string()

@@ -7,7 +7,7 @@ const payloadType = 'picket-check';
 const maxAheadMs = 86_400_000;
 
 /** Why an agent that runs only signed checks refuses a run. */
-export const distrustReasons = ['UNSIGNED', 'UNKNOWN_KEY', 'CHANGED', 'EXPIRED', 'OLDER'] as const;
+export const distrustReasons = ['UNSIGNED', 'UNKNOWN_KEY', 'REVOKED', 'CHANGED', 'EXPIRED', 'OLDER'] as const;
 export type DistrustReason = (typeof distrustReasons)[number];
 
 /** A run that is not trusted, for programs and in words. */
@@ -57,12 +57,14 @@ interface Accepted<Run> {
  * Decides whether a run is what the holder of a trusted key signed.
  *
  * @param now milliseconds since 1970, by the clock of the judge.
+ * @param revoked ids of keys that are not trusted, even if they are among the trusted ones.
  * @returns the run without everything that was not signed, and its statement; or why it is refused.
  */
 export function judgeRun<Run extends JudgedRun>(
   run: Run,
   trusted: readonly TrustedKey[],
   now: number,
+  revoked: ReadonlySet<string> = new Set(),
 ): Accepted<Run> | { readonly distrust: Distrust } {
   const text = run.signature;
   if (text === null) return refused('UNSIGNED', 'The check is not signed.');
@@ -70,6 +72,9 @@ export function judgeRun<Run extends JudgedRun>(
   if (!signature)
     return refused('CHANGED', 'The signature of the check cannot be read.', { changedFields: ['signature'] });
   const { keyId, statement } = signature;
+  if (revoked.has(keyId)) {
+    return refused('REVOKED', `The check is signed with the key ${keyId}, which is revoked.`, { keyId });
+  }
   // A key that is listed twice is trusted for the longer time.
   const [key] = trusted
     .filter(({ id }) => id === keyId)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { KnownVersions } from '../../../src/agent/trust/known-versions.ts';
-import { Trust } from '../../../src/agent/trust/trust.ts';
+import { claimedKeys, Trust } from '../../../src/agent/trust/trust.ts';
 import { newPrivateKey, publicKeyLine, readPublicKey } from '../../../src/lib/signing/signing-keys.ts';
 import { signCheck } from '../../../src/protocol/signing/check-signature.ts';
 import { contentOf } from '../../../src/protocol/signing/signed-run.ts';
@@ -62,6 +62,13 @@ it('never remembers a version that no trusted key signed', () => {
   expect(trust.judge(at(5, key))).toHaveProperty('run');
   expect(trust.judge(at(4, key))).toMatchObject({ distrust: { reason: 'OLDER' } });
   expect(Object.fromEntries(trust.refusals)).toMatchObject({ UNKNOWN_KEY: 1, OLDER: 1, UNSIGNED: 0 });
+  const revoked = new Trust([trusted], {
+    ...{ revokedIds: [trusted.id], clock, log: quietLogger },
+    folder: { path: folder, tag: 'revoked' },
+  });
+  expect(revoked.judge(at(6, key))).toMatchObject({ distrust: { reason: 'REVOKED', keyId: trusted.id } });
+  expect(claimedKeys([trusted], [trusted.id])).toEqual([]);
+  expect(claimedKeys([], [])).toBeNull();
   const any = new Trust([], { clock, log: quietLogger, folder: { path: folder, tag: 'any' } });
   expect(any.judge(run)).toEqual({ run });
 });

@@ -3,6 +3,7 @@ import { AppError } from '@picket/lib/errors.ts';
 import { packageVersion } from '@picket/lib/version.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
 import { examinationRoutes, maxExaminationBytes } from '@picket/protocol/agent/agent-examination.ts';
+import { sentSettings } from '../../agent-presence/location-settings.ts';
 import { isOutdated } from '../../agent-presence/presence.ts';
 
 /** A sender that is silent for this long has gone. */
@@ -23,6 +24,7 @@ export function agentExaminationHandlers({
         serverTime: clock.wallMs(),
         version: packageVersion(),
         location: { slugName: caller.slug_name, name: caller.name },
+        agentSettings: sentSettings(caller),
         isOutdated: isOutdated(query.agentVersion),
         storageProblem: (await store.writeProblem())?.message ?? null,
         analyticsProblem: await analytics.examine(),

@@ -39,7 +39,22 @@ class Aws implements AsyncDisposable {
       return isRole ? this.#temporary() : { status: 200, body: 'agent-role' };
     }
     if (body.includes('AssumeRoleWithWebIdentity')) return this.#assumed(new URLSearchParams(body));
+    if (body.includes('Action=AssumeRole&')) return this.#taken(request);
     return this.#secret(request);
+  }
+
+  /** A role that other keys take. */
+  #taken({ headers, body }: ProviderRequest): ProviderAnswer {
+    const form = new URLSearchParams(body);
+    const isSigned = /^AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE\/\d{8}\/eu-central-1\/sts\//.test(
+      String(headers.authorization),
+    );
+    if (isSigned && form.get('ExternalId') === 'from-us') return this.#sessionAsXml('AssumeRole');
+    const message = 'not authorized to perform sts:AssumeRole';
+    return {
+      status: 403,
+      body: `<ErrorResponse><Error><Message>${message}</Message></Error></ErrorResponse>`,
+    };
   }
 
   #assumed(form: URLSearchParams): ProviderAnswer {
@@ -50,11 +65,15 @@ class Aws implements AsyncDisposable {
         body: `<ErrorResponse><Error><Message>${message}</Message></Error></ErrorResponse>`,
       };
     }
+    return this.#sessionAsXml('AssumeRoleWithWebIdentity');
+  }
+
+  #sessionAsXml(action: string): ProviderAnswer {
     const { AccessKeyId, SecretAccessKey, Token, Expiration } = this.#session();
     return {
       status: 200,
       headers: { 'content-type': 'text/xml' },
-      body: `<AssumeRoleWithWebIdentityResponse><Credentials><AccessKeyId>${AccessKeyId}</AccessKeyId><SecretAccessKey>${SecretAccessKey}</SecretAccessKey><SessionToken>${Token}</SessionToken><Expiration>${Expiration}</Expiration></Credentials></AssumeRoleWithWebIdentityResponse>`,
+      body: `<${action}Response><Credentials><AccessKeyId>${AccessKeyId}</AccessKeyId><SecretAccessKey>${SecretAccessKey}</SecretAccessKey><SessionToken>${Token}</SessionToken><Expiration>${Expiration}</Expiration></Credentials></${action}Response>`,
     };
   }
 
@@ -185,6 +204,87 @@ describe('secrets from AWS', () => {
       message: expect.stringContaining("Couldn't retrieve verification key"),
     });
     await rm(folder, { recursive: true });
+  });
+
+  describe('with a profile', () => {
+    const files = async (credentials: string | null, config: string | null) => {
+      const folder = await mkdtemp(join(tmpdir(), 'aws-'));
+      if (credentials !== null) await writeFile(join(folder, 'credentials'), credentials);
+      if (config !== null) await writeFile(join(folder, 'config'), config);
+      return {
+        AWS_SHARED_CREDENTIALS_FILE: join(folder, 'credentials'),
+        AWS_CONFIG_FILE: join(folder, 'config'),
+        SECRET_FROM_A: 'aws:prod/db#password',
+        [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+      };
+    };
+    const fetched = async (
+      aws: Aws,
+      written: readonly [credentials: string | null, config: string | null],
+      profile?: string,
+    ) => {
+      await using environment = await files(...written);
+      const { [Symbol.asyncDispose]: _remove, ...variables } = environment;
+      await using opened = new OpenReferences({
+        ...base(aws),
+        ...variables,
+        ...(profile === undefined ? {} : { AWS_PROFILE: profile }),
+      });
+      return { ...(await opened.current()), masked: opened.masked };
+    };
+    const own = `aws_access_key_id = ${keys.accessKeyId}\naws_secret_access_key=${keys.secretAccessKey} # of the team`;
+
+    it('are read with its keys', async () => {
+      await using aws = await Aws.open();
+      const { values, masked } = await fetched(aws, [`# ours\n[other]\n[default]\r\n${own}\n`, null]);
+      expect(values).toEqual({ SERVICE_SECRET_A: 'aws-password-1' });
+      expect(masked).toContain(keys.secretAccessKey);
+      const named = await fetched(
+        aws,
+        [null, `[profile ops]\nregion = x\ns3 =\n  aws_access_key_id = no\n${own}`],
+        'ops',
+      );
+      expect(named.values).toEqual({ SERVICE_SECRET_A: 'aws-password-1' });
+    });
+
+    it('are read with the role that it takes', async () => {
+      await using aws = await Aws.open();
+      const role = '[profile agent]\nrole_arn = arn:aws:iam::123456789012:role/agent\nsource_profile = keys';
+      const credentials = `[keys]\n${own}`;
+      const taken = await fetched(aws, [credentials, `${role}\nexternal_id = from-us`], 'agent');
+      expect(taken.values).toEqual({ SERVICE_SECRET_A: 'aws-password-1' });
+      expect(taken.masked).toContain('temporary-secret-key-1');
+      const denied = await fetched(aws, [credentials, role], 'agent');
+      expect(denied.unavailable[0]?.problem).toMatchObject({ reason: 'DENIED', status: 403 });
+    });
+
+    it.each([
+      [[null, null], undefined, /there is neither .*credentials nor .*config$/],
+      [['[default]', null], 'ops', /have no profile ops$/],
+      [
+        ['[default]\naws_access_key_id = A', null],
+        undefined,
+        /has no aws_access_key_id with an aws_secret_access_key/,
+      ],
+      [
+        [null, '[profile a]\nsso_session = corp'],
+        'a',
+        /the profile a logs in by sso_session, which the agent does not support/,
+      ],
+      [[null, '[profile a]\nrole_arn = r'], 'a', /a role_arn without a source_profile/],
+      [
+        [
+          null,
+          '[profile a]\nrole_arn = r\nsource_profile = b\n[profile b]\nrole_arn = r\nsource_profile = a',
+        ],
+        'a',
+        /profile a has no aws/,
+      ],
+    ] as const)('say what is missing: %j', async (written, profile, message) => {
+      await using aws = await Aws.open();
+      const { unavailable } = await fetched(aws, written, profile);
+      expect(unavailable[0]?.problem.message).toMatch(message);
+    });
   });
 
   it.each([

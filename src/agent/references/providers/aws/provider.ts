@@ -3,9 +3,11 @@ import { CachedCredential } from '../../cached-credential.ts';
 import { jsonOf, readAnswer, refusal, type SecretAnswer } from '../../http.ts';
 import { ReferenceProblem } from '../../problem.ts';
 import { defineProvider } from '../../provider.ts';
-import { awsKeys, domainOf } from './credentials.ts';
+import { awsKeys } from './credentials.ts';
+import { profilePaths } from './profile.ts';
 import { awsProblems, awsSettings, regionOf } from './settings.ts';
 import { type AwsKeys, signedHeaders } from './signature.ts';
+import { domainOf } from './temporary-keys.ts';
 
 const who = 'AWS Secrets Manager';
 
@@ -47,7 +49,11 @@ export const aws = defineProvider({
     sessionToken,
     containerToken,
   ],
-  privatePaths: ({ webIdentityPath, containerTokenPath }) => [webIdentityPath, containerTokenPath],
+  privatePaths: (settings) => [
+    settings.webIdentityPath,
+    settings.containerTokenPath,
+    ...profilePaths(settings),
+  ],
   open: (settings, means) => {
     const kept = new Map<string, CachedCredential<AwsKeys>>();
     const ask = async (place: string, region: string, keys: AwsKeys, signal: AbortSignal) => {

@@ -17,6 +17,17 @@ export const awsSettings = {
   accessKeyId: setting('AWS_ACCESS_KEY_ID', text, 'Id of an access key of AWS'),
   secretAccessKey: setting('AWS_SECRET_ACCESS_KEY', text, 'The access key, a secret'),
   sessionToken: setting('AWS_SESSION_TOKEN', text, 'Session token of temporary keys, a secret'),
+  profile: setting(
+    'AWS_PROFILE',
+    text,
+    'Profile of `~/.aws/credentials` and `~/.aws/config` whose keys or role the agent takes; `default` is the one without a name',
+  ),
+  credentialsPath: setting(
+    'AWS_SHARED_CREDENTIALS_FILE',
+    path,
+    'The first of these files, if it is elsewhere; then the profile is `default` unless AWS_PROFILE names another',
+  ),
+  configPath: setting('AWS_CONFIG_FILE', path, 'The second of these files, if it is elsewhere'),
   roleArn: setting('AWS_ROLE_ARN', text, 'Role of AWS that the agent takes with the token below (EKS: IRSA)'),
   webIdentityPath: setting('AWS_WEB_IDENTITY_TOKEN_FILE', path, 'File with the token of its service account'),
   roleSessionName: setting(
