@@ -5,7 +5,7 @@ import { failingPeriodSeconds } from '@picket/checks/contract/frequency.ts';
 import { weekdays } from '@picket/lib/calendar/hours.ts';
 import { withGroups } from '@picket/service/checks/effective-check.ts';
 import type { Check } from '@picket/service/checks/store.ts';
-import { restsUntil } from '@picket/service/checks/timing/planned-slots.ts';
+import { restsUntil } from '@picket/service/checks/timing/slot-state.ts';
 import { timingOf } from '@picket/service/checks/timing/timing.ts';
 import { retryRules } from '@picket/service/runs/retries.ts';
 import { counted, duration, shortened } from '../elements/format.ts';
