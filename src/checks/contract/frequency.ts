@@ -36,7 +36,7 @@ export function offsetProblem(frequency: number, offset: number): string | null 
 /** Seconds between runs of a failing check whose frequency while it fails is 0. */
 export const failingPeriodSeconds = 30;
 
-/** What a check type says about frequencies. */
+/** Rules of a check type for frequencies. */
 interface FrequencyRules {
   readonly name: string;
   readonly isSubMinuteAllowed: boolean;

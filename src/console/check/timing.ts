@@ -14,7 +14,7 @@ import { bothTimes } from '../elements/zoned-time.ts';
 import { type Content, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
-/** What the page of a check says about its hours, and about its frequency while it fails. */
+/** Words of a check's page on its schedule, its hours and its frequency while it fails. */
 export interface TimingWords {
   /** Outside its hours: when it runs next. */
   readonly notice: Content;

@@ -83,7 +83,7 @@ export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
 /** Afterwards a turn of the scheduler ends for a check: the rest of a long gap follows in the next turn. */
 const mostRowsOfGap = 200;
 
-/** What decides about a check at its due slots. */
+/** Circumstances of a check at its due slots. */
 export interface DueState {
   readonly now: number;
   readonly isPaused: (slotAt: number) => boolean;
