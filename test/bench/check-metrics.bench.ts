@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Folding } from '../../src/service/check-metrics/folding.ts';
 import { shardCount } from '../../src/service/check-metrics/shards.ts';
-import { notPlanned } from '../../src/service/checks/timing/planned-slots.ts';
+import { notPlanned } from '../../src/service/checks/timing/slot-state.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { startPostgres } from '../helpers/service/postgres.ts';
 import {

@@ -1,6 +1,5 @@
 import type { CalendarRule } from '@picket/lib/calendar/calendar.ts';
 import type { z } from 'zod';
-import type { CheckType } from './check-type.ts';
 
 /** Minutes between runs that the API accepts; 0 means "every `frequencyOffset` seconds" (spec.md, common fields). */
 export const frequencies = [0, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440] as const;
@@ -37,10 +36,18 @@ export function offsetProblem(frequency: number, offset: number): string | null 
 /** Seconds between runs of a failing check whose frequency while it fails is 0. */
 export const failingPeriodSeconds = 30;
 
+/** Rules of a check type for frequencies. */
+interface FrequencyRules {
+  readonly name: string;
+  readonly isSubMinuteAllowed: boolean;
+  /** With its own schema of `frequency`, if it has one. */
+  readonly spec: { readonly shape: Readonly<Record<string, unknown>> };
+}
+
 /** The shortest time between two runs of a check that its type allows, in milliseconds. */
-export function shortestIntervalMs(type: Pick<CheckType, 'isSubMinuteAllowed' | 'spec'>): number {
+export function shortestIntervalMs(type: FrequencyRules): number {
   if (type.isSubMinuteAllowed) return failingPeriodSeconds * 1_000;
-  const own: z.ZodType | undefined = type.spec.shape['frequency'];
+  const own = type.spec.shape['frequency'] as z.ZodType | undefined;
   const allowed = frequencies.filter((minutes) => minutes > 0 && own?.safeParse(minutes).success !== false);
   return Math.min(...allowed) * 60_000;
 }
@@ -51,12 +58,12 @@ export function shortestIntervalMs(type: Pick<CheckType, 'isSubMinuteAllowed' | 
  * @param frequency null for checks with a schedule.
  */
 export function failingFrequencyProblem(
-  type: Pick<CheckType, 'name' | 'isSubMinuteAllowed' | 'spec'>,
+  type: FrequencyRules,
   frequency: number | null,
   whileFailing: number,
 ): string | null {
   if (whileFailing === 0 && !type.isSubMinuteAllowed) return `must not be 0 for checks of type ${type.name}`;
-  const own: z.ZodType | undefined = type.spec.shape['frequency'];
+  const own = type.spec.shape['frequency'] as z.ZodType | undefined;
   if (own?.safeParse(whileFailing).success === false) {
     return `must not be ${whileFailing} for checks of type ${type.name}`;
   }

@@ -5,7 +5,7 @@ import { failingPeriodSeconds } from '@picket/checks/contract/frequency.ts';
 import { weekdays } from '@picket/lib/calendar/hours.ts';
 import { withGroups } from '@picket/service/checks/effective-check.ts';
 import type { Check } from '@picket/service/checks/store.ts';
-import { restsUntil } from '@picket/service/checks/timing/planned-slots.ts';
+import { restsUntil } from '@picket/service/checks/timing/slot-state.ts';
 import { timingOf } from '@picket/service/checks/timing/timing.ts';
 import { retryRules } from '@picket/service/runs/retries.ts';
 import { counted, duration, shortened } from '../elements/format.ts';
@@ -14,7 +14,7 @@ import { bothTimes } from '../elements/zoned-time.ts';
 import { type Content, html } from '../html.ts';
 import type { PageCall } from '../page.ts';
 
-/** What the page of a check says about its hours, and about its frequency while it fails. */
+/** Words of a check's page on its schedule, its hours and its frequency while it fails. */
 export interface TimingWords {
   /** Outside its hours: when it runs next. */
   readonly notice: Content;

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { sampleOf } from '../../../test/helpers/night.ts';
 import { type HoursRule, type HoursSpan, hoursWithin, minutesOfClock, weekdays } from './hours.ts';
 
 const hourMs = 3_600_000;
@@ -124,21 +123,12 @@ function someRule(random: (below: number) => number, timeZone: string): HoursRul
   return { timeZone, mode, windows, holidays };
 }
 
-const zones = [
-  'Europe/Berlin',
-  'America/New_York',
-  'Australia/Lord_Howe',
-  'Asia/Kolkata',
-  'America/Santiago',
-  'Pacific/Chatham',
-  'Africa/Cairo',
-  'America/Havana',
-];
+const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'America/Santiago'];
 
-it.each(sampleOf(zones, 3))('agrees with the clocks of %s, on days on which they change, too', (zone) => {
+it.each(zones)('agrees with the clocks of %s, on days on which they change, too', (zone) => {
   const random = randomOf(zone.length * 7_919);
   const local = localClock(zone);
-  const starts = sampleOf(['2026-03-07', '2026-03-27', '2026-10-02', '2026-10-23', '2026-04-03'], 3);
+  const starts = ['2026-03-07', '2026-03-27', '2026-10-23'];
   for (const start of starts) {
     const rule = someRule(random, zone);
     const from = Date.parse(`${start}T00:00:00Z`);

@@ -37,7 +37,7 @@ type Minutes = readonly [from: number, to: number];
 
 const dayMs = 86_400_000;
 const dayMinutes = 1440;
-/** A span that is longer may be cut off this far outside of what is asked for; shorter ones are whole. */
+/** Spans shorter than this are whole; longer ones may be cut off this far outside of the given period. */
 export const wholeSpanMs = 2 * dayMs;
 const maxCompiled = 1_000;
 const maxDays = 64;

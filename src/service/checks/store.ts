@@ -7,8 +7,10 @@ import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { stateOf } from './state/check-state.ts';
 import { CheckStates } from './state/states.ts';
-import { columns, fromRow, slotColumns } from './stored-definition.ts';
-import type { PlannedSlots } from './timing/planned-slots.ts';
+import { type Check, type CheckWrite, columns, fromRow, slotColumns } from './stored-definition.ts';
+import type { PlannedSlots } from './timing/slot-state.ts';
+
+export type { Check, CheckWrite };
 
 /** Subscriber of a channel: a check, or all checks of a group. */
 export type Subscriber = { readonly checkId: string } | { readonly groupId: number };
@@ -17,40 +19,6 @@ export type Subscriber = { readonly checkId: string } | { readonly groupId: numb
 export interface Subscription {
   readonly alertChannelId: number;
   readonly activated: boolean;
-}
-
-/** A stored check. */
-export interface Check {
-  readonly id: string;
-  readonly accountId: string;
-  readonly groupId: number | null;
-  readonly name: string;
-  readonly checkType: string;
-  readonly activated: boolean;
-  /** As its definition schema returned it, with a frequencyOffset. */
-  readonly definition: Record<string, unknown>;
-  readonly created: number;
-  readonly updated: number | null;
-  readonly slots: PlannedSlots;
-}
-
-/** Columns of a check that are written. */
-export interface CheckWrite {
-  readonly name: string;
-  readonly activated: boolean;
-  readonly muted: boolean;
-  readonly groupId: number | null;
-  readonly groupOrder: number | null;
-  readonly tags: readonly string[];
-  /** Regions and slugs, in order, without repetitions. */
-  readonly locations: readonly string[];
-  readonly definition: Readonly<Record<string, unknown>>;
-  readonly slots: PlannedSlots;
-  /** Milliseconds between two slots. */
-  readonly intervalMs: number;
-  readonly runParallel: boolean;
-  /** URL of the request with its templates, for searches; null for types without a request. */
-  readonly url: string | null;
 }
 
 export interface CheckFilter {

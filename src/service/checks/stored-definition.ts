@@ -3,9 +3,42 @@ import { checkTypes } from '@picket/checks/index.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import type { Check, CheckWrite } from './store.ts';
 import type { CheckRow } from './tables.ts';
-import type { PlannedSlots } from './timing/planned-slots.ts';
+import type { PlannedSlots } from './timing/slot-state.ts';
+
+/** A stored check. */
+export interface Check {
+  readonly id: string;
+  readonly accountId: string;
+  readonly groupId: number | null;
+  readonly name: string;
+  readonly checkType: string;
+  readonly activated: boolean;
+  /** As its definition schema returned it, with a frequencyOffset. */
+  readonly definition: Record<string, unknown>;
+  readonly created: number;
+  readonly updated: number | null;
+  readonly slots: PlannedSlots;
+}
+
+/** Columns of a check that are written. */
+export interface CheckWrite {
+  readonly name: string;
+  readonly activated: boolean;
+  readonly muted: boolean;
+  readonly groupId: number | null;
+  readonly groupOrder: number | null;
+  readonly tags: readonly string[];
+  /** Regions and slugs, in order, without repetitions. */
+  readonly locations: readonly string[];
+  readonly definition: Readonly<Record<string, unknown>>;
+  readonly slots: PlannedSlots;
+  /** Milliseconds between two slots. */
+  readonly intervalMs: number;
+  readonly runParallel: boolean;
+  /** URL of the request with its templates, for searches; null for types without a request. */
+  readonly url: string | null;
+}
 
 const column = 'checks.definition';
 const ofAnyType = storedJson(column, CommonFields);

@@ -115,7 +115,7 @@ export async function checkListView(
   });
 }
 
-/** What a check is doing. */
+/** State of a check, and its next run. */
 interface Standing {
   readonly state: CheckState;
   /** Epoch milliseconds; null for checks that are not scheduled. */

@@ -26,7 +26,8 @@ import { writeParents } from './parents.ts';
 import { addressed, writeHeartbeat } from './ping-address.ts';
 import { defaultOffset, locationsOf } from './slots.ts';
 import type { Check, CheckWrite } from './store.ts';
-import { firstPlan, type PlannedSlots } from './timing/planned-slots.ts';
+import { firstPlan } from './timing/planned-slots.ts';
+import type { PlannedSlots } from './timing/slot-state.ts';
 import { intervalOf } from './timing/timing.ts';
 
 type AnyBody = Readonly<Record<string, unknown>>;

@@ -4,7 +4,8 @@ import { endedAt, notEnded } from '@picket/platform/store/days/ended-day.ts';
 import { schedulePartCount } from '@picket/platform/store/engine/schedule-parts.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
 import { locationsOf, locationsOfNumber, slotIndex } from '../checks/slots.ts';
-import { type PlannedSlots, planAfter } from '../checks/timing/planned-slots.ts';
+import { planAfter } from '../checks/timing/planned-slots.ts';
+import type { PlannedSlots } from '../checks/timing/slot-state.ts';
 import { lastOf, type SlotRow } from '../checks/timing/timetable.ts';
 import { dueTimes, type Timing, timingOf } from '../checks/timing/timing.ts';
 import type { RunRow } from './tables.ts';
@@ -82,7 +83,7 @@ export function queuedRun(check: EffectiveCheck, place: RunPlace): RunRow {
 /** Afterwards a turn of the scheduler ends for a check: the rest of a long gap follows in the next turn. */
 const mostRowsOfGap = 200;
 
-/** What decides about a check at its due slots. */
+/** Circumstances of a check at its due slots. */
 export interface DueState {
   readonly now: number;
   readonly isPaused: (slotAt: number) => boolean;

@@ -5,7 +5,7 @@ import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import { failingAmong } from '../checks/timing/next-runs.ts';
 import { firstPlan } from '../checks/timing/planned-slots.ts';
-import { isScheduled, timingOf } from '../checks/timing/timing.ts';
+import { areSameSlots, isScheduled, timingOf } from '../checks/timing/timing.ts';
 import type { Reschedule, ScheduledCheck } from '../checks/writer.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { RunNumbers, runsDue } from './due-runs.ts';
@@ -51,5 +51,5 @@ export function rescheduler(numbers = new RunNumbers()): Reschedule {
 }
 
 function isSameSchedule(before: Check, after: ScheduledCheck): boolean {
-  return isScheduled(after) && timingOf(before).key === timingOf(after).key;
+  return isScheduled(after) && areSameSlots(timingOf(before), timingOf(after));
 }

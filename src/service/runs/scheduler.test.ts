@@ -5,7 +5,7 @@ import type { Store } from '@picket/platform/store/store.ts';
 import { expect, it } from 'vitest';
 import { gridOf, nextSlotAfter } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
-import { notPlanned } from '../checks/timing/planned-slots.ts';
+import { notPlanned } from '../checks/timing/slot-state.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
 it('continues if checks stay as far ahead as they were', async () => {

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { expandCheck } from '../../../src/cli/shorthand/expand.ts';
 import {
   createCheck,
   createLocation,
@@ -155,6 +158,15 @@ it('takes holidays from an iCalendar file, and shows them as days', async () => 
     // What a client read, it may write.
     expect((await harness.call('PUT', `/v1/checks/${body.id}`, body)).status).toBe(200);
   }
+});
+
+it('accepts the example of the documents', async () => {
+  const page = await readFile('docs/reference/checks.md', 'utf8');
+  const [, example = ''] = /## When a check runs\n.*?```yaml\n(.*?)```/s.exec(page) ?? [];
+  const { fields, problems } = expandCheck(parse(example.replace('branch', 'lab')));
+  expect(problems).toEqual([]);
+  const { status, body } = await harness.call('POST', '/v1/checks', fields);
+  expect([status, body.frequencyWhileFailing, body.activeHours?.windows?.length]).toEqual([201, 1, 1]);
 });
 
 it('says when a check is due next, and when it is not scheduled', async () => {

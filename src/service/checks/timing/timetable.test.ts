@@ -1,7 +1,6 @@
 import type { HoursRule } from '@picket/lib/calendar/hours.ts';
 import { weekdays } from '@picket/lib/calendar/hours.ts';
 import { expect, it } from 'vitest';
-import { sampleOf } from '../../../../test/helpers/night.ts';
 import type { SlotGrid } from '../slots.ts';
 import { calendarTimes, gridTimes, hoursTimes, lastOf, type Timetable, timesWithin } from './timetable.ts';
 
@@ -57,12 +56,10 @@ const cases: [string, Timetable, number][] = [
   ],
   ['short windows', hoursTimes(grid(60, 59 * minuteMs), short, 0), 12],
 ];
-const starts = ['2026-03-26', '2026-10-22', '2026-12-20', '2026-06-01'].map((date) =>
-  Date.parse(`${date}T00:00:00Z`),
-);
+const starts = ['2026-03-26', '2026-10-22'].map((date) => Date.parse(`${date}T00:00:00Z`));
 
 it.each(cases)('lists, counts and finds the same slots: %s', (_what, times, days) => {
-  for (const from of sampleOf(starts, 2)) {
+  for (const from of starts) {
     const to = from + days * dayMs;
     const slots = slotsOf(times, from, to);
     expect(slots).toEqual([...new Set(slots)].sort((one, other) => one - other));

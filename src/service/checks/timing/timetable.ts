@@ -105,6 +105,7 @@ export function hoursTimes(grid: SlotGrid, rule: HoursRule, share: number): Time
 const furthestBackMs = 6 * 366 * dayMs;
 /** Times of a calendar are whole seconds. */
 const secondMs = 1_000;
+const mostSteps = 12;
 const mostTimesAtOnce = 2_000;
 
 /** Times of a calendar as slots. */
@@ -112,12 +113,20 @@ export function calendarTimes(rule: CalendarRule): Timetable {
   const next = (after: number) => nextTime(rule, after);
   const isBefore = (after: number, at: number) => (next(after) ?? Number.POSITIVE_INFINITY) <= at;
   const newest = (at: number) => {
-    let back = 60 * 60_000;
-    while (!isBefore(at - back, at)) {
+    let back = 2 * 60_000;
+    let found = next(at - back);
+    while (found === null || found > at) {
       if (back > furthestBackMs) return null;
-      back *= 8;
+      back *= 6;
+      found = next(at - back);
     }
-    let [low, high] = [at - back, at];
+    // Mostly there are few of them, one after another.
+    for (let step = 0; step < mostSteps; step += 1) {
+      const later = next(found);
+      if (later === null || later > at) return found;
+      found = later;
+    }
+    let [low, high] = [found - 1, at];
     while (high - low >= secondMs) {
       const middle = Math.floor((low + high) / 2);
       if (isBefore(middle, at)) low = middle;

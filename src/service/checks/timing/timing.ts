@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ActiveHours } from '@picket/checks/contract/definition/active-hours.ts';
 import { Schedule } from '@picket/checks/contract/definition/schedule.ts';
 import { failingPeriodSeconds } from '@picket/checks/contract/frequency.ts';
@@ -15,6 +16,8 @@ import { calendarTimes, gridTimes, horizonMs, hoursTimes, type Timetable, timesW
 export interface Timing {
   /** The grid of its frequency. */
   readonly grid: SlotGrid;
+  /** That of its frequency while it fails; null: the same. */
+  readonly failingGrid: SlotGrid | null;
   /** Whether all slots of the grid are due, whatever happens: the next follows from the last by adding the interval. */
   readonly isPlain: boolean;
   /** While it does not fail. */
@@ -24,28 +27,31 @@ export interface Timing {
   readonly hours: ActiveHours | null;
   /** In place of the grid. */
   readonly schedule: CalendarRule | null;
-  /** Equal for timings with the same slots. */
-  readonly key: string;
 }
 
 type Timed = Pick<Check, 'id' | 'definition'>;
 
 export function timingOf(check: Timed): Timing {
   const grid = gridOf(check);
-  const fast = failingGrid(check);
+  const fast = failingGridOf(check);
   const hours = hoursOf(check);
   const schedule = scheduleOf(check);
-  const share = spreadOf(check.id);
-  const times = (one: SlotGrid) => (hours ? hoursTimes(one, hours, share) : gridTimes(one));
+  const times = (one: SlotGrid) => (hours ? hoursTimes(one, hours, spreadOf(check.id)) : gridTimes(one));
   return {
     grid,
+    failingGrid: fast,
     isPlain: fast === null && hours === null && schedule === null,
     usual: schedule ? calendarIn(schedule, hours) : times(grid),
     failing: fast && times(fast),
     hours,
     schedule,
-    key: JSON.stringify([grid, fast, hours, schedule]),
   };
+}
+
+/** Whether two timings have the same slots. */
+export function areSameSlots(one: Timing, other: Timing): boolean {
+  const partsOf = ({ grid, failingGrid, hours, schedule }: Timing) => [grid, failingGrid, hours, schedule];
+  return isDeepStrictEqual(partsOf(one), partsOf(other));
 }
 
 /** Whether slots of a check depend on the check's state. */
@@ -83,7 +89,7 @@ export function isScheduled(check: Pick<Check, 'checkType' | 'activated' | 'defi
 }
 
 /** The grid of a check while it fails; null if it is the same as always. */
-function failingGrid({ id, definition }: Timed): SlotGrid | null {
+function failingGridOf({ id, definition }: Timed): SlotGrid | null {
   const { frequencyWhileFailing } = definition;
   if (typeof frequencyWhileFailing !== 'number') return null;
   // The offset of the check itself: slots that both grids have are the same.

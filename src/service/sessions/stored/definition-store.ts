@@ -4,7 +4,7 @@ import type { CheckGroup } from '../../checks/groups/store.ts';
 import { groupDefinition } from '../../checks/groups/store.ts';
 import type { Check } from '../../checks/store.ts';
 import { checkDefinition } from '../../checks/stored-definition.ts';
-import { notPlanned } from '../../checks/timing/planned-slots.ts';
+import { notPlanned } from '../../checks/timing/slot-state.ts';
 import type { TestDefinitionRow } from './tables.ts';
 
 /** A definition that a test session runs like a check, with the settings of its group. */

@@ -27,8 +27,8 @@ export function apiSuite(stage: StoreStage): void {
       sessionId: stage.agent.sessionId,
     });
     const read = await stage.harness.call('GET', `/v1/checks/${check.id}`, undefined, { key });
-    // An agent was seen meanwhile, so there is no warning.
-    expect(read.body).toEqual({ ...check, warnings: [] });
+    // An agent was seen meanwhile, so there is no warning, and a slot has passed.
+    expect(read.body).toEqual({ ...check, warnings: [], nextRunAt: expect.any(String) });
     if (!leased) throw new Error('nothing was leased');
     expect(await stage.agent.renew([leased])).toMatchObject({ lostRunIds: [] });
     expect(await stage.agent.report([reportOf(leased)])).toEqual(['accepted']);

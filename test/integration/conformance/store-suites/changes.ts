@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
-import { notPlanned } from '../../../../src/service/checks/timing/planned-slots.ts';
+import { notPlanned } from '../../../../src/service/checks/timing/slot-state.ts';
 import { ManualClock } from '../../../helpers/manual-clock.ts';
 import { createCheck, createLocation, reportOf, TestAgent } from '../../../helpers/service/service.ts';
 import { leaseTtlMs, type StoreStage } from './stage.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
 import { findCheckType } from '../../../../src/checks/index.ts';
 import { type CheckState, checkStates } from '../../../../src/protocol/checks/check-state.ts';
-import { notPlanned } from '../../../../src/service/checks/timing/planned-slots.ts';
+import { notPlanned } from '../../../../src/service/checks/timing/slot-state.ts';
 import { shownStates } from '../../../../src/service/overviews/states.ts';
 import type { StatusChange } from '../../../../src/service/results/status-store.ts';
 import { createCheck, createLocation, reportOf, until } from '../../../helpers/service/service.ts';

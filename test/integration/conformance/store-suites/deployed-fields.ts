@@ -3,6 +3,21 @@ import { checkTypes } from '../../../../src/checks/index.ts';
 import type { Samples } from '../samples/samples.ts';
 import type { StoreStage } from './stage.ts';
 
+/** Hours with a value in every field. */
+export const hoursOf = (variant: number) => ({
+  timeZone: variant === 1 ? 'Europe/Berlin' : 'America/New_York',
+  mode: variant === 1 ? 'RUN' : 'PAUSE',
+  windows: [{ weekdays: ['MON', 'SUN'], from: '08:00', to: `1${variant}:30` }],
+  holidays: [`2099-0${variant}-24/2100-01-01`],
+});
+
+/** The fields of types that agents run. */
+const timing = (variant: number) => ({
+  schedule: { cron: `${variant} 9,17 * * *`, onCalendar: null, timeZone: 'UTC' },
+  frequencyWhileFailing: variant === 1 ? 10 : 5,
+  activeHours: hoursOf(variant),
+});
+
 /** Every common field with a value other than its default. */
 export const common = (variant: number) => ({
   activated: false,
@@ -40,7 +55,8 @@ export function deployedFieldSuite(stage: StoreStage): void {
           const { retryStrategy, ...others } = common(variant);
           // Suites retry their tests themselves.
           const isSuite = type.name === 'PLAYWRIGHT';
-          const fields = isSuite ? others : { ...others, retryStrategy };
+          const timed = type.pings ? {} : timing(variant);
+          const fields = isSuite ? { ...others, ...timed } : { ...others, ...timed, retryStrategy };
           const payload = { name: type.title, ...fields, ...samples.minimal, checkType: type.name };
           return { type: 'check', logicalId: type.route, payload };
         }),

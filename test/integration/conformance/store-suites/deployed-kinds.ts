@@ -20,6 +20,7 @@ import { SloInput } from '../../../../src/protocol/results/slo.ts';
 import { wholeBody } from '../../../helpers/service/api-requests/whole-bodies.ts';
 import { createAuthority } from '../../../helpers/targets/certificates.ts';
 import { callProvider, smsProvider } from '../channel-receivers/phone.ts';
+import { hoursOf } from './deployed-fields.ts';
 import type { StoreStage } from './stage.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -95,6 +96,7 @@ function knownResourcesOf(
     setupSnippetId: null,
     tearDownSnippetId: null,
     runtimeId: variant === 1 ? '2025.04' : null,
+    activeHours: hoursOf(variant),
   });
   const page = whole(StatusPageInput, variant, {
     url: `page-${v}`,

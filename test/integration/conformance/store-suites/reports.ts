@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { notPlanned } from '../../../../src/service/checks/timing/planned-slots.ts';
+import { notPlanned } from '../../../../src/service/checks/timing/slot-state.ts';
 import { createCheck } from '../../../helpers/service/service.ts';
 import { resultRow } from './result-samples.ts';
 import type { StoreStage } from './stage.ts';
