@@ -106,5 +106,5 @@ function ofWhat({ resource, resourceName }: AuditEntry): Content {
   const name = resourceName === null ? resource : resourceName;
   const shown = visible(shortened(name, 80));
   const history = withQuery('/account/audit', { resource });
-  return html`${place && id !== '' ? html`<a href="${place(id)}">${shown}</a>` : shown}<br><a class="small" href="${history}" title="${resource}">History of it</a>`;
+  return html`${place && id !== '' ? html`<a href="${place(id)}">${shown}</a>` : shown} <a class="small" href="${history}" title="${resource}">History of it</a>`;
 }

@@ -106,7 +106,7 @@ async function sessionNotice({ api }: PageCall, checkId: string, id: string | nu
   return html`<p class="notice" role="status">${isOver ? 'The run has finished.' : 'The run is in progress.'}${links}${isOver && links.length === 0 ? ' No agent picked it up in time.' : ''}</p>`;
 }
 
-/** What happened, with the configuration at its right; the configuration alone if nothing happened. */
+/** Events with the configuration at their right; the configuration alone if nothing happened. */
 function besides(happened: readonly Content[], setup: Content): Content {
   if (happened.every((part) => part === '')) return setup;
   return html`<div class="two"><div>${happened}</div><div>${setup}</div></div>`;

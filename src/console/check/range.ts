@@ -31,7 +31,7 @@ const shortestMs = 60_000;
 /** The longest custom range: analytics divides it into intervals of at most 30 days. */
 const longestMs = 8 * 365 * 24 * hourMs;
 
-/** What the default range of a check follows from. */
+/** Facts that decide the default range of a check. */
 export interface RangeFacts {
   /** Milliseconds between two slots of the check, all its locations taken together. */
   readonly slotMs: number;

@@ -20,7 +20,7 @@ const kindWords = {
 export function who({ kind, id, name }: AuditEntry['actor'], address: string | null): Content {
   const shown = visible(shortened(name, 80));
   const notes = [kindWords[kind], address === null ? '' : `from ${address}`].filter(Boolean).join(', ');
-  return html`${id === null ? shown : html`<a href="${withQuery('/account/audit', { actorId: id })}">${shown}</a>`}${notes === '' ? '' : html`<br><span class="small soft">${notes}</span>`}`;
+  return html`${id === null ? shown : html`<a href="${withQuery('/account/audit', { actorId: id })}">${shown}</a>`}${notes === '' ? '' : html` <span class="small soft">${notes}</span>`}`;
 }
 
 const abbreviations = new Set(['api', 'url', 'dns', 'tcp', 'icmp', 'slo']);
@@ -32,7 +32,7 @@ export function what({ operation, outcome }: AuditEntry): Content {
     .map((word) => word.toLowerCase())
     .map((word) => (abbreviations.has(word) ? word.toUpperCase() : word))
     .join(' ');
-  return html`${words}${outcome === 'DONE' ? '' : html`<br><span class="small">${outcomeWords[outcome]}</span>`}`;
+  return html`${words}${outcome === 'DONE' ? '' : html` <span class="small">${outcomeWords[outcome]}</span>`}`;
 }
 
 /** Shows each changed field, before and after. */

@@ -10,7 +10,7 @@ const keptAccounts = 1_000;
 
 interface KeptCount {
   readonly count: Promise<number>;
-  /** What the account looked like: its newest status, and its last write. */
+  /** State of the account: its newest status, and its last write. */
   readonly seen: string;
   readonly begunMs: number;
   /** Duration of the count; infinite while it runs. */

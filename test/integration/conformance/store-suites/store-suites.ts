@@ -16,6 +16,7 @@ import { definitionRunSuite } from './definition-runs.ts';
 import { deployedFieldSuite } from './deployed-fields.ts';
 import { deployedKindSuite } from './deployed-kinds.ts';
 import { deployedRefusalSuite } from './deployed-refusals.ts';
+import { deploymentListSuite } from './deployment-lists.ts';
 import { deploymentSuite } from './deployments.ts';
 import { errorGroupSuite } from './error-groups.ts';
 import { factSuite } from './facts.ts';
@@ -89,6 +90,7 @@ export function definitionSuites(stage: StoreStage): void {
   definitionRunSuite(stage);
   suiteErrorSuite(stage);
   deploymentSuite(stage);
+  deploymentListSuite(stage);
   deployedFieldSuite(stage);
   deployedKindSuite(stage);
   deployedRefusalSuite(stage);
