@@ -1,8 +1,8 @@
 'use strict';
 /**
  * Uses the compiled code of a runtime's modules, which the operator made when the runtime was installed
- * (compile-modules.mjs). Node's own cache reads it. What does not fit, such as a changed module or other flags of V8, is
- * compiled as usual.
+ * (compile-modules.mjs). Node's own cache reads it, and compiles changed modules, or all of them under other flags of
+ * V8, as usual.
  *
  * Runs only ever read it. Compiled code is not compared with its source, so a run that could write it could leave code
  * for other runs: where this process may write, nothing is used.
