@@ -54,7 +54,7 @@ async function main(given: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Does nothing if it was done. What cannot be compiled ahead is compiled by each run. */
+/** Does nothing if it was done. Without it each run compiles its modules itself. */
 async function compileModules(id: string): Promise<void> {
   const program = join(root, '..', 'src/sandbox/program/compile-modules.mjs');
   const browser = await findBrowser({

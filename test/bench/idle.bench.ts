@@ -6,7 +6,7 @@ import { runtimesDirectory } from '../helpers/scripts/script-stage.ts';
 import { descendants } from './parts/end-children.ts';
 import { type Bench, numberOption } from './report.ts';
 
-/** What one process has used since it started. */
+/** Usage of one process since it started. */
 interface Usage {
   readonly name: string;
   readonly cpuMs: number;

@@ -57,9 +57,9 @@ export interface WarmProcessesOptions<Warm> {
 
 /**
  * Warm processes: they have loaded everything and wait for a script. Each is used once, by one run, and replaced when a
- * processor is free. One that dies or grows old is released and replaced. There are none before the first run, after
- * the last one, and between runs that are further apart than a process would wait: the memory of an idle agent is worth
- * more than the second of such a run.
+ * processor is free. One that dies or grows old is released and replaced. No process waits before the first run, after
+ * the last one, or between runs that are further apart than it would wait: the memory of an idle agent is worth more
+ * than the second of such a run.
  *
  * LOADING: one at a time. A run may take it already, as it is further than a new process would be. → READY → taken by a
  * run, from either state; or dropped.

@@ -53,7 +53,7 @@ function make() {
     // Node makes these files for its own user alone.
     for (const name of readdirSync(aside)) chmodSync(join(aside, name), 0o644);
     chmodSync(aside, 0o755);
-    // What another Node made would never be read again.
+    // Code of another version of Node would never be read again.
     rmSync(dirname(folder), { recursive: true, force: true });
     mkdirSync(dirname(folder), { mode: 0o755 });
     renameSync(aside, folder);

@@ -1,8 +1,8 @@
 'use strict';
 /**
  * Uses the compiled code of a runtime's modules, which the operator made when the runtime was installed
- * (compile-modules.mjs). Node's own cache reads it. What does not fit, such as a changed module or other flags of V8, is
- * compiled as usual.
+ * (compile-modules.mjs). Node's own cache reads it, and compiles changed modules, or all of them under other flags of
+ * V8, as usual.
  *
  * Runs only ever read it. Compiled code is not compared with its source, so a run that could write it could leave code
  * for other runs: where this process may write, nothing is used.
@@ -10,7 +10,6 @@
 const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');
-const { cachedDataVersionTag } = require('node:v8');
 
 /** Below a runtime's modules, for one version of Node and one architecture. */
 function compiledFolder(modulesDirectory) {
@@ -26,16 +25,21 @@ function compiledFolder(modulesDirectory) {
 function useCompiledCode(modulesDirectory, ownFolder) {
   const made = compiledFolder(modulesDirectory);
   if (!isReadOnly(made)) return false;
-  const tag = cachedDataVersionTag().toString(16).padStart(8, '0');
-  const name = `${process.version}-${process.arch}-${tag}-${process.getuid()}`;
   try {
-    fs.mkdirSync(ownFolder, { recursive: true });
-    fs.symlinkSync(made, path.join(ownFolder, name));
+    fs.mkdirSync(ownFolder);
+    fs.symlinkSync(made, path.join(ownFolder, nameByNode()));
   } catch (error) {
     // Another process of this run was first. A full disk is no reason to fail either.
     if (error.code !== 'EEXIST') return false;
   }
   return Module.enableCompileCache(ownFolder).status === Module.constants.compileCacheStatus.ENABLED;
+}
+
+function nameByNode() {
+  // Needed once in a run, and large.
+  const { cachedDataVersionTag } = require('node:v8');
+  const tag = cachedDataVersionTag().toString(16).padStart(8, '0');
+  return `${process.version}-${process.arch}-${tag}-${process.getuid()}`;
 }
 
 function isReadOnly(folder) {

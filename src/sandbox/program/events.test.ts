@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
 const { describe: describeError } = createRequire(import.meta.url)('./events.cjs') as {
@@ -78,6 +81,16 @@ it('adds the awaiting line to errors of fetch and its bodies', async () => {
     Object.defineProperties(Response.prototype, bodies);
     server.close();
   }
+});
+
+it('loads no client for HTTP before a script uses one', async () => {
+  const source = `require(process.argv[1]).keepCallSites();
+    const isLoaded = () => process.moduleLoadList.some((name) => name.endsWith('undici/undici'));
+    const before = isLoaded();
+    fetch('data:,').then((answer) => answer.text()).then(() => console.log(before, isLoaded(), Response.prototype.json.name));`;
+  const program = join(import.meta.dirname, 'call-sites.cjs');
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', source, program]);
+  expect(stdout.trim()).toBe('false true json');
 });
 
 it('leaves other errors unchanged, and stops at circular causes', () => {

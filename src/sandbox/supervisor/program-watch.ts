@@ -6,7 +6,7 @@ interface WatchedProgram {
   measure(list: () => readonly ProcessEntry[]): void;
 }
 
-/** Measures the programs that run a customer's code. Its timer stops when there are none. */
+/** Measures the programs that run a customer's code. Its timer stops when the last one has ended. */
 export class ProgramWatch {
   readonly #programs = new Set<WatchedProgram>();
   #timer: NodeJS.Timeout | undefined;

@@ -68,10 +68,13 @@ export function ticksIn(span: AxisSpan): Tick[] {
   return ticks;
 }
 
-const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+/** Made when it is first used: that takes as long as many charts. */
+let days: Intl.DateTimeFormat | undefined;
 
 function tickWord(at: number): string {
-  return at % dayMs === 0 ? days.format(at) : new Date(at).toISOString().slice(11, 16);
+  if (at % dayMs !== 0) return new Date(at).toISOString().slice(11, 16);
+  days ??= new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  return days.format(at);
 }
 
 /** Lines at the ticks, behind the lanes. The page's script moves them to round times of the reader's zone (chart.js). */
