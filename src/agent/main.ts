@@ -1,6 +1,7 @@
 import { toError } from '@picket/lib/errors.ts';
 import { createLogger } from '@picket/lib/log.ts';
 import { standardOutput } from '@picket/lib/log-destination.ts';
+import { collectStartGarbage } from '@picket/lib/process/start-garbage.ts';
 import { StopRequests } from '@picket/lib/process/stop-requests.ts';
 import { Agent } from './agent.ts';
 import { readAgentSettings } from './config.ts';
@@ -9,7 +10,6 @@ import { ownSecretsOf } from './own-secrets.ts';
 import type { ThreadAhead } from './runners/threads/thread-ahead.ts';
 import { scrubbedLog } from './scrub/scrubbed-log.ts';
 import { Scrubber } from './scrub/scrubber.ts';
-import { collectStartGarbage } from './start-garbage.ts';
 
 /** Time limit for the last log lines; their reader may be blocked. */
 const logGraceMs = 500;

@@ -1,6 +1,7 @@
 import { AppError, errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { createLogger, type Logger } from '@picket/lib/log.ts';
 import { standardOutput } from '@picket/lib/log-destination.ts';
+import { collectStartGarbage } from '@picket/lib/process/start-garbage.ts';
 import { StopRequests } from '@picket/lib/process/stop-requests.ts';
 import { packageVersion } from '@picket/lib/version.ts';
 import { readServiceConfig, type ServiceConfig } from '@picket/platform/config/config.ts';
@@ -49,6 +50,7 @@ export async function runService(environment: Readonly<Record<string, string | u
     { address: service.address, version: packageVersion(), store: service.store.engine },
     'listening',
   );
+  collectStartGarbage();
   await stopped.promise;
   logger.info({ signal: stopping }, 'shutting down');
   process.exitCode = await close(service, logger);

@@ -65,7 +65,7 @@ export const alerts: Feature = {
   ],
   jobs: (parts) => [
     {
-      ...{ name: 'notifier', leaderOnly: false, wakesOn: ['alerts'], longestMs: 2_000 },
+      ...{ name: 'notifier', leaderOnly: false, wakesOn: ['alerts'], longestMs: 10_000 },
       work: configuredNotifier({ ...parts, mail: parts.mailServer, asksModel: parts.model !== undefined }),
     },
     {

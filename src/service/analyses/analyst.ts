@@ -47,6 +47,7 @@ export class Analyst {
 
   async turn(): Promise<number | null> {
     const { store, clock } = this.#options;
+    if ((await store.analyses.nextDueAt()) === null) return null;
     for (const row of await store.analyses.due(clock.wallMs(), perTurn)) await this.#make(row);
     return store.analyses.nextDueAt();
   }

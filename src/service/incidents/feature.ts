@@ -25,7 +25,7 @@ export const incidents: Feature = {
   handlers: (parts) => [...automationRuleHandlers(parts), ...incidentHandlers(parts)],
   jobs: (parts) => [
     {
-      ...{ name: 'incident feed', leaderOnly: false, wakesOn: ['alerts'], longestMs: 5_000 },
+      ...{ name: 'incident feed', leaderOnly: false, wakesOn: ['alerts'], longestMs: 10_000 },
       work: new IncidentFeed({ ...parts, handler: automaticIncidents(parts) }),
     },
     {

@@ -117,6 +117,7 @@ export class Deploying {
   async #claimNext(): Promise<DeploymentRow | undefined> {
     const { store, clock } = this.#deps;
     const now = clock.wallMs();
+    if (!(await store.deployments.areFree(now))) return undefined;
     const take = (leftOut: Iterable<string>) =>
       store.transaction(({ deployments }) =>
         deployments.claim(this.#worker, now, now + leaseMs, [...leftOut]),

@@ -132,16 +132,8 @@ export class Deployments extends Repository {
     untilMs: number,
     leftOut: readonly string[] = [],
   ): Promise<DeploymentRow | undefined> {
-    const row = await this.db
-      .selectFrom('deployments')
+    const row = await this.#free(now, leftOut)
       .selectAll()
-      .where((eb) => eb.not(this.dialect.inList('account_id', leftOut)))
-      .where((eb) =>
-        eb.or([
-          eb('status', '=', 'PENDING'),
-          eb.and([eb('status', '=', 'RUNNING'), eb('worker_until', '<', now)]),
-        ]),
-      )
       .orderBy('created')
       .limit(1)
       .modifyEnd(this.dialect.forUpdateSkipLocked)
@@ -150,6 +142,24 @@ export class Deployments extends Repository {
     const taken = { status: 'RUNNING', worker, worker_until: untilMs, started: row.started ?? now };
     await this.db.updateTable('deployments').set(taken).where('id', '=', row.id).execute();
     return { ...row, ...taken };
+  }
+
+  /** Whether a deployment can be taken. Asked first, so that an idle service opens no transactions. */
+  async areFree(now: number): Promise<boolean> {
+    return (await this.#free(now, []).select('id').limit(1).executeTakeFirst()) !== undefined;
+  }
+
+  /** Deployments that are pending, or whose process is gone. */
+  #free(now: number, leftOut: readonly string[]) {
+    return this.db
+      .selectFrom('deployments')
+      .where((eb) => eb.not(this.dialect.inList('account_id', leftOut)))
+      .where((eb) =>
+        eb.or([
+          eb('status', '=', 'PENDING'),
+          eb.and([eb('status', '=', 'RUNNING'), eb('worker_until', '<', now)]),
+        ]),
+      );
   }
 
   /** When the next claim of a running deployment expires, so that it can be taken over; null if none is running. */

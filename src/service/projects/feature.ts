@@ -22,7 +22,7 @@ export const projects: Feature = {
   aroundApi: (handlers, { store }) => namingProjects(handlers, store),
   jobs: (parts) => [
     {
-      ...{ name: 'deployments', leaderOnly: false, wakesOn: ['deployments'], longestMs: 2_000 },
+      ...{ name: 'deployments', leaderOnly: false, wakesOn: ['deployments'], longestMs: 10_000 },
       work: new Deploying({ ...parts, progress: parts.deploymentProgress }),
     },
   ],

@@ -1,24 +1,23 @@
 import { setImmediate } from 'node:timers/promises';
-import type { RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
-import { findCheckType } from '@picket/checks/index.ts';
 import type { Clock } from '@picket/lib/clock.ts';
+import { Gathering } from '@picket/lib/turns/gathering.ts';
 import { describeIssues } from '@picket/platform/http/validation.ts';
 import type { LocationCaller } from '@picket/platform/ids/callers.ts';
-import { queuedSignals, type Signal, testedSignals } from '@picket/platform/store/engine/signals.ts';
+import { type Signal, testedSignals } from '@picket/platform/store/engine/signals.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Store } from '@picket/platform/store/store.ts';
 import { type ResultReceipt, ResultReport } from '@picket/protocol/agent/agent.ts';
 import { type KnownLocations, knownLocations } from '../agent-presence/presence.ts';
 import { withGroups } from '../checks/effective-check.ts';
-import { locationsOf } from '../checks/slots.ts';
 import type { Check } from '../checks/store.ts';
 import { resultIdOf } from '../runs/lease-store.ts';
-import { decideRetry, type Retry, storedRetryStrategy } from '../runs/retries.ts';
+import type { Retry } from '../runs/retries.ts';
 import type { RunRow } from '../runs/tables.ts';
 import type { EveryNthPass } from './details/kept-details.ts';
 import { failedResult, groupErrors } from './error-groups/group-errors.ts';
 import { rejected, resultIdIn } from './receipts.ts';
 import { artifactRows, type ReportOrigin, resultRow, staleRow } from './reported-rows.ts';
+import { decide, retrySignals, type SessionSettings } from './retry-of-report.ts';
 import { storeOutcome } from './settle.ts';
 import { failedTests, leftPlan, type RunTarget } from './stored-detail.ts';
 import type { CountedResultRow, StaleResultRow } from './tables.ts';
@@ -45,20 +44,32 @@ export interface Reporter {
   readonly sessionId: string;
 }
 
-const resultsPerTransaction = 100;
+/** Number of results of a request that are judged together. */
+const resultsPerPortion = 100;
+/** Number of results of several requests that share a transaction. */
+const resultsPerTransaction = 200;
 const resultsPerStep = 10;
 
-/** A well-formed report, with its position in the request. */
+/** A well-formed report of a request, with the place of its receipt. */
 interface Entry {
   readonly index: number;
   readonly report: ResultReport;
+  readonly reporter: Reporter;
+  readonly receipts: ResultReceipt[];
+}
+
+/** Reports of one request. */
+interface Portion {
+  readonly location: LocationCaller;
+  readonly entries: readonly Entry[];
 }
 
 /**
  * Accepts the results that agents report. Each report is judged individually and gets its receipt; one bad report never
- * fails the batch. Up to a hundred of them form one transaction: results, the ends (or next attempts) of their runs and
- * the statuses of their checks are stored together or not at all, and an agent that gets no response sends the same
- * batch again.
+ * fails the batch. Up to a hundred of them are stored together or not at all, in one transaction: results, the ends (or
+ * next attempts) of their runs and the statuses of their checks. An agent that gets no response sends the same batch
+ * again. While a transaction of a location is in progress, what its other agents report gathers for the next one: the
+ * more agents report, the fewer transactions and statements each result costs. Receipts are sent after the commit.
  */
 export class Ingest {
   readonly #store: Store;
@@ -66,6 +77,11 @@ export class Ingest {
   readonly #metrics: IngestOptions['metrics'];
   readonly #onStored: IngestOptions['onStored'];
   readonly #everyNthPass: EveryNthPass;
+  readonly #gathering = new Gathering<Portion>({
+    work: (portions) => this.#ingestTogether(portions),
+    sizeOf: ({ entries }) => entries.length,
+    mostSize: resultsPerTransaction,
+  });
 
   constructor(options: IngestOptions) {
     this.#store = options.store;
@@ -81,31 +97,30 @@ export class Ingest {
     items: readonly unknown[],
   ): Promise<ResultReceipt[]> {
     const receipts: ResultReceipt[] = items.map(() => rejected(null, 'not judged'));
-    for (let start = 0; start < items.length; start += resultsPerTransaction) {
+    for (let start = 0; start < items.length; start += resultsPerPortion) {
       const entries: Entry[] = [];
-      for (const [offset, item] of items.slice(start, start + resultsPerTransaction).entries()) {
+      for (const [offset, item] of items.slice(start, start + resultsPerPortion).entries()) {
         // Yields to other requests: reports may be large.
         if (offset % resultsPerStep === resultsPerStep - 1) await setImmediate();
         const index = start + offset;
         const parsed = ResultReport.safeParse(item);
-        if (parsed.success) entries.push({ index, report: withLowerCaseIds(parsed.data) });
+        if (parsed.success)
+          entries.push({ index, report: withLowerCaseIds(parsed.data), reporter, receipts });
         else receipts[index] = rejected(resultIdIn(item), describeIssues(parsed.error.issues));
       }
-      await this.#ingestBatch(location, reporter, entries, receipts);
+      if (entries.length > 0) await this.#gathering.run(location.id, { location, entries });
     }
     return receipts;
   }
 
-  async #ingestBatch(
-    location: LocationCaller,
-    reporter: Reporter,
-    entries: readonly Entry[],
-    receipts: ResultReceipt[],
-  ): Promise<void> {
+  /** @param portions of one location. */
+  async #ingestTogether(portions: readonly Portion[]): Promise<void> {
+    const [first] = portions;
+    if (!first) return;
     const now = this.#clock.wallMs();
     const { queued, stored } = await this.#store.transaction(async (repositories) => {
-      const batch = new Batch(repositories, location, reporter, now);
-      await batch.judge(entries, receipts);
+      const batch = new Batch(repositories, first.location, now);
+      await batch.judge(portions.flatMap(({ entries }) => entries));
       const queued = await batch.store(this.#everyNthPass);
       return { queued, stored: batch.accepted };
     });
@@ -122,6 +137,7 @@ interface AcceptedResult {
   readonly row: CountedResultRow;
   readonly target: RunTarget;
   readonly report: ResultReport;
+  readonly origin: ReportOrigin;
 }
 
 interface RetriedResult extends Pick<AcceptedResult, 'run' | 'row'> {
@@ -134,27 +150,17 @@ interface Decided {
   readonly retried: readonly RetriedResult[];
 }
 
-/** Settings of a test session for its runs. */
-interface SessionSettings {
-  readonly project_id: string | null;
-  readonly environment: string | null;
-  readonly retry_strategy: string | null;
-}
-
 /** The work of one transaction. */
 class Batch {
   readonly #repositories: Repositories;
   readonly #location: LocationCaller;
-  readonly #origin: ReportOrigin;
   readonly #now: number;
   readonly #accepted: AcceptedResult[] = [];
   readonly #stale: StaleResultRow[] = [];
 
-  constructor(repositories: Repositories, location: LocationCaller, reporter: Reporter, now: number) {
+  constructor(repositories: Repositories, location: LocationCaller, now: number) {
     this.#repositories = repositories;
     this.#location = location;
-    const { agentId, sessionId } = reporter;
-    this.#origin = { agentId, sessionId, locationId: location.id, now };
     this.#now = now;
   }
 
@@ -162,7 +168,7 @@ class Batch {
     return this.#accepted;
   }
 
-  async judge(entries: readonly Entry[], receipts: ResultReceipt[]): Promise<void> {
+  async judge(entries: readonly Entry[]): Promise<void> {
     const ended = await this.#endPassed(entries);
     const others = entries.filter(({ report }) => !ended.has(report.runId));
     // Runs are locked first, so that the reads below see what another batch has stored meanwhile.
@@ -170,14 +176,17 @@ class Batch {
       ...new Set(others.map(({ report }) => report.runId)),
     ]);
     const stored = await this.#storedAmong(others, runs);
-    for (const { index, report } of entries) {
+    for (const entry of entries) {
+      const { report } = entry;
       const run = ended.get(report.runId);
-      const receipt = run
-        ? this.#accept(report, run)
-        : this.#judgeOne(report, runs.get(report.runId), stored);
+      const receipt = run ? this.#accept(entry, run) : this.#judgeOne(entry, runs.get(report.runId), stored);
       if (receipt.status === 'accepted') stored.add(report.resultId);
-      receipts[index] = receipt;
+      entry.receipts[entry.index] = receipt;
     }
+  }
+
+  #originOf({ reporter: { agentId, sessionId } }: Entry): ReportOrigin {
+    return { agentId, sessionId, locationId: this.#location.id, now: this.#now };
   }
 
   /**
@@ -208,7 +217,8 @@ class Batch {
     return stored;
   }
 
-  #judgeOne(report: ResultReport, run: RunRow | undefined, stored: ReadonlySet<string>): ResultReceipt {
+  #judgeOne(entry: Entry, run: RunRow | undefined, stored: ReadonlySet<string>): ResultReceipt {
+    const { report } = entry;
     const { resultId } = report;
     // A run that was retried elsewhere belongs to both locations: each may repeat its report.
     if (stored.has(resultId)) return { resultId, status: 'duplicate', reason: null };
@@ -221,21 +231,23 @@ class Batch {
       return rejected(resultId, 'there is no such run');
     }
     if (!isHere || run.state !== 'leased' || run.lease_number !== report.leaseNumber) {
-      return this.#fence(report, run);
+      return this.#fence(entry, run);
     }
-    return this.#accept(report, run);
+    return this.#accept(entry, run);
   }
 
-  #accept(report: ResultReport, run: RunRow): ResultReceipt {
-    this.#accepted.push({ run, report, ...resultRow(report, run, this.#origin) });
+  #accept(entry: Entry, run: RunRow): ResultReceipt {
+    const { report } = entry;
+    const origin = this.#originOf(entry);
+    this.#accepted.push({ run, report, origin, ...resultRow(report, run, origin) });
     return { resultId: report.resultId, status: 'accepted', reason: null };
   }
 
-  #fence(report: ResultReport, run: RunRow): ResultReceipt {
+  #fence(entry: Entry, run: RunRow): ResultReceipt {
     // A deleted check leaves nothing behind, not even evidence.
-    if (run.reason !== 'deleted') this.#stale.push(staleRow(report, run, this.#origin));
+    if (run.reason !== 'deleted') this.#stale.push(staleRow(entry.report, run, this.#originOf(entry)));
     return {
-      resultId: report.resultId,
+      resultId: entry.report.resultId,
       status: 'stale',
       reason: 'the lease was lost before the result came',
     };
@@ -250,7 +262,7 @@ class Batch {
     );
     const { final, retried } = await this.#withErrorGroups(await this.#decideRetries(sessions), sessions);
     await repositories.artifacts.insert(
-      this.#accepted.flatMap(({ run, report }) => artifactRows(report, run, this.#origin)),
+      this.#accepted.flatMap(({ run, report, origin }) => artifactRows(report, run, origin)),
     );
     await this.#requeue(retried);
     await this.#keepPlans(final);
@@ -300,7 +312,8 @@ class Batch {
         : await knownLocations(this.#repositories, this.#location.account_id, this.#now);
     const final: AcceptedResult[] = [];
     const retried: RetriedResult[] = [];
-    for (const { run, row, target, report } of accepted) {
+    for (const result of accepted) {
+      const { run, row, report } = result;
       const retry = decide(report, run, {
         check: checks.get(run.check_id),
         session: sessions.get(run.test_session_id ?? ''),
@@ -308,7 +321,7 @@ class Batch {
         now: this.#now,
       });
       if (!retry) {
-        final.push({ run, row, target, report });
+        final.push(result);
         continue;
       }
       const staysHere = retry.location === run.location;
@@ -342,51 +355,6 @@ class Batch {
       });
     }
   }
-}
-
-/** Wakes all polls of a location for a run in back-off, because each has to know when to poll the database. */
-function retrySignals(retried: readonly RetriedResult[]): Signal[] {
-  const requeued = retried.map(
-    ({ run, locationId }): RunRow => ({ ...run, state: 'queued', location_id: locationId }),
-  );
-  return queuedSignals(requeued).map((signal) =>
-    signal.kind === 'queued' ? { ...signal, count: Number.MAX_SAFE_INTEGER } : signal,
-  );
-}
-
-function decide(
-  report: ResultReport,
-  run: RunRow,
-  {
-    check,
-    session,
-    locationsWithAgents,
-    now,
-  }: {
-    readonly check: Check | undefined;
-    readonly session: SessionSettings | undefined;
-    readonly locationsWithAgents: ReadonlySet<string>;
-    readonly now: number;
-  },
-): Retry | null {
-  if (!report.failure || !check || findCheckType(check.checkType)?.isRetried === false) return null;
-  // A check that was deactivated meanwhile is not retried; test sessions also run deactivated checks.
-  if (!check.activated && !session) return null;
-  // A test session stays at its location.
-  const locations = session ? [] : locationsOf(check.definition);
-  const own = session?.retry_strategy ?? null;
-  return decideRetry({
-    failure: report.failure,
-    attempt: run.attempt,
-    firstStartMs: run.first_leased_at ?? now,
-    nowMs: now,
-    retryStrategy:
-      own === null ? (check.definition.retryStrategy as RetryStrategy | null) : storedRetryStrategy(own),
-    doubleCheck: own === null && check.definition.doubleCheck === true,
-    runParallel: check.definition.runParallel === true,
-    location: run.location,
-    otherLocations: locations.filter((name) => name !== run.location && locationsWithAgents.has(name)),
-  });
 }
 
 function withLowerCaseIds(report: ResultReport): ResultReport {
