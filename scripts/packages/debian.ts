@@ -52,8 +52,9 @@ export async function buildDebianPackage(
     'Section: net',
     'Priority: optional',
     'Description: synthetic monitoring inside your own network: the agent',
-    ' It runs checks of a private location (URL, API, DNS, TCP, UDP, SSL, gRPC,',
-    ' WebSocket, ICMP, traceroute), and reports their results to the service.',
+    ' It runs checks of a private location (URL, API, DNS, domain, TCP, UDP, SQL,',
+    ' SSL, gRPC, WebSocket, ICMP, traceroute, NTP), and reports their results to',
+    ' the service.',
     ' The package brings its own Node.',
   ];
   writeFileSync(join(tree, 'DEBIAN/control'), `${control.join('\n')}\n`);

@@ -10,6 +10,7 @@ import { icmp } from './icmp/check.ts';
 import { multiStep } from './multi-step/check.ts';
 import { ntp } from './ntp/check.ts';
 import { playwright } from './playwright/check.ts';
+import { sql } from './sql/check.ts';
 import { ssl } from './ssl/check.ts';
 import { tcp } from './tcp/check.ts';
 import { traceroute } from './traceroute/check.ts';
@@ -27,6 +28,7 @@ export const checkTypes: readonly CheckType[] = [
   domain,
   tcp,
   udp,
+  sql,
   ssl,
   grpc,
   webSocket,

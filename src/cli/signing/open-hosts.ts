@@ -3,7 +3,14 @@ import { originOf } from '@picket/lib/wire/address-origin.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 
 /** Fields of a request that say where it goes. */
-const addressFields = ['url', 'hostname', 'nameServer', 'nameServers'] as const;
+const addressFields = [
+  'url',
+  'hostname',
+  'nameServer',
+  'nameServers',
+  'rdapServer',
+  'rdapDirectory',
+] as const;
 
 /** A field whose host comes from a variable that others may set. */
 export interface OpenHost {

@@ -42,7 +42,7 @@ function docker(agent: AgentToStart): StartCommand {
         text: `docker build -t ${images.uptime}:${packageVersion()} -f Dockerfile.uptime .`,
       },
       {
-        says: `Start the agent${host}, for URL, DNS, TCP, UDP, SSL, gRPC, WebSocket, ICMP and traceroute monitors.`,
+        says: `Start the agent${host}, for URL, DNS, domain, TCP, UDP, SQL, SSL, gRPC, WebSocket, ICMP, traceroute and NTP monitors.`,
         text: dockerRun(agent, images.uptime),
       },
       ...(service.isLoopback

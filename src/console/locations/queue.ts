@@ -9,7 +9,7 @@ import { type Html, html } from '../html.ts';
 import { kindWords } from './health.ts';
 
 const laneWords: Readonly<Record<(typeof lanes)[number], string>> = {
-  probe: 'Probes (URL, API, DNS, TCP, UDP, SSL, gRPC, WebSocket, ICMP, traceroute)',
+  probe: 'Probes (URL, API, DNS, domain, TCP, UDP, SQL, SSL, gRPC, WebSocket, ICMP, traceroute, NTP)',
   script: 'Scripts (browser, multi-step, suites)',
 };
 

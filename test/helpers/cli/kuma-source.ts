@@ -164,6 +164,12 @@ export const kinds: readonly Row[] = [
     conditions: '[{"type":"expression"}]',
   },
   {
+    type: 'postgres',
+    name: 'orders',
+    database_connection_string: 'postgres://ada:hidden@db.example.com:6432/shop?sslmode=require&keepalives=1',
+    database_query: 'select count(*) from orders',
+  },
+  {
     type: 'push',
     name: 'job',
     push_token: 'hidden',
@@ -207,7 +213,7 @@ export const kinds: readonly Row[] = [
   ].map((type) => ({ type, name: type })),
 ];
 /** Number of the last kinds, for which no check type exists. */
-export const lostTypes = kinds.slice(10).length;
+export const lostTypes = kinds.slice(11).length;
 
 export const notificationConfig = (fields: object) =>
   JSON.stringify({ applyExisting: false, isDefault: false, ...fields });

@@ -51,7 +51,7 @@ it('runs checks', async () => {
         AGENT_HEALTH_PORT: '0',
         SPOOL_DIR: join(folder, 'spool'),
       },
-      CHECK_TYPES: 'URL,DNS,TCP,UDP,SSL,GRPC,WEBSOCKET,ICMP,TRACEROUTE',
+      CHECK_TYPES: 'URL,DNS,DOMAIN,TCP,UDP,SQL,SSL,GRPC,WEBSOCKET,ICMP,TRACEROUTE,NTP',
     },
     stdio: 'ignore',
   });

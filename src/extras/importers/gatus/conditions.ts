@@ -63,7 +63,7 @@ export function readCondition(text: string, placeholders: Placeholders): Conditi
     case 'BODY':
       return body(path, counted !== undefined, operator, right, placeholders);
     case 'DOMAIN_EXPIRATION':
-      return { lost: 'no check type monitors the expiry of domains' };
+      return { lost: 'the expiry of a domain is a check of its own: a domain monitor' };
     default:
       return { lost: 'Picket has no assertion on it' };
   }

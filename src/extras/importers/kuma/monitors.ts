@@ -172,6 +172,7 @@ const looks: Readonly<
       },
     };
   },
+  postgres,
   push: (monitor) => {
     if (monitor.peek('push_token')) {
       monitor.lose('push_token', 'pings go to an address of their own, which the deployed check shows');
@@ -179,6 +180,44 @@ const looks: Readonly<
     return { checkType: 'HEARTBEAT', fields: {} };
   },
 };
+
+/** A query of PostgreSQL. @returns undefined without a connection string that names a host and a user. */
+function postgres(monitor: Source, collection: Collection, name: string): Look | undefined {
+  const url = URL.parse(monitor.text('database_connection_string') ?? '');
+  const query = monitor.text('database_query');
+  if (!url || !/^postgres(ql)?:$/.test(url.protocol) || url.hostname === '' || url.username === '')
+    return undefined;
+  const mode = url.searchParams.get('sslmode') ?? url.searchParams.get('ssl') ?? 'disable';
+  const useSSL = !['disable', 'false', '0'].includes(mode);
+  const further = [...url.searchParams.keys()].filter((key) => key !== 'sslmode' && key !== 'ssl');
+  if (further.length > 0)
+    monitor.note('database_connection_string', `its options are left out: ${further.join(', ')}`);
+  return {
+    checkType: 'SQL',
+    fields: {
+      request: {
+        hostname: url.hostname.replace(/^\[|\]$/g, ''),
+        ...(url.port === '' ? {} : { port: Number(url.port) }),
+        username: decoded(url.username),
+        ...(url.password === ''
+          ? {}
+          : { password: collection.secret(`${name}_password`, decoded(url.password)) }),
+        ...(url.pathname.length > 1 ? { database: decoded(url.pathname.slice(1)) } : {}),
+        ...(query === undefined ? {} : { query }),
+        useSSL,
+        ...(useSSL && mode !== 'verify-full' ? { skipSSL: true } : {}),
+      },
+    },
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // A literal percent sign.
+  }
+}
 
 function http(monitor: Source, collection: Collection, name: string, more: readonly Assertion[]): Look {
   const body = monitor.text('body');

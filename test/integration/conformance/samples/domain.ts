@@ -6,7 +6,8 @@ const assertion = { source: 'REGISTRAR', comparison: 'EQUALS', target: 'Example 
 const withRequest = (rest: object) => ({ request: { ...request, ...rest } });
 
 export const samples: Samples = {
-  minimal: { request },
+  // Without a server of its own, it would ask the list of IANA.
+  minimal: withRequest({ rdapServer: 'http://127.0.0.1/' }),
   refused: {
     'request.domain': withRequest({ domain: 'https://example.com' }),
     'request.rdapServer': withRequest({ rdapServer: 'rdap.example' }),
