@@ -19,6 +19,7 @@ import {
   checkTotals,
   failureDetails,
   leanLedger,
+  outdatedAgents,
   packedDetails,
   refusedAgents,
   resultDays,
@@ -379,4 +380,5 @@ export const migrations: readonly Migration[] = [
   agentSettings,
   jobSignals,
   heartbeatSchedules,
+  outdatedAgents,
 ];
