@@ -113,7 +113,7 @@ function askedOf({ agentSettings }: PrivateLocation): string | null {
   return asked.length === 0 ? null : asked.join('; ');
 }
 
-/** Since when channels know of outdated agents; null while there are none, or not for long. */
+/** Start of the time with outdated agents; null while all are current, and for the first hour. */
 function outdatedOf({ agentsOutdatedSince: since }: PrivateLocation): Content | null {
   return since === null ? null : html`since ${instant(since)}: upgrade them`;
 }

@@ -12,7 +12,7 @@ import { alertId } from '../alerts/raise.ts';
 import type { AlertRow } from '../alerts/tables.ts';
 import type { PrivateLocationRow } from './tables.ts';
 
-/** Longer than a rolling upgrade: whoever upgrades the service first upgrades its agents next. */
+/** Longer than a rolling upgrade: an operator who upgrades the service first upgrades its agents next. */
 export const outdatedGraceMs = 60 * 60_000;
 /** An agent that restarts is away for less: its location is not current for that. */
 export const currentAfterMs = 5 * 60_000;
@@ -20,7 +20,7 @@ export const currentAfterMs = 5 * 60_000;
 const shownVersions = 3;
 
 /**
- * Notifies channels of locations whose agents stay outdated, once, and once when none is any more. The start and the
+ * Notifies channels of locations whose agents stay outdated, once, and once when all are current. The start and the
  * end of the state are kept in memory: a new leader begins to wait anew, and never notifies twice.
  */
 export class OutdatedAgentsWatch {
@@ -28,7 +28,7 @@ export class OutdatedAgentsWatch {
   readonly #clock: Pick<Clock, 'wallMs'>;
   /** Since when there are outdated agents, by location. */
   readonly #outdatedSince = new Map<string, number>();
-  /** Since when there are none, for locations whose channels know of some. */
+  /** Since when all are current, for locations whose channels know of some. */
   readonly #currentSince = new Map<string, number>();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Pick<Clock, 'wallMs'> }) {

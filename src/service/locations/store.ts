@@ -141,7 +141,7 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
       .executeTakeFirst();
   }
 
-  /** Records that no agent of a location is outdated any more; returns it if one was since then. */
+  /** Records that all agents of a location are current; returns it if one was outdated since then. */
   async endOutdated(id: string, since: number): Promise<PrivateLocationRow | undefined> {
     return this.db
       .updateTable('private_locations')

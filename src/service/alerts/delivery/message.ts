@@ -157,7 +157,7 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
     return `Private location ${name} ${notice === 'recovery' ? 'is healthy again' : 'is unhealthy'}`;
   }
   if (facts.subject === 'outdated') {
-    return `Private location ${name} ${notice === 'recovery' ? 'has no outdated agents any more' : 'has outdated agents'}`;
+    return `Private location ${name} ${notice === 'recovery' ? 'no longer has outdated agents' : 'has outdated agents'}`;
   }
   if (facts.subject === 'test')
     return notice === 'recovery' ? 'The test is over' : 'Test notification of Picket';
