@@ -17,6 +17,7 @@ const names: Readonly<Record<string, string>> = {
   gap: 'PicketMonitoringGap',
   location: 'PicketLocationWithoutAgents',
   sickness: 'PicketLocationUnhealthy',
+  outdated: 'PicketAgentsOutdated',
   slo: 'PicketErrorBudgetBurns',
   test: 'PicketTest',
 };

@@ -91,7 +91,7 @@ export const BrowserDetail = z
       }),
     ),
     playwrightTestVideos: artifactNames,
-    throttling: ThrottlingDetail.optional().describe('What the network of the browser was throttled to'),
+    throttling: ThrottlingDetail.optional().describe('Limits of the network that the browser had'),
     snapshots: z
       .array(z.object({ path: z.string().max(1000), artifact: z.string() }))
       .optional()

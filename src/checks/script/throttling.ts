@@ -53,7 +53,7 @@ export const ThrottlingField = Throttling.nullable()
   .default(null)
   .describe('A slower network for the browser (Chromium only); null: the network as it is');
 
-/** What a run was throttled to, in its result. */
+/** Limits that a run had, in its result. */
 export const ThrottlingDetail = z.object({
   profile: z.string(),
   downloadKbps: z.number().nullable(),

@@ -10,6 +10,7 @@ const severities: Readonly<Record<AlertEntry['severity'], readonly [State, strin
   NOT_MEASURED: ['missed', 'Not measured'],
   NO_AGENT: ['error', 'No agent'],
   UNHEALTHY: ['error', 'Unhealthy'],
+  OUTDATED: ['degraded', 'Outdated'],
 };
 
 /** The severity of an alert in a word. */

@@ -52,6 +52,7 @@ ${facts([
   ['Last seen', location.lastSeen === null ? 'never' : ago(Date.parse(location.lastSeen), now)],
   ['Proxy', location.proxyUrl === null ? null : html`<code>${withoutPassword(location.proxyUrl)}</code>`],
   ['Asked of its agents', askedOf(location)],
+  ['Outdated agents', outdatedOf(location)],
   ['Made', instant(location.created_at)],
 ])}
 ${agentsSection({ agents, events, now, asksNothing: askedOf(location) === null }, noAgents(location))}${done.newKey === undefined ? startButton(call, location) : ''}
@@ -110,6 +111,11 @@ function askedOf({ agentSettings }: PrivateLocation): string | null {
     logLevel === null ? '' : `log level ${logLevel}`,
   ].filter((words) => words !== '');
   return asked.length === 0 ? null : asked.join('; ');
+}
+
+/** Start of the time with outdated agents; null while all are current, and for the first hour. */
+function outdatedOf({ agentsOutdatedSince: since }: PrivateLocation): Content | null {
+  return since === null ? null : html`since ${instant(since)}: upgrade them`;
 }
 
 function noAgents({ noAgentSince }: PrivateLocation): Content {

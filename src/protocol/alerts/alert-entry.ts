@@ -26,9 +26,17 @@ export const AlertEntry = z
     kind: z
       .enum(entryKinds)
       .describe(
-        'CAUSE: several checks that fail for one cause; CHECK: one check; GAP: checks that are not measured at a location, for one reason; LOCATION: a private location without agents, or an unhealthy one; ERROR_BUDGET: an ended burn',
+        'CAUSE: several checks that fail for one cause; CHECK: one check; GAP: checks that are not measured at a location, for one reason; LOCATION: a private location without agents, with outdated ones, or an unhealthy one; ERROR_BUDGET: an ended burn',
       ),
-    severity: z.enum(['FAILING', 'DEGRADED', 'FLAPPING', 'NOT_MEASURED', 'NO_AGENT', 'UNHEALTHY']),
+    severity: z.enum([
+      'FAILING',
+      'DEGRADED',
+      'FLAPPING',
+      'NOT_MEASURED',
+      'NO_AGENT',
+      'UNHEALTHY',
+      'OUTDATED',
+    ]),
     state: z.enum(entryStates),
     name: z.string().describe('Name of the check, or what the checks have in common, or the location'),
     reason: z.string().nullable().describe('In one sentence'),

@@ -40,6 +40,12 @@ export const PrivateLocation = z
       .describe(
         'Due time of the first slot missed because no agent is connected; null while an agent is connected',
       ),
+    agentsOutdatedSince: z.iso
+      .datetime()
+      .nullable()
+      .describe(
+        'Since when agents have an older major version than the service; null: none has, or not for an hour yet',
+      ),
     agentCount: z.int().describe('Agents that were seen in the last two minutes and did not sign off'),
     health: z.object({
       state: z

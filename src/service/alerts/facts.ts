@@ -70,7 +70,7 @@ export interface AlertFacts {
     | (RootCauseAnalysis['analysis'] & Partial<Pick<RootCauseAnalysis, 'fromModel'>>)
     | undefined;
   /** Subject, if it is not a check. Absent in alerts that an older build stored. */
-  readonly subject?: 'location' | 'sickness' | 'gap' | 'slo' | 'test';
+  readonly subject?: 'location' | 'sickness' | 'outdated' | 'gap' | 'slo' | 'test';
   /** Silence that suppressed the notification. */
   readonly silenceId?: string | undefined;
   /** Suppression that held it back until it was sent; absent if it was never held back. */

@@ -86,5 +86,7 @@ async function holds(repositories: Repositories, alert: AlertRow, now: number): 
   if (type === 'ALERT_LOCATION_SICK') return isSick();
   const location = await repositories.locations.find(alert.account_id, locationId);
   if (type === 'ALERT_LOCATION_WELL') return location !== undefined && !(await isSick());
-  return location !== undefined && location.no_agent_since === storedFacts(alert).startedAt;
+  const { startedAt } = storedFacts(alert);
+  if (type === 'ALERT_LOCATION_OUTDATED') return location?.outdated_since === startedAt;
+  return location !== undefined && location.no_agent_since === startedAt;
 }

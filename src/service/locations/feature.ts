@@ -18,6 +18,7 @@ import { LocationEvents } from './event-store.ts';
 import { locationMetricsHandlers } from './metric-routes.ts';
 import { LocationMinutes } from './minute-store.ts';
 import { endOutage } from './outages.ts';
+import { OutdatedAgentsWatch } from './outdated.ts';
 import { locationHandlers, staticIpHandlers } from './public-routes.ts';
 import { privateLocationHandlers } from './routes.ts';
 import { Locations } from './store.ts';
@@ -43,6 +44,12 @@ export const locations: Feature = {
       (location) =>
         endOutage(store, location, clock.wallMs()),
   },
+  jobs: (parts) => [
+    {
+      ...{ name: 'outdated agents', leaderOnly: true, longestMs: 60_000 },
+      work: new OutdatedAgentsWatch(parts),
+    },
+  ],
   routes: [
     ...Object.values(locationAgentRoutes),
     ...Object.values(privateLocationRoutes),

@@ -56,6 +56,7 @@ export function privateLocationHandlers(deps: HandlerDeps): [string, AnyHandler]
         created: now,
         updated: null,
         no_agent_since: null,
+        outdated_since: null,
         agent_settings: storedSettings(body.agentSettings),
       };
       try {
@@ -214,6 +215,7 @@ async function views(
     agentSettings: agentSettingsOf(row) ?? noAgentSettings,
     lastSeen: optionalIso(lastSeen.get(row.id)),
     noAgentSince: optionalIso(row.no_agent_since ?? undefined),
+    agentsOutdatedSince: optionalIso(row.outdated_since ?? undefined),
     ...describeAgents(agents.get(row.id) ?? []),
     health: healthView(
       {

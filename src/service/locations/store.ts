@@ -130,6 +130,38 @@ export class Locations extends accountTable<PrivateLocationRow>()({ name: 'priva
     return done.numUpdatedRows > 0n;
   }
 
+  /** Records that agents of a location are outdated; returns it unless that was recorded before. */
+  async beginOutdated(id: string, since: number): Promise<PrivateLocationRow | undefined> {
+    return this.db
+      .updateTable('private_locations')
+      .set({ outdated_since: since })
+      .where('id', '=', id)
+      .where('outdated_since', 'is', null)
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  /** Records that all agents of a location are current; returns it if one was outdated since then. */
+  async endOutdated(id: string, since: number): Promise<PrivateLocationRow | undefined> {
+    return this.db
+      .updateTable('private_locations')
+      .set({ outdated_since: null })
+      .where('id', '=', id)
+      .where('outdated_since', '=', since)
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  /** Since when agents are recorded as outdated, by location. */
+  async outdated(): Promise<Map<string, number>> {
+    const rows = await this.db
+      .selectFrom('private_locations')
+      .select(['id', 'outdated_since'])
+      .where('outdated_since', 'is not', null)
+      .execute();
+    return new Map(rows.map(({ id, outdated_since: since }) => [id, since ?? 0]));
+  }
+
   /** Records that a session was seen, with its reported data. */
   async agentSeen(row: Omit<AgentRow, 'left_at'>): Promise<void> {
     await this.db

@@ -9,6 +9,8 @@ export interface PrivateLocationRow {
   updated: number | null;
   /** First slot that was missed because the location had no agent; null while it has one. See outages.ts. */
   no_agent_since: number | null;
+  /** Since when its agents are outdated; null while they are not, or not for long. See outdated.ts. */
+  outdated_since: number | null;
   /** JSON: the settings that the location asks of its agents; null without any. */
   agent_settings: string | null;
 }

@@ -2,7 +2,7 @@ import { SentAgentSettings } from '@picket/protocol/agent/agent-settings.ts';
 import { expect, it } from 'vitest';
 import { judgeSettings } from './location-settings.ts';
 
-const own = { checkTypes: ['URL', 'API'], laneSizes: { probe: 20, script: 2 }, logLevel: 'info' } as const;
+const own = { checkTypes: ['URL', 'API'], laneSizes: { probe: 20, script: 2 }, logLevel: 'info' as const };
 const verdicts = (asked: object) =>
   judgeSettings(SentAgentSettings.parse(asked), own).map(
     ({ status, about, detail }) => `${status} ${about}: ${detail}`,

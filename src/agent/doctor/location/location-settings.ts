@@ -9,7 +9,7 @@ import { ok, skipped, type Verdict, warning } from '../examination.ts';
 
 const fix = 'Change the setting at the location (agentSettings), or the variable of this agent.';
 
-/** What the location asks of this agent, and which of it the agent's own environment does not permit. */
+/** Settings that the location asks of this agent, and those of them that the agent's own environment does not permit. */
 export const locationSettings: Examination = {
   name: 'location-settings',
   needs: ['key'],

@@ -141,6 +141,12 @@ export const agentSettings = {
   statements: [`alter table private_locations add column agent_settings text`],
 };
 
+/** Since when agents of a location are outdated, once its channels were notified of it. */
+export const outdatedAgents = {
+  name: '0101-outdated-agents',
+  statements: [`alter table private_locations add column outdated_since bigint`],
+};
+
 /** Agents that were refused, and the revoked keys by which their locations are known. */
 export const refusedAgents = {
   name: '0088-refused-agents',

@@ -19,6 +19,7 @@ import {
   checkTotals,
   failureDetails,
   leanLedger,
+  outdatedAgents,
   packedDetails,
   queueInOrder,
   refusedAgents,
@@ -383,4 +384,5 @@ export const migrations: readonly Migration[] = [
   heartbeatSchedules,
   plannedSlots,
   queueInOrder,
+  outdatedAgents,
 ];

@@ -48,6 +48,7 @@ type Subject = NonNullable<AlertFacts['subject']>;
 const subjects: Readonly<Record<Subject, State>> = {
   location: { word: 'No agent', tone: 'failed' },
   sickness: { word: 'Unhealthy', tone: 'failed' },
+  outdated: { word: 'Outdated agents', tone: 'degraded' },
   gap: { word: 'Not measured', tone: 'missed' },
   slo: { word: 'Error budget burns', tone: 'degraded' },
   test: { word: 'Test', tone: 'neutral' },
@@ -56,6 +57,7 @@ const subjects: Readonly<Record<Subject, State>> = {
 const endsOfSubjects: Readonly<Record<Subject, State>> = {
   location: { word: 'Agent is back', tone: 'passed' },
   sickness: { word: 'Healthy again', tone: 'passed' },
+  outdated: { word: 'Agents are current', tone: 'passed' },
   gap: { word: 'Measured again', tone: 'passed' },
   slo: { word: 'Error budget no longer burns', tone: 'passed' },
   test: { word: 'Test is over', tone: 'neutral' },

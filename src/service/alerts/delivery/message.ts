@@ -114,6 +114,7 @@ function wordsOf({ owner = null, code = null, error }: AlertFacts) {
 function ownerOf({ facts }: Pick<AlertMessage, 'facts'>): string {
   const { subject, owner, cause } = facts;
   if (subject === 'location' || subject === 'sickness') return 'the private location';
+  if (subject === 'outdated') return 'the agents of the private location';
   if (subject === 'test') return 'none: this is a test';
   // A gap says nothing about the target.
   if (subject === 'gap')
@@ -154,6 +155,9 @@ export function titleOf({ notice, facts }: Pick<AlertMessage, 'notice' | 'facts'
   }
   if (facts.subject === 'sickness') {
     return `Private location ${name} ${notice === 'recovery' ? 'is healthy again' : 'is unhealthy'}`;
+  }
+  if (facts.subject === 'outdated') {
+    return `Private location ${name} ${notice === 'recovery' ? 'no longer has outdated agents' : 'has outdated agents'}`;
   }
   if (facts.subject === 'test')
     return notice === 'recovery' ? 'The test is over' : 'Test notification of Picket';

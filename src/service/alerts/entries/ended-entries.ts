@@ -118,6 +118,8 @@ function kindOf(
       return { kind: 'LOCATION', severity: 'NO_AGENT' };
     case 'ALERT_LOCATION_WELL':
       return { kind: 'LOCATION', severity: 'UNHEALTHY' };
+    case 'ALERT_LOCATION_CURRENT':
+      return { kind: 'LOCATION', severity: 'OUTDATED' };
     case 'ALERT_SLO_BURN_OVER':
       return { kind: 'ERROR_BUDGET', severity: 'FAILING' };
     default:

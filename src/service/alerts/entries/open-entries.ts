@@ -169,30 +169,44 @@ async function gapEntries(
   });
 }
 
-function locationEntry({
-  id,
-  name,
-  slugName,
-  noAgentSince,
-  unhealthySince,
-  evidence,
-}: TroubledLocation): Entry {
-  const isAway = noAgentSince !== null;
+function locationEntry({ id, name, slugName, ...trouble }: TroubledLocation): Entry {
   return {
     ...plainEntry,
+    ...locationTrouble(trouble),
     id: `location_${id}`,
     kind: 'LOCATION',
-    severity: isAway ? 'NO_AGENT' : 'UNHEALTHY',
     name,
-    reason: isAway
-      ? 'No agent is connected, so checks are not measured there. Start one, or look at the log of the last one.'
-      : `An agent reports: ${evidence ?? ''}`,
     whatFailed: 'the private location',
-    since: noAgentSince ?? unhealthySince ?? 0,
     locations: [slugName],
     members: [],
     subjectId: id,
   };
+}
+
+/** The gravest trouble of a location. */
+function locationTrouble({
+  noAgentSince,
+  outdatedSince,
+  unhealthySince,
+  evidence,
+}: Pick<TroubledLocation, 'noAgentSince' | 'outdatedSince' | 'unhealthySince' | 'evidence'>): Pick<
+  Entry,
+  'severity' | 'reason' | 'since'
+> {
+  if (noAgentSince !== null) {
+    const reason =
+      'No agent is connected, so checks are not measured there. Start one, or look at the log of the last one.';
+    return { severity: 'NO_AGENT', reason, since: noAgentSince };
+  }
+  if (unhealthySince !== null || outdatedSince === null) {
+    return {
+      severity: 'UNHEALTHY',
+      reason: `An agent reports: ${evidence ?? ''}`,
+      since: unhealthySince ?? 0,
+    };
+  }
+  const reason = 'Agents have an older major version than the service. Upgrade them.';
+  return { severity: 'OUTDATED', reason, since: outdatedSince };
 }
 
 /** A silence of a location also holds back its gaps and outages. */

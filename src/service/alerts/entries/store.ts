@@ -7,6 +7,7 @@ export interface TroubledLocation {
   readonly name: string;
   readonly slugName: string;
   readonly noAgentSince: number | null;
+  readonly outdatedSince: number | null;
   readonly unhealthySince: number | null;
   readonly evidence: string | null;
 }
@@ -141,7 +142,7 @@ export class AlertEntries extends Repository {
     };
   }
 
-  /** Locations of an account that have no agent, or that agents have found unhealthy since an instant. */
+  /** Locations of an account that have no agent or outdated ones, or that agents have found unhealthy since an instant. */
   async troubledLocations(accountId: string, reportedSince: number): Promise<TroubledLocation[]> {
     const rows = await this.db
       .selectFrom('private_locations as place')
@@ -151,10 +152,16 @@ export class AlertEntries extends Repository {
           .on('event.ended', 'is', null)
           .on('event.told', '>=', reportedSince),
       )
-      .select(['place.id', 'place.name', 'place.slug_name', 'place.no_agent_since'])
+      .select(['place.id', 'place.name', 'place.slug_name', 'place.no_agent_since', 'place.outdated_since'])
       .select(['event.started', 'event.evidence'])
       .where('place.account_id', '=', accountId)
-      .where((eb) => eb.or([eb('place.no_agent_since', 'is not', null), eb('event.started', 'is not', null)]))
+      .where((eb) =>
+        eb.or([
+          eb('place.no_agent_since', 'is not', null),
+          eb('place.outdated_since', 'is not', null),
+          eb('event.started', 'is not', null),
+        ]),
+      )
       .orderBy('event.started')
       .execute();
     const first = new Map(rows.toReversed().map((row) => [row.id, row]));
@@ -163,6 +170,7 @@ export class AlertEntries extends Repository {
       name: row.name,
       slugName: row.slug_name,
       noAgentSince: row.no_agent_since,
+      outdatedSince: row.outdated_since,
       unhealthySince: row.started,
       evidence: row.evidence,
     }));

@@ -59,6 +59,7 @@ const overTypes: Readonly<Record<string, AlertType>> = {
   gap: 'ALERT_GAP_OVER',
   location: 'ALERT_LOCATION_BACK',
   sickness: 'ALERT_LOCATION_WELL',
+  outdated: 'ALERT_LOCATION_CURRENT',
   slo: 'ALERT_SLO_BURN_OVER',
   test: 'ALERT_TEST',
 };

@@ -28,6 +28,7 @@ interface Known {
   readonly gaps: ReadonlySet<string>;
   readonly away: ReadonlySet<string>;
   readonly sick: ReadonlySet<string>;
+  readonly outdated: ReadonlySet<string>;
   readonly locations: ReadonlySet<string>;
   readonly burning: ReadonlySet<string>;
 }
@@ -52,7 +53,7 @@ export class Grounds {
     const members = causes.flatMap((cause) => cause.members.map(({ fact }) => fact.checkId));
     const ids = [...new Set([...of('check'), ...of('certificate'), ...of('gap'), ...members])];
     const policies = await alertPolicies(repositories, ids, now);
-    const places = [...of('location'), ...of('sickness')];
+    const places = [...of('location'), ...of('sickness'), ...of('outdated')];
     const burns = of('slo').length === 0 ? [] : await repositories.sloBurns.all();
     return new Grounds({
       now,
@@ -71,6 +72,7 @@ export class Grounds {
       ),
       away: await repositories.locations.awayAmong(places),
       sick: await sickAmong(repositories, places, now),
+      outdated: new Set((await repositories.locations.outdated()).keys()),
       locations: await repositories.locations.idsAmong(places),
       burning: new Set(burns.map((burn) => String(burn.slo_id))),
     });
@@ -82,7 +84,7 @@ export class Grounds {
 
   /** Why an incident no longer has grounds; null while it has. */
   lostBy(row: ReceiverIncidentRow): EndReason | null {
-    const { now, away, sick, locations, burning } = this.#known;
+    const { now, away, sick, outdated, locations, burning } = this.#known;
     const id = row.filed_under;
     switch (row.subject) {
       case 'check':
@@ -95,6 +97,8 @@ export class Grounds {
         return !locations.has(id) ? 'location-deleted' : away.has(id) ? null : 'over';
       case 'sickness':
         return !locations.has(id) ? 'location-deleted' : sick.has(id) ? null : 'over';
+      case 'outdated':
+        return !locations.has(id) ? 'location-deleted' : outdated.has(id) ? null : 'over';
       case 'slo':
         return burning.has(id) ? null : 'over';
       case 'test':

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { OutdatedAgentsWatch } from '../../../../src/service/locations/outdated.ts';
 import { createCheck, createLocation, TestAgent } from '../../../helpers/service/service.ts';
 import { type AlertStage, minuteMs } from './alert-stage.ts';
 
@@ -59,6 +60,53 @@ export function outageSuite(stage: AlertStage): void {
       ['ALERT_LOCATION_BACK', 'quiet', channel],
     ]);
     expect((await location(quiet.id)).noAgentSince).toBeNull();
+  });
+
+  it('of current agents are reported after an hour of outdated ones, and once when none is left', async () => {
+    await stage.start();
+    const url = 'http://x.test';
+    const flags = { sendDegraded: true };
+    const channel = await stage.channel('WEBHOOK', { url, name: 'all', method: 'POST' }, flags);
+    await stage.channel('WEBHOOK', { url, name: 'failures only', method: 'POST' });
+    const place = await createLocation(stage.harness, 'old');
+    await createCheck(stage.harness, { privateLocations: ['old'] });
+    const [old, current] = ['a', 'b'].map((name) => new TestAgent(stage.harness, place, name));
+    const watch = new OutdatedAgentsWatch(stage.harness);
+    /** After that time each agent claims, and the watch looks. */
+    const pass = async (minutes: number, agents: readonly (readonly [TestAgent | undefined, string])[]) => {
+      stage.clock.advance(minutes * minuteMs);
+      for (const [agent, version] of agents) await agent?.claim({ version });
+      await watch.turn();
+    };
+    const both = [
+      [old, '7.9.0'],
+      [current, '8.0.0'],
+    ] as const;
+    // A rolling upgrade: nothing is sent.
+    await pass(0, both);
+    await pass(50, both);
+    await pass(4, [both[1]]);
+    await pass(10, both);
+    await pass(59, both);
+    expect(await notices()).toEqual([]);
+    await pass(1, both);
+    expect(await notices()).toEqual([['ALERT_LOCATION_OUTDATED', 'old', channel]]);
+    const { body: entries } = await stage.harness.call('GET', '/v1/alert-entries');
+    expect(entries).toMatchObject([{ kind: 'LOCATION', severity: 'OUTDATED', name: 'old' }]);
+    const path = `/v1/private-locations/${place.id}`;
+    expect((await stage.harness.call('GET', path)).body.agentsOutdatedSince).toMatch(/^\d{4}/);
+    // A restart of the outdated agent is no end, and another leader sends nothing again.
+    await pass(3, [both[1]]);
+    await pass(1, both);
+    await new OutdatedAgentsWatch(stage.harness).turn();
+    expect(await notices()).toHaveLength(1);
+    await pass(3, [both[1]]);
+    await pass(5, [both[1]]);
+    expect((await notices()).map(([type]) => type).sort()).toEqual([
+      'ALERT_LOCATION_CURRENT',
+      'ALERT_LOCATION_OUTDATED',
+    ]);
+    expect((await stage.harness.call('GET', path)).body.agentsOutdatedSince).toBeNull();
   });
 
   it('that a silence holds are reported when it ends, if they last', async () => {

@@ -36,7 +36,7 @@ export function profilePaths(settings: AwsSettings): string[] {
  * Keys of a profile, as the programs of AWS keep them in `~/.aws/credentials` and `~/.aws/config`: an access key, or a
  * role that another profile takes.
  *
- * @throws ReferenceProblem if there are none.
+ * @throws ReferenceProblem if the profile does not give any.
  */
 export async function keysOfProfile(
   settings: AwsSettings,
