@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/helpers/longest-first.ts';
 
@@ -22,7 +23,7 @@ const apart = {
 };
 
 // V8's book of JIT pages, kept for protection keys, loses some when threads with WebAssembly come and go (nodejs/node#64500).
-const execArgv = ['--no-memory-protection-keys'];
+const execArgv = ['--no-memory-protection-keys', '--import', join(import.meta.dirname, 'test/helpers/unreported-imports.mjs')];
 
 /** One process for many files. Most of what tests make is garbage at once: the more room it has, the less often it is looked through. */
 const shared = { isolate: false, execArgv: [...execArgv, '--max-semi-space-size=64'] };

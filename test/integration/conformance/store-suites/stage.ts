@@ -35,6 +35,8 @@ export class StoreStage {
   hasMailer = false;
   /** Details are kept of every nth pass; of all passes when undefined. */
   everyNthPass: number | undefined;
+  /** How long leases last; `leaseTtlMs` unless the test says otherwise before it starts. */
+  leasesLastMs = leaseTtlMs;
   readonly #nextPlace: () => Promise<StorePlace>;
   #set: { harness: ServiceHarness; location: TestLocation; agent: TestAgent } | undefined;
 
@@ -42,6 +44,7 @@ export class StoreStage {
     this.#nextPlace = nextPlace;
     afterEach(async () => {
       for (const opened of this.open.splice(0)) await opened.close();
+      this.leasesLastMs = leaseTtlMs;
       if (this.place.folder) rmSync(this.place.folder, { recursive: true, force: true });
     });
   }
@@ -62,7 +65,7 @@ export class StoreStage {
     const opened = await openHarness({
       ...this.place,
       clock: this.clock,
-      leaseTtlMs,
+      leaseTtlMs: this.leasesLastMs,
       alerting: this.alerting,
       hasMailer: this.hasMailer,
       everyNthPass: this.everyNthPass,
