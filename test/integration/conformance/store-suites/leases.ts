@@ -38,6 +38,36 @@ export function leaseSuite(stage: StoreStage): void {
     expect((await stage.runsOf(check.id)).map(({ state }) => state)).toEqual(['final']);
   });
 
+  it('gives each agent its own receipts when several report at once', async () => {
+    await stage.start();
+    const agents = Array.from(
+      { length: 3 },
+      (_none, index) => new TestAgent(stage.harness, stage.location, `agent-${index}`),
+    );
+    const leased: LeasedRun[] = [];
+    for (const agent of agents) {
+      const check = await createCheck(stage.harness, { privateLocations: ['lab'] });
+      await stage.queueNextSlot(check.id);
+      const mine = (await agent.claim()).find((run) => run.check.id === check.id);
+      if (!mine) throw new Error('nothing was leased');
+      leased.push(mine);
+    }
+    const reported = await Promise.all([
+      ...agents.map((agent, index) =>
+        agent.report(leased.slice(index, index + 1).map((run) => reportOf(run))),
+      ),
+      agents[0]?.report(leased.slice(0, 1).map((run) => reportOf(run))),
+      agents[1]?.report([{ resultId: 'nonsense' }]),
+    ]);
+    expect([...(reported[0] ?? []), ...(reported[3] ?? [])].sort()).toEqual(['accepted', 'duplicate']);
+    expect(reported.slice(1, 3)).toEqual([['accepted'], ['accepted']]);
+    expect(reported[4]).toEqual(['rejected']);
+    for (const [index, run] of leased.entries()) {
+      const stored = await stage.harness.store.results.find(run.check.id, run.resultId);
+      expect(stored).toMatchObject({ agent_id: `agent-${index}`, result_type: 'FINAL' });
+    }
+  });
+
   it('never leases one run to two agents that claim at once', async () => {
     await stage.start();
     const checks = await Promise.all(
