@@ -62,7 +62,7 @@ type Run = ProbeRun<DnsSpec, FilledRequest>;
 /** Runs a DNS monitor: sends a query to its name server, or to each of its name servers, and judges the response. */
 export const runDns: Runner<DnsSpec, DnsDetail> = async (spec, context) =>
   spec.request.nameServers.length === 0
-    ? await queryOnce(undefined)(spec, context)
+    ? await queryAlone(spec, context)
     : await onServers(spec, context, queryOnce);
 
 /** Runs a query at one server. @param named that server; if absent, the one of the check or of the location. */
@@ -74,6 +74,8 @@ const queryOnce = (named: NamedServer | undefined) =>
       ask(spec, prepared, context, startMs + context.timeoutMs),
     read: (run, asked) => ('reply' in asked ? readReply(run, asked) : readSilence(run, asked)),
   });
+
+const queryAlone = queryOnce(undefined);
 
 /** Whether the check expects a server that does not respond. */
 function isWelcome({ shouldFail }: DnsSpec, { failure: failed }: { readonly failure: Failure }): boolean {

@@ -46,7 +46,7 @@ export interface SqlPhases {
   readonly total: number;
 }
 
-/** Result of a probe: `answer`, or why there is none. */
+/** Result of a probe: `answer`, or the reason for its absence. */
 export interface SqlProbeResult {
   readonly error: ProbeError | undefined;
   /** Error that the server answered with, and the step. */
