@@ -13,13 +13,13 @@ export interface CostTarget {
   readonly target: string;
 }
 
-/** What happened between `begin` and `end` of a stage. */
+/** Counts of a stage between its `begin` and `end`. */
 export interface Window {
   readonly checks: number;
   readonly failed: number;
   /** CPU time in milliseconds by process. */
   readonly cpuMs: Readonly<Record<string, number>>;
-  /** Growth of what is on disk. */
+  /** Growth of its files. */
   readonly storedBytes: number;
   /** The same, once it is in its final form, where a stage can say so now. */
   readonly blockBytes?: number;
