@@ -155,7 +155,7 @@ it('takes holidays from an iCalendar file, and shows them as days', async () => 
     expect(body.activeHours).toEqual({
       ...{ timeZone: 'UTC', mode: 'RUN', windows: [], holidays: ['2099-12-24/2099-12-26'] },
     });
-    // What a client read, it may write.
+    // A body that was read can be written.
     expect((await harness.call('PUT', `/v1/checks/${body.id}`, body)).status).toBe(200);
   }
 });
