@@ -44,7 +44,9 @@ export async function timesOf(
   const { time, isEvents } = series.metrics;
   if (time.length === 0) return { lane: null, title: 'Runs', controls: '', legend: '' };
   const part =
-    selection.by === 'location' ? await byLocation(selection, series) : await byPhase(selection, series);
+    selection.by === 'location' && !isEvents
+      ? await byLocation(selection, series)
+      : await byPhase(selection, series);
   const what = isEvents ? 'Duration of the job and pings' : 'Response time and runs';
   const title = part.lane ? what : isEvents ? 'Pings' : 'Runs';
   return { ...part, title, controls: hasPlaces ? controlsOf(selection) : '' };
@@ -56,7 +58,7 @@ async function byPhase(
 ): Promise<Omit<TimesPart, 'title' | 'controls'>> {
   const { time, phases, isEvents } = series.metrics;
   const { location, range } = selection;
-  const trend = location === null ? await series.trend() : (await series.trends()).get(location);
+  const trend = location === null || isEvents ? await series.trend() : (await series.trends()).get(location);
   if (!trend) return { lane: null, legend: '' };
   const lines = time.map(percentileOf).map((name) => ({ name, className: `line-${name}` }));
   const buckets = bucketsOf(selection, series, trend, (row) => ({

@@ -176,6 +176,8 @@ describe('the chart of a heartbeat', () => {
     const chart = chartOf(await pageOf(id, '?range=7d'));
     expect(chart).toContain('<h2>Duration of the job and pings</h2>');
     expect(chart).toMatch(/p50 10 min, p95 20 min, p99 20 min, Average 15 min/);
+    // Pings come from no location: a link of another check's page shows all of them.
+    expect(await pageOf(id, '?range=7d&by=location&location=lab')).toContain('Average 15 min');
     // The axis has steps of a clock: 10 min, not 8 min 20 s.
     expect(chart).toMatch(/>10 min<\/text>/);
     const { body } = await harness.call(
