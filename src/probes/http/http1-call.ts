@@ -12,12 +12,18 @@ export class Http1Call implements Call {
   readonly #listener: CallListener;
   readonly #parser: AnswerParser;
   readonly #endObservation: () => void;
+  readonly #onData = (bytes: Buffer) => this.#work(() => this.#read(() => this.#parser.feed(bytes)));
+  readonly #onEnd = () => this.#read(() => this.#end());
+  readonly #onError = (error: Error) => this.#read(() => this.#listener.onFailure(error));
+  readonly #onClose = () => this.#read(() => this.#listener.onBroken('connection-reset'));
+  readonly #work: CallHooks['work'];
   /** The write error if the peer stopped reading the request. */
   #refusal: Error | undefined;
 
   constructor(socket: Socket, message: RequestMessage, { listener, sending, work }: CallHooks) {
     this.#socket = socket;
     this.#listener = listener;
+    this.#work = work;
     this.#parser = new AnswerParser(listener, {
       isBodyless: message.method === 'HEAD',
       isUpgradeAsked: asksForUpgrade(message.headers),
@@ -25,10 +31,10 @@ export class Http1Call implements Call {
     this.#endObservation = observeSending(socket, sending, (error) => {
       this.#refusal = error;
     });
-    socket.on('data', (bytes: Buffer) => work(() => this.#read(() => this.#parser.feed(bytes))));
-    socket.once('end', () => this.#read(() => this.#end()));
-    socket.once('error', (error) => this.#read(() => listener.onFailure(error)));
-    socket.once('close', () => this.#read(() => listener.onBroken('connection-reset')));
+    socket.on('data', this.#onData);
+    socket.once('end', this.#onEnd);
+    socket.once('error', this.#onError);
+    socket.once('close', this.#onClose);
     socket.write(http1Bytes(message));
   }
 
@@ -40,8 +46,15 @@ export class Http1Call implements Call {
     this.#socket.resume();
   }
 
+  /**
+   * Leaves nothing of this call at the socket: V8 keeps a closed socket of Node, and everything that it refers to, until
+   * the next collection of its old objects.
+   */
   destroy(): void {
-    this.#socket.removeAllListeners('data');
+    this.#socket.off('data', this.#onData);
+    this.#socket.off('end', this.#onEnd);
+    this.#socket.off('error', this.#onError);
+    this.#socket.off('close', this.#onClose);
     this.#endObservation();
   }
 

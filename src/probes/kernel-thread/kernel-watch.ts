@@ -69,7 +69,7 @@ export class KernelWatch implements SocketWatch {
   /** Times of arrivals that the thread has not recorded, by received bytes. */
   #unnotedTimes: Map<number, WakeTime> | undefined;
   /** The arrivals so far, as of that many. */
-  #known: { readonly count: number; readonly edges: readonly Edge[] } = { count: 0, edges: [] };
+  #known: { readonly count: number; readonly edges: readonly Edge[] } = { count: -1, edges: [] };
   #isReleased = false;
   #isLost = false;
   /** The highest byte count queried, and when it had been read; more queries about it may follow. */
