@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readProcess } from './process-usage.ts';
+import { readProcess } from './measures/process-usage.ts';
 
 /** Resource usage of the processes in a group. undefined if the controller is not available. */
 export interface GroupUsage {

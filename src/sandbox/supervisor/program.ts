@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream';
 import { hasNamespaces, needsRoot } from '../mechanism.ts';
 import type { SandboxEndReason, SandboxedEnd, SandboxLimits } from '../sandbox.ts';
 import type { ControlGroup } from './control-group.ts';
-import { type HeldResources, heldResources } from './held-resources.ts';
 import { type Launch, type LaunchPlan, startCommands, startedMark } from './launch.ts';
+import { type HeldResources, heldResources } from './measures/held-resources.ts';
+import { descendantsOf, listProcesses, type ProcessEntry } from './measures/process-usage.ts';
+import type { ProgramWatch } from './measures/program-watch.ts';
 import type { ProgramRequest, ProgramStream } from './message.ts';
-import { descendantsOf, listProcesses, type ProcessEntry } from './process-usage.ts';
-import type { ProgramWatch } from './program-watch.ts';
 import type { SlotProcesses } from './slot-processes.ts';
 import { folderSizeBytes, sharedSizeBytes } from './wipe.ts';
 

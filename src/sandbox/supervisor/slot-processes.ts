@@ -3,7 +3,12 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { hasNamespaces, needsRoot, type SandboxMechanism } from '../mechanism.ts';
 import { cookieName, systemProgram } from './launch.ts';
-import { descendantsOf, hasEnvironmentEntry, listProcesses, type ProcessEntry } from './process-usage.ts';
+import {
+  descendantsOf,
+  hasEnvironmentEntry,
+  listProcesses,
+  type ProcessEntry,
+} from './measures/process-usage.ts';
 
 /**
  * How long a process tree may take to die before its slot is abandoned. The kernel needs milliseconds; with a hanging

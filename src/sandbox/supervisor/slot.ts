@@ -9,9 +9,9 @@ import type { RunNetwork } from '../network/run-network.ts';
 import type { SandboxEndReason } from '../sandbox.ts';
 import { ControlGroup, type findControllers } from './control-group.ts';
 import { type Launch, type LaunchPlan, launch } from './launch.ts';
+import type { ProgramWatch } from './measures/program-watch.ts';
 import type { ProgramRequest } from './message.ts';
 import { RunningProgram, type SendChunk } from './program.ts';
-import type { ProgramWatch } from './program-watch.ts';
 import { SlotProcesses } from './slot-processes.ts';
 import { sweepLeftovers, wipeFolder } from './wipe.ts';
 

@@ -154,8 +154,7 @@ describe('a sandboxed program', () => {
 
   it('that waits for its input is measured from then on, with all it holds already', async () => {
     const sandbox = await from.acquire(soon());
-    const fill =
-      'head -c 1500000 /dev/zero > first; head -c 1500000 /dev/zero > before; read line; echo $line; exec sleep 100';
+    const fill = 'for f in first before; do head -c 1500000 /dev/zero > $f; done; read x; exec sleep 100';
     const program = sandbox.start({
       path: '/bin/sh',
       args: ['-c', fill],
@@ -164,8 +163,7 @@ describe('a sandboxed program', () => {
       isOwnUntilInput: true,
       onOutput: () => undefined,
     });
-    const file = join(sandbox.directory, 'before');
-    await vi.waitUntil(() => existsSync(file), { timeout: 20_000 });
+    await vi.waitUntil(() => existsSync(join(sandbox.directory, 'before')), { timeout: 20_000 });
     program.input.write('go\n');
     expect(await program.ended).toMatchObject({ reason: 'disk' });
     await sandbox.release();
