@@ -22,14 +22,15 @@ export function isInParts(parts: readonly number[]): RawBuilder<boolean> {
 
 /**
  * Ids and next slots of the checks whose slots are next, the same number of each part, as a row source (PostgreSQL).
- * Reads each part from the front of its index. It has no condition on the slot: the statistics of the table are older
- * than the slots in it, so that PostgreSQL would soon take most checks for due, and read and sort all of them.
+ * Checks without a slot come last. Reads each part from the front of its index. It has no condition on the slot: the
+ * statistics of the table are older than the slots in it, so that PostgreSQL would soon take most checks for due, and
+ * read and sort all of them.
  */
 export function nextOfParts(parts: readonly number[], limit: number): RawBuilder<unknown> {
   const perPart = Math.ceil(limit / Math.max(1, parts.length));
   return sql`(select next_ones.* from unnest(${parts}::int[]) as part (number)
     cross join lateral (select checks.id, checks.next_slot_at from checks
-      where ${partOfCheck} = part.number and checks.next_slot_at is not null
+      where ${partOfCheck} = part.number
       order by checks.next_slot_at limit ${perPart}) as next_ones)`;
 }
 
