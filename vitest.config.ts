@@ -23,7 +23,11 @@ const apart = {
 };
 
 // V8's book of JIT pages, kept for protection keys, loses some when threads with WebAssembly come and go (nodejs/node#64500).
-const execArgv = ['--no-memory-protection-keys', '--import', join(import.meta.dirname, 'test/helpers/unreported-imports.mjs')];
+const execArgv = [
+  '--no-memory-protection-keys',
+  '--import',
+  join(import.meta.dirname, 'test/helpers/unreported-imports.mjs'),
+];
 
 /** One process for many files. Most of what tests make is garbage at once: the more room it has, the less often it is looked through. */
 const shared = { isolate: false, execArgv: [...execArgv, '--max-semi-space-size=64'] };

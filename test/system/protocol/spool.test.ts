@@ -5,6 +5,7 @@ import type { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { fillSpool } from '../../helpers/agent/spool-backlog.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
+import { isNight } from '../../helpers/night.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
 // Several agents are started in sequence, which is slow on a busy machine.
@@ -220,7 +221,7 @@ it('no result on disk is lost, whenever the agent is killed', { timeout: 300_000
       : undefined;
   const feed = setInterval(() => service.enqueue(...runsOf(stage, 3)), 20);
   try {
-    for (let kill = 0; kill < 6 || (kill < 60 && kept.size <= 20); kill++) {
+    for (let kill = 0; kill < (isNight ? 6 : 3) || (kill < 60 && kept.size <= 20); kill++) {
       const agent = await start(stage);
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 800));
       await agent.kill();
