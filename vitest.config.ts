@@ -2,28 +2,14 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/helpers/longest-first.ts';
-
-/**
- * Files whose tests measure the process they run in (its times, memory, threads and descriptors) or change what is one for all of
- * it, such as its authorities: each has a process of its own. The other files share processes, which have loaded the program and
- * compiled what is hot in it after the first.
- */
-const apart = {
-  integration: `test/integration/{${[
-    'analyses/{faults,model*}',
-    'checks/{grpc,ssl,websocket}-*',
-    'checks/tcp-dialogues*',
-    'probes/tls-*',
-    'probes/tcp-{faults,tls}*',
-    'probes/http-{body,faults,resources}*',
-    'probes/dns-hostile*',
-    '{checks,probes}/*.night',
-  ].join(',')}}.test.ts`,
-  system: 'test/system/{agent,checks,faults,probes,sandbox}/**/*.test.ts',
-};
+import { ownProcess } from './test/helpers/own-process.ts';
 
 // V8's book of JIT pages, kept for protection keys, loses some when threads with WebAssembly come and go (nodejs/node#64500).
-const execArgv = ['--no-memory-protection-keys', '--import', join(import.meta.dirname, 'test/helpers/unreported-imports.mjs')];
+const execArgv = [
+  '--no-memory-protection-keys',
+  '--import',
+  join(import.meta.dirname, 'test/helpers/unreported-imports.mjs'),
+];
 
 /** One process for many files. Most of what tests make is garbage at once: the more room it has, the less often it is looked through. */
 const shared = { isolate: false, execArgv: [...execArgv, '--max-semi-space-size=64'] };
@@ -40,22 +26,22 @@ export const configOf = ({ isNight }: { readonly isNight: boolean }) =>
           test: {
             name: 'integration',
             include: ['test/integration/**/*.test.ts'],
-            exclude: [apart.integration],
+            exclude: [ownProcess.integration],
             ...shared,
           },
         },
-        { extends: true, test: { name: 'integration apart', include: [apart.integration] } },
+        { extends: true, test: { name: 'integration apart', include: [ownProcess.integration] } },
         {
           extends: true,
           test: {
             name: 'system',
             include: ['test/system/**/*.test.ts'],
-            exclude: [apart.system],
+            exclude: [ownProcess.system],
             ...shared,
             globalSetup: ['test/helpers/compiled-program.ts', 'test/helpers/service/shared-postgres.ts'],
           },
         },
-        { extends: true, test: { name: 'system apart', include: [apart.system] } },
+        { extends: true, test: { name: 'system apart', include: [ownProcess.system] } },
       ],
       exclude: ['**/node_modules/**', 'test/bench/**', ...(isNight ? [] : ['**/*.night.test.ts'])],
       globalSetup: 'test/helpers/compiled-program.ts',

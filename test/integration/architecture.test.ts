@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, matchesGlob, relative } from 'node:path';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { matchedMessage } from '../../scripts/house/matched-messages.ts';
 import { importsWithin, knots, roomsOf, upwardArrows } from '../../scripts/house/rooms.ts';
 import { checkTypes } from '../../src/checks/index.ts';
 import { features } from '../../src/server/features.ts';
+import { ownProcess } from '../helpers/own-process.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -65,6 +66,17 @@ describe('files', () => {
       '/a/.exec(message)',
     ])
       expect(matchedMessage.test(line), line).toBe(true);
+  });
+
+  it('of tests that change or measure their process have one of their own', async () => {
+    const alone =
+      /setDefaultCACertificates\(|openSslStage\(|beforeAll\(startFaults\)|process\.resourceUsage\(/;
+    const files = (await sourceFiles('test')).filter((file) => file.endsWith('.test.ts'));
+    const found: string[] = [];
+    for (const file of files) if (alone.test(await readFile(join(root, file), 'utf8'))) found.push(file);
+    expect(found.length).toBeGreaterThan(10);
+    const globs = Object.values(ownProcess);
+    expect(found.filter((file) => !globs.some((glob) => matchesGlob(file, glob)))).toEqual([]);
   });
 
   it('are at most 400 lines long', async () => {

@@ -149,7 +149,7 @@ describe('the scrubber', () => {
     }
   }, 300_000);
 
-  it('changes nothing in ten megabytes without secrets', () => {
+  it('changes nothing in megabytes without secrets', () => {
     const finder = new SecretFinder(secrets.filter((secret) => !naughty.has(secret)));
     const lines = Array.from({ length: 4000 }, (_, line) =>
       JSON.stringify({
@@ -161,8 +161,8 @@ describe('the scrubber', () => {
         message: 'the quick brown fox jumps over the lazy dog\n\tat Object.<anonymous> (file.js:1:2)',
       }),
     ).join('\n');
-    const corpus = Buffer.from(lines.repeat(8));
-    expect(corpus.length).toBeGreaterThan(10_000_000);
+    const corpus = Buffer.from(isNight ? lines.repeat(8) : lines);
+    expect(corpus.length).toBeGreaterThan(isNight ? 10_000_000 : 1_000_000);
     expect(finder.find(corpus)).toEqual([]);
   });
 });

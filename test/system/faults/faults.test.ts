@@ -15,7 +15,7 @@ describe.concurrent('processes that are killed, stopped, cut off and starved at 
     const { folder, figures, violations } = await runCampaign({
       seed,
       engine,
-      durationMs: isNight ? 120_000 : 14_000,
+      durationMs: isNight ? 120_000 : 11_000,
       checkCount: 24,
     });
     expect(violations, `seed ${seed}, histories in ${folder}`).toEqual([]);

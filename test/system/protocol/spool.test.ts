@@ -5,6 +5,7 @@ import type { AgentProcess } from '../../helpers/agent/agent-process.ts';
 import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 import { fillSpool } from '../../helpers/agent/spool-backlog.ts';
 import { Stage } from '../../helpers/agent/stage.ts';
+import { isNight } from '../../helpers/night.ts';
 import { temporaryFolder } from '../../helpers/service/service.ts';
 
 // Several agents are started in sequence, which is slow on a busy machine.
@@ -205,6 +206,7 @@ it('two agents of a location share a folder, but never a file', async () => {
 });
 
 it('no result on disk is lost, whenever the agent is killed', { timeout: 300_000 }, async () => {
+  const [leastKills, leastKept] = isNight ? [6, 20] : [3, 8];
   await using stage = await Stage.open();
   const { service } = stage;
   const kept = new Set<string>();
@@ -220,7 +222,7 @@ it('no result on disk is lost, whenever the agent is killed', { timeout: 300_000
       : undefined;
   const feed = setInterval(() => service.enqueue(...runsOf(stage, 3)), 20);
   try {
-    for (let kill = 0; kill < 6 || (kill < 60 && kept.size <= 20); kill++) {
+    for (let kill = 0; kill < leastKills || (kill < 60 && kept.size <= leastKept); kill++) {
       const agent = await start(stage);
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 800));
       await agent.kill();
@@ -229,7 +231,7 @@ it('no result on disk is lost, whenever the agent is killed', { timeout: 300_000
   } finally {
     clearInterval(feed);
   }
-  expect(kept.size).toBeGreaterThan(20);
+  expect(kept.size).toBeGreaterThan(leastKept);
   service.script = undefined;
   await start(stage);
   const arrived = () => new Set(service.results.map(({ resultId }) => resultId));

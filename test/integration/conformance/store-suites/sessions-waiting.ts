@@ -182,7 +182,7 @@ export function sessionWaitingSuite(stage: StoreStage): void {
     const sweep = await openSweep();
     const one = { freeSlots: { probe: 1, script: 0 } };
     await stage.agent.claim();
-    const { body: started } = await runDefinitions(Array.from({ length: 30 }, (_, n) => job(`job-${n}`)));
+    const { body: started } = await runDefinitions(Array.from({ length: 60 }, (_, n) => job(`job-${n}`)));
     const state = async () => (await call('GET', `test-sessions/${started.testSessionId}`)).body;
     const ranChecks: string[] = [];
     const workOne = async () => {
@@ -190,20 +190,20 @@ export function sessionWaitingSuite(stage: StoreStage): void {
         `a run behind ${ranChecks.length}`,
         async () => (await stage.agent.claim(one))[0],
       );
-      stage.clock.advance(84_000);
+      stage.clock.advance(42_000);
       await stage.agent.renew([run]);
       await sweep.turn();
       await stage.agent.report([reportOf(run)]);
       ranChecks.push(run.check.id);
     };
-    // 84 seconds each, so 42 minutes in total.
-    while (ranChecks.length < 25) await workOne();
+    // 42 seconds each, so 42 minutes in total.
+    while (ranChecks.length < 50) await workOne();
     expect(await state()).toMatchObject({ status: 'RUNNING', failed: [] });
     const check = await create();
     await stage.queueNextSlot(check.id);
     while ((await state()).status === 'RUNNING') await workOne();
     expect(await state()).toMatchObject({ status: 'PASSED', failed: [], running: [] });
-    expect(ranChecks[25]).toBe(check.id);
+    expect(ranChecks[50]).toBe(check.id);
     expect((await stage.harness.store.runs.countSlots(check.id))['missed'] ?? 0).toBe(0);
   });
 
