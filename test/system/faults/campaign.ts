@@ -270,7 +270,7 @@ class Stage implements AsyncDisposable {
         name: `check ${number}`,
         frequency: 0,
         frequencyOffset: 10,
-        // Slots by hours are stored in another way, and here they are the same. Services of another version know no hours.
+        // By hours the same slots come from a timetable. Services of another version know no hours.
         ...(number % 3 === 2 && this.#programs.service === undefined ? { activeHours: allHours } : {}),
         privateLocations: locations,
         runParallel: isParallel,

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { failure } from '../../../../src/checks/contract/failure.ts';
 import { timingOf } from '../../../../src/service/checks/timing/timing.ts';
+import { isNight } from '../../../helpers/night.ts';
 import { createCheck, createLocation, reportOf, until } from '../../../helpers/service/service.ts';
 import type { StoreStage } from './stage.ts';
 
@@ -182,6 +183,7 @@ export function checkHoursSuite(stage: StoreStage): void {
     );
   });
 
+  if (!isNight) return;
   it('is scheduled again when a clock that was ahead is corrected', async () => {
     await stage.start();
     const check = await createCheck(stage.harness, { privateLocations: ['lab'], activeHours: hoursNow() });
