@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '@picket/lib/errors.ts';
 import { type Share, shareOfPercent } from '@picket/lib/figures/share.ts';
 import { LruMap } from '@picket/lib/lru.ts';
 import { analyticsRoutes } from '@picket/protocol/results/analytics.ts';
@@ -67,14 +68,17 @@ export async function figuresOf(
     const figures = found?.newestSlot === newestOf(id) ? found.figures : null;
     kept.set(`${accountId} ${id}`, { at: now, newestSlot: newestOf(id), figures });
   }
-  const asking = ask(call, due, { now, newestOf });
-  asking.catch((thrown: unknown) => {
+  const asking = ask(call, due, { now, newestOf }).catch((thrown: unknown) => {
     call.request.log.warn({ err: thrown }, 'figures of the overview could not be read');
     for (const id of due) {
       const figures = keptOf(id)?.figures ?? null;
       kept.set(`${accountId} ${id}`, { at: 0, newestSlot: newestOf(id), figures });
     }
+    // The list is of use without figures, which it asks for again: a reader who turns pages quickly fills the queue.
+    if (!(thrown instanceof AppError && thrown.code === 'RATE_LIMITED')) throw thrown;
   });
+  // Figures that are late fail after their page has been sent.
+  asking.catch(() => undefined);
   if (known().size < ids.length)
     await Promise.race([asking, sleep(longestWaitMs, undefined, { ref: false })]);
   return known();

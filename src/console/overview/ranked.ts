@@ -11,6 +11,9 @@ import type { Sorting } from './sorting.ts';
 /** Maximum wait of a page for the figures of all checks: the list is sorted in its next state. */
 const longestWaitSeconds = 0.3;
 
+/** Errors after which the figures are asked for again: they, or the queue for them, take longer. */
+const notReady: ReadonlySet<string> = new Set(['NOT_FINISHED', 'RATE_LIMITED']);
+
 /** A page of the list in the order of a figure. */
 export interface RankedRows {
   readonly rows: readonly OverviewRow[];
@@ -51,7 +54,7 @@ export async function rankedRows(
     const byId = new Map(found.map((row) => [row.id, row]));
     return { rows: ids.flatMap((id) => byId.get(id) ?? []), asOf };
   } catch (thrown) {
-    if (thrown instanceof AppError && thrown.code === 'NOT_FINISHED') return null;
+    if (thrown instanceof AppError && notReady.has(thrown.code)) return null;
     throw thrown;
   }
 }
