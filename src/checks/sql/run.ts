@@ -1,5 +1,6 @@
 import { beginningOf } from '@picket/lib/text.ts';
-import { probeSql, type SqlProbeRequest, type SqlProbeResult } from '@picket/probes/sql/probe.ts';
+import { startTls } from '@picket/probes/connection/start-tls.ts';
+import type { SqlProbeRequest, SqlProbeResult } from '@picket/probes/sql/probe.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
 import { measurementOf, timesToMicroseconds, toMicroseconds } from '../contract/outcome.ts';
@@ -34,8 +35,10 @@ const welcomeCodes: ReadonlySet<FailureCode> = new Set([
 export const runSql = probeRunner({
   prepare,
   unsent: ({ request }: SqlSpec) => ({ request: requestOf(request, request), response: null, ...noEvidence }),
-  hold: ({ spec, prepared: { request }, controls, context }: Run) =>
-    withConnectionDiagnosis<SqlProbeResult>(
+  hold: async ({ spec, prepared: { request }, controls, context }: Run) => {
+    // Agents without SQL monitors never load the driver.
+    const { probeSql } = await import('@picket/probes/sql/probe.ts');
+    return await withConnectionDiagnosis<SqlProbeResult>(
       {
         proxy: request.proxy,
         hold: (onAttempt) => probeSql(request, { ...controls, onAttempt }),
@@ -49,11 +52,13 @@ export const runSql = probeRunner({
           isCertificateChecked: request.tls?.isCertificateChecked ?? true,
           clientIdentity: undefined,
           alpnProtocols: [],
+          upgrade: request.tls && startTls('postgres', request.tls.serverName ?? request.hostname),
         }),
       },
       controls,
       context,
-    ),
+    );
+  },
   read,
 });
 
