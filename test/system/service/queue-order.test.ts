@@ -77,10 +77,9 @@ describe.skipIf(noPostgres !== null)(`queues on PostgreSQL${noPostgres ? `: ${no
       const checks = new Checks(recording, dialect);
       const due = await checks.due(allScheduleParts, now, 60);
       expect(due.length).toBe(60);
-      expect(due.map(({ nextSlotAt }) => nextSlotAt)).toEqual(
-        due.map(({ nextSlotAt }) => nextSlotAt ?? 0).toSorted((one, other) => one - other),
-      );
-      expect(due[0]?.nextSlotAt).toBe(now - 3_001 * 10);
+      const nextSlots = due.map(({ slots }) => slots.nextSlotAt ?? 0);
+      expect(nextSlots).toEqual(nextSlots.toSorted((one, other) => one - other));
+      expect(nextSlots[0]).toBe(now - 3_001 * 10);
       expect(await checks.nextSlotAt(allScheduleParts)).toBe(now - 3_001 * 10);
       const [part = -1] = allScheduleParts.slice(3);
       for (const { id } of await checks.due([part], now, 60)) {
