@@ -86,10 +86,12 @@ export class Http2Call implements Call {
    */
   #recordWholeness(stream: ClientHttp2Stream): void {
     const push = stream.push;
-    stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    const observed = (chunk: unknown, encoding?: BufferEncoding) => {
       if (chunk === null && !stream.closed) this.#isWhole = true;
       return push.call(stream, chunk, encoding);
     };
+    // Not assigned: see sending.ts.
+    Object.defineProperty(stream, 'push', { value: observed, writable: true, configurable: true });
   }
 
   /** Errors after the response do not change it. */
