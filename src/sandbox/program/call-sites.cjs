@@ -3,8 +3,8 @@
  * Errors of `fetch` and of response bodies have stacks that contain only Node's own frames or are empty: nothing leads
  * from the network back to the script. This module adds the frames of the call, so that the waiting line is known.
  *
- * Node loads its client for HTTP, a tenth of the CPU time of a short run, with the first look at `Response`: here, the
- * first `fetch`.
+ * Node loads its client for HTTP, a tenth of the CPU time of the shortest runs, with the first look at `Response`: here,
+ * at the first `fetch`.
  */
 
 const bodyMethods = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'];
