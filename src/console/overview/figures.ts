@@ -74,7 +74,7 @@ export async function figuresOf(
       const figures = keptOf(id)?.figures ?? null;
       kept.set(`${accountId} ${id}`, { at: 0, newestSlot: newestOf(id), figures });
     }
-    // The list is of use without figures, which it asks for again: a reader who turns pages quickly fills the queue.
+    // The list is of use without figures, which its next state requests again: a reader who turns pages quickly fills the queue.
     if (!(thrown instanceof AppError && thrown.code === 'RATE_LIMITED')) throw thrown;
   });
   // Figures that are late fail after their page has been sent.

@@ -11,7 +11,7 @@ import type { Sorting } from './sorting.ts';
 /** Maximum wait of a page for the figures of all checks: the list is sorted in its next state. */
 const longestWaitSeconds = 0.3;
 
-/** Errors after which the figures are asked for again: they, or the queue for them, take longer. */
+/** Errors after which the page requests the figures again: they, or the queue for them, take longer. */
 const notReady: ReadonlySet<string> = new Set(['NOT_FINISHED', 'RATE_LIMITED']);
 
 /** A page of the list in the order of a figure. */
