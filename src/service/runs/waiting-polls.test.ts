@@ -1,11 +1,12 @@
+import { systemClock } from '@picket/lib/clock.ts';
 import { LocalSignals } from '@picket/platform/store/engine/signals.ts';
-import { expect, it } from 'vitest';
-import { ManualClock } from '../../../test/helpers/manual-clock.ts';
+import { afterAll, expect, it } from 'vitest';
 import { type WaitingPoll, WaitingPolls } from './waiting-polls.ts';
 
 const signals = new LocalSignals();
-const polls = new WaitingPolls(new ManualClock(), signals);
-const { signal: never } = new AbortController();
+const polls = new WaitingPolls(systemClock, signals);
+const over = new AbortController();
+afterAll(() => over.abort());
 
 /** Polls that sleep, each with free slots in the lane of probes, and the names of those that wake. */
 function asleep(freeSlots: readonly number[]): {
@@ -20,7 +21,7 @@ function asleep(freeSlots: readonly number[]): {
       freeSlots: new Map([['probe', free]]),
       checkTypes: ['URL'],
     });
-    void poll.sleep(60_000, never).then(() => woken.push(index));
+    void poll.sleep(60_000, over.signal).then(() => woken.push(index));
     return poll;
   });
   return { woken, polls: joined };

@@ -28,7 +28,7 @@ export interface PollInterest {
   readonly checkTypes: readonly string[];
 }
 
-/** What a poll was woken for. */
+/** Runs that a poll was woken for. */
 interface Offer {
   readonly lane: string;
   readonly checkType: string;
