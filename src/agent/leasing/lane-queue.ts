@@ -1,4 +1,4 @@
-/** Starts tasks in order of arrival, at most so many at a time. */
+/** Starts tasks in order of arrival, and limits how many run at the same time. */
 export class LaneQueue {
   readonly #size: number;
   readonly #waiting: (() => Promise<void>)[] = [];
