@@ -9,7 +9,7 @@ import type { Dispatcher } from './dispatcher.ts';
 /** The system is asked this often: each time it reads several files, which costs as much as a few checks. */
 const hostAgeMs = 1000;
 
-/** What the system says about the process and its host. */
+/** Load of the process and its host, as the system reports it. */
 type HostCondition = Omit<AgentCondition, 'lanes' | 'spool'>;
 
 /** Measures the load of the agent for its claims; all of it is known without a wait. */

@@ -17,7 +17,7 @@ export class ArtifactsOnDemand implements ArtifactSink {
     return await this.#made.add(file);
   }
 
-  /** The run is over: refuses a first file from now on. @returns undefined if there was none. */
+  /** The run is over: refuses a first file from now on. @returns undefined for a run without files. */
   end(): RunArtifacts | undefined {
     this.#isOver = true;
     return this.#made;
