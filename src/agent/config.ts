@@ -6,6 +6,7 @@ import { kerberosFiles, kerberosSettings } from '@picket/checks/kerberos/setting
 import { agentModelSettings, modelAccess } from '@picket/checks/model/settings.ts';
 import { readEnvironment } from '@picket/lib/env.ts';
 import { type LogLevel, logLevels } from '@picket/lib/log.ts';
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import { isProxyAddress, withLowerCaseProxies } from '@picket/lib/proxy.ts';
 import { type SettingTree, setting, shapeOf, valuesOf, wholeNumber } from '@picket/lib/setting-tree.ts';
 import { packageFolder } from '@picket/lib/version.ts';
@@ -78,7 +79,7 @@ const checkTypeNames = z
 export const packagedRuntimes = fileURLToPath(new URL('runtimes', packageFolder()));
 
 /** Other tools' names for our log levels. */
-const levelAliases: Readonly<Record<string, LogLevel>> = { log: 'info', warning: 'warn' };
+const levelAliases = dictionary<LogLevel>({ log: 'info', warning: 'warn' });
 
 /** A choice between two words; true for the first. */
 const choice = (yes: string, no: string, byDefault: string) =>

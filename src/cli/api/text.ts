@@ -1,10 +1,11 @@
 import { coarseDurationText } from '@picket/lib/figures/duration.ts';
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import type { OpenAlert } from '@picket/protocol/alerts/alert-handling.ts';
 
 const gap = '  ';
 const least = 6;
 const minuteMs = 60_000;
-const units: Readonly<Record<string, number>> = { m: minuteMs, h: 60 * minuteMs, d: 1440 * minuteMs };
+const units = dictionary<number>({ m: minuteMs, h: 60 * minuteMs, d: 1440 * minuteMs });
 
 /** Parses `90m`, `2h` or `3d` to milliseconds; undefined for anything else. */
 export function durationMs(text: string): number | undefined {

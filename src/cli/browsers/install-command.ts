@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promis
 import { createRequire } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorCodeOf } from '@picket/lib/errors.ts';
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import { findOtherBrowsers, type OtherBrowser } from '@picket/sandbox/browsers/other-browsers.ts';
 import { readRuntimes } from '@picket/sandbox/runtimes/runtimes.ts';
 import { serveFolder } from './folder-mirror.ts';
@@ -21,10 +22,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Browsers that Playwright builds. */
 const builtBrowsers = ['firefox', 'webkit'];
-const makers: Readonly<Record<string, string>> = {
+const makers = dictionary<string>({
   chrome: 'Google Chrome (google-chrome-stable, at /opt/google/chrome/chrome)',
   msedge: 'Microsoft Edge (microsoft-edge-stable, at /opt/microsoft/msedge/msedge)',
-};
+});
 
 /**
  * `picket browsers install`: puts builds of Firefox and WebKit into the agent's folder of browsers. A running agent

@@ -1,4 +1,5 @@
 import { innermostIssues, problemOf } from '@picket/lib/json/issue-text.ts';
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import { findUnknownFields } from '@picket/lib/names/unknown-fields.ts';
 import type { z } from 'zod';
 
@@ -9,7 +10,7 @@ export interface FieldProblem {
 }
 
 /** Values for fields that people leave out, by the last name of the field. */
-const examples: Readonly<Record<string, string>> = {
+const examples = dictionary<string>({
   ...{
     url: 'https://example.com',
     hostname: 'example.com',
@@ -18,7 +19,7 @@ const examples: Readonly<Record<string, string>> = {
     recordType: 'A',
   },
   ...{ codeBundlePath: './e2e', period: '1h', grace: '5m', prompt: 'Log in and open the cart' },
-};
+});
 
 /** Unknown fields, with the name that was probably meant, and values that the schema refuses. */
 export function fieldProblems(schema: z.ZodType, fields: unknown): FieldProblem[] {

@@ -1,10 +1,11 @@
 import { isRecord } from '@picket/lib/json/record.ts';
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import type { z } from 'zod';
 import { durationMs } from './durations.ts';
 import { bareSchema, shapeOf, textsOf } from './schema-shape.ts';
 
 /** Subjects of an assertion, each with the sources that it may stand for: the first that the type has. */
-const subjects: Readonly<Record<string, readonly string[]>> = {
+const subjects = dictionary<readonly string[]>({
   status: ['STATUS_CODE', 'GRPC_STATUS_CODE'],
   statuscode: ['STATUS_CODE', 'GRPC_STATUS_CODE'],
   code: ['STATUS_CODE', 'RESPONSE_CODE', 'GRPC_STATUS_CODE'],
@@ -17,15 +18,15 @@ const subjects: Readonly<Record<string, readonly string[]>> = {
   answer: ['TEXT_ANSWER'],
   data: ['RESPONSE_DATA'],
   latency: ['LATENCY'],
-};
+});
 const jsonSources = ['JSON_BODY', 'JSON_ANSWER', 'JSON_RESPONSE'];
-const operators: Readonly<Record<string, string>> = {
+const operators = dictionary<string>({
   ...{ '==': 'EQUALS', '=': 'EQUALS', '===': 'EQUALS', is: 'EQUALS', eq: 'EQUALS', equals: 'EQUALS' },
   ...{ '!=': 'NOT_EQUALS', '!==': 'NOT_EQUALS', ne: 'NOT_EQUALS' },
   ...{ '<': 'LESS_THAN', lt: 'LESS_THAN', '>': 'GREATER_THAN', gt: 'GREATER_THAN' },
   ...{ contains: 'CONTAINS', includes: 'CONTAINS', 'not contains': 'NOT_CONTAINS' },
   ...{ 'younger than': 'AGE_LESS_THAN', 'older than': 'AGE_GREATER_THAN' },
-};
+});
 const example = '{ source: STATUS_CODE, comparison: EQUALS, target: "200" }';
 
 /** An assertion as an object, from one or from a line such as `status == 200`; a string where it cannot be read. */

@@ -1,4 +1,5 @@
 import { AppError } from '@picket/lib/errors.ts';
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import type { CheckResult } from '@picket/protocol/results/check-result.ts';
 import { followedLogRoutes } from '@picket/protocol/sessions/live-log.ts';
 import { type TestSession, testSessionRoutes } from '@picket/protocol/sessions/test-session.ts';
@@ -119,7 +120,7 @@ function checkTable(session: TestSession, checks: Checks): Content {
   })}</section>`;
 }
 
-const metadataWords: Readonly<Record<string, string>> = {
+const metadataWords = dictionary<string>({
   environment: 'Environment',
   repoUrl: 'Repository',
   commitId: 'Commit',
@@ -128,7 +129,7 @@ const metadataWords: Readonly<Record<string, string>> = {
   branchName: 'Branch',
   provider: 'Started by',
   askedLocation: 'Requested, if the client set no location',
-};
+});
 
 export async function cancelTestRuns({ api, params }: PageCall): Promise<PageAnswer> {
   const { id = '' } = params;

@@ -171,6 +171,8 @@ describe('a calendar event', () => {
     'Mond 9:00',
     '*-*-*T09:00',
     '+5',
+    'constructor',
+    '__proto__',
     '',
     '12:00 Mars/Olympus',
     '*-*-* 9:00:30.5',

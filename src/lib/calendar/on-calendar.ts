@@ -1,4 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
+import { dictionary } from '../names/dictionary.ts';
 import { isTimeZone } from '../time-zone.ts';
 
 /**
@@ -35,7 +36,7 @@ export interface OnCalendar {
 export class CalendarSyntaxError extends Error {}
 
 const midnight = '00:00:00';
-const shorthands: Readonly<Record<string, string>> = {
+const shorthands = dictionary<string>({
   minutely: '*-*-* *:*:00',
   hourly: '*-*-* *:00:00',
   daily: `*-*-* ${midnight}`,
@@ -49,7 +50,7 @@ const shorthands: Readonly<Record<string, string>> = {
     ]),
   ),
   ...Object.fromEntries(['yearly', 'annually', 'anually'].map((name) => [name, `*-01-01 ${midnight}`])),
-};
+});
 
 const weekdayNames = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 const lastYear = 2199;

@@ -27,6 +27,7 @@ const kinds: Readonly<Record<CauseOwner, Partial<Record<Classification, string>>
   },
   'target-or-check': {
     CONFIGURATION_ERROR: 'a setting of the target, or an expectation of the check',
+    APPLICATION_ERROR: 'the program of the target, or the request of the check',
   },
   path: { INFRASTRUCTURE_ERROR: 'the host of the target, or the network path to it' },
   location: {

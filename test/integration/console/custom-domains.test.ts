@@ -200,7 +200,7 @@ it('is counted by state for operators, and listed and checked by commands', asyn
   const address = await harness.app.listen({ port: 0, host: '127.0.0.1' });
   const api = new ApiClient({ PICKET_URL: address, PICKET_API_KEY: harness.key });
   const listed = (await listDomains(api, [], {})).lines(200);
-  expect(listed[0]).toMatch(/^STATE +DOMAIN +PAGE +PROBLEM$/);
+  expect(listed[0]).toMatch(/^STATE +NAME +PAGE +PROBLEM$/);
   expect(listed.find((line) => line.includes('commands.test'))).toMatch(/^PENDING +commands\.test +commands/);
   const missing = await checkDomain(api, ['Commands.test.'], {});
   const { record } = body.customDomainState;

@@ -63,6 +63,7 @@ function queryOf({ operationId, path }: Route): Readonly<Record<string, unknown>
   if (operationId === 'listAnalyticsMetrics') return { checkType: 'API' };
   if (operationId === 'listScheduleTimes') return { cron: '@daily' };
   if (operationId === 'getAnalyticsOfChecks') return {};
+  if (operationId === 'rankChecks') return { by: 'availability' };
   return path.startsWith('/v1/analytics/') ? { metrics: 'availability' } : {};
 }
 

@@ -29,3 +29,12 @@ export function supervisorPidOf(agentPid: number): number | undefined {
 export function ownerOf(path: string): number {
   return statSync(path).uid;
 }
+
+/** Ends a process with SIGKILL; false if it has ended before. */
+export function isKilled(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+}

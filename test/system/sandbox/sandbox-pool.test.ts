@@ -16,7 +16,7 @@ import { openSandboxes, type SandboxPool } from '../../../src/sandbox/pool/pool.
 import { type SandboxLimits, SandboxUnavailable } from '../../../src/sandbox/sandbox.ts';
 import { isNight } from '../../helpers/night.ts';
 import { abuseLimits } from './abuse-cases.ts';
-import { processesOfUid, supervisorPidOf } from './processes.ts';
+import { isKilled, processesOfUid, supervisorPidOf } from './processes.ts';
 
 const isRoot = process.getuid?.() === 0;
 const firstUid = 25_000;
@@ -372,14 +372,7 @@ describe('chaos', () => {
         while (!isOver) {
           const victims = uids.flatMap(processesOfUid);
           const victim = victims[Math.floor(Math.random() * victims.length)];
-          if (victim !== undefined) {
-            try {
-              process.kill(victim, 'SIGKILL');
-              killedCount += 1;
-            } catch {
-              // it was quicker
-            }
-          }
+          if (victim !== undefined && isKilled(victim)) killedCount += 1;
           await new Promise((resolve) => setTimeout(resolve, 15));
         }
       })();

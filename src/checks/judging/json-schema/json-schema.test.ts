@@ -76,6 +76,7 @@ describe('a schema that cannot be used is refused', () => {
     ['not json', /is not JSON/],
     ['[]', /an object, true or false/],
     ['{"$schema":"http://json-schema.org/draft-04/schema#"}', /draft-07 or draft\/2020-12/],
+    ['{"$schema":"constructor"}', /draft-07 or draft\/2020-12/],
     ['{"type":"strin"}', /\/type must be one or more of \[null/],
     ['{"properties":{"a":{"minimum":"1"}}}', /\/properties\/a\/minimum must be a number/],
     [

@@ -6,6 +6,7 @@ import { toError } from '@picket/lib/errors.ts';
 import { ExactNumber } from '@picket/lib/json/exact-number.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
 import { LruMap } from '@picket/lib/lru.ts';
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import { KeywordCheck, type SchemaProblem } from './keywords.ts';
 
 /** A text is not a usable JSON schema. */
@@ -16,11 +17,11 @@ export const maxSchemaLength = 256 * 1024;
 /** Schemas and references go deeper by nesting: each level costs stack. */
 const maxSchemaDepth = 100;
 
-const drafts: Readonly<Record<string, '7' | '2020-12'>> = {
+const drafts = dictionary<'7' | '2020-12'>({
   'http://json-schema.org/draft-07/schema': '7',
   'https://json-schema.org/draft-07/schema': '7',
   'https://json-schema.org/draft/2020-12/schema': '2020-12',
-};
+});
 
 interface UsableSchema {
   readonly schema: Readonly<Record<string, unknown>> | boolean;

@@ -90,6 +90,7 @@ it.each([
   ['curl -b cookies.txt https://example.com/', /reads a local file/],
   ['curl -H @headers https://example.com/', /reads a local file/],
   ['curl --wat https://example.com/', /--wat is not supported/],
+  ['curl --constructor https://example.com/', /--constructor is not supported/],
   ['curl -X', /needs a value/],
   ['curl -X OPTIONS https://example.com/', /OPTIONS is not supported/],
   ['curl "https://example.com/$ID"', /variable/],

@@ -1,3 +1,4 @@
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import { shellWords } from './shell-words.ts';
 
 interface Pair {
@@ -42,7 +43,7 @@ interface Option {
 }
 
 const files = 'it reads a local file: replace it with the content of the file';
-const options: Readonly<Record<string, Option>> = {
+const options = dictionary<Option>({
   request: { short: 'X', value: true },
   header: { short: 'H', value: true },
   data: { short: 'd', value: true },
@@ -107,7 +108,7 @@ const options: Readonly<Record<string, Option>> = {
   'cookie-jar': { short: 'c', value: true },
   globoff: { short: 'g' },
   'path-as-is': {},
-};
+});
 const longOfShort = new Map(
   Object.entries(options).flatMap(([long, { short }]) =>
     short === undefined ? [] : [[short, long] as const],

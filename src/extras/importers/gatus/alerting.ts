@@ -1,3 +1,4 @@
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import type { Collection } from '../collection.ts';
 import { secondsOf } from '../go-formats.ts';
@@ -127,7 +128,7 @@ function thresholds(alert: Source, before: Fields): Fields {
 type Secret = (name: string) => unknown;
 
 /** Providers with a counterpart, and the channel for each. */
-const providers: Readonly<Record<string, (provider: Source, secret: Secret) => Fields>> = {
+const providers = dictionary<(provider: Source, secret: Secret) => Fields>({
   slack: (_, secret) => ({ type: 'SLACK', config: { url: secret('webhook-url') } }),
   mattermost: (provider, secret) => ({
     type: 'SLACK',
@@ -199,4 +200,4 @@ const providers: Readonly<Record<string, (provider: Source, secret: Secret) => F
       },
     };
   },
-};
+});

@@ -1,3 +1,4 @@
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import type { Assertion } from '../collection.ts';
 import { secondsOf } from '../go-formats.ts';
 
@@ -24,12 +25,12 @@ export interface Placeholders {
     | undefined;
 }
 
-const operators: Readonly<Record<string, string>> = {
+const operators = dictionary<string>({
   '==': 'EQUALS',
   '!=': 'NOT_EQUALS',
   '<': 'LESS_THAN',
   '>': 'GREATER_THAN',
-};
+});
 
 /** Converts one condition, such as `[BODY].status == UP`, to assertions. */
 export function readCondition(text: string, placeholders: Placeholders): Condition {

@@ -1,3 +1,4 @@
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import type { Source } from '../source.ts';
 import type { Placeholders } from './conditions.ts';
@@ -110,12 +111,12 @@ const grpc =
     return { ...bare, checkType: 'GRPC', request, mostMs: 180_000, connection, status };
   };
 
-const schemes: Readonly<Record<string, Reader>> = {
+const schemes = dictionary<Reader>({
   ...{ http, https: http, udp, starttls, icmp },
   ...{ tcp: tcp(false), tls: tcp(true) },
   ...{ ws: webSocket, wss: webSocket },
   ...{ grpc: grpc(false), grpcs: grpc(true) },
-};
+});
 
 function addressOf(rest: string): { readonly hostname: string; readonly port: number } | undefined {
   const [, hostname = '', port = ''] = /^\[?([^\]/]+?)\]?:(\d+)\/?$/.exec(rest) ?? [];

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import type { Loss } from '../source.ts';
 
@@ -10,7 +11,7 @@ export interface KumaDump {
 }
 
 /** Tables whose rows are not imported, with the reason. */
-const unread: Readonly<Record<string, string>> = {
+const unread = dictionary<string>({
   user: 'invite members again: picket service invite',
   api_key: 'create new keys: POST /v1/api-keys',
   heartbeat: 'past results stay in Uptime Kuma',
@@ -18,7 +19,7 @@ const unread: Readonly<Record<string, string>> = {
   stat_hourly: 'past results stay in Uptime Kuma',
   stat_daily: 'past results stay in Uptime Kuma',
   incident: 'past incidents stay in Uptime Kuma',
-};
+});
 /** Internal tables of Uptime Kuma. */
 const internal =
   /^(sqlite_|knex_|monitor_tls_info$|notification_sent_history$|maintenance_timeslot$|domain_expiry$)/;

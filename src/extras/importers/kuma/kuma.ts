@@ -1,3 +1,4 @@
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import { Collection, type Imported, type ImportOptions } from '../collection.ts';
 import { Source } from '../source.ts';
@@ -6,13 +7,13 @@ import { readMonitor } from './monitors.ts';
 import { addNotification } from './notifications.ts';
 import { addMaintenances, addStatusPages } from './pages.ts';
 
-const reasons: Readonly<Record<string, string>> = {
+const reasons = dictionary<string>({
   proxy: 'a proxy is a setting of the private location (proxyUrl)',
   docker_host: 'container checks are not supported',
   remote_browser: 'agents use their own browsers',
   setting: 'it is a setting of Uptime Kuma that checks do not have',
   status_page_cname: 'set customDomain of the status page',
-};
+});
 const read = new Set([
   ...[
     'monitor',

@@ -1,3 +1,4 @@
+import { dictionary } from '@picket/lib/names/dictionary.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import type { Collection } from '../collection.ts';
 import { type Loss, Source } from '../source.ts';
@@ -44,7 +45,7 @@ function parsed(value: unknown): unknown {
 type Secret = (key: string, value: string) => unknown;
 
 /** Notification types with a counterpart. */
-const channels: Readonly<Record<string, (config: Source, name: string, secret: Secret) => Fields>> = {
+const channels = dictionary<(config: Source, name: string, secret: Secret) => Fields>({
   smtp: (config) => {
     const [first = '', ...others] = (config.text('smtpTo') ?? '').split(',').map((one) => one.trim());
     if (others.length > 0)
@@ -125,4 +126,4 @@ const channels: Readonly<Record<string, (config: Source, name: string, secret: S
     if (headers !== undefined) config.note('webhookAdditionalHeaders', 'add headers of webhooks by hand');
     return { type: 'WEBHOOK', config: { name, url: secret('url', config.text('webhookURL') ?? '') } };
   },
-};
+});
