@@ -12,7 +12,7 @@ const batchLimits: BatchLimits = { maxCount: 100, maxSize: 4 * 1024 * 1024 };
 const backlogLimits: BatchLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
 /** With more fresh reports than this in a batch, the newest would wait for the others. */
 const freshLimits: BatchLimits = { maxCount: 200, maxSize: 8 * 1024 * 1024 };
-const coalesceMs = 50;
+const coalesceMs = 100;
 /** Pause after the spool returned no reports from a backlog that is not empty. */
 const emptyTakeMs = 1000;
 /** Base delay of a retry once another call has succeeded. */
@@ -21,7 +21,7 @@ const answeredRetryMs = 250;
 /**
  * Sends reports, on two lines. Sending one twice is harmless, because the service recognizes results by their id.
  *
- * FRESH: reports of runs that just finished. A report is sent at once if none was sent for 50 ms, otherwise 50 ms after
+ * FRESH: reports of runs that just finished. A report is sent at once if none was sent for 100 ms, otherwise 100 ms after
  * the last upload began or when a batch is full; one batch at a time. Reports that are not settled or do not fit the
  * outbox go to the backlog of the spool.
  *

@@ -34,9 +34,8 @@ const fewestPerTurn = 60;
 const compareEveryMs = 30_000;
 /** A clock this far behind its expected time was set back. */
 const setBackMs = 500;
-/** After a turn with this many checks or more, the next one waits until as many are due again, but not for long. */
-const manyChecks = 10;
-const longestBatchMs = 100;
+/** Turns cost the same with few checks and with many: those that become due within this time of a turn share the next. */
+const betweenTurnsMs = 100;
 /** How soon a process without a part of the schedule retries. It is woken when it gets one. */
 const withoutPartMs = 2_000;
 
@@ -107,9 +106,7 @@ export class Scheduler {
     }
     this.#store.signals.send(queuedSignals(inserted));
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
-    // Turns cost the same with few checks and with many: under load, more of them share one.
-    const batchMs = count < manyChecks ? 0 : Math.min(longestBatchMs, 2 * count);
-    return next === null || isMore ? next : Math.max(next, this.#clock.wallMs() + batchMs);
+    return next === null || isMore || count === 0 ? next : Math.max(next, now + betweenTurnsMs);
   }
 
   /**

@@ -23,7 +23,7 @@ import { leasedRun } from '../../helpers/agent/fake-service/leased-run.ts';
 const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 /** Third-party packages that only a service needs. */
-const ofServices = ['@aws-sdk', '@nats-io', 'fastify', 'hono', 'kysely', 'nodemailer', 'openid-client', 'pg'];
+const ofServices = ['@aws-sdk', '@nats-io', 'fastify', 'hono', 'kysely', 'nodemailer', 'openid-client'];
 let folder = '';
 
 /** The packages of `src` that a package needs, itself included, from their manifests. */

@@ -1,4 +1,4 @@
-import { type CalendarRule, nextTimes } from '@picket/lib/calendar/calendar.ts';
+import { type CalendarRule, nextTime } from '@picket/lib/calendar/calendar.ts';
 import { type HoursRule, hoursWithin } from '@picket/lib/calendar/hours.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
 import { z } from 'zod';
@@ -80,9 +80,12 @@ function timingProblems(
 const timesSearched = 1_000;
 
 function hasTimeWithin(schedule: CalendarRule, hours: HoursRule, now: number): boolean {
-  return nextTimes(schedule, now, timesSearched).some(
-    (at) => hoursWithin(hours, { from: at, to: at + 1 }).length > 0,
-  );
+  let at = nextTime(schedule, now);
+  for (let searched = 0; at !== null && searched < timesSearched; searched += 1) {
+    if (hoursWithin(hours, { from: at, to: at + 1 }).length > 0) return true;
+    at = nextTime(schedule, at);
+  }
+  return false;
 }
 
 /** Values of checks of a type that API responses do not show. */

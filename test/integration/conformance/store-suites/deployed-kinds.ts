@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { z } from 'zod';
 import { channelKinds } from '../../../../src/channels/index.ts';
+import { apiGroupDefaults } from '../../../../src/checks/api/group-defaults.ts';
 import type { MaskedValue } from '../../../../src/checks/contract/masking.ts';
 import { maskDefinition } from '../../../../src/checks/contract/masking.ts';
 import { ChannelFlags } from '../../../../src/protocol/alerts/alert-channel.ts';
@@ -97,6 +98,11 @@ function knownResourcesOf(
     tearDownSnippetId: null,
     runtimeId: variant === 1 ? '2025.04' : null,
     activeHours: hoursOf(variant),
+    apiCheckDefaults: whole(apiGroupDefaults.schema, variant, {
+      assertions: [{ source: 'STATUS_CODE', comparison: 'EQUALS', target: `20${variant}` }],
+      // Only one of the two may be set.
+      ...(variant === 1 ? { auth: null } : { basicAuth: null }),
+    }),
   });
   const page = whole(StatusPageInput, variant, {
     url: `page-${v}`,
