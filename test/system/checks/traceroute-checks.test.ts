@@ -48,7 +48,7 @@ const all: readonly Case[] = protocols.flatMap((protocol) => [
     })),
   ),
 ]);
-const cases = sampleOf(all, 12);
+const cases = sampleOf(all, 8);
 
 describe.skipIf(reason)(`traceroute monitors${reason ? ` (${reason})` : ''}`, () => {
   let lab: RouteLab;
