@@ -128,7 +128,7 @@ function rowsOf(run: BenchRun, kind: string, found: Compared): string[][] {
     name,
     spread(ring, figure, digits),
     spread(pair, figure, digits),
-    ratios(found, figure).toFixed(2),
+    Number.isFinite(ratios(found, figure)) ? ratios(found, figure).toFixed(2) : '',
   ];
   const oneSided = (name: string, process: string, side: 'ring' | 'pair') => {
     const text = spread(found[side], ({ cpuMs, checks }) => ((cpuMs[process] ?? 0) * 1000) / checks, 0);

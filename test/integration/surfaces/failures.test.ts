@@ -19,6 +19,7 @@ import {
 } from '../../helpers/service/service.ts';
 import { Visitor } from '../../helpers/service/visitor.ts';
 import { channelTexts } from '../../helpers/surfaces/channel-texts.ts';
+import { partOf } from '../../helpers/surfaces/documents.ts';
 
 // One failed run of each code: every surface that explains a failed run shows the same sentence, and names the same
 // part as the cause.
@@ -165,12 +166,6 @@ const shown = (document: string) =>
     .replaceAll(/&quot;/g, '"')
     .replaceAll(/\\(?=[^nu"])/g, '')
     .replaceAll(/\s+/g, ' ');
-const partOf = (body: string, begin: string, end: string) => {
-  const at = body.indexOf(begin);
-  if (at < 0) throw new Error(`nothing begins with ${begin}`);
-  const next = body.indexOf(end, at + begin.length);
-  return body.slice(at, next < 0 ? undefined : next);
-};
 
 /** The beginning of a sentence: rows do not show more. */
 const beginning = (sentence: string) => sentence.slice(0, 100);

@@ -8,6 +8,7 @@ import { publicPageRoutes } from '../../../src/protocol/pages/public-page.ts';
 import type { Coverage } from '../../../src/protocol/runs/coverage.ts';
 import { connectMcp, textsOf } from '../../helpers/service/mcp/client.ts';
 import { loggedIn, Visitor } from '../../helpers/service/visitor.ts';
+import { once, partOf, rowOf } from '../../helpers/surfaces/documents.ts';
 import { FiguresStage, historyNames } from '../../helpers/surfaces/figures-stage.ts';
 import {
   countOf,
@@ -45,16 +46,6 @@ const of = (name: string): Aggregate => {
   if (!found) throw new Error(`there is no report of ${name}`);
   return found;
 };
-/** The part of a document from a mark up to the next one. */
-const partOf = (body: string, begin: string, end: string) => {
-  const at = body.indexOf(begin);
-  if (at < 0) throw new Error(`nothing begins with ${begin}`);
-  const next = body.indexOf(end, at + begin.length);
-  return body.slice(at, next < 0 ? undefined : next);
-};
-const rowOf = (body: string, name: string) =>
-  body.split('</tr>').find((row) => row.includes(`>${name}</a>`)) ?? '';
-
 it('has the difficult numbers that it exists for', () => {
   expect(percentOf(of('six and a half').successRatio)).toBe('6.44 %');
   expect(percentOf(of('nearly whole').successRatio)).toBe('99.99 %');
@@ -66,14 +57,7 @@ it('has the difficult numbers that it exists for', () => {
   expect(timeOf(of('nothing').p95)).toBe('1 min');
 });
 
-/** Surfaces that show all checks are read once. */
-function once<T>(read: () => Promise<T>): () => Promise<T> {
-  let reading: Promise<T> | undefined;
-  return () => {
-    reading ??= read();
-    return reading;
-  };
-}
+// Surfaces that show all checks are read once.
 const report = once(async () => (await reader.get('/report?range=last24Hrs')).body);
 const reportTable = once(async () =>
   String(await stage.call('GET', '/v1/reporting.csv?quickRange=last24Hrs')),
