@@ -2,7 +2,7 @@ import { hasTemplate } from '@picket/lib/text.ts';
 import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { RequestUrl } from '../contract/target.ts';
-import { assertionSchema } from '../judging/assertion.ts';
+import { assertionSchema, valueComparisons } from '../judging/assertion.ts';
 import { parseDomain } from './parse-domain.ts';
 
 const days = z.int().min(0).max(3650).nullable();
@@ -39,18 +39,7 @@ export const DomainSpec = z.object({
         .array(
           assertionSchema(
             ['DAYS_UNTIL_EXPIRY', 'REGISTRAR', 'STATUS', 'NAME_SERVERS', 'RESPONSE_TIME', 'JSON_RESPONSE'],
-            [
-              'EQUALS',
-              'NOT_EQUALS',
-              'IS_EMPTY',
-              'NOT_EMPTY',
-              'LESS_THAN',
-              'GREATER_THAN',
-              'CONTAINS',
-              'NOT_CONTAINS',
-              'IS_NULL',
-              'NOT_NULL',
-            ],
+            valueComparisons,
           ),
         )
         .default([]),

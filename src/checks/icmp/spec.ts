@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AddressesField } from '../addresses/fields.ts';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
-import { assertionSchema } from '../judging/assertion.ts';
+import { assertionSchema, valueComparisons } from '../judging/assertion.ts';
 
 /** check model 1.6: 56 data bytes. */
 export const defaultPacketBytes = 64;
@@ -13,20 +13,7 @@ const maxPacketBytes = 65_507;
 /** Properties of `LATENCY` assertions (check model 1.10). */
 export const latencyProperties = ['avg', 'min', 'max', 'stdDev'] as const;
 
-const comparisons = [
-  'EQUALS',
-  'NOT_EQUALS',
-  'IS_EMPTY',
-  'NOT_EMPTY',
-  'GREATER_THAN',
-  'LESS_THAN',
-  'CONTAINS',
-  'NOT_CONTAINS',
-  'IS_NULL',
-  'NOT_NULL',
-] as const;
-
-const IcmpAssertion = assertionSchema(['LATENCY', 'JSON_RESPONSE'], comparisons).superRefine(
+const IcmpAssertion = assertionSchema(['LATENCY', 'JSON_RESPONSE'], valueComparisons).superRefine(
   ({ source, property }, context) => {
     if (source !== 'LATENCY' || latencyProperties.some((name) => name === property)) return;
     const message = `must be one of [${latencyProperties.join(', ')}] for LATENCY`;

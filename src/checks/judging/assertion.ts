@@ -23,6 +23,19 @@ export const comparisons = [
 ] as const;
 export type Comparison = (typeof comparisons)[number];
 export const numericComparisons = ['EQUALS', 'NOT_EQUALS', 'GREATER_THAN', 'LESS_THAN'] as const;
+/** Comparisons of texts, numbers and values that may be missing. */
+export const valueComparisons = [
+  'EQUALS',
+  'NOT_EQUALS',
+  'IS_EMPTY',
+  'NOT_EMPTY',
+  'LESS_THAN',
+  'GREATER_THAN',
+  'CONTAINS',
+  'NOT_CONTAINS',
+  'IS_NULL',
+  'NOT_NULL',
+] as const;
 
 /** Beginning of the message of a failed assertion; the received value follows `receivedWords`. */
 export const assertionWords = 'Assertion failed: ';

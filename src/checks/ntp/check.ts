@@ -4,9 +4,8 @@ import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definitio
 import { splitHost, withRequest } from '../contract/definition/shorthand.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
-import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
+import { diagnosisArtifactFields, exchangeFacts } from '../judging/diagnosis-facts.ts';
 import { NtpDetail } from './detail.ts';
-import { ntpFacts } from './facts.ts';
 import { NtpSpec } from './spec.ts';
 import { summaryOf } from './summary.ts';
 
@@ -57,7 +56,7 @@ export const ntp = defineCheckType({
   detail: NtpDetail,
   detailKey: 'ntpCheckResult',
   shorthand: { names: ['SNTP'], complete: (fields) => withRequest(fields, splitHost) },
-  facts: ntpFacts,
+  facts: exchangeFacts,
   summary: summaryOf,
   assertable: ({ response }) =>
     response?.time

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { HostnameField } from '../contract/target.ts';
-import { assertionSchema } from '../judging/assertion.ts';
+import { assertionSchema, valueComparisons } from '../judging/assertion.ts';
 
 const offsetMs = (defaultMs: number) => thresholdMs({ defaultMs, maxMs: 86_400_000 });
 
@@ -22,23 +22,7 @@ export const NtpSpec = z
         .default(1000)
         .describe('Timeout of each request in milliseconds'),
       assertions: z
-        .array(
-          assertionSchema(
-            ['OFFSET', 'STRATUM', 'RESPONSE_TIME', 'JSON_RESPONSE'],
-            [
-              'EQUALS',
-              'NOT_EQUALS',
-              'IS_EMPTY',
-              'NOT_EMPTY',
-              'LESS_THAN',
-              'GREATER_THAN',
-              'CONTAINS',
-              'NOT_CONTAINS',
-              'IS_NULL',
-              'NOT_NULL',
-            ],
-          ),
-        )
+        .array(assertionSchema(['OFFSET', 'STRATUM', 'RESPONSE_TIME', 'JSON_RESPONSE'], valueComparisons))
         .default([]),
     }),
     degradedOffsetMs: offsetMs(100).describe(

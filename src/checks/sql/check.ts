@@ -4,9 +4,8 @@ import { assertionsForm, ipFamilyWords, limitsForm } from '../contract/definitio
 import { splitHost, withRequest } from '../contract/definition/shorthand.ts';
 import { millisecondsAt } from '../contract/metric.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
-import { diagnosisArtifactFields } from '../judging/diagnosis-facts.ts';
+import { diagnosisArtifactFields, exchangeFacts } from '../judging/diagnosis-facts.ts';
 import { SqlDetail } from './detail.ts';
-import { sqlFacts } from './facts.ts';
 import { maskedInSql, SqlSpec } from './spec.ts';
 import { summaryOf } from './summary.ts';
 
@@ -67,7 +66,7 @@ export const sql = defineCheckType({
     complete: (fields) => withRequest(fields, splitHost),
   },
   artifactFields: diagnosisArtifactFields,
-  facts: sqlFacts,
+  facts: exchangeFacts,
   summary: summaryOf,
   assertable: ({ response }) =>
     response?.answer

@@ -3,7 +3,7 @@ import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import type { MaskedValue } from '../contract/masking.ts';
 import { HostnameField, ServerName } from '../contract/target.ts';
-import { assertionSchema } from '../judging/assertion.ts';
+import { assertionSchema, valueComparisons } from '../judging/assertion.ts';
 
 export const sqlEngines = ['POSTGRESQL'] as const;
 
@@ -41,23 +41,7 @@ export const SqlSpec = z.object({
         .default(5000)
         .describe('The server cancels the query after this many milliseconds'),
       assertions: z
-        .array(
-          assertionSchema(
-            ['VALUE', 'ROW_COUNT', 'RESPONSE_TIME', 'QUERY_TIME'],
-            [
-              'EQUALS',
-              'NOT_EQUALS',
-              'IS_EMPTY',
-              'NOT_EMPTY',
-              'LESS_THAN',
-              'GREATER_THAN',
-              'CONTAINS',
-              'NOT_CONTAINS',
-              'IS_NULL',
-              'NOT_NULL',
-            ],
-          ),
-        )
+        .array(assertionSchema(['VALUE', 'ROW_COUNT', 'RESPONSE_TIME', 'QUERY_TIME'], valueComparisons))
         .default([]),
     })
     .refine((request) => request.serverName === null || request.useSSL, {

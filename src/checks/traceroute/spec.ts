@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { IpFamilyField } from '../contract/ip-family.ts';
 import { HostnameField } from '../contract/target.ts';
-import { assertionSchema } from '../judging/assertion.ts';
+import { assertionSchema, valueComparisons } from '../judging/assertion.ts';
 
 export const probeProtocols = ['TCP', 'UDP', 'ICMP'] as const;
 export type ProbeProtocol = (typeof probeProtocols)[number];
@@ -21,22 +21,9 @@ export function portOf({
 /** Properties of `RESPONSE_TIME` assertions. */
 export const latencyProperties = ['avg', 'min', 'max', 'stdDev'] as const;
 
-const comparisons = [
-  'EQUALS',
-  'NOT_EQUALS',
-  'GREATER_THAN',
-  'LESS_THAN',
-  'CONTAINS',
-  'NOT_CONTAINS',
-  'IS_EMPTY',
-  'NOT_EMPTY',
-  'IS_NULL',
-  'NOT_NULL',
-] as const;
-
 const TracerouteAssertion = assertionSchema(
   ['RESPONSE_TIME', 'HOP_COUNT', 'PACKET_LOSS', 'PATH', 'JSON_RESPONSE'],
-  comparisons,
+  valueComparisons,
 ).superRefine(({ source, property }, context) => {
   const refuse = (message: string) => context.addIssue({ code: 'custom', path: ['property'], message });
   if (source === 'RESPONSE_TIME' && !latencyProperties.some((name) => name === property)) {
