@@ -8,25 +8,22 @@ import type { Check } from '../checks/store.ts';
 import { notPlanned } from '../checks/timing/slot-state.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 
-it('continues if checks stay as far ahead as they were', async () => {
-  const now = Date.UTC(2026, 0, 1);
-  const check = {
-    ...{ id: 'c', activated: true, checkType: 'TCP' },
-    definition: { frequency: 60, frequencyOffset: 1, privateLocations: ['lab'] },
-  } as unknown as Check;
-  const ahead = Array.from({ length: 500 }, () => ({
-    ...check,
-    slots: { ...notPlanned, nextSlotAt: nextSlotAfter(gridOf(check), now) },
-  }));
-  let looks = 0;
+const now = Date.UTC(2026, 0, 1);
+const check = {
+  ...{ id: 'c', activated: true, checkType: 'TCP' },
+  definition: { frequency: 60, frequencyOffset: 1, privateLocations: ['lab'] },
+} as unknown as Check;
+const due: Check = { ...check, slots: { ...notPlanned, nextSlotAt: now } };
+
+/** A scheduler whose store has these checks; the next slot is due in a millisecond. */
+function schedulerOf(checks: {
+  readonly due?: readonly Check[];
+  readonly ahead?: () => readonly Check[];
+}): Scheduler {
   const repositories = {
     checks: {
-      due: async () => [],
-      ahead: async () => {
-        looks += 1;
-        if (looks > 2) throw new Error('looks for ever');
-        return ahead;
-      },
+      due: async () => checks.due ?? [],
+      ahead: async () => checks.ahead?.() ?? [],
       setPlannedSlots: async () => undefined,
       nextSlotAt: async () => now + 1,
     },
@@ -41,13 +38,33 @@ it('continues if checks stay as far ahead as they were', async () => {
       work(repositories, allScheduleParts),
     signals: { send: () => undefined },
   } as unknown as Store;
-  const scheduler = new Scheduler({
+  return new Scheduler({
     store,
     clock: { wallMs: () => now, monotonicMs: () => 0 } as SchedulerOptions['clock'],
     logger: createLogger('test', 'silent'),
     metrics: {} as SchedulerOptions['metrics'],
     recordAgentless: async () => false,
   });
+}
+
+it('continues if checks stay as far ahead as they were', async () => {
+  let looks = 0;
+  const slots = { ...notPlanned, nextSlotAt: nextSlotAfter(gridOf(check), now) };
+  const scheduler = schedulerOf({
+    ahead: () => {
+      looks += 1;
+      if (looks > 2) throw new Error('looks for ever');
+      return Array.from({ length: 500 }, () => ({ ...check, slots }));
+    },
+  });
   expect(await scheduler.turn()).toBe(now + 1);
   expect(looks).toBe(1);
+});
+
+it('lets checks that become due soon after others share a turn', async () => {
+  expect(await schedulerOf({ due: [due] }).turn()).toBe(now + 100);
+});
+
+it('takes more checks at once if there are more', async () => {
+  expect(await schedulerOf({ due: Array.from({ length: 60 }, () => due) }).turn()).toBe(now);
 });

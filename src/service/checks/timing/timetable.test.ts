@@ -70,9 +70,11 @@ it.each(cases)('lists, counts and finds the same slots: %s', (_what, times, days
       expect(times.newest(at)).toBe(at);
       if (index > 0) expect(times.newest(at - 1)).toBe(slots[index - 1]);
     }
-    // Any cut has every slot once: no service that was away loses one.
-    const middle = from + Math.floor(((days * dayMs) / 3) * 1.0001);
-    expect([...slotsOf(times, from, middle), ...slotsOf(times, middle + 1, to)]).toEqual(slots);
+    // Any cut has every slot once, also at a slot, where the scheduler cuts: no service that was away loses one.
+    const cuts = [0.1, 0.4, 0.7].map((share) => slots[Math.floor(slots.length * share)] ?? from);
+    for (const cut of cuts.flatMap((at) => [at - 1, at, at + 1])) {
+      expect([...slotsOf(times, from, cut), ...slotsOf(times, cut + 1, to)]).toEqual(slots);
+    }
   }
 });
 
