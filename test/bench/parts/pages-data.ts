@@ -91,17 +91,18 @@ async function fill(
 async function hurry(sql: Sql, engine: 'sqlite' | 'postgres'): Promise<void> {
   const start = Date.now() + 2_000;
   const number = 'cast(substr(name, 7) as bigint)';
-  const replaced = (frequency: string) =>
-    engine === 'postgres'
-      ? `replace(definition::text, '"frequency":1440', '${frequency}')::json`
-      : `replace(definition, '"frequency":1440', '${frequency}')`;
-  const change = (where: string, frequency: string, intervalMs: number) =>
+  const text = engine === 'postgres' ? 'definition::text' : 'definition';
+  const json = engine === 'postgres' ? '::json' : '';
+  const change = (where: string, frequency: number, offset: string, intervalMs: number) =>
     sql(`update checks set interval_ms = ${intervalMs},
-      definition = ${replaced(frequency)},
+      definition = replace(
+        replace(${text}, '"frequency":1440', '"frequency":${frequency}'),
+        '"frequencyOffset":10', '"frequencyOffset":' || ${offset})${json},
       next_slot_at = ${start} + (${number} * 7919) % ${intervalMs} where ${where}`);
   const isQuick = `${number} % 1000 < ${quick.perMille}`;
-  await change(isQuick, `"frequency":${quick.frequency},"frequencyOffset":${quick.offset}`, quick.intervalMs);
-  await change(`not (${isQuick})`, `"frequency":${slow.frequency}`, slow.intervalMs);
+  await change(isQuick, quick.frequency, `${quick.offset}`, quick.intervalMs);
+  // Slots are on the grid of the offset: slow checks with the same one would all be due within six seconds.
+  await change(`not (${isQuick})`, slow.frequency, `(1 + ${number} % 19)`, slow.intervalMs);
 }
 
 export async function openPagesOnSqlite(dataDir: string): Promise<PagesDatabase> {
