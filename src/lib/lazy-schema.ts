@@ -1,34 +1,41 @@
 import type { z } from 'zod';
 
 /**
- * A schema that is made when it is first used. To make one takes about 15 µs, and there are thousands of them: a
- * process that made all at its start would spend a tenth of a second on schemas of which it uses few.
+ * A schema that is made when it is first used, with those that it refers to. To make one takes about 15 µs, and there
+ * are thousands of them: a process that made all at its start would spend a tenth of a second on schemas of which it
+ * uses few.
  */
-export interface LazySchema<Schema extends z.ZodType = z.ZodType> {
+export class LazySchema<Schema extends z.ZodType = z.ZodType> {
+  readonly #make: () => Schema;
+  #made: Schema | undefined;
+
+  /** @param make is called once. */
+  constructor(make: () => Schema) {
+    this.#make = make;
+  }
+
   /** The schema; also for its type: `z.output<typeof Name.schema>`. */
-  readonly schema: Schema;
+  get schema(): Schema {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+
   /** The fields of an object schema. */
-  readonly shape: Schema extends z.ZodObject ? Schema['shape'] : never;
+  get shape(): Schema extends z.ZodObject ? Schema['shape'] : never {
+    return (this.schema as unknown as z.ZodObject).shape as typeof this.shape;
+  }
+
   /** @throws z.ZodError */
-  parse(value: unknown): z.output<Schema>;
-  safeParse(value: unknown): z.ZodSafeParseResult<z.output<Schema>>;
+  parse(value: unknown): z.output<Schema> {
+    return this.schema.parse(value);
+  }
+
+  safeParse(value: unknown): z.ZodSafeParseResult<z.output<Schema>> {
+    return this.schema.safeParse(value);
+  }
 }
 
-/** @param make makes the schema, with those that it refers to. It is called once. */
+/** Declares a schema that is made when it is first used. */
 export function lazySchema<Schema extends z.ZodType>(make: () => Schema): LazySchema<Schema> {
-  let made: Schema | undefined;
-  const schema = () => {
-    made ??= make();
-    return made;
-  };
-  return {
-    get schema() {
-      return schema();
-    },
-    get shape() {
-      return (schema() as unknown as z.ZodObject).shape as LazySchema<Schema>['shape'];
-    },
-    parse: (value) => schema().parse(value),
-    safeParse: (value) => schema().safeParse(value),
-  };
+  return new LazySchema(make);
 }
