@@ -3,12 +3,12 @@
  * file with its dependencies; from few files a process starts in half the time and takes less memory. All files are in
  * FOLDER, so that threads are found next to the file that starts them, as in the sources.
  *
- * `uptime` is an agent alone, with all its packages except those with native code; it and the threads that start with
- * it are scripts, which `compile.mjs` can compile ahead. `full` contains every command; the packages that an agent or a
- * service loads at start are bundled, the others stay packages. MORE are further entries that share the modules:
- * preloads of tests.
+ * `uptime` is an agent alone, with all its packages except those with native code. `full` contains every command; the
+ * packages that an agent or a service loads at start are bundled, the others stay packages. Commands and the threads
+ * that start with them are scripts, which `compile.mjs` can compile ahead. MORE are further entries that share the
+ * modules: preloads of tests.
  */
-import { cpSync, globSync, readFileSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { type OutputOptions, type Plugin, rolldown } from 'rolldown';
 import { besideFullBundle, native } from './bundle/kinds.ts';
@@ -24,7 +24,7 @@ const kinds = {
   full: {
     commands: { cli: 'src/cli.ts', 'health-probe': 'src/cli/health-probe.ts' },
     threadsOf: '*',
-    scripts: [],
+    scripts: ['cli', 'probe-worker', 'spool-worker', 'kernel-worker', 'template-worker'],
     external: besideFullBundle(),
   },
   uptime: {
@@ -35,12 +35,9 @@ const kinds = {
   },
 };
 const { commands, threadsOf, scripts, external } = kinds[kind];
-const isScript = ([name]: readonly [string, string]) => scripts.some((one) => one === name);
-const entries = Object.entries({
-  ...commands,
-  ...threads(threadsOf),
-  ...Object.fromEntries(more.map((file) => [basename(file, extname(file)), file])),
-});
+const preloads = Object.fromEntries(more.map((file) => [basename(file, extname(file)), file]));
+const isScript = ([name]: readonly [string, string]) => scripts.includes(name) || name in preloads;
+const entries = Object.entries({ ...commands, ...threads(threadsOf), ...preloads });
 await write(Object.fromEntries(entries.filter((entry) => !isScript(entry))), {
   format: 'esm',
   entryFileNames: '[name].js',
@@ -58,9 +55,11 @@ if (scriptEntries.length > 0) {
     postFooter: '})',
   });
 }
+for (const file of globSync(join(folder, '*.cjs'))) writeFileSync(file, inAscii(readFileSync(file, 'utf8')));
+cpSync(join(root, 'scripts/bundle/script-loader.js'), join(folder, 'script-loader.js'));
 // Named as in the sources, so that threads are found next to the file that starts them.
 for (const [name] of scriptEntries)
-  cpSync(join(root, 'scripts/bundle/script.js'), join(folder, `${name}.js`));
+  writeFileSync(join(folder, `${name}.js`), `import { run } from './script-loader.js';\nrun('${name}');\n`);
 // Programs of sandboxes and browsers are read from separate files.
 if (kind === 'full') {
   cpSync(join(root, 'src/sandbox/program'), join(folder, 'program'), { recursive: true });
@@ -77,11 +76,20 @@ async function write(input: Record<string, string>, output: OutputOptions): Prom
   });
   await bundle.write({
     dir: folder,
+    // A text with one other character takes twice the memory, in each thread that loads it.
+    charset: 'ascii',
     // Error reports and logs show the names of our functions.
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
     ...output,
   });
   await bundle.close();
+}
+
+/** Escapes the characters that the bundler leaves, because the raw text of a tagged template would show the escapes. */
+function inAscii(code: string): string {
+  if (/\bString\.raw`[^`]*[^\p{ASCII}]/u.test(code)) throw new Error('a raw text has characters other than ASCII');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII
+  return code.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /**

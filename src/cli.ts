@@ -1,8 +1,6 @@
 #!/usr/bin/env node
-import { AgentConfig } from '@picket/agent/config.ts';
 import { addApiCommands, addLoginCommands } from '@picket/cli/account/add-commands.ts';
 import { ApiError } from '@picket/cli/api/api-error.ts';
-import { ApiSettings } from '@picket/cli/api/settings.ts';
 import { addBrowserCommands } from '@picket/cli/browsers/program.ts';
 import { addCompletionCommand } from '@picket/cli/completion.ts';
 import { addImportCommands, addProjectCommands, addTestCommand } from '@picket/cli/deploy/program.ts';
@@ -11,14 +9,13 @@ import { addMcpCommand } from '@picket/cli/mcp/program.ts';
 import { addPeopleCommands } from '@picket/cli/people-program.ts';
 import type { RunOptions } from '@picket/cli/run/run-command.ts';
 import { addKeysCommands } from '@picket/cli/signing/program.ts';
-import { describeEnvironment, type VariableDoc } from '@picket/lib/env.ts';
+import type { Reader, variableHelp } from '@picket/cli/variable-help.ts';
 import { AppError } from '@picket/lib/errors.ts';
 import { packageVersion } from '@picket/lib/version.ts';
-import { ServiceConfig } from '@picket/platform/config/config.ts';
 import type { KeyRole } from '@picket/platform/ids/keys.ts';
 /**
  * `picket`: argument parsing only. A command is loaded when it is called, so that the agent never loads the service's
- * code and vice versa; only their configuration schemas are read here, for `--help`.
+ * code and vice versa.
  */
 import { Command, CommanderError, Option } from 'commander';
 
@@ -38,6 +35,10 @@ const exitCodes = { failure: 1, badInput: 2 } as const;
 // other lookups. libuv reads this when the first thread starts, which is after this line.
 process.env.UV_THREADPOOL_SIZE ??= '64';
 
+const helpWords = ['help', '--help', '-h'];
+let listVariables: typeof variableHelp | undefined;
+const variablesOf = (reader: Reader) => listVariables?.(reader) ?? '';
+
 const program = new Command('picket')
   .description('Synthetic monitoring that runs inside your own network.')
   .version(packageVersion())
@@ -49,7 +50,7 @@ program.commandsGroup('Processes:');
 program
   .command('agent')
   .description('run the private-location agent: poll the service, run due checks, report results')
-  .addHelpText('after', () => variableHelp(describeEnvironment(AgentConfig)))
+  .addHelpText('after', () => variablesOf('agent'))
   .action(async () => {
     const { startAgent } = await import('@picket/agent/start.ts');
     await startAgent(process.env);
@@ -58,7 +59,7 @@ program
 const service = program
   .command('service')
   .description('run the service: the API, the scheduler and the run ledger')
-  .addHelpText('after', () => variableHelp(describeEnvironment(ServiceConfig)))
+  .addHelpText('after', () => variablesOf('service'))
   .action(async () => {
     const { runService } = await import('@picket/server/main.ts');
     await runService(process.env);
@@ -192,8 +193,9 @@ addBrowserCommands(program, process.env);
 
 program.commandsGroup('Connection:');
 addLoginCommands(program, process.env);
-const apiVariables = variableHelp(describeEnvironment(ApiSettings));
-const apiHelp = `${apiVariables}\n\nExit code: 0 done, 1 the service rejected the request or did not respond, 2 the arguments are wrong.`;
+const apiVariables = () => variablesOf('api');
+const apiHelp = () =>
+  `${apiVariables()}\n\nExit code: 0 done, 1 the service rejected the request or did not respond, 2 the arguments are wrong.`;
 addApiCommands(program, { environment: process.env, help: apiHelp });
 program.commandsGroup('Configuration as code:');
 addProjectCommands(program, { environment: process.env, variables: apiVariables, help: apiHelp });
@@ -204,10 +206,17 @@ program.commandsGroup('Connection:');
 addMcpCommand(program, process.env, apiVariables);
 addCompletionCommand(program);
 
-try {
-  await program.parseAsync();
-} catch (thrown) {
-  process.exitCode = report(thrown);
+void main();
+
+/** Not a top-level await: images run this file as a script. */
+async function main(): Promise<void> {
+  try {
+    if (process.argv.some((word) => helpWords.includes(word)))
+      listVariables = (await import('@picket/cli/variable-help.ts')).variableHelp;
+    await program.parseAsync();
+  } catch (thrown) {
+    process.exitCode = report(thrown);
+  }
 }
 
 /** Collects the values of an option that may be repeated. */
@@ -231,13 +240,4 @@ function report(thrown: unknown): number {
   }
   console.error(thrown);
   return exitCodes.failure;
-}
-
-function variableHelp(variables: readonly VariableDoc[]): string {
-  const width = Math.max(...variables.map(({ name }) => name.length));
-  const lines = variables.map(({ name, description, defaultText, isSecret }) => {
-    const file = isSecret ? ` (or ${name}_FILE)` : '';
-    return `  ${name.padEnd(width)}  ${description}${file} [${defaultText}]`;
-  });
-  return `\nEnvironment variables:\n${lines.join('\n')}`;
 }

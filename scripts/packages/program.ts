@@ -39,6 +39,11 @@ export async function layOutProgram(options: {
   for (const name of ['package.json', 'LICENSE']) cpSync(join(root, name), join(program, name));
   for (const name of ['agent-defaults.env', 'as-agent.mjs'])
     cpSync(join(root, 'deploy/debian', name), join(program, name));
+  // Compiled code is of one architecture; another machine's agent compiles when it starts.
+  if (isNative) {
+    const compile = [join(root, 'scripts/bundle/compile.mjs'), join(program, 'dist/lib'), 'agent'];
+    await mustRun(join(program, 'bin/node'), compile);
+  }
   setModes(program);
 }
 

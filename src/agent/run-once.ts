@@ -29,7 +29,7 @@ export interface OnceOptions {
   /** Runtime of these scripts; defaults to the newest. */
   readonly runtimeId?: string | undefined;
   readonly proxyUrl?: string | null | undefined;
-  readonly clientCertificates?: readonly z.output<typeof ClientCertificateMaterial>[] | undefined;
+  readonly clientCertificates?: readonly z.output<typeof ClientCertificateMaterial.schema>[] | undefined;
   /** Time limit of the run in milliseconds; defaults to that of the check type. */
   readonly timeoutMs?: number | undefined;
   /** Folder for the run's artifacts; without it the run keeps none. */

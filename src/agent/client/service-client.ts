@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { Clock } from '@picket/lib/clock.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import {
   agentRoutes,
   type ClaimRequest,
@@ -52,8 +53,8 @@ const errorReportTimeoutMs = 5000;
 /**
  * A claim response whose runs are not validated yet: one that this agent does not understand must not spoil the others.
  */
-const ClaimAnswer = ClaimResponse.extend({ runs: z.array(z.unknown()).max(10_000) });
-export type ClaimAnswer = z.output<typeof ClaimAnswer>;
+const ClaimAnswer = lazySchema(() => ClaimResponse.schema.extend({ runs: z.array(z.unknown()).max(10_000) }));
+export type ClaimAnswer = z.output<typeof ClaimAnswer.schema>;
 
 export interface Identity {
   readonly agentId: string;
@@ -121,13 +122,13 @@ export class ServiceClient {
 
   /** Requests work; the service waits up to `request.waitMs` for some. */
   claim(
-    request: Omit<z.input<typeof ClaimRequest>, 'agentId' | 'sessionId'> & { readonly waitMs: number },
+    request: Omit<z.input<typeof ClaimRequest.schema>, 'agentId' | 'sessionId'> & { readonly waitMs: number },
     signal?: AbortSignal,
   ): Promise<Answer<ClaimAnswer>> {
     return this.#call({
       route: agentRoutes.claim,
       body: JSON.stringify({ ...this.#identity, ...request }),
-      schema: ClaimAnswer,
+      schema: ClaimAnswer.schema,
       timeoutMs: request.waitMs + answerTimeoutMs,
       signal,
     });

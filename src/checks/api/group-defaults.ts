@@ -1,22 +1,24 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import type { GroupDefaults } from '../contract/group-defaults.ts';
 import { authNotUnique, isAuthUnique } from '../http/auth/auth.ts';
 import { assertionProblems } from '../judging/assertion-problems.ts';
 import { ApiSpec } from './spec.ts';
 
-const request = ApiSpec.shape.request.shape;
-
-const ApiCheckDefaults = z
-  .object({
-    url: z.string().max(2048).default('').describe('Value of `{{GROUP_BASE_URL}}` in the checks'),
-    headers: request.headers,
-    queryParameters: request.queryParameters,
-    assertions: request.assertions,
-    basicAuth: request.basicAuth,
-    auth: request.auth,
-  })
-  .meta({ id: 'ApiCheckDefaults' });
-type ApiCheckDefaults = z.output<typeof ApiCheckDefaults>;
+const ApiCheckDefaults = lazySchema(() => {
+  const request = ApiSpec.shape.request.shape;
+  return z
+    .object({
+      url: z.string().max(2048).default('').describe('Value of `{{GROUP_BASE_URL}}` in the checks'),
+      headers: request.headers,
+      queryParameters: request.queryParameters,
+      assertions: request.assertions,
+      basicAuth: request.basicAuth,
+      auth: request.auth,
+    })
+    .meta({ id: 'ApiCheckDefaults' });
+});
+type ApiCheckDefaults = z.output<typeof ApiCheckDefaults.schema>;
 type Request = ApiSpec['request'];
 
 const sentTo = [['apiCheckDefaults', 'url']] as const;
@@ -27,7 +29,9 @@ const sentTo = [['apiCheckDefaults', 'url']] as const;
  */
 export const apiGroupDefaults: GroupDefaults = {
   field: 'apiCheckDefaults',
-  schema: ApiCheckDefaults,
+  get schema() {
+    return ApiCheckDefaults.schema;
+  },
   masked: [
     { path: ['apiCheckDefaults', 'headers'], flags: ['locked'], sentTo },
     { path: ['apiCheckDefaults', 'queryParameters'], flags: ['locked'], sentTo },

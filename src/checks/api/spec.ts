@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { AddressesField } from '../addresses/fields.ts';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
@@ -8,46 +9,50 @@ import { AuthField, authNotUnique, isAuthUnique } from '../http/auth/auth.ts';
 import { httpAssertionSchema } from '../http/connection-assertion.ts';
 import { comparisons } from '../judging/assertion.ts';
 
-const KeyValue = z.object({
-  key: z.string().min(1),
-  value: z.string().default(''),
-  locked: z.boolean().default(false),
-});
+const KeyValue = lazySchema(() =>
+  z.object({
+    key: z.string().min(1),
+    value: z.string().default(''),
+    locked: z.boolean().default(false),
+  }),
+);
 
 /** An API check: one configurable HTTP request and assertions on its response (check model 1.2). */
-export const ApiSpec = z.object({
-  shouldFail: z.boolean().default(false),
-  request: z
-    .object({
-      method: z.enum(['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH']).default('GET'),
-      url: RequestUrl,
-      followRedirects: z.boolean().default(true),
-      skipSSL: z.boolean().default(false),
-      serverName: ServerName,
-      ipFamily: IpFamilyField,
-      addresses: AddressesField,
-      traceparentHosts: TraceparentHosts,
-      body: z.string().default(''),
-      bodyType: z.enum(['NONE', 'JSON', 'FORM', 'RAW', 'GRAPHQL']).default('NONE'),
-      headers: z.array(KeyValue).default([]),
-      queryParameters: z.array(KeyValue).default([]),
-      assertions: z
-        .array(
-          httpAssertionSchema(
-            ['STATUS_CODE', 'RESPONSE_TIME', 'JSON_BODY', 'TEXT_BODY', 'HEADERS'],
-            comparisons,
-          ),
-        )
-        .default([]),
-      basicAuth: z.object({ username: z.string(), password: z.string() }).nullable().default(null),
-      auth: AuthField,
-    })
-    .refine(isServerNameUsed, { path: ['serverName'], error: 'needs an https URL' })
-    .refine(isAuthUnique, { path: ['auth'], error: authNotUnique }),
-  degradedResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),
-  maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: 30_000 }),
-});
-export type ApiSpec = z.output<typeof ApiSpec>;
+export const ApiSpec = lazySchema(() =>
+  z.object({
+    shouldFail: z.boolean().default(false),
+    request: z
+      .object({
+        method: z.enum(['GET', 'POST', 'PUT', 'HEAD', 'DELETE', 'PATCH']).default('GET'),
+        url: RequestUrl,
+        followRedirects: z.boolean().default(true),
+        skipSSL: z.boolean().default(false),
+        serverName: ServerName,
+        ipFamily: IpFamilyField,
+        addresses: AddressesField,
+        traceparentHosts: TraceparentHosts,
+        body: z.string().default(''),
+        bodyType: z.enum(['NONE', 'JSON', 'FORM', 'RAW', 'GRAPHQL']).default('NONE'),
+        headers: z.array(KeyValue.schema).default([]),
+        queryParameters: z.array(KeyValue.schema).default([]),
+        assertions: z
+          .array(
+            httpAssertionSchema(
+              ['STATUS_CODE', 'RESPONSE_TIME', 'JSON_BODY', 'TEXT_BODY', 'HEADERS'],
+              comparisons,
+            ),
+          )
+          .default([]),
+        basicAuth: z.object({ username: z.string(), password: z.string() }).nullable().default(null),
+        auth: AuthField,
+      })
+      .refine(isServerNameUsed, { path: ['serverName'], error: 'needs an https URL' })
+      .refine(isAuthUnique, { path: ['auth'], error: authNotUnique }),
+    degradedResponseTime: thresholdMs({ defaultMs: 5000, maxMs: 30_000 }),
+    maxResponseTime: thresholdMs({ defaultMs: 20_000, maxMs: 30_000 }),
+  }),
+);
+export type ApiSpec = z.output<typeof ApiSpec.schema>;
 
 /** Values of an API check that API responses never show. */
 const sentTo = [['request', 'url']] as const;

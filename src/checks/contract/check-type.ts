@@ -1,3 +1,4 @@
+import type { LazySchema } from '@picket/lib/lazy-schema.ts';
 import type { z } from 'zod';
 import type { AssertableValue } from '../assertable/assertable.ts';
 import type { DetailKey, DetailSummary } from '../summary/detail-summary.ts';
@@ -159,11 +160,28 @@ export interface CheckType<
   load?(): Promise<LoadedRunner<z.output<Spec>, z.output<Detail>>>;
 }
 
+/** A check type as it is declared: an agent needs the schemas of the types that it runs, and no detail. */
+export type DeclaredType<Name extends string, Spec extends z.ZodObject, Detail extends z.ZodType> = Omit<
+  CheckType<Name, Spec, Detail>,
+  'spec' | 'detail'
+> & {
+  readonly spec: LazySchema<Spec>;
+  readonly detail: LazySchema<Detail>;
+};
+
 /** Declares a check type; the runner that `load` returns must fit its schemas. */
 export function defineCheckType<
   const Name extends string,
   Spec extends z.ZodObject,
   Detail extends z.ZodType,
->(type: CheckType<Name, Spec, Detail>): CheckType<Name, Spec, Detail> {
-  return type;
+>(declared: DeclaredType<Name, Spec, Detail>): CheckType<Name, Spec, Detail> {
+  return {
+    ...declared,
+    get spec() {
+      return declared.spec.schema;
+    },
+    get detail() {
+      return declared.detail.schema;
+    },
+  };
 }

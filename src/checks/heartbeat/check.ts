@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
 import { limitsForm } from '../contract/definition/common-form.ts';
@@ -8,27 +9,29 @@ import { code, comparedText, fact, inWords, took, volatileFact } from '../summar
 import { filtersOf, HeartbeatSpec, jobSignals, limitsOf, pingStates } from './spec.ts';
 
 /** Details of a ping, or of its absence. */
-export const HeartbeatDetail = z.object({
-  state: z.string(),
-  source: z.string().nullable(),
-  userAgent: z.string().nullable(),
-  signal: z
-    .enum(jobSignals)
-    .nullable()
-    .default(null)
-    .describe('Signal of the job; null: no ping came, or an older build stored it'),
-  runId: z.string().nullable().default(null).describe('`rid` of the ping'),
-  exitCode: z.int().nullable().default(null),
-  durationMs: z
-    .number()
-    .nullable()
-    .default(null)
-    .describe('From the start of the run to this ping, or as the job measured it; null if unknown'),
-  message: z.string().nullable().default(null).describe('`msg` of the ping'),
-  body: z.string().nullable().default(null).describe('The first 10 kB of its body, without secrets'),
-  isBodyCut: z.boolean().default(false),
-});
-export type HeartbeatDetail = z.infer<typeof HeartbeatDetail>;
+export const HeartbeatDetail = lazySchema(() =>
+  z.object({
+    state: z.string(),
+    source: z.string().nullable(),
+    userAgent: z.string().nullable(),
+    signal: z
+      .enum(jobSignals)
+      .nullable()
+      .default(null)
+      .describe('Signal of the job; null: no ping came, or an older build stored it'),
+    runId: z.string().nullable().default(null).describe('`rid` of the ping'),
+    exitCode: z.int().nullable().default(null),
+    durationMs: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe('From the start of the run to this ping, or as the job measured it; null if unknown'),
+    message: z.string().nullable().default(null).describe('`msg` of the ping'),
+    body: z.string().nullable().default(null).describe('The first 10 kB of its body, without secrets'),
+    isBodyCut: z.boolean().default(false),
+  }),
+);
+export type HeartbeatDetail = z.infer<typeof HeartbeatDetail.schema>;
 
 /** Summarizes a ping of a job, or a missing ping, for people. */
 function summaryOf(ping: HeartbeatDetail): DetailSummary {

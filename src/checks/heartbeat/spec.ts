@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { thresholdMs } from '../contract/definition/common-fields.ts';
 import { Schedule } from '../contract/definition/schedule.ts';
@@ -19,70 +20,79 @@ const keywords = (outcome: string) =>
     );
 
 /** How often a job sends a ping, and how late a ping may be (check model 1.7). */
-const Heartbeat = z
-  .object({
-    period: z
-      .number()
-      .min(0)
-      .nullable()
-      .default(null)
-      .describe('Expected interval between pings: 30 seconds to 365 days; null with a schedule'),
-    periodUnit: z.enum(units).nullable().default(null).describe('Unit of period'),
-    schedule: Schedule.nullable()
-      .default(null)
-      .describe('Times at which pings are expected, in place of a period'),
-    grace: z
-      .number()
-      .min(0)
-      .describe('Grace time: how late a ping may be before the monitor fails; at most 365 days'),
-    graceUnit: z.enum(units),
-    failureKeywords: keywords('a failure'),
-    successKeywords: keywords('a success: a body without any of them is only logged'),
-    startKeywords: keywords('a start'),
-    pingToken: z
-      .union([z.uuid(), z.literal('')])
-      .nullable()
-      .default(null)
-      .describe(
-        'Secret part of the ping URL. The service generates it when it is null, empty or absent. In an update, null generates a new one and "" keeps it. Shown only to keys with write access',
-      ),
-    pingUrl: z
-      .string()
-      .max(4096)
-      .nullable()
-      .default(null)
-      .describe('URL for pings: GET, POST or HEAD. Read-only; ignored in requests'),
-  })
-  .superRefine((heartbeat, context) => {
-    const issue = (key: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [key], message });
-    const { period, periodUnit, schedule } = heartbeat;
-    if (schedule !== null && period !== null)
-      issue('schedule', 'is in place of a period: leave period empty');
-    if (schedule === null && period === null) issue('period', 'is needed without a schedule');
-    if (period !== null && periodUnit === null) issue('periodUnit', 'is needed with a period');
-    const periodMs = (period ?? 0) * unitMs[periodUnit ?? 'seconds'];
-    if (period !== null && periodUnit !== null && !(periodMs >= shortestPeriodMs && periodMs <= longestMs)) {
-      issue('period', 'must be from 30 seconds to 365 days');
-    }
-    if (!(heartbeat.grace * unitMs[heartbeat.graceUnit] <= longestMs)) {
-      issue('grace', 'must be at most 365 days');
-    }
-  });
+const Heartbeat = lazySchema(() =>
+  z
+    .object({
+      period: z
+        .number()
+        .min(0)
+        .nullable()
+        .default(null)
+        .describe('Expected interval between pings: 30 seconds to 365 days; null with a schedule'),
+      periodUnit: z.enum(units).nullable().default(null).describe('Unit of period'),
+      schedule: Schedule.schema
+        .nullable()
+        .default(null)
+        .describe('Times at which pings are expected, in place of a period'),
+      grace: z
+        .number()
+        .min(0)
+        .describe('Grace time: how late a ping may be before the monitor fails; at most 365 days'),
+      graceUnit: z.enum(units),
+      failureKeywords: keywords('a failure'),
+      successKeywords: keywords('a success: a body without any of them is only logged'),
+      startKeywords: keywords('a start'),
+      pingToken: z
+        .union([z.uuid(), z.literal('')])
+        .nullable()
+        .default(null)
+        .describe(
+          'Secret part of the ping URL. The service generates it when it is null, empty or absent. In an update, null generates a new one and "" keeps it. Shown only to keys with write access',
+        ),
+      pingUrl: z
+        .string()
+        .max(4096)
+        .nullable()
+        .default(null)
+        .describe('URL for pings: GET, POST or HEAD. Read-only; ignored in requests'),
+    })
+    .superRefine((heartbeat, context) => {
+      const issue = (key: string, message: string) =>
+        context.addIssue({ code: 'custom', path: [key], message });
+      const { period, periodUnit, schedule } = heartbeat;
+      if (schedule !== null && period !== null)
+        issue('schedule', 'is in place of a period: leave period empty');
+      if (schedule === null && period === null) issue('period', 'is needed without a schedule');
+      if (period !== null && periodUnit === null) issue('periodUnit', 'is needed with a period');
+      const periodMs = (period ?? 0) * unitMs[periodUnit ?? 'seconds'];
+      if (
+        period !== null &&
+        periodUnit !== null &&
+        !(periodMs >= shortestPeriodMs && periodMs <= longestMs)
+      ) {
+        issue('period', 'must be from 30 seconds to 365 days');
+      }
+      if (!(heartbeat.grace * unitMs[heartbeat.graceUnit] <= longestMs)) {
+        issue('grace', 'must be at most 365 days');
+      }
+    }),
+);
 
 /** The longest time limit of a run, in milliseconds: jobs may run for days. */
 export const longestRunMs = 31 * unitMs.days;
 
-export const HeartbeatSpec = z.object({
-  heartbeat: Heartbeat,
-  degradedResponseTime: thresholdMs({ defaultMs: null, maxMs: longestRunMs }).describe(
-    'A run of the job that takes longer, in milliseconds from its start to its end, is degraded',
-  ),
-  maxResponseTime: thresholdMs({ defaultMs: null, maxMs: longestRunMs }).describe(
-    'A run of the job that takes longer, in milliseconds, fails; one that has started and not ended by then fails at that time',
-  ),
-});
-export type HeartbeatSpec = z.output<typeof HeartbeatSpec>;
+export const HeartbeatSpec = lazySchema(() =>
+  z.object({
+    heartbeat: Heartbeat.schema,
+    degradedResponseTime: thresholdMs({ defaultMs: null, maxMs: longestRunMs }).describe(
+      'A run of the job that takes longer, in milliseconds from its start to its end, is degraded',
+    ),
+    maxResponseTime: thresholdMs({ defaultMs: null, maxMs: longestRunMs }).describe(
+      'A run of the job that takes longer, in milliseconds, fails; one that has started and not ended by then fails at that time',
+    ),
+  }),
+);
+export type HeartbeatSpec = z.output<typeof HeartbeatSpec.schema>;
 
 /** Returns the period, the grace time and the longest run of a monitor, in milliseconds. */
 export function limitsOf({ heartbeat, maxResponseTime }: HeartbeatSpec) {

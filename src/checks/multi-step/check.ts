@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { defineCheckType } from '../contract/check-type.ts';
 import { scriptTimeMetric } from '../contract/metric.ts';
@@ -13,13 +14,15 @@ import { runtimeIds } from '../tables/runtimes.ts';
 /** Runtimes older than multi-step checks (check model 6). */
 const withoutMultiStep: readonly string[] = ['2023.02', '2022.10'];
 
-const MultiStepSpec = ScriptSpec.extend({
-  runtimeId: z
-    .enum(runtimeIds.filter((id) => !withoutMultiStep.includes(id)))
-    .nullable()
-    .default(null)
-    .describe('null is the newest runtime of the agent; 2023.09 is the oldest with multi-step checks'),
-});
+const MultiStepSpec = lazySchema(() =>
+  ScriptSpec.schema.extend({
+    runtimeId: z
+      .enum(runtimeIds.filter((id) => !withoutMultiStep.includes(id)))
+      .nullable()
+      .default(null)
+      .describe('null is the newest runtime of the agent; 2023.09 is the oldest with multi-step checks'),
+  }),
+);
 
 const requestScript = (url: string) => `import { test, expect } from '@playwright/test';
 test('a request', async ({ request }) => {

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 
 /** Kilobits per second and milliseconds; null is not limited. */
@@ -25,42 +26,49 @@ const profileNames = ['3G_SLOW', '3G', '4G', 'DSL', 'CABLE', 'CUSTOM'] as const;
 
 const kbps = z.int().min(1).max(10_000_000).nullable().default(null);
 
-const Throttling = z
-  .object({
-    profile: z.enum(profileNames),
-    downloadKbps: kbps.describe('For CUSTOM: kilobits per second to the browser; null: not limited'),
-    uploadKbps: kbps.describe('For CUSTOM: kilobits per second from the browser; null: not limited'),
-    latencyMs: z
-      .int()
-      .min(0)
-      .max(60_000)
-      .nullable()
-      .default(null)
-      .describe('For CUSTOM: least time from a request to its response, in milliseconds'),
-  })
-  .superRefine(({ profile, ...own }, context) => {
-    const set = (['downloadKbps', 'uploadKbps', 'latencyMs'] as const).filter((name) => own[name] !== null);
-    const refuse = (path: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [path], message });
-    if (profile === 'CUSTOM' && set.length === 0) {
-      refuse('profile', 'CUSTOM needs downloadKbps, uploadKbps or latencyMs');
-    }
-    if (profile !== 'CUSTOM') for (const name of set) refuse(name, `is for CUSTOM; ${profile} has its own`);
-  });
-type Throttling = z.output<typeof Throttling>;
+const Throttling = lazySchema(() =>
+  z
+    .object({
+      profile: z.enum(profileNames),
+      downloadKbps: kbps.describe('For CUSTOM: kilobits per second to the browser; null: not limited'),
+      uploadKbps: kbps.describe('For CUSTOM: kilobits per second from the browser; null: not limited'),
+      latencyMs: z
+        .int()
+        .min(0)
+        .max(60_000)
+        .nullable()
+        .default(null)
+        .describe('For CUSTOM: least time from a request to its response, in milliseconds'),
+    })
+    .superRefine(({ profile, ...own }, context) => {
+      const set = (['downloadKbps', 'uploadKbps', 'latencyMs'] as const).filter((name) => own[name] !== null);
+      const refuse = (path: string, message: string) =>
+        context.addIssue({ code: 'custom', path: [path], message });
+      if (profile === 'CUSTOM' && set.length === 0) {
+        refuse('profile', 'CUSTOM needs downloadKbps, uploadKbps or latencyMs');
+      }
+      if (profile !== 'CUSTOM') for (const name of set) refuse(name, `is for CUSTOM; ${profile} has its own`);
+    }),
+);
+type Throttling = z.output<typeof Throttling.schema>;
 
-export const ThrottlingField = Throttling.nullable()
-  .default(null)
-  .describe('A slower network for the browser (Chromium only); null: the network as it is');
+export const ThrottlingField = lazySchema(() =>
+  Throttling.schema
+    .nullable()
+    .default(null)
+    .describe('A slower network for the browser (Chromium only); null: the network as it is'),
+);
 
 /** Limits that a run had, in its result. */
-export const ThrottlingDetail = z.object({
-  profile: z.string(),
-  downloadKbps: z.number().nullable(),
-  uploadKbps: z.number().nullable(),
-  latencyMs: z.number().nullable(),
-});
-export type ThrottlingDetail = z.infer<typeof ThrottlingDetail>;
+export const ThrottlingDetail = lazySchema(() =>
+  z.object({
+    profile: z.string(),
+    downloadKbps: z.number().nullable(),
+    uploadKbps: z.number().nullable(),
+    latencyMs: z.number().nullable(),
+  }),
+);
+export type ThrottlingDetail = z.infer<typeof ThrottlingDetail.schema>;
 
 /** The profile with its numbers. */
 export function throttlingDetail({ profile, ...own }: Throttling): ThrottlingDetail {

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import type { z } from 'zod';
 import { type Assertion, assertionSchema } from '../judging/assertion.ts';
 
@@ -39,28 +40,31 @@ const propertiesOf: Readonly<Record<string, readonly string[]>> = {
   CONNECTION: connectionProperties,
 };
 
-const schema = assertionSchema(
-  ['CERTIFICATE', 'CONNECTION', 'RESPONSE_TIME', 'JSON_RESPONSE', 'TEXT_RESPONSE'],
-  [
-    'EQUALS',
-    'NOT_EQUALS',
-    'GREATER_THAN',
-    'LESS_THAN',
-    'CONTAINS',
-    'NOT_CONTAINS',
-    'IS_EMPTY',
-    'NOT_EMPTY',
-    'IS_NULL',
-    'NOT_NULL',
-  ],
-);
+const schema = () =>
+  assertionSchema(
+    ['CERTIFICATE', 'CONNECTION', 'RESPONSE_TIME', 'JSON_RESPONSE', 'TEXT_RESPONSE'],
+    [
+      'EQUALS',
+      'NOT_EQUALS',
+      'GREATER_THAN',
+      'LESS_THAN',
+      'CONTAINS',
+      'NOT_CONTAINS',
+      'IS_EMPTY',
+      'NOT_EMPTY',
+      'IS_NULL',
+      'NOT_NULL',
+    ],
+  );
 
-export const SslAssertion = schema.superRefine(({ source, property }: z.output<typeof schema>, context) => {
-  const properties = propertiesOf[source];
-  if (!properties || properties.includes(property)) return;
-  const message = `must be one of [${properties.join(', ')}] for ${source}`;
-  context.addIssue({ code: 'custom', path: ['property'], message });
-});
+export const SslAssertion = lazySchema(() =>
+  schema().superRefine(({ source, property }: z.output<ReturnType<typeof schema>>, context) => {
+    const properties = propertiesOf[source];
+    if (!properties || properties.includes(property)) return;
+    const message = `must be one of [${properties.join(', ')}] for ${source}`;
+    context.addIssue({ code: 'custom', path: ['property'], message });
+  }),
+);
 
 const hexadecimal: ReadonlySet<string> = new Set([
   'serialNumber',

@@ -29,7 +29,7 @@ export function addLoginCommands(program: Command, environment: Environment): vo
 /** Adds the commands that call a service. Each is loaded when it is called. */
 export function addApiCommands(
   program: Command,
-  { environment, help }: { readonly environment: Environment; readonly help: string },
+  { environment, help }: { readonly environment: Environment; readonly help: () => string },
 ): void {
   for (const command of apiCommands) {
     const [name = '', ...rest] = command.usage.split(' ');

@@ -36,7 +36,7 @@ export function addProjectCommands(
     environment,
     variables,
     help,
-  }: { readonly environment: Environment; readonly variables: string; readonly help: string },
+  }: { readonly environment: Environment; readonly variables: () => string; readonly help: () => string },
 ): void {
   program
     .command('export')
@@ -59,7 +59,7 @@ export function addProjectCommands(
     .option(...sign)
     .option(...validDays)
     .option(...json)
-    .addHelpText('after', `${values}${variables}${planCodes}`)
+    .addHelpText('after', () => `${values}${variables()}${planCodes}`)
     .action(async (folder: string, options: Options) => {
       const { planCommand } = await import('./deploy-command.ts');
       show(await planCommand(await asking(environment), folder, options, environment), options.json === true);
@@ -74,7 +74,7 @@ export function addProjectCommands(
     .option(...validDays)
     .option('--yes', 'delete resources that are no longer in the files, without a prompt')
     .option(...json)
-    .addHelpText('after', `${values}${help}`)
+    .addHelpText('after', () => `${values}${help()}`)
     .action(async (folder: string, options: Options) => {
       const { deployCommand } = await import('./deploy-command.ts');
       show(
@@ -85,7 +85,7 @@ export function addProjectCommands(
 }
 
 /** Adds `test`, which runs files without deploying them. */
-export function addTestCommand(program: Command, environment: Environment, help: string): void {
+export function addTestCommand(program: Command, environment: Environment, help: () => string): void {
   program
     .command('test')
     .description('run the checks of a file or folder at agents, without deploying them')
@@ -93,7 +93,7 @@ export function addTestCommand(program: Command, environment: Environment, help:
     .requiredOption('--location <slug>', 'the private location that runs them')
     .option(...sign)
     .option(...json)
-    .addHelpText('after', `${values}${help}`)
+    .addHelpText('after', () => `${values}${help()}`)
     .action(async (path: string, options: Options & { readonly location: string }) => {
       const { testCommand } = await import('./test-command.ts');
       show(await testCommand(await asking(environment), path, options, environment), options.json === true);

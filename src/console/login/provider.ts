@@ -2,7 +2,10 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Clock } from '@picket/lib/clock.ts';
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import type { Claims, SingleSignOn } from '@picket/service/members/single-sign-on.ts';
-import * as oidc from 'openid-client';
+import type * as oidc from 'openid-client';
+
+/** Loaded for the first login: most services have no provider. */
+const library = () => import('openid-client');
 
 /** A login that the provider's response does not allow; the message is for the person. */
 export class LoginRefused extends Error {}
@@ -34,13 +37,14 @@ export class Provider {
    */
   async begin(): Promise<{ url: string; secret: string }> {
     const configuration = await this.#configuration();
+    const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library();
     const secret = randomBytes(32).toString('base64url');
-    const url = oidc.buildAuthorizationUrl(configuration, {
+    const url = buildAuthorizationUrl(configuration, {
       redirect_uri: this.#redirectUri,
       scope: this.settings.scopes,
       state: part(secret, 'state'),
       nonce: part(secret, 'nonce'),
-      code_challenge: await oidc.calculatePKCECodeChallenge(part(secret, 'verifier')),
+      code_challenge: await calculatePKCECodeChallenge(part(secret, 'verifier')),
       code_challenge_method: 'S256',
     });
     return { url: url.href, secret };
@@ -62,8 +66,9 @@ export class Provider {
       const why = current.searchParams.get('error_description') ?? refused;
       throw new LoginRefused(`${name} rejected the login: ${why.slice(0, 300)}`);
     }
+    const { authorizationCodeGrant, fetchUserInfo } = await library();
     try {
-      const tokens = await oidc.authorizationCodeGrant(configuration, current, {
+      const tokens = await authorizationCodeGrant(configuration, current, {
         expectedState: part(secret, 'state'),
         expectedNonce: part(secret, 'nonce'),
         pkceCodeVerifier: part(secret, 'verifier'),
@@ -75,7 +80,7 @@ export class Provider {
       const isWhole =
         claims[emailClaim] !== undefined && (roles.length === 0 || claims[groupsClaim] !== undefined);
       if (isWhole || !configuration.serverMetadata().userinfo_endpoint) return claims;
-      return { ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims };
+      return { ...(await fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims };
     } catch (thrown) {
       if (thrown instanceof LoginRefused) throw thrown;
       const error = toError(thrown);
@@ -89,19 +94,20 @@ export class Provider {
     const now = this.#clock.monotonicMs();
     if (this.#known && now - this.#known.atMs < knownForMs) return this.#known.configuration;
     const { issuer, clientId, clientSecret, name } = this.settings;
+    const client = await library();
     const server = new URL(issuer);
     const isOnThisMachine = ['localhost', '127.0.0.1', '[::1]'].includes(server.hostname);
     try {
-      const configuration = await oidc.discovery(
+      const configuration = await client.discovery(
         server,
         clientId,
         undefined,
-        clientSecret === undefined ? oidc.None() : oidc.ClientSecretBasic(clientSecret),
+        clientSecret === undefined ? client.None() : client.ClientSecretBasic(clientSecret),
         {
           timeout: timeoutSeconds,
           execute: [
-            oidc.enableNonRepudiationChecks,
-            ...(isOnThisMachine ? [oidc.allowInsecureRequests] : []),
+            client.enableNonRepudiationChecks,
+            ...(isOnThisMachine ? [client.allowInsecureRequests] : []),
           ],
         },
       );

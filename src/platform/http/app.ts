@@ -118,7 +118,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.decorate('callerTurns', new CallerTurns(app));
   answerErrors(app, deps.routes);
   app.setSerializerCompiler<AnswerSchema>(({ schema, url: route }) => (data) => {
-    return encodeAnswer(schema.zod, data, (where) => deps.onOddAnswer?.({ route, where }));
+    return encodeAnswer(schema.answers.response, data, (where) => deps.onOddAnswer?.({ route, where }));
   });
   const transfers = new RawTransfers(app);
   const room = new BodyRoom();
@@ -176,9 +176,9 @@ function acceptEmptyBodies(app: FastifyInstance): void {
   });
 }
 
-/** Wraps a response schema for Fastify, so that it is not mistaken for JSON Schema. */
+/** Wraps a response schema for Fastify, so that it is not mistaken for JSON Schema. It is made for the first response. */
 interface AnswerSchema {
-  readonly zod: z.ZodType;
+  readonly answers: { readonly response: z.ZodType };
 }
 
 interface RouteParts {
@@ -196,8 +196,8 @@ function addRoute(
   { handler, deps, transfers, limits, room, idempotency }: RouteParts,
 ): void {
   const schema =
-    route.response && !route.responseContentType
-      ? { response: { [route.success.statusCode]: { zod: route.response } } }
+    'response' in route && !route.responseContentType
+      ? { response: { [route.success.statusCode]: { answers: route } } }
       : {};
   const urls = pathsOf(route).map((path) =>
     (route.hasPathTail ? path.replace(/\{\w+\}$/, '*') : path).replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -266,7 +266,7 @@ function addRoute(
         if (route.isResponseRaw || reply.sent) return reply;
         reply.code(successOf(route, reply.statusCode));
         if (route.responseContentType) reply.type(route.responseContentType);
-        if (route.response) return answer;
+        if ('response' in route) return answer;
         return reply.send();
       },
     });

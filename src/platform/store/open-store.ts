@@ -10,7 +10,6 @@ import type pg from 'pg';
 import { watchTransaction } from './commits.ts';
 import { ResultDays } from './days/result-days.ts';
 import { RunDays } from './days/run-days.ts';
-import { connectPostgres } from './engine/connect-postgres.ts';
 import { asStoreError, type Connection, connectSqlite, type Dialect, isConflict } from './engine/dialect.ts';
 import { freeBytesOf } from './engine/disk/free-space.ts';
 import { asOpenError, placeOf } from './engine/disk/open-errors.ts';
@@ -82,7 +81,8 @@ export async function openStoreOf(options: StoreOptions, contents: StoreContents
             logger.warn({ files }, 'other users can read the database, and its owner is not this user'),
           onFailed,
         )
-      : connectPostgres({
+      : // Its client is loaded on demand: most services use SQLite.
+        (await import('./engine/connect-postgres.ts')).connectPostgres({
           databaseUrl,
           directUrl,
           replica: replicaUrl === undefined ? undefined : { url: replicaUrl, observer },

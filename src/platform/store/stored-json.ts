@@ -1,6 +1,7 @@
 import { channel } from 'node:diagnostics_channel';
 import { toError } from '@picket/lib/errors.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
+import { LazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 
 /** A stored value that is not JSON, or not of the kind that its column holds. */
@@ -14,7 +15,10 @@ export interface UnreadableValue {
 export const unreadableValues = channel('picket:unreadable-stored-value');
 
 /** Every column read here, with its schema or its defaults for missing fields. */
-export const storedColumns: { readonly column: string; readonly schema: z.ZodType | object }[] = [];
+export const storedColumns: {
+  readonly column: string;
+  readonly schema: z.ZodType | LazySchema | object;
+}[] = [];
 
 /** Fills missing fields of a value and leaves everything else unchanged. */
 type Fill = (value: unknown) => unknown;
@@ -31,16 +35,24 @@ type Fill = (value: unknown) => unknown;
  */
 export function storedJson<Schema extends z.ZodType>(
   column: string,
-  schema: Schema,
+  schema: Schema | LazySchema<Schema>,
 ): (text: string) => z.output<Schema> {
   storedColumns.push({ column, schema });
+  let read: ((text: string) => unknown) | undefined;
+  return (text) => {
+    read ??= readerOf(column, schema instanceof LazySchema ? schema.schema : schema);
+    return read(text) as z.output<Schema>;
+  };
+}
+
+function readerOf(column: string, schema: z.ZodType): (text: string) => unknown {
   const fill = fillOf(schema);
   const isNullable = schema instanceof z.ZodNullable;
   const isList = (isNullable ? schema.unwrap() : schema) instanceof z.ZodArray;
   const empty = () => (isNullable ? null : isList ? [] : {});
   return (text) => {
-    if (isNullable && text === 'null') return null as z.output<Schema>;
-    return fill(readKind(column, text, isList) ?? empty()) as z.output<Schema>;
+    if (isNullable && text === 'null') return null;
+    return fill(readKind(column, text, isList) ?? empty());
   };
 }
 

@@ -13,7 +13,7 @@ export const Account = z
     runtimeId: z
       .enum(runtimeIds)
       .describe('Default runtime of checks, if neither the check nor its group sets one'),
-    alertSettings: AlertSettings.describe('For checks that use the global alert settings'),
+    alertSettings: AlertSettings.schema.describe('For checks that use the global alert settings'),
   })
   .meta({ id: 'Account' });
 

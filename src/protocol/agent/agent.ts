@@ -1,5 +1,6 @@
 import { lanes } from '@picket/checks/contract/check-type.ts';
 import { Failure } from '@picket/checks/contract/failure.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { EpochMs } from '../http/query.ts';
 import { defineRoute, successful } from '../http/route.ts';
@@ -14,10 +15,12 @@ import { FollowedRunIds } from './followed-run-ids.ts';
  * older agents work with a newer service and vice versa.
  */
 
-const DurationMs = z
-  .number()
-  .min(0)
-  .max(7 * 86_400_000);
+const DurationMs = lazySchema(() =>
+  z
+    .number()
+    .min(0)
+    .max(7 * 86_400_000),
+);
 
 /** A short text that is stored unchanged: without control characters and lone surrogates. */
 const label = (maxLength: number) =>
@@ -41,312 +44,351 @@ export const AgentIdentity = {
 };
 
 /** A browser by Playwright's name. */
-export const AgentBrowser = z
-  .object({
-    name: label(64).describe('firefox, webkit, chrome or msedge'),
-    version: label(64).describe('Build of Playwright for Firefox and WebKit, such as 1490; else its version'),
-  })
-  .meta({ id: 'AgentBrowser' });
-export type AgentBrowser = z.output<typeof AgentBrowser>;
-
-const LeaseRef = z
-  .object({
-    runId: z.uuid(),
-    leaseNumber: z
-      .int()
-      .min(1)
-      .describe('Incremented by every lease of the run; results of older leases are fenced'),
-  })
-  .meta({ id: 'LeaseRef' });
-export type LeaseRef = z.infer<typeof LeaseRef>;
-
-export const ClaimRequest = z
-  .object({
-    ...AgentIdentity,
-    version: label(64),
-    platform: label(128),
-    runtimes: z.array(label(64)).max(100).default([]),
-    browsers: z
-      .array(AgentBrowser)
-      .max(50)
-      .default([])
-      .describe('Browsers besides Chromium that suites can open at this agent'),
-    checkTypes: z.array(label(64)).max(100).describe('Check types that this agent can run'),
-    backends: facts('Methods that check types use at this agent, by type'),
-    unavailable: facts('Why check types do not work at this agent, by type'),
-    droppedResults: z
-      .int()
-      .min(0)
-      .default(0)
-      .describe(
-        'Results that this agent dropped since its start, because its spool was full or they were too old',
+export const AgentBrowser = lazySchema(() =>
+  z
+    .object({
+      name: label(64).describe('firefox, webkit, chrome or msedge'),
+      version: label(64).describe(
+        'Build of Playwright for Firefox and WebKit, such as 1490; else its version',
       ),
-    condition: AgentCondition.nullable().default(null).describe('Load of the agent; null if unknown'),
-    settings: AppliedAgentSettings.nullable()
-      .default(null)
-      .describe('Settings of its location that the agent applies; null if it is older than these'),
-    freeSlots: z
-      .object(
-        Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<
-          (typeof lanes)[number],
-          z.ZodDefault<z.ZodInt>
-        >,
-      )
-      .describe('Free capacity of each lane'),
-    fullCheckTypes: z
-      .array(label(64))
-      .max(100)
-      .default([])
-      .describe(
-        'Types in `checkTypes` that the agent cannot run at present, such as suites when memory is low',
-      ),
-    waitMs: z.int().min(0).max(30_000).default(0).describe('How long to wait if no work is due'),
-    trustedKeys: z
-      .array(z.object({ id: label(16), notAfter: EpochMs.nullable() }))
-      .max(100)
-      .nullable()
-      .default(null)
-      .describe('Keys whose signed checks the agent runs; null: it runs all checks'),
-    claimNumber: z.int().min(1).optional().describe('Distinguishes this claim from others of its session'),
-    lostClaims: z
-      .array(z.int().min(1))
-      .max(100)
-      .default([])
-      .describe('Earlier claims of the session whose responses never arrived: no agent holds their leases'),
-  })
-  .meta({ id: 'ClaimRequest' });
-export type ClaimRequest = z.output<typeof ClaimRequest>;
+    })
+    .meta({ id: 'AgentBrowser' }),
+);
+export type AgentBrowser = z.output<typeof AgentBrowser.schema>;
 
-export const ClientCertificateMaterial = z.object({
-  host: z.string(),
-  cert: z.string(),
-  key: z.string(),
-  ca: z.string().nullish(),
-  passphrase: z.string().nullish(),
-});
+const LeaseRef = lazySchema(() =>
+  z
+    .object({
+      runId: z.uuid(),
+      leaseNumber: z
+        .int()
+        .min(1)
+        .describe('Incremented by every lease of the run; results of older leases are fenced'),
+    })
+    .meta({ id: 'LeaseRef' }),
+);
+export type LeaseRef = z.infer<typeof LeaseRef.schema>;
 
-const LifecycleScript = z.object({
-  name: z.string().describe('Source of the script, for logs'),
-  script: z.string().describe('Node.js code'),
-  path: z.string().optional().describe('Path of the script among its files'),
-  files: z
-    .array(z.object({ path: z.string(), content: z.string() }))
-    .optional()
-    .describe('Files that the script imports, by paths below the same folder'),
-});
-export type LifecycleScript = z.output<typeof LifecycleScript>;
+export const ClaimRequest = lazySchema(() =>
+  z
+    .object({
+      ...AgentIdentity,
+      version: label(64),
+      platform: label(128),
+      runtimes: z.array(label(64)).max(100).default([]),
+      browsers: z
+        .array(AgentBrowser.schema)
+        .max(50)
+        .default([])
+        .describe('Browsers besides Chromium that suites can open at this agent'),
+      checkTypes: z.array(label(64)).max(100).describe('Check types that this agent can run'),
+      backends: facts('Methods that check types use at this agent, by type'),
+      unavailable: facts('Why check types do not work at this agent, by type'),
+      droppedResults: z
+        .int()
+        .min(0)
+        .default(0)
+        .describe(
+          'Results that this agent dropped since its start, because its spool was full or they were too old',
+        ),
+      condition: AgentCondition.schema
+        .nullable()
+        .default(null)
+        .describe('Load of the agent; null if unknown'),
+      settings: AppliedAgentSettings.schema
+        .nullable()
+        .default(null)
+        .describe('Settings of its location that the agent applies; null if it is older than these'),
+      freeSlots: z
+        .object(
+          Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<
+            (typeof lanes)[number],
+            z.ZodDefault<z.ZodInt>
+          >,
+        )
+        .describe('Free capacity of each lane'),
+      fullCheckTypes: z
+        .array(label(64))
+        .max(100)
+        .default([])
+        .describe(
+          'Types in `checkTypes` that the agent cannot run at present, such as suites when memory is low',
+        ),
+      waitMs: z.int().min(0).max(30_000).default(0).describe('How long to wait if no work is due'),
+      trustedKeys: z
+        .array(z.object({ id: label(16), notAfter: EpochMs.nullable() }))
+        .max(100)
+        .nullable()
+        .default(null)
+        .describe('Keys whose signed checks the agent runs; null: it runs all checks'),
+      claimNumber: z.int().min(1).optional().describe('Distinguishes this claim from others of its session'),
+      lostClaims: z
+        .array(z.int().min(1))
+        .max(100)
+        .default([])
+        .describe('Earlier claims of the session whose responses never arrived: no agent holds their leases'),
+    })
+    .meta({ id: 'ClaimRequest' }),
+);
+export type ClaimRequest = z.output<typeof ClaimRequest.schema>;
+
+export const ClientCertificateMaterial = lazySchema(() =>
+  z.object({
+    host: z.string(),
+    cert: z.string(),
+    key: z.string(),
+    ca: z.string().nullish(),
+    passphrase: z.string().nullish(),
+  }),
+);
+
+const LifecycleScript = lazySchema(() =>
+  z.object({
+    name: z.string().describe('Source of the script, for logs'),
+    script: z.string().describe('Node.js code'),
+    path: z.string().optional().describe('Path of the script among its files'),
+    files: z
+      .array(z.object({ path: z.string(), content: z.string() }))
+      .optional()
+      .describe('Files that the script imports, by paths below the same folder'),
+  }),
+);
+export type LifecycleScript = z.output<typeof LifecycleScript.schema>;
 
 /** One attempt of a run, leased to one agent. */
-export const LeasedRun = z
-  .object({
-    runId: z.uuid(),
-    leaseNumber: z.int().min(1),
-    resultId: z.uuid().describe('Id of the result of this attempt'),
-    slotAt: EpochMs.describe('When the run was due, by the service’s clock'),
-    attempt: z.int().min(0),
-    mayBeRetried: z
-      .boolean()
-      .default(false)
-      .describe('Whether a failed result may be an ATTEMPT; agents with a full spool drop attempts first'),
-    sequenceId: z.uuid(),
-    checkRunId: z.int(),
-    accountId: z.string(),
-    location: z.object({
-      name: z.string().describe('slugName of a private location, or a region'),
-      proxyUrl: z.string().nullable(),
-    }),
-    check: z.object({
-      id: z.string(),
-      name: z.string(),
-      checkType: z.string(),
-      spec: z.record(z.string(), z.unknown()).describe('Validated by the schema of its check type'),
-    }),
-    variables: z
-      .record(z.string(), z.string())
-      .describe('Account, group and check variables, merged, for {{templates}} and scripts'),
-    secretNames: z.array(z.string()).describe('Names of the secret variables'),
-    valuesFrom: z
-      .record(z.string(), z.string())
-      .default({})
-      .describe(
-        'Variables whose value is a secret of the location, by name, with the name of that secret (`SERVICE_SECRET_…`)',
+export const LeasedRun = lazySchema(() =>
+  z
+    .object({
+      runId: z.uuid(),
+      leaseNumber: z.int().min(1),
+      resultId: z.uuid().describe('Id of the result of this attempt'),
+      slotAt: EpochMs.describe('When the run was due, by the service’s clock'),
+      attempt: z.int().min(0),
+      mayBeRetried: z
+        .boolean()
+        .default(false)
+        .describe('Whether a failed result may be an ATTEMPT; agents with a full spool drop attempts first'),
+      sequenceId: z.uuid(),
+      checkRunId: z.int(),
+      accountId: z.string(),
+      location: z.object({
+        name: z.string().describe('slugName of a private location, or a region'),
+        proxyUrl: z.string().nullable(),
+      }),
+      check: z.object({
+        id: z.string(),
+        name: z.string(),
+        checkType: z.string(),
+        spec: z.record(z.string(), z.unknown()).describe('Validated by the schema of its check type'),
+      }),
+      variables: z
+        .record(z.string(), z.string())
+        .describe('Account, group and check variables, merged, for {{templates}} and scripts'),
+      secretNames: z.array(z.string()).describe('Names of the secret variables'),
+      valuesFrom: z
+        .record(z.string(), z.string())
+        .default({})
+        .describe(
+          'Variables whose value is a secret of the location, by name, with the name of that secret (`SERVICE_SECRET_…`)',
+        ),
+      runtimeId: z
+        .string()
+        .default('2026.04')
+        .describe('Runtime of the scripts: of the check, its group or the account'),
+      lifecycle: z
+        .object({ setup: z.array(LifecycleScript.schema), teardown: z.array(LifecycleScript.schema) })
+        .default({ setup: [], teardown: [] })
+        .describe('Setup and teardown scripts, in order of execution'),
+      snippets: z
+        .array(z.object({ id: z.int(), name: z.string(), script: z.string() }))
+        .default([])
+        .describe('Snippets of the account, for runs whose scripts may use them'),
+      clientCertificates: z
+        .array(ClientCertificateMaterial.schema)
+        .default([])
+        .describe('Newest first; only for types that use client certificates'),
+      updatesSnapshots: z
+        .boolean()
+        .default(false)
+        .describe('Creates new reference screenshots, and sends them'),
+      plan: z
+        .object({ version: z.int().min(1), content: z.unknown() })
+        .nullable()
+        .default(null)
+        .describe('Data that an earlier run saved for later runs; null if none'),
+      isTestSession: z
+        .boolean()
+        .default(false)
+        .describe('True if the run is part of a test session: it gets CI=true'),
+      signature: z
+        .string()
+        .nullable()
+        .default(null)
+        .describe('Signature of the check, for agents that run only signed checks'),
+    })
+    .meta({ id: 'LeasedRun' }),
+);
+export type LeasedRun = z.output<typeof LeasedRun.schema>;
+
+export const ClaimResponse = lazySchema(() =>
+  z
+    .object({
+      serverTime: EpochMs,
+      leaseTtlMs: DurationMs.schema.describe(
+        'Unless renewed, the leases expire this long after the response was sent',
       ),
-    runtimeId: z
-      .string()
-      .default('2026.04')
-      .describe('Runtime of the scripts: of the check, its group or the account'),
-    lifecycle: z
-      .object({ setup: z.array(LifecycleScript), teardown: z.array(LifecycleScript) })
-      .default({ setup: [], teardown: [] })
-      .describe('Setup and teardown scripts, in order of execution'),
-    snippets: z
-      .array(z.object({ id: z.int(), name: z.string(), script: z.string() }))
-      .default([])
-      .describe('Snippets of the account, for runs whose scripts may use them'),
-    clientCertificates: z
-      .array(ClientCertificateMaterial)
-      .default([])
-      .describe('Newest first; only for types that use client certificates'),
-    updatesSnapshots: z
-      .boolean()
-      .default(false)
-      .describe('Creates new reference screenshots, and sends them'),
-    plan: z
-      .object({ version: z.int().min(1), content: z.unknown() })
-      .nullable()
-      .default(null)
-      .describe('Data that an earlier run saved for later runs; null if none'),
-    isTestSession: z
-      .boolean()
-      .default(false)
-      .describe('True if the run is part of a test session: it gets CI=true'),
-    signature: z
-      .string()
-      .nullable()
-      .default(null)
-      .describe('Signature of the check, for agents that run only signed checks'),
-  })
-  .meta({ id: 'LeasedRun' });
-export type LeasedRun = z.output<typeof LeasedRun>;
+      runs: z.array(LeasedRun.schema),
+      cancelledRunIds: z
+        .array(z.uuid())
+        .default([])
+        .describe(
+          'Hint: runs of this session that were cancelled during the poll. The renewal is authoritative',
+        ),
+      followedRunIds: FollowedRunIds,
+      settings: SentAgentSettings.schema
+        .nullable()
+        .default(null)
+        .describe('Settings that the location asks of its agents; null without any'),
+    })
+    .meta({ id: 'ClaimResponse' }),
+);
+export type ClaimResponse = z.output<typeof ClaimResponse.schema>;
 
-export const ClaimResponse = z
-  .object({
-    serverTime: EpochMs,
-    leaseTtlMs: DurationMs.describe(
-      'Unless renewed, the leases expire this long after the response was sent',
-    ),
-    runs: z.array(LeasedRun),
-    cancelledRunIds: z
-      .array(z.uuid())
-      .default([])
-      .describe(
-        'Hint: runs of this session that were cancelled during the poll. The renewal is authoritative',
-      ),
-    followedRunIds: FollowedRunIds,
-    settings: SentAgentSettings.nullable()
-      .default(null)
-      .describe('Settings that the location asks of its agents; null without any'),
-  })
-  .meta({ id: 'ClaimResponse' });
-export type ClaimResponse = z.output<typeof ClaimResponse>;
+export const RenewRequest = lazySchema(() =>
+  z.object({ ...AgentIdentity, leases: z.array(LeaseRef.schema).max(10_000) }).meta({ id: 'RenewRequest' }),
+);
+export type RenewRequest = z.output<typeof RenewRequest.schema>;
 
-export const RenewRequest = z
-  .object({ ...AgentIdentity, leases: z.array(LeaseRef).max(10_000) })
-  .meta({ id: 'RenewRequest' });
-export type RenewRequest = z.output<typeof RenewRequest>;
+export const RenewResponse = lazySchema(() =>
+  z
+    .object({
+      serverTime: EpochMs,
+      leaseTtlMs: DurationMs.schema,
+      lostRunIds: z
+        .array(z.uuid())
+        .describe('Leases that this agent lost: stop the runs, their results would be fenced'),
+      cancelledRunIds: z.array(z.uuid()),
+      followedRunIds: FollowedRunIds,
+    })
+    .meta({ id: 'RenewResponse' }),
+);
+export type RenewResponse = z.output<typeof RenewResponse.schema>;
 
-export const RenewResponse = z
-  .object({
-    serverTime: EpochMs,
-    leaseTtlMs: DurationMs,
-    lostRunIds: z
-      .array(z.uuid())
-      .describe('Leases that this agent lost: stop the runs, their results would be fenced'),
-    cancelledRunIds: z.array(z.uuid()),
-    followedRunIds: FollowedRunIds,
-  })
-  .meta({ id: 'RenewResponse' });
-export type RenewResponse = z.output<typeof RenewResponse>;
+export const ReleaseRequest = lazySchema(() =>
+  z
+    .object({
+      ...AgentIdentity,
+      leases: z.array(LeaseRef.schema).max(10_000),
+      isLeaving: z
+        .boolean()
+        .default(false)
+        .describe(
+          'The agent stops and claims no more runs; the service removes it from its location immediately',
+        ),
+    })
+    .meta({ id: 'ReleaseRequest' }),
+);
+export type ReleaseRequest = z.output<typeof ReleaseRequest.schema>;
 
-export const ReleaseRequest = z
-  .object({
-    ...AgentIdentity,
-    leases: z.array(LeaseRef).max(10_000),
-    isLeaving: z
-      .boolean()
-      .default(false)
-      .describe(
-        'The agent stops and claims no more runs; the service removes it from its location immediately',
-      ),
-  })
-  .meta({ id: 'ReleaseRequest' });
-export type ReleaseRequest = z.output<typeof ReleaseRequest>;
-
-export const ReleaseResponse = z
-  .object({ serverTime: EpochMs, released: z.int() })
-  .meta({ id: 'ReleaseResponse' });
-export type ReleaseResponse = z.output<typeof ReleaseResponse>;
+export const ReleaseResponse = lazySchema(() =>
+  z.object({ serverTime: EpochMs, released: z.int() }).meta({ id: 'ReleaseResponse' }),
+);
+export type ReleaseResponse = z.output<typeof ReleaseResponse.schema>;
 
 /**
  * A `Failure` of an agent that may be newer than the service: it includes the owner, because the service may not know
  * the code.
  */
-const ReportedFailure = Failure.extend({
-  code: z.string().max(64).regex(/^\w+$/, 'must be letters, digits and underscores'),
-}).meta({ id: 'ReportedFailure' });
+const ReportedFailure = lazySchema(() =>
+  Failure.extend({
+    code: z.string().max(64).regex(/^\w+$/, 'must be letters, digits and underscores'),
+  }).meta({ id: 'ReportedFailure' }),
+);
 
 /** An agent's report of one attempt. The schema of the check's type validates `detail`. */
-export const ResultReport = z
-  .object({
-    resultId: z.uuid(),
-    runId: z.uuid(),
-    leaseNumber: z.int().min(1),
-    startedAt: EpochMs.describe('Start by the service’s clock, as the agent estimates it'),
-    stoppedAt: EpochMs,
-    hostStartedAt: EpochMs.nullable()
-      .default(null)
-      .describe('The start by the clock of the agent’s host, uncorrected; null if unknown'),
-    responseTimeMs: DurationMs,
-    startDelayMs: DurationMs.describe('From lease to start of the probe'),
-    agentLagMs: DurationMs.describe('Maximum lag of the agent during the probe'),
-    agentOverheadMs: DurationMs.default(0).describe(
-      'Time that the agent spent between the phases; not part of any phase or of the response time',
-    ),
-    isTimingDoubtful: z
-      .boolean()
-      .default(false)
-      .describe('The agent lagged during the probe, so its times may be too long'),
-    certificateExpiresAt: EpochMs.nullable()
-      .default(null)
-      .describe('Expiry of the certificate of the target; null without TLS, or if unknown'),
-    isDegraded: z.boolean().nullable(),
-    overMaxResponseTime: z.boolean().nullable(),
-    failure: ReportedFailure.nullable(),
-    errorMessages: z.array(z.string()).max(200),
-    artifacts: ReportedArtifacts.optional().describe('Files of the run; awaited ones are sent afterwards'),
-    detail: z
-      .unknown()
-      .describe(
-        'Details of the run; null if the run ended before there were any; invalid details are dropped, and the result is kept',
-      ),
-  })
-  .meta({ id: 'ResultReport' });
-export type ResultReport = z.output<typeof ResultReport>;
+export const ResultReport = lazySchema(() =>
+  z
+    .object({
+      resultId: z.uuid(),
+      runId: z.uuid(),
+      leaseNumber: z.int().min(1),
+      startedAt: EpochMs.describe('Start by the service’s clock, as the agent estimates it'),
+      stoppedAt: EpochMs,
+      hostStartedAt: EpochMs.nullable()
+        .default(null)
+        .describe('The start by the clock of the agent’s host, uncorrected; null if unknown'),
+      responseTimeMs: DurationMs.schema,
+      startDelayMs: DurationMs.schema.describe('From lease to start of the probe'),
+      agentLagMs: DurationMs.schema.describe('Maximum lag of the agent during the probe'),
+      agentOverheadMs: DurationMs.schema
+        .default(0)
+        .describe(
+          'Time that the agent spent between the phases; not part of any phase or of the response time',
+        ),
+      isTimingDoubtful: z
+        .boolean()
+        .default(false)
+        .describe('The agent lagged during the probe, so its times may be too long'),
+      certificateExpiresAt: EpochMs.nullable()
+        .default(null)
+        .describe('Expiry of the certificate of the target; null without TLS, or if unknown'),
+      isDegraded: z.boolean().nullable(),
+      overMaxResponseTime: z.boolean().nullable(),
+      failure: ReportedFailure.schema.nullable(),
+      errorMessages: z.array(z.string()).max(200),
+      artifacts: ReportedArtifacts.schema
+        .optional()
+        .describe('Files of the run; awaited ones are sent afterwards'),
+      detail: z
+        .unknown()
+        .describe(
+          'Details of the run; null if the run ended before there were any; invalid details are dropped, and the result is kept',
+        ),
+    })
+    .meta({ id: 'ResultReport' }),
+);
+export type ResultReport = z.output<typeof ResultReport.schema>;
 
 export const maxResultsPerCall = 500;
 
-export const ResultsRequest = z
-  .object({
-    ...AgentIdentity,
-    results: z
-      .array(z.unknown())
-      .min(1)
-      .max(maxResultsPerCall)
-      .describe('ResultReport objects; each is validated separately, and only invalid ones are rejected'),
-  })
-  .meta({ id: 'ResultsRequest' });
-export type ResultsRequest = z.output<typeof ResultsRequest>;
+export const ResultsRequest = lazySchema(() =>
+  z
+    .object({
+      ...AgentIdentity,
+      results: z
+        .array(z.unknown())
+        .min(1)
+        .max(maxResultsPerCall)
+        .describe('ResultReport objects; each is validated separately, and only invalid ones are rejected'),
+    })
+    .meta({ id: 'ResultsRequest' }),
+);
+export type ResultsRequest = z.output<typeof ResultsRequest.schema>;
 
-export const ResultReceipt = z
-  .object({
-    resultId: z.string().nullable(),
-    status: z
-      .enum(['accepted', 'duplicate', 'stale', 'rejected'])
-      .describe(
-        'accepted: stored; duplicate: already stored; stale: fenced, kept as evidence, never counted; rejected: see reason',
-      ),
-    reason: z.string().nullable(),
-  })
-  .meta({ id: 'ResultReceipt' });
-export type ResultReceipt = z.output<typeof ResultReceipt>;
+export const ResultReceipt = lazySchema(() =>
+  z
+    .object({
+      resultId: z.string().nullable(),
+      status: z
+        .enum(['accepted', 'duplicate', 'stale', 'rejected'])
+        .describe(
+          'accepted: stored; duplicate: already stored; stale: fenced, kept as evidence, never counted; rejected: see reason',
+        ),
+      reason: z.string().nullable(),
+    })
+    .meta({ id: 'ResultReceipt' }),
+);
+export type ResultReceipt = z.output<typeof ResultReceipt.schema>;
 
-export const ResultsResponse = z
-  .object({
-    serverTime: EpochMs,
-    items: z.array(ResultReceipt).describe('One per result, in the order of the request'),
-  })
-  .meta({ id: 'ResultsResponse' });
-export type ResultsResponse = z.output<typeof ResultsResponse>;
+export const ResultsResponse = lazySchema(() =>
+  z
+    .object({
+      serverTime: EpochMs,
+      items: z.array(ResultReceipt.schema).describe('One per result, in the order of the request'),
+    })
+    .meta({ id: 'ResultsResponse' }),
+);
+export type ResultsResponse = z.output<typeof ResultsResponse.schema>;
 
 const agentRoute = {
   method: 'POST',
@@ -386,7 +428,9 @@ export const agentRoutes = {
     operationId: 'reportResults',
     summary: 'Report results; idempotent by result id',
     body: ResultsRequest,
-    documentedBody: ResultsRequest.extend({ results: z.array(ResultReport).min(1).max(maxResultsPerCall) }),
+    documentedBody: lazySchema(() =>
+      ResultsRequest.schema.extend({ results: z.array(ResultReport.schema).min(1).max(maxResultsPerCall) }),
+    ),
     response: ResultsResponse,
     bodyLimitBytes: 32 * 1024 * 1024,
   }),

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { EpochMs } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
@@ -12,37 +13,43 @@ export const maxLiveLinesPerCall = 200;
 export const maxLiveLines = 500;
 
 /** A line of the log of a run that goes on. */
-export const LiveLine = z
-  .object({
-    time: EpochMs,
-    level: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']),
-    msg: z.string().max(maxLiveLineLength),
-  })
-  .meta({ id: 'LiveLine' });
-export type LiveLine = z.output<typeof LiveLine>;
+export const LiveLine = lazySchema(() =>
+  z
+    .object({
+      time: EpochMs,
+      level: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']),
+      msg: z.string().max(maxLiveLineLength),
+    })
+    .meta({ id: 'LiveLine' }),
+);
+export type LiveLine = z.output<typeof LiveLine.schema>;
 
 /** The next lines of one run. */
-export const LiveLines = z
-  .object({
-    runId: z.uuid(),
-    leaseNumber: z.int().min(1),
-    firstLine: z.int().min(0).max(maxLiveLines).describe('Index of the first of these lines, from 0'),
-    lines: z.array(LiveLine).max(maxLiveLinesPerCall),
-    isFull: z
-      .boolean()
-      .default(false)
-      .describe('No more lines follow: the log is long, and the result has the rest'),
-  })
-  .meta({ id: 'LiveLines' });
-export type LiveLines = z.output<typeof LiveLines>;
+export const LiveLines = lazySchema(() =>
+  z
+    .object({
+      runId: z.uuid(),
+      leaseNumber: z.int().min(1),
+      firstLine: z.int().min(0).max(maxLiveLines).describe('Index of the first of these lines, from 0'),
+      lines: z.array(LiveLine.schema).max(maxLiveLinesPerCall),
+      isFull: z
+        .boolean()
+        .default(false)
+        .describe('No more lines follow: the log is long, and the result has the rest'),
+    })
+    .meta({ id: 'LiveLines' }),
+);
+export type LiveLines = z.output<typeof LiveLines.schema>;
 
 export const liveLogRoutes = defineRoutes('Agent protocol', 'location', {
   sendLiveLog: {
     method: 'POST',
     path: '/v1/agent/live-log',
     summary: 'Send lines of runs that someone follows; idempotent by run, lease and line',
-    body: z.object({ ...AgentIdentity, runs: z.array(LiveLines).max(100) }).meta({ id: 'LiveLogRequest' }),
+    body: lazySchema(() =>
+      z.object({ ...AgentIdentity, runs: z.array(LiveLines.schema).max(100) }).meta({ id: 'LiveLogRequest' }),
+    ),
     bodyLimitBytes: 4 * 1024 * 1024,
-    response: z.object({ serverTime: EpochMs, followedRunIds: FollowedRunIds }),
+    response: lazySchema(() => z.object({ serverTime: EpochMs, followedRunIds: FollowedRunIds })),
   },
 });

@@ -7,6 +7,7 @@ import {
 } from '@picket/checks/contract/definition/common-fields.ts';
 import type { MaskedValue } from '@picket/checks/contract/masking.ts';
 import { checkTypes } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging, QueryBoolean } from '../http/query.ts';
@@ -49,7 +50,8 @@ const GroupFields = z.object({
     .default(3)
     .describe('Number of checks that run in parallel when the group is triggered'),
   runParallel: z.boolean().nullable().default(null),
-  activeHours: ActiveHours.nullable()
+  activeHours: ActiveHours.schema
+    .nullable()
     .default(null)
     .describe('Hours in which its checks run; null: the hours of each check'),
   runtimeId: common.runtimeId.describe('Default for checks that set none'),
@@ -58,7 +60,7 @@ const GroupFields = z.object({
   ),
   browserCheckDefaults: z.string().nullable().default(null).describe('Stored, without effect'),
   useGlobalAlertSettings: z.boolean().nullable().default(null),
-  alertSettings: AlertSettings.nullable().default(null),
+  alertSettings: AlertSettings.schema.nullable().default(null),
   alertChannelSubscriptions: common.alertChannelSubscriptions.describe(
     'Applies to all checks of the group, if set',
   ),
@@ -72,7 +74,7 @@ const GroupFields = z.object({
     .default(null)
     .meta({ deprecated: true, description: 'Deprecated: use retryStrategy' }),
   retryStrategy: z
-    .union([RetryStrategy, z.literal('FALLBACK')])
+    .union([RetryStrategy.schema, z.literal('FALLBACK')])
     .nullable()
     .default('FALLBACK')
     .describe('"FALLBACK" and null: the settings of each check'),
@@ -193,7 +195,7 @@ const routes = defineRoutes('Check groups', 'account', {
     params,
     query: z.object(Paging),
     response: z.array(AnyCheck),
-    documentedResponse: z.array(DocumentedCheck),
+    documentedResponse: lazySchema(() => z.array(DocumentedCheck.schema)),
   },
   getCheckOfGroup: {
     method: 'GET',

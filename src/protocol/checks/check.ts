@@ -6,6 +6,7 @@ import {
   pascalName,
 } from '@picket/checks/contract/definition/definition.ts';
 import { checkTypeNames, checkTypes } from '@picket/checks/index.ts';
+import { type LazySchema, lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { Paging, QueryBoolean } from '../http/query.ts';
@@ -54,16 +55,20 @@ const ServiceFields = {
 };
 
 /** Schema of a check of one type in API responses. Masked values (secret, locked, passwords) are shown as "". */
-export function checkView(type: CheckType) {
-  return z
-    .object({
-      ...CommonFields.shape,
-      ...type.spec.shape,
-      ...ServiceFields,
-      checkType: z.literal(type.name),
-    })
-    .meta({ id: pascalName(type), description: type.title });
+function checkView(type: CheckType) {
+  return lazySchema(() =>
+    z
+      .object({
+        ...CommonFields.shape,
+        ...type.spec.shape,
+        ...ServiceFields,
+        checkType: z.literal(type.name),
+      })
+      .meta({ id: pascalName(type), description: type.title }),
+  );
 }
+
+const checkViews = new Map(checkTypes.map((type) => [type, checkView(type)]));
 
 /** A check of any type of this build, as lists show it. */
 export const AnyCheck = z
@@ -71,14 +76,16 @@ export const AnyCheck = z
   .catchall(z.unknown());
 
 /** The same for the OpenAPI document: a program can derive the fields from `checkType`. */
-const [firstView, ...otherViews] = checkTypes.map(checkView);
-export const DocumentedCheck = firstView
-  ? z.discriminatedUnion('checkType', [firstView, ...otherViews]).meta({
-      id: 'Check',
-      description: 'A check: the fields of the type that checkType names',
-      discriminator: { propertyName: 'checkType' },
-    })
-  : AnyCheck;
+export const DocumentedCheck = lazySchema(() => {
+  const [first, ...others] = [...checkViews.values()].map(({ schema }) => schema);
+  return first
+    ? z.discriminatedUnion('checkType', [first, ...others]).meta({
+        id: 'Check',
+        description: 'A check: the fields of the type that checkType names',
+        discriminator: { propertyName: 'checkType' },
+      })
+    : AnyCheck;
+});
 
 const params = z.object({ id: z.uuid() });
 const autoAssign = z.object({
@@ -116,21 +123,23 @@ const ignoredFields = [
 
 /** Fields of any type: the definition schema of `checkType` validates them. */
 const AnyDefinition = z.looseObject({ checkType: z.enum(checkTypeNames) });
-const [firstInput, ...otherInputs] = checkTypes.map((type) =>
-  definitionSchema(type)
-    .safeExtend({ checkType: z.literal(type.name) })
-    .meta({
-      id: `Any${pascalName(type)}Input`,
-      description: `${type.title} with its checkType, in requests`,
-    }),
-);
-const DocumentedDefinition = firstInput
-  ? z.discriminatedUnion('checkType', [firstInput, ...otherInputs]).meta({
-      id: 'CheckInput',
-      description: 'A check of any type: the fields of the type that checkType names',
-      discriminator: { propertyName: 'checkType' },
-    })
-  : AnyDefinition;
+const DocumentedDefinition = lazySchema(() => {
+  const [first, ...others] = checkTypes.map((type) =>
+    definitionSchema(type)
+      .safeExtend({ checkType: z.literal(type.name) })
+      .meta({
+        id: `Any${pascalName(type)}Input`,
+        description: `${type.title} with its checkType, in requests`,
+      }),
+  );
+  return first
+    ? z.discriminatedUnion('checkType', [first, ...others]).meta({
+        id: 'CheckInput',
+        description: 'A check of any type: the fields of the type that checkType names',
+        discriminator: { propertyName: 'checkType' },
+      })
+    : AnyDefinition;
+});
 const AnyPatch = z.looseObject({}).meta({
   id: 'CheckPatch',
   description:
@@ -161,7 +170,7 @@ const ofEveryType = defineRoutes('Checks', 'account', {
       applyGroupSettings,
     }),
     response: z.array(AnyCheck),
-    documentedResponse: z.array(DocumentedCheck),
+    documentedResponse: lazySchema(() => z.array(DocumentedCheck.schema)),
   },
   createCheck: {
     method: 'POST',
@@ -208,7 +217,10 @@ const ofEveryType = defineRoutes('Checks', 'account', {
 export const checkRoutes = alsoIn(['v2', 'v3'], ofEveryType);
 
 /** The typed routes of one check type: create and update. Their bodies list each field for the OpenAPI document. */
-function typedRoutesOf(type: CheckType): { readonly create: Route; readonly update: Route } {
+function typedRoutesOf(
+  type: CheckType,
+  view: LazySchema<z.ZodObject>,
+): { readonly create: Route; readonly update: Route } {
   const pascal = pascalName(type);
   return alsoIn(['v2', 'v3'], {
     create: defineRoute({
@@ -220,9 +232,9 @@ function typedRoutesOf(type: CheckType): { readonly create: Route; readonly upda
       ...(type.pings ? { otherErrors: [409] } : {}),
       summary: `Create a check: ${type.title}`,
       query: autoAssign,
-      body: definitionSchema(type),
+      body: lazySchema(() => definitionSchema(type)),
       success: created,
-      response: checkView(type),
+      response: view,
     }),
     update: defineRoute({
       ...checkRoute,
@@ -236,17 +248,19 @@ function typedRoutesOf(type: CheckType): { readonly create: Route; readonly upda
       query: autoAssign,
       // Loose, because the definition after merging is validated; the document shows the fields.
       body: z.looseObject({}),
-      documentedBody: z
-        .object({
-          ...patchOf({ ...CommonFields.shape, ...type.spec.shape }).shape,
-          ...type.requiredOnUpdate?.shape,
-        })
-        .meta({
-          id: `${pascal}Patch`,
-          description: `Any fields of ${pascal}Input; absent ones keep their value, fields of \`request\` and \`alertSettings\` too`,
-        }),
+      documentedBody: lazySchema(() =>
+        z
+          .object({
+            ...patchOf({ ...CommonFields.shape, ...type.spec.shape }).shape,
+            ...type.requiredOnUpdate?.shape,
+          })
+          .meta({
+            id: `${pascal}Patch`,
+            description: `Any fields of ${pascal}Input; absent ones keep their value, fields of \`request\` and \`alertSettings\` too`,
+          }),
+      ),
       success: successful,
-      response: checkView(type),
+      response: view,
     }),
   });
 }
@@ -276,4 +290,6 @@ function withoutDefault(field: z.ZodType): z.ZodType {
 }
 
 /** The typed routes of each check type, by its name. */
-export const typedCheckRoutes = new Map(checkTypes.map((type) => [type.name, typedRoutesOf(type)]));
+export const typedCheckRoutes = new Map(
+  [...checkViews].map(([type, view]) => [type.name, typedRoutesOf(type, view)]),
+);

@@ -1,3 +1,4 @@
+import { LazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 
 /**
@@ -91,16 +92,42 @@ export interface KeptBody {
   readonly isCut: boolean;
 }
 
+type SchemaField = 'params' | 'query' | 'body' | 'documentedBody' | 'response' | 'documentedResponse';
+
+/** A route whose schemas may be made when they are first used. */
+type LazyRoute = {
+  readonly [Field in keyof Route]: Field extends SchemaField
+    ? Route[Field] | LazySchema<NonNullable<Route[Field]>>
+    : Route[Field];
+};
+
+type WithSchemas<R> = {
+  readonly [Field in keyof R]: R[Field] extends LazySchema<infer Schema> ? Schema : R[Field];
+};
+
 /** Declares a route and keeps its literal types. */
-export function defineRoute<const R extends Route>(route: R): R {
-  return route;
+export function defineRoute<const R extends LazyRoute>(route: R): WithSchemas<R> {
+  return withSchemas(route, {});
+}
+
+/** Returns a route with other fields, whose lazy schemas are still not made. */
+function withSchemas<R extends object>(route: R, others: object): WithSchemas<R> {
+  const fields: PropertyDescriptorMap = {
+    ...Object.getOwnPropertyDescriptors(route),
+    ...Object.getOwnPropertyDescriptors(others),
+  };
+  for (const [name, { value }] of Object.entries(fields)) {
+    if (value instanceof LazySchema)
+      fields[name] = { get: () => value.schema, enumerable: true, configurable: true };
+  }
+  return Object.defineProperties({}, fields) as WithSchemas<R>;
 }
 
 /** A route as declared in a table. */
-type Declared = Omit<Route, 'operationId' | 'tag' | 'credential' | 'success'> &
+type Declared = Omit<LazyRoute, 'operationId' | 'tag' | 'credential' | 'success'> &
   Partial<Pick<Route, 'tag' | 'credential' | 'success'>>;
 
-type Completed<R extends Declared, Name, C extends Credential> = R & {
+type Completed<R extends Declared, Name, C extends Credential> = WithSchemas<R> & {
   readonly operationId: Name;
   readonly tag: string;
   readonly success: Route['success'];
@@ -120,7 +147,7 @@ export function defineRoutes<
 ): { readonly [Name in keyof Routes]: Completed<Routes[Name], Name, C> } {
   const completed = Object.entries(routes).map(([operationId, route]) => {
     const success = route.response ? successful : noContent;
-    return [operationId, { tag, credential, success, ...route, operationId }];
+    return [operationId, withSchemas({ tag, credential, success, ...route, operationId }, {})];
   });
   return Object.fromEntries(completed);
 }
@@ -137,7 +164,7 @@ export function alsoIn<const Routes extends Readonly<Record<string, Route>>>(
 ): Routes {
   const aliased = Object.entries(routes).map(([name, route]) => {
     const aliases = versions.map((version) => route.path.replace('/v1/', `/${version}/`));
-    return [name, { ...route, aliases }];
+    return [name, withSchemas(route, { aliases })];
   });
   return Object.fromEntries(aliased) as Routes;
 }

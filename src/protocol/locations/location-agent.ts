@@ -28,18 +28,20 @@ export const LocationAgent = z
     backends: z.record(z.string(), z.string()).describe('Methods of check types on this agent, by type'),
     unavailable: z.record(z.string(), z.string()).describe('Why check types do not work there, by type'),
     runtimes: z.array(z.string()),
-    browsers: z.array(AgentBrowser).describe('Browsers besides Chromium that it has for suites'),
+    browsers: z.array(AgentBrowser.schema).describe('Browsers besides Chromium that it has for suites'),
     droppedResults: z.int(),
     trustedKeys: z
       .array(z.object({ id: z.string(), notAfter: EpochMs.nullable() }))
       .nullable()
       .describe('Keys whose signed checks it runs; null: it runs all checks'),
-    condition: AgentCondition.nullable().describe(
-      'As of its last recorded claim; null if the agent is older than this field',
-    ),
-    settings: AppliedAgentSettings.nullable().describe(
-      'Settings of its location that it applies; null if the agent is older than these, and ignores them',
-    ),
+    condition: AgentCondition.schema
+      .nullable()
+      .describe('As of its last recorded claim; null if the agent is older than this field'),
+    settings: AppliedAgentSettings.schema
+      .nullable()
+      .describe(
+        'Settings of its location that it applies; null if the agent is older than these, and ignores them',
+      ),
   })
   .meta({ id: 'LocationAgent' });
 export type LocationAgent = z.output<typeof LocationAgent>;

@@ -32,7 +32,7 @@ export const PrivateLocation = z
     updated_at: z.iso.datetime().nullable(),
     keys: z.array(LocationKey),
     proxyUrl: z.string().nullable(),
-    agentSettings: LocationAgentSettings,
+    agentSettings: LocationAgentSettings.schema,
     lastSeen: z.iso.datetime().nullable(),
     noAgentSince: z.iso
       .datetime()
@@ -74,7 +74,9 @@ export const PrivateLocation = z
               .record(z.string(), z.string())
               .describe('Why check types are unavailable on this agent, by type'),
             runtimes: z.array(z.string()).describe('Runtimes whose packages it has for scripts'),
-            browsers: z.array(AgentBrowser).describe('Browsers besides Chromium that it has for suites'),
+            browsers: z
+              .array(AgentBrowser.schema)
+              .describe('Browsers besides Chromium that it has for suites'),
             droppedResults: z
               .int()
               .describe(
@@ -115,7 +117,7 @@ export const PrivateLocationInput = z
       .regex(slugPattern, 'must be 1 to 30 letters, digits or dashes, and not look like a region'),
     icon: icon.default('location'),
     proxyUrl: proxyUrl.default(null),
-    agentSettings: LocationAgentSettings.prefault({}).describe(agentSettingsText),
+    agentSettings: LocationAgentSettings.schema.prefault({}).describe(agentSettingsText),
   })
   .meta({ id: 'PrivateLocationInput' });
 
@@ -125,7 +127,9 @@ export const PrivateLocationPatch = z
     slugName: z.string().optional().describe('Immutable: omit it or repeat the current value'),
     icon: icon.optional(),
     proxyUrl: proxyUrl.optional(),
-    agentSettings: LocationAgentSettings.optional().describe(`${agentSettingsText}; replaced as a whole`),
+    agentSettings: LocationAgentSettings.schema
+      .optional()
+      .describe(`${agentSettingsText}; replaced as a whole`),
   })
   .meta({ id: 'PrivateLocationPatch' });
 const params = z.object({ id: z.uuid() });

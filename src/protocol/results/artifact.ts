@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { artifactFolders } from '@picket/lib/names/artifact-folders.ts';
 import { z } from 'zod';
 import { defineRoutes, successful } from '../http/route.ts';
@@ -30,57 +31,63 @@ export const artifactContentType =
   /^[a-z0-9!#$&^_.+-]{1,64}\/[a-z0-9!#$&^_.+-]{1,64}(?:; ?charset=[a-z0-9-]{1,32})?$/i;
 
 /** Changes to an artifact before it was sent: words and counts, never values. */
-const ScrubReport = z.record(z.string().max(64), z.union([z.number(), z.boolean(), z.string().max(200)]));
+const ScrubReport = lazySchema(() =>
+  z.record(z.string().max(64), z.union([z.number(), z.boolean(), z.string().max(200)])),
+);
 
 /** An artifact as a result names it. */
-export const ReportedArtifact = z
-  .object({
-    name: z
-      .string()
-      .max(maxArtifactNameLength)
-      .regex(/^\P{C}+$/u, 'must not be empty or contain control characters'),
-    contentType: z.string().max(255),
-    sizeBytes: z.int().min(0).nullable().describe('null if unknown'),
-    sha256: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
-      .nullable()
-      .describe('Of the bytes sent; null unless the state is awaited'),
-    state: z
-      .enum(['awaited', 'refused', 'withheld'])
-      .describe(
-        'awaited: the agent sends it after the result; refused: too large, too many, or not a regular file; withheld: may contain secrets that cannot be removed',
-      ),
-    reason: z
-      .string()
-      .max(500)
-      .nullable()
-      .describe('Why it is not sent; for an archive, which files were omitted, and why'),
-    scrub: ScrubReport.nullish().describe('How secrets were removed'),
-  })
-  .refine(
-    ({ state, name, contentType, sizeBytes, sha256 }) =>
-      state !== 'awaited' ||
-      (artifactNamePattern.test(name) &&
-        artifactContentType.test(contentType) &&
-        sha256 !== null &&
-        sizeBytes !== null &&
-        sizeBytes <= maxArtifactBytes),
-    'an awaited artifact needs a safe name, a content type, a SHA-256 and a size within the limit',
-  )
-  .meta({ id: 'ReportedArtifact' });
-export type ReportedArtifact = z.infer<typeof ReportedArtifact>;
+export const ReportedArtifact = lazySchema(() =>
+  z
+    .object({
+      name: z
+        .string()
+        .max(maxArtifactNameLength)
+        .regex(/^\P{C}+$/u, 'must not be empty or contain control characters'),
+      contentType: z.string().max(255),
+      sizeBytes: z.int().min(0).nullable().describe('null if unknown'),
+      sha256: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
+        .nullable()
+        .describe('Of the bytes sent; null unless the state is awaited'),
+      state: z
+        .enum(['awaited', 'refused', 'withheld'])
+        .describe(
+          'awaited: the agent sends it after the result; refused: too large, too many, or not a regular file; withheld: may contain secrets that cannot be removed',
+        ),
+      reason: z
+        .string()
+        .max(500)
+        .nullable()
+        .describe('Why it is not sent; for an archive, which files were omitted, and why'),
+      scrub: ScrubReport.schema.nullish().describe('How secrets were removed'),
+    })
+    .refine(
+      ({ state, name, contentType, sizeBytes, sha256 }) =>
+        state !== 'awaited' ||
+        (artifactNamePattern.test(name) &&
+          artifactContentType.test(contentType) &&
+          sha256 !== null &&
+          sizeBytes !== null &&
+          sizeBytes <= maxArtifactBytes),
+      'an awaited artifact needs a safe name, a content type, a SHA-256 and a size within the limit',
+    )
+    .meta({ id: 'ReportedArtifact' }),
+);
+export type ReportedArtifact = z.infer<typeof ReportedArtifact.schema>;
 
-export const ReportedArtifacts = z.array(ReportedArtifact).max(maxArtifactEntries);
+export const ReportedArtifacts = lazySchema(() => z.array(ReportedArtifact.schema).max(maxArtifactEntries));
 
-export const ArtifactReceipt = z
-  .object({
-    status: z.enum(['stored', 'duplicate']).describe('duplicate: already stored'),
-    sizeBytes: z.int(),
-    sha256: z.string(),
-  })
-  .meta({ id: 'ArtifactReceipt' });
-export type ArtifactReceipt = z.output<typeof ArtifactReceipt>;
+export const ArtifactReceipt = lazySchema(() =>
+  z
+    .object({
+      status: z.enum(['stored', 'duplicate']).describe('duplicate: already stored'),
+      sizeBytes: z.int(),
+      sha256: z.string(),
+    })
+    .meta({ id: 'ArtifactReceipt' }),
+);
+export type ArtifactReceipt = z.output<typeof ArtifactReceipt.schema>;
 
 export const artifactRoutes = defineRoutes('Agent protocol', 'location', {
   putArtifact: {
@@ -129,34 +136,43 @@ export function assetTypeOf(name: string, contentType: string): AssetType {
   return 'file';
 }
 
-const Asset = z
-  .object({
-    type: z.enum(assetTypes),
-    name: z.string(),
-    url: z.string().describe('Download URL, for the same credential; relative without PUBLIC_URL'),
-    contentType: z.string(),
-    sizeBytes: z.int(),
-    sha256: z.string(),
-    source: z.object({
-      type: z.enum(['check-result', 'test-session-result']),
-      checkId: z.string(),
-      resultId: z.string(),
-      testSessionId: z.string().optional().describe('Only for results of test sessions'),
-    }),
-  })
-  .meta({ id: 'Asset' });
+const Asset = lazySchema(() =>
+  z
+    .object({
+      type: z.enum(assetTypes),
+      name: z.string(),
+      url: z.string().describe('Download URL, for the same credential; relative without PUBLIC_URL'),
+      contentType: z.string(),
+      sizeBytes: z.int(),
+      sha256: z.string(),
+      source: z.object({
+        type: z.enum(['check-result', 'test-session-result']),
+        checkId: z.string(),
+        resultId: z.string(),
+        testSessionId: z.string().optional().describe('Only for results of test sessions'),
+      }),
+    })
+    .meta({ id: 'Asset' }),
+);
 
 const resultParams = { checkId: z.uuid(), checkResultId: z.uuid() };
 const sessionResultParams = { id: z.uuid(), resultId: z.uuid() };
 const artifactName = z.string().max(maxArtifactNameLength);
 
-const AssetQuery = z.object({
-  type: z.enum(assetTypes).optional(),
-  name: z.string().min(1).max(255).optional().describe('Only matching names; `*` stands for any characters'),
-});
-export type AssetQuery = z.output<typeof AssetQuery>;
+const AssetQuery = lazySchema(() =>
+  z.object({
+    type: z.enum(assetTypes).optional(),
+    name: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .describe('Only matching names; `*` stands for any characters'),
+  }),
+);
+export type AssetQuery = z.output<typeof AssetQuery.schema>;
 
-const AssetList = z.object({ assets: z.array(Asset) });
+const AssetList = lazySchema(() => z.object({ assets: z.array(Asset.schema) }));
 
 export const assetRoutes = defineRoutes('Check results', 'account', {
   listAssets: {

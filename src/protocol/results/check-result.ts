@@ -1,6 +1,7 @@
 import { FailureDetails } from '@picket/checks/contract/failure-details.ts';
 import { checkTypeNames, checkTypes, findCheckType } from '@picket/checks/index.ts';
 import type { DetailKey, DetailSummary } from '@picket/checks/summary/detail-summary.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Paging, QueryBoolean, Timestamp } from '../http/query.ts';
@@ -119,18 +120,20 @@ export function summaryOfResult(result: CheckResult): DetailSummary | undefined 
 }
 
 /** A check result with the details of the types of this build. */
-export const DocumentedCheckResult = z
-  .object({
-    ...CheckResult.shape,
-    ...Object.fromEntries(
-      [...typesByDetailKey].map(([key, types]) => {
-        const details = [...new Set(types.map((type) => type.detail))];
-        const titles = types.map((type) => type.title).join(', ');
-        return [key, z.union(details).nullable().describe(`Details of: ${titles}. null for other types`)];
-      }),
-    ),
-  })
-  .meta({ id: 'CheckResult' });
+export const DocumentedCheckResult = lazySchema(() =>
+  z
+    .object({
+      ...CheckResult.shape,
+      ...Object.fromEntries(
+        [...typesByDetailKey].map(([key, types]) => {
+          const details = [...new Set(types.map((type) => type.detail))];
+          const titles = types.map((type) => type.title).join(', ');
+          return [key, z.union(details).nullable().describe(`Details of: ${titles}. null for other types`)];
+        }),
+      ),
+    })
+    .meta({ id: 'CheckResult' }),
+);
 
 export const CheckResultQuery = z.object({
   ...Paging,
@@ -158,7 +161,7 @@ export const checkResultRoutes = defineRoutes('Check results', 'account', {
     params: z.object({ checkId: z.uuid() }),
     query: CheckResultQuery,
     response: z.array(CheckResult),
-    documentedResponse: z.array(DocumentedCheckResult),
+    documentedResponse: lazySchema(() => z.array(DocumentedCheckResult.schema)),
   },
   listCheckResultsByCursor: {
     method: 'GET',
@@ -168,7 +171,7 @@ export const checkResultRoutes = defineRoutes('Check results', 'account', {
     params: z.object({ checkId: z.uuid() }),
     query: CheckResultCursorQuery,
     response: cursorPage(CheckResult),
-    documentedResponse: cursorPage(DocumentedCheckResult),
+    documentedResponse: lazySchema(() => cursorPage(DocumentedCheckResult.schema)),
   },
   getCheckResult: {
     method: 'GET',

@@ -1,6 +1,7 @@
 import { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
 import { definitionSchema, pascalName } from '@picket/checks/contract/definition/definition.ts';
 import { checkTypeNames, checkTypes } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { ignoredInAssertions } from '../checks/check.ts';
 import { CheckGroupInput } from '../checks/check-group.ts';
@@ -53,9 +54,9 @@ const JobFields = {
     .max(255)
     .describe('Any name of your own, which identifies the run in the response'),
   group: CheckGroupInput.nullish().describe('Group settings that replace those of the group in groupId'),
-  testRetryStrategy: RetryStrategy.nullish().describe(
-    'Retry strategy; null or absent: no retries, regardless of the definition',
-  ),
+  testRetryStrategy: RetryStrategy.schema
+    .nullish()
+    .describe('Retry strategy; null or absent: no retries, regardless of the definition'),
   checkId: z.uuid().nullish().describe('A stored check whose hidden values replace "" in the definition'),
   filePath: z.string().max(1000).nullish().describe('Source file of the definition; results contain it'),
   sourceInfo: z
@@ -68,17 +69,19 @@ const JobFields = {
 };
 
 const Job = z.looseObject({ ...JobFields, checkType: z.enum(checkTypeNames) });
-const [firstJob, ...otherJobs] = checkTypes
-  .filter(({ pings }) => pings === undefined)
-  .map((type) =>
-    definitionSchema(type)
-      .safeExtend({ ...JobFields, checkType: z.literal(type.name) })
-      .meta({
-        id: `${pascalName(type)}Job`,
-        description: `${type.title}, to run without storing it`,
-      }),
-  );
-const DocumentedJob = firstJob ? z.discriminatedUnion('checkType', [firstJob, ...otherJobs]) : Job;
+const DocumentedJob = lazySchema(() => {
+  const [first, ...others] = checkTypes
+    .filter(({ pings }) => pings === undefined)
+    .map((type) =>
+      definitionSchema(type)
+        .safeExtend({ ...JobFields, checkType: z.literal(type.name) })
+        .meta({
+          id: `${pascalName(type)}Job`,
+          description: `${type.title}, to run without storing it`,
+        }),
+    );
+  return first ? z.discriminatedUnion('checkType', [first, ...others]) : Job;
+});
 
 const label = z.string().min(1).max(255);
 const RunFields = {
@@ -102,7 +105,7 @@ const RunFields = {
   repoInfo: RepoInfo.describe('Commit of the definitions; errors and lists show it'),
   environment: z.string().max(1000).nullish(),
   environmentVariables: z
-    .array(EnvironmentVariable)
+    .array(EnvironmentVariable.schema)
     .max(50)
     .default([])
     .describe('They override variables of the same name of a definition'),
@@ -121,9 +124,11 @@ export const definitionRunRoutes = defineRoutes('Test sessions', 'account', {
     summary:
       'Run definitions that are not stored checks; their results do not affect statuses, alerts or analytics',
     body: DefinitionRun,
-    documentedBody: z
-      .object({ ...RunFields, checkRunJobs: z.array(DocumentedJob).min(1).max(maxJobs) })
-      .meta({ id: 'DefinitionRun' }),
+    documentedBody: lazySchema(() =>
+      z
+        .object({ ...RunFields, checkRunJobs: z.array(DocumentedJob.schema).min(1).max(maxJobs) })
+        .meta({ id: 'DefinitionRun' }),
+    ),
     ignoredFields: [
       'checkRunJobs.*.sourceFile',
       'checkRunJobs.*.group.v',

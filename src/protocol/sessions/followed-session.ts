@@ -21,8 +21,8 @@ const FollowedTrigger = z
       .nullish()
       .describe('Checks with all tags of any of these lists; a tag prefixed with "!" must be absent'),
     checkId: z.union([z.uuid(), z.array(z.uuid()).max(1000)]).nullish(),
-    environmentVariables: z.array(EnvironmentVariable).max(200).default([]),
-    testRetryStrategy: RetryStrategy.nullish().describe('null or absent: no retries'),
+    environmentVariables: z.array(EnvironmentVariable.schema).max(200).default([]),
+    testRetryStrategy: RetryStrategy.schema.nullish().describe('null or absent: no retries'),
     repoInfo: RepoInfo,
     environment: z.string().max(1000).nullish(),
     shouldRecord: z.boolean().default(true).describe('Accepted; every session is kept'),
@@ -76,11 +76,11 @@ export const followedSessionRoutes = defineRoutes('Test sessions', 'account', {
     summary: 'The log of a result of a test session, by stage for requests',
     params: FileParams,
     response: z.union([
-      z.array(HttpLogEntry),
+      z.array(HttpLogEntry.schema),
       z.object({
-        setup: z.array(HttpLogEntry),
-        request: z.array(HttpLogEntry),
-        teardown: z.array(HttpLogEntry),
+        setup: z.array(HttpLogEntry.schema),
+        request: z.array(HttpLogEntry.schema),
+        teardown: z.array(HttpLogEntry.schema),
       }),
     ]),
   },

@@ -23,7 +23,9 @@ const LiveLog = z
             .describe(
               'Whether the agent sends no more lines of this attempt: its log is long, and the result has the rest',
             ),
-          lines: z.array(LiveLine).describe('The log of the running attempt so far, from its first line'),
+          lines: z
+            .array(LiveLine.schema)
+            .describe('The log of the running attempt so far, from its first line'),
         }),
       )
       .describe('Runs that an agent has at present'),

@@ -35,11 +35,13 @@ export const TestSessionTrigger = z
       .nullish()
       .describe('Without conditions: all checks that can be run'),
     environmentVariables: z
-      .array(EnvironmentVariable)
+      .array(EnvironmentVariable.schema)
       .max(50)
       .default([])
       .describe('They override variables of the same name of a check'),
-    retryStrategy: RetryStrategy.nullish().describe('null: no retries; absent: the strategy of each check'),
+    retryStrategy: RetryStrategy.schema
+      .nullish()
+      .describe('null: no retries; absent: the strategy of each check'),
     metadata: Metadata.nullish(),
     refreshCache: z.boolean().default(false).describe('Accepted; there is no cache to refresh'),
   })

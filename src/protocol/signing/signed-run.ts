@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { fillMasked, maskDefinition } from '@picket/checks/contract/masking.ts';
 import { findCheckType } from '@picket/checks/index.ts';
 import { isRecord } from '@picket/lib/json/record.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { withoutPassword } from '@picket/lib/text.ts';
 import { z } from 'zod';
 import { LeasedRun } from '../agent/agent.ts';
@@ -42,25 +43,26 @@ export const unsignedSpecFields = { frequency: 'schedule', locations: 'says wher
 const omitted = <Keys extends object>(keys: Keys) =>
   Object.fromEntries(Object.keys(keys).map((key) => [key, true])) as { [Key in keyof Keys]: true };
 
-const shape = LeasedRun.shape;
-const Location = shape.location.omit(omitted(unsignedParts.location));
-
 /** Content of a signature: the signed fields, without values that are not the signer's to decide. */
-const SignedContent = LeasedRun.omit({ ...omitted(unsignedFields), location: true }).extend({
-  check: shape.check.omit(omitted(unsignedParts.check)),
-  variables: z
-    .record(z.string(), z.string().nullable())
-    .describe('The variables that the run gets. null: the service may set any value, as for secrets'),
-  runtimeId: z.string().nullable().describe('null: the default of the service'),
-  snippets: z.array(shape.snippets.unwrap().element.omit(omitted(unsignedParts.snippets))),
-  clientCertificates: z.array(
-    shape.clientCertificates.unwrap().element.omit(omitted(unsignedParts.clientCertificates)),
-  ),
-  proxies: z
-    .array(Location.shape.proxyUrl.unwrap())
-    .describe('The proxies of locations that runs may use, without passwords'),
+const SignedContent = lazySchema(() => {
+  const { shape } = LeasedRun;
+  const Location = shape.location.omit(omitted(unsignedParts.location));
+  return LeasedRun.schema.omit({ ...omitted(unsignedFields), location: true }).extend({
+    check: shape.check.omit(omitted(unsignedParts.check)),
+    variables: z
+      .record(z.string(), z.string().nullable())
+      .describe('The variables that the run gets. null: the service may set any value, as for secrets'),
+    runtimeId: z.string().nullable().describe('null: the default of the service'),
+    snippets: z.array(shape.snippets.unwrap().element.omit(omitted(unsignedParts.snippets))),
+    clientCertificates: z.array(
+      shape.clientCertificates.unwrap().element.omit(omitted(unsignedParts.clientCertificates)),
+    ),
+    proxies: z
+      .array(Location.shape.proxyUrl.unwrap())
+      .describe('The proxies of locations that runs may use, without passwords'),
+  });
 });
-type SignedContent = z.output<typeof SignedContent>;
+type SignedContent = z.output<typeof SignedContent.schema>;
 
 /** The part of a run that its signer knows: what decides what an agent does. */
 export interface RunToSign
@@ -71,23 +73,25 @@ export interface RunToSign
     Pick<SignedContent, 'check' | 'proxies' | 'runtimeId'> {}
 
 /** Statement of the signer of a check. Strict: an agent must not overlook a restriction that it does not know. */
-export const Statement = z.strictObject({
-  subject: z.string().min(1).max(600).describe('Name of the check: PROJECT:CHECK'),
-  serial: z
-    .int()
-    .min(1)
-    .describe(
-      'Version of the check: when it was signed, in milliseconds since 1970 by the clock of the signer',
-    ),
-  notAfter: z.int().min(1).nullable().describe('Milliseconds since 1970; from then on it is not valid'),
-  content: SignedContent,
-  digests: z
-    .record(z.string().max(1000), z.string().regex(/^[0-9a-f]{64}$/))
-    .describe(
-      'SHA-256 of the long texts of the content, by JSON pointer (RFC 6901); the content has "" there',
-    ),
-});
-export type Statement = z.output<typeof Statement>;
+export const Statement = lazySchema(() =>
+  z.strictObject({
+    subject: z.string().min(1).max(600).describe('Name of the check: PROJECT:CHECK'),
+    serial: z
+      .int()
+      .min(1)
+      .describe(
+        'Version of the check: when it was signed, in milliseconds since 1970 by the clock of the signer',
+      ),
+    notAfter: z.int().min(1).nullable().describe('Milliseconds since 1970; from then on it is not valid'),
+    content: SignedContent.schema,
+    digests: z
+      .record(z.string().max(1000), z.string().regex(/^[0-9a-f]{64}$/))
+      .describe(
+        'SHA-256 of the long texts of the content, by JSON pointer (RFC 6901); the content has "" there',
+      ),
+  }),
+);
+export type Statement = z.output<typeof Statement.schema>;
 
 type SignedTexts = Pick<Statement, 'content' | 'digests'>;
 

@@ -81,5 +81,5 @@ function settingsOf(check: Check, group: CheckGroup | undefined, ofAccount: unkn
 
 /** Completes stored alert settings; the defaults if nothing is stored. */
 export function asSettings(stored: unknown): AlertSettings {
-  return withDefaults(AlertSettings, structuredClone(stored ?? {}));
+  return withDefaults(AlertSettings.schema, structuredClone(stored ?? {}));
 }

@@ -1,5 +1,6 @@
 import { CommonFields } from '@picket/checks/contract/definition/common-fields.ts';
 import { checkTypes } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
@@ -43,9 +44,12 @@ export interface CheckWrite {
 const column = 'checks.definition';
 const ofAnyType = storedJson(column, CommonFields);
 const byType = new Map<string, (text: string) => Record<string, unknown>>(
-  checkTypes.map(({ name, spec }) => [
-    name,
-    storedJson(column, z.object({ ...CommonFields.shape, ...spec.shape })),
+  checkTypes.map((type) => [
+    type.name,
+    storedJson(
+      column,
+      lazySchema(() => z.object({ ...CommonFields.shape, ...type.spec.shape })),
+    ),
   ]),
 );
 

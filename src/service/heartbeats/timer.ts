@@ -2,13 +2,17 @@ import { Schedule } from '@picket/checks/contract/definition/schedule.ts';
 import type { PingState } from '@picket/checks/heartbeat/spec.ts';
 import { type CalendarRule, nextTimes } from '@picket/lib/calendar/calendar.ts';
 import { CalendarSyntaxError } from '@picket/lib/calendar/on-calendar.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
 import type { HeartbeatRow } from './tables.ts';
 
 /** How far from the expected time a ping still counts as on time. */
 const onTimeMs = 5_000;
 
-const scheduleIn = storedJson('heartbeats.schedule', Schedule.nullable());
+const scheduleIn = storedJson(
+  'heartbeats.schedule',
+  lazySchema(() => Schedule.schema.nullable()),
+);
 
 /** Settings of a timer that determine when pings are expected. */
 export type Rhythm = Pick<HeartbeatRow, 'period_ms' | 'grace_ms' | 'schedule'>;

@@ -2,7 +2,7 @@ import type { TriggerIncident } from '@picket/checks/contract/definition/common-
 import type { z } from 'zod';
 
 /** An incident that a check requests in its own definition. */
-export type OwnIncident = z.output<typeof TriggerIncident>;
+export type OwnIncident = z.output<typeof TriggerIncident.schema>;
 
 /** The incident of an automation rule that matches a failing check; see rules/rule-incidents.ts. */
 export interface RuleIncident {

@@ -43,7 +43,7 @@ export async function askedBy(
   repositories: Pick<Repositories, 'automationRules'>,
   check: AskingCheck,
 ): Promise<{ readonly own: OwnIncident | null; readonly ruleIds: readonly string[] }> {
-  const own = TriggerIncident.nullable().safeParse(check.definition.triggerIncident ?? null);
+  const own = TriggerIncident.schema.nullable().safeParse(check.definition.triggerIncident ?? null);
   const ruleIds = await repositories.automationRules.matching(check.accountId, check.id);
   return { own: own.success ? own.data : null, ruleIds };
 }

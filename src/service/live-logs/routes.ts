@@ -1,4 +1,5 @@
 import { findCheckType } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
 import type { LocationCaller } from '@picket/platform/ids/callers.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
@@ -13,7 +14,10 @@ import type { LiveLogRow } from './tables.ts';
 /** Size limit of the kept lines of a run, in bytes. An agent stops far below it. */
 const maxRunBytes = 2 * 1024 * 1024;
 
-const linesOf = storedJson('live_log_lines.lines', z.array(LiveLine));
+const linesOf = storedJson(
+  'live_log_lines.lines',
+  lazySchema(() => z.array(LiveLine.schema)),
+);
 
 interface LiveLogDeps extends HandlerDeps {
   readonly followedRuns: FollowedRuns;

@@ -1,6 +1,6 @@
 import { toError } from '@picket/lib/errors.ts';
 import type { ServiceConfig } from '@picket/platform/config/config.ts';
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 
 /** Settings for mail. */
 export type MailConfig = Pick<ServiceConfig, 'SMTP_URL' | 'MAIL_FROM'>;
@@ -40,18 +40,20 @@ export class MailServer {
   readonly #from: string;
   /** Domain of the sender, within which ids are unique (RFC 5322, 3.6.4). */
   readonly #domain: string;
-  readonly #transport: ReturnType<typeof createTransport>;
+  readonly #smtpUrl: string;
+  /** Made for the first mail. */
+  #transport: Promise<Transporter> | undefined;
 
   constructor({ smtpUrl, from }: MailSettings) {
     this.#from = from;
     this.#domain = /@([^\s@<>]+)>?\s*$/.exec(from)?.[1] ?? 'picket.invalid';
-    this.#transport = createTransport({ url: smtpUrl, ...timeouts });
+    this.#smtpUrl = smtpUrl;
   }
 
   /** Hands over a mail. Never rejects: errors become the result of the delivery. */
   async send({ id, address, subject, text, html, thread, headers }: Mail): Promise<MailDelivery> {
     try {
-      const sent = await this.#transport.sendMail({
+      const sent = await (await this.#connect()).sendMail({
         from: this.#from,
         // An object rather than a string, so that an address is never parsed as a list of addresses.
         to: { name: '', address },
@@ -80,8 +82,15 @@ export class MailServer {
     }
   }
 
-  close(): void {
-    this.#transport.close();
+  async #connect(): Promise<Transporter> {
+    this.#transport ??= import('nodemailer').then(({ createTransport }) =>
+      createTransport({ url: this.#smtpUrl, ...timeouts }),
+    );
+    return await this.#transport;
+  }
+
+  async close(): Promise<void> {
+    (await this.#transport)?.close();
   }
 }
 

@@ -1,9 +1,13 @@
 import { RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
 import { failureCatalogue, isFailureCode } from '@picket/checks/contract/failure.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { storedJson } from '@picket/platform/store/stored-json.ts';
 
 /** Retry strategy of a test session as any build stored it; null means no retries, as does an unreadable value. */
-export const storedRetryStrategy = storedJson('test_sessions.retry_strategy', RetryStrategy.nullable());
+export const storedRetryStrategy = storedJson(
+  'test_sessions.retry_strategy',
+  lazySchema(() => RetryStrategy.schema.nullable()),
+);
 
 /** Inputs of the decision whether a run is retried. */
 export interface FailedAttempt {

@@ -25,7 +25,7 @@ export function logLines(row: Stored): LogLine[] {
  * everything else. Never null.
  */
 export function logFile(row: Stored): LogLine[] | Record<Stage, LogLine[]> {
-  if (findCheckType(row.check_type)?.detail !== HttpDetail) return logLines(row);
+  if (findCheckType(row.check_type)?.detail !== HttpDetail.schema) return logLines(row);
   const log = logOf(row);
   const ofStage = (stage: Stage) => log.filter((line) => line.stage === stage).map(withoutStage);
   return { setup: ofStage('setup'), request: ofStage('request'), teardown: ofStage('teardown') };

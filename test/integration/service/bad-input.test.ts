@@ -212,10 +212,10 @@ describe('wrong queries of the results list', () => {
 
 describe('wrong fields of the agent protocol', () => {
   it.each<[string, z.ZodType]>([
-    ['claims', protocol.ClaimRequest],
-    ['leases/renew', protocol.RenewRequest],
-    ['leases/release', protocol.ReleaseRequest],
-    ['results', protocol.ResultsRequest],
+    ['claims', protocol.ClaimRequest.schema],
+    ['leases/renew', protocol.RenewRequest.schema],
+    ['leases/release', protocol.ReleaseRequest.schema],
+    ['results', protocol.ResultsRequest.schema],
   ])('%s', async (path, schema) => {
     const valid = {
       ...agent.claimBody(),
@@ -248,7 +248,7 @@ describe('wrong fields of the agent protocol', () => {
       detail: null,
     };
     // Unknown facts are ignored, and the result is kept: an agent may be newer.
-    const wrong = wrongValuesFor(protocol.ResultReport).filter(({ path }) => path[1] !== 'details');
+    const wrong = wrongValuesFor(protocol.ResultReport.schema).filter(({ path }) => path[1] !== 'details');
     expect(wrong.length).toBeGreaterThan(50);
     const results = wrong.map(({ path, value }) => withValue(report, path, value));
     const answer = await agent.call('results', { ...agent.identity, results });

@@ -181,7 +181,7 @@ it('signs each field of a lease that no reason excludes', () => {
     const parts = Object.hasOwn(unsignedParts, top) ? unsignedParts[top as keyof typeof unsignedParts] : {};
     return below.some((part) => Object.hasOwn(parts, part));
   };
-  const paths = [...pathsOf(jsonSchema(LeasedRun)), ['variables', 'PLACE'], ['variables', 'LONG']];
+  const paths = [...pathsOf(jsonSchema(LeasedRun.schema)), ['variables', 'PLACE'], ['variables', 'LONG']];
   for (const path of paths) {
     if (path[0] === 'signature') continue;
     const after = withValue(run, path, changed(valueAt(run, path))) as LeasedRun;

@@ -6,6 +6,7 @@ import {
   minutesOfClock,
   weekdays,
 } from '@picket/lib/calendar/hours.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { isTimeZone } from '@picket/lib/time-zone.ts';
 import { z } from 'zod';
 import type { DefinitionProblem } from '../group-defaults.ts';
@@ -17,59 +18,65 @@ const mostHolidays = 400;
 const longestFileChars = 500_000;
 
 /** Days; in requests they may be the text, or the lines, of an iCalendar file. */
-const Holidays = z.codec(
-  z
-    .array(z.string().max(longestFileChars))
-    .max(20_000)
-    .refine((lines) => lines.reduce((sum, line) => sum + line.length, 0) <= longestFileChars, {
-      message: `must not have more than ${longestFileChars} characters`,
-    }),
-  z.array(z.string().max(21)).max(mostHolidays),
-  {
-    decode: (lines, context) => {
-      const text = lines.join('\n');
-      if (!isICalendar(text)) return lines;
-      try {
-        return holidaysIn(text, Date.now(), mostHolidays);
-      } catch (thrown) {
-        if (!(thrown instanceof HolidayError)) throw thrown;
-        context.issues.push({
-          code: 'custom',
-          input: lines,
-          message: `the iCalendar file ${thrown.message}`,
-        });
-        return z.NEVER;
-      }
+const Holidays = lazySchema(() =>
+  z.codec(
+    z
+      .array(z.string().max(longestFileChars))
+      .max(20_000)
+      .refine((lines) => lines.reduce((sum, line) => sum + line.length, 0) <= longestFileChars, {
+        message: `must not have more than ${longestFileChars} characters`,
+      }),
+    z.array(z.string().max(21)).max(mostHolidays),
+    {
+      decode: (lines, context) => {
+        const text = lines.join('\n');
+        if (!isICalendar(text)) return lines;
+        try {
+          return holidaysIn(text, Date.now(), mostHolidays);
+        } catch (thrown) {
+          if (!(thrown instanceof HolidayError)) throw thrown;
+          context.issues.push({
+            code: 'custom',
+            input: lines,
+            message: `the iCalendar file ${thrown.message}`,
+          });
+          return z.NEVER;
+        }
+      },
+      encode: (days) => days,
     },
-    encode: (days) => days,
-  },
+  ),
 );
 
 /** Hours in which a check runs. */
-export const ActiveHours = z
-  .object({
-    timeZone: z.string().max(64).default('UTC').describe('Time zone of the windows, such as Europe/Berlin'),
-    mode: z
-      .enum(['RUN', 'PAUSE'])
-      .default('RUN')
-      .describe('RUN: the check runs in the windows. PAUSE: it runs outside of them'),
-    windows: z
-      .array(
-        z.object({
-          weekdays: z.array(z.enum(weekdays)).min(1).max(7),
-          from: clockTime('08:00').describe('Start by the clock of the zone'),
-          to: clockTime('18:00').describe('End; not after "from": on the next day'),
-        }),
-      )
-      .max(20)
-      .default([])
-      .describe('Times of the week; none: all times except the holidays'),
-    holidays: Holidays.default([]).describe(
-      'Days on which the check does not run: 2026-12-25, or first and last day as in 2026-12-24/2027-01-01. In requests, the text of an iCalendar file may stand in place of the days',
-    ),
-  })
-  .meta({ id: 'ActiveHours' });
-export type ActiveHours = z.output<typeof ActiveHours>;
+export const ActiveHours = lazySchema(() =>
+  z
+    .object({
+      timeZone: z.string().max(64).default('UTC').describe('Time zone of the windows, such as Europe/Berlin'),
+      mode: z
+        .enum(['RUN', 'PAUSE'])
+        .default('RUN')
+        .describe('RUN: the check runs in the windows. PAUSE: it runs outside of them'),
+      windows: z
+        .array(
+          z.object({
+            weekdays: z.array(z.enum(weekdays)).min(1).max(7),
+            from: clockTime('08:00').describe('Start by the clock of the zone'),
+            to: clockTime('18:00').describe('End; not after "from": on the next day'),
+          }),
+        )
+        .max(20)
+        .default([])
+        .describe('Times of the week; none: all times except the holidays'),
+      holidays: Holidays.schema
+        .default([])
+        .describe(
+          'Days on which the check does not run: 2026-12-25, or first and last day as in 2026-12-24/2027-01-01. In requests, the text of an iCalendar file may stand in place of the days',
+        ),
+    })
+    .meta({ id: 'ActiveHours' }),
+);
+export type ActiveHours = z.output<typeof ActiveHours.schema>;
 
 /** A rule that leaves no hours for this long is refused. */
 const searchedMs = 400 * 86_400_000;

@@ -1,32 +1,35 @@
 import { type CalendarRule, calendarProblem } from '@picket/lib/calendar/calendar.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import type { DefinitionProblem } from '../group-defaults.ts';
 
 /** Times by a calendar: of a cron expression or of a calendar event of systemd, in a zone. */
-export const Schedule = z
-  .object({
-    cron: z
-      .string()
-      .max(500)
-      .nullable()
-      .default(null)
-      .describe(
-        'Cron expression as in crontab(5): minute, hour, day of month, month, day of week; or `@daily` and its like',
-      ),
-    onCalendar: z
-      .string()
-      .max(500)
-      .nullable()
-      .default(null)
-      .describe('`OnCalendar` of a timer of systemd, as in systemd.time(7), in place of cron'),
-    timeZone: z
-      .string()
-      .max(64)
-      .nullable()
-      .default(null)
-      .describe('Time zone, such as Europe/Berlin; null: that at the end of onCalendar, or UTC'),
-  })
-  .meta({ id: 'Schedule' });
+export const Schedule = lazySchema(() =>
+  z
+    .object({
+      cron: z
+        .string()
+        .max(500)
+        .nullable()
+        .default(null)
+        .describe(
+          'Cron expression as in crontab(5): minute, hour, day of month, month, day of week; or `@daily` and its like',
+        ),
+      onCalendar: z
+        .string()
+        .max(500)
+        .nullable()
+        .default(null)
+        .describe('`OnCalendar` of a timer of systemd, as in systemd.time(7), in place of cron'),
+      timeZone: z
+        .string()
+        .max(64)
+        .nullable()
+        .default(null)
+        .describe('Time zone, such as Europe/Berlin; null: that at the end of onCalendar, or UTC'),
+    })
+    .meta({ id: 'Schedule' }),
+);
 
 /**
  * The problem with a schedule, at its place in a definition. It is looked for when a definition is written.

@@ -79,7 +79,7 @@ export function unpackDetail({
 }
 
 function formatOf(checkType: string): Format {
-  return findCheckType(checkType)?.detail === HttpDetail ? 'http' : 'network';
+  return findCheckType(checkType)?.detail === HttpDetail.schema ? 'http' : 'network';
 }
 
 function packDetail(json: string, format: Format): Uint8Array {

@@ -17,9 +17,9 @@ import { sqliteCodeOf } from './disk/sqlite-code.ts';
 import { describeStorage, storageProblemOf } from './disk/storage-problem.ts';
 import { isBrokenConnection } from './foreign-texts.ts';
 import { arrayOf, type ColumnType } from './postgres/postgres-arrays.ts';
-import { type PostgresHosts, readOnlyState } from './postgres/postgres-hosts.ts';
+import type { PostgresHosts } from './postgres/postgres-hosts.ts';
 import { batches, oldestTransactionMs } from './queries.ts';
-import { hasNoRoom, noRoomLeft } from './server-room.ts';
+import { hasNoRoom, noRoomLeft, readOnlyState } from './server-room.ts';
 import { type OpenSqlite, sqliteKyselyDialect } from './sqlite.ts';
 import { SlicedTransactions } from './sqlite-slices.ts';
 

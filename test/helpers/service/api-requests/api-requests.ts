@@ -61,7 +61,7 @@ export const plannedRequests: fc.Arbitrary<PlannedRequest> = fc.oneof(...plansBy
 
 function plansOf(route: Route): fc.Arbitrary<PlannedRequest> {
   // The body is not JSON, but contains an event that is.
-  const schema = route.bodyContentType ? AgentErrorEvent : (route.documentedBody ?? route.body);
+  const schema = route.bodyContentType ? AgentErrorEvent.schema : (route.documentedBody ?? route.body);
   const wrong = schema ? wrongValuesFor(schema) : [];
   return fc.record({
     route: fc.constant(route),

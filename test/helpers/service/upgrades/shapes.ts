@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { checkTypes } from '../../../../src/checks/index.ts';
+import { LazySchema } from '../../../../src/lib/lazy-schema.ts';
 import { features } from '../../../../src/server/features.ts';
 // Loads every reader of a column.
 import '../../../../src/server/compose.ts';
@@ -17,7 +18,8 @@ export function shapesOfThisBuild(): Shapes {
     shapes.set(name, [...(shapes.get(name) ?? []), shape]);
   };
   for (const { column, schema } of storedColumns) {
-    add(column, schema instanceof z.core.$ZodType ? fieldsOf(schema) : schema);
+    const made = schema instanceof LazySchema ? schema.schema : schema;
+    add(column, made instanceof z.core.$ZodType ? fieldsOf(made) : made);
   }
   for (const { name, detail } of checkTypes) add(`results.detail of ${name}`, fieldsOf(detail));
   for (const { name, statements } of [

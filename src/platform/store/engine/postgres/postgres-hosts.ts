@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { readOnlyState } from '../server-room.ts';
 import { withoutJit } from './without-jit.ts';
-
-/** SQLSTATE of a server that refuses writes, such as a standby. */
-export const readOnlyState = '25006';
 
 type ConnectCallback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
