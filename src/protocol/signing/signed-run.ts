@@ -18,6 +18,7 @@ export const unsignedFields = {
   slotAt: 'schedule',
   attempt: 'schedule',
   mayBeRetried: 'schedule',
+  mayReportLater: 'says when the result is sent',
   sequenceId: 'identifies the run',
   checkRunId: 'identifies the run',
   accountId: 'identifies the account',
