@@ -173,7 +173,7 @@ export class Agent {
       trust: this.#trust,
       serviceSecrets: settings.serviceSecrets,
       references: this.#references,
-      onFinished: (run, slotAtMs) => this.#finishedRuns.take(run, slotAtMs),
+      onFinished: (run, origin) => this.#finishedRuns.take(run, origin),
       onReturned: (lease) => this.#drain?.giveBack([lease]),
       onDiscarded: (lease) => this.#delivery.discardFiles(lease),
       onSlotFree: () => this.#poller.slotFreed(),

@@ -10,6 +10,8 @@ export type LeaseEnd = 'lost' | 'cancelled' | 'expired';
 
 const expiryCheckMs = 500;
 const minRenewalMs = 200;
+/** Leases with more than this share of their time left wait for the next renewal: most runs end before it. */
+const freshShare = 7 / 8;
 const maxLeasesPerCall = 5000;
 const defaultTtlMs = 15_000;
 /** If two clocks of one host drift apart by more than this, one of them was set, or the host slept and one stopped. */
@@ -28,7 +30,7 @@ interface Held extends LeaseRef {
  * Keeps the agent's leases from the claim until the result is settled.
  *
  * IDLE: no lease is held; no timer, no call. → RENEWING with the first `hold`: every third of the TTL one call renews
- * all leases. Leases that the response reports as lost or cancelled end at once. A failed call is repeated sooner, with
+ * all leases but those of the last moments. Leases that the response reports as lost or cancelled end at once. A failed call is repeated sooner, with
  * back-off; the leases are kept until they expire. → IDLE when the last lease is dropped or ended.
  *
  * Leases are timed on the monotonic clock, from the earliest instant at which the service can have granted them. Twice
@@ -125,6 +127,13 @@ export class LeaseKeeper {
     return [...this.#held.values()].map(({ runId, leaseNumber }) => ({ runId, leaseNumber }));
   }
 
+  #ageingLeases(): LeaseRef[] {
+    const freshUntilMs = this.#clock.monotonicMs() + this.#ttlMs * freshShare;
+    return [...this.#held.values()]
+      .filter(({ expiresAtMs }) => expiresAtMs <= freshUntilMs)
+      .map(({ runId, leaseNumber }) => ({ runId, leaseNumber }));
+  }
+
   /** Ends overdue leases. */
   expireOverdue(): void {
     const nowMs = this.#clock.monotonicMs();
@@ -159,7 +168,7 @@ export class LeaseKeeper {
 
   async #renewNow(): Promise<void> {
     clearTimeout(this.#renewalTimer);
-    if (!this.#isRenewing && this.#held.size > 0) await this.#renewAll();
+    if (!this.#isRenewing && this.#held.size > 0) await this.#renewHeld('all');
     this.#verifying = undefined;
   }
 
@@ -177,10 +186,10 @@ export class LeaseKeeper {
   }
 
   #scheduleRenewal(delayMs: number): void {
-    this.#renewalTimer = setTimeout(() => void this.#renewAll(), Math.max(minRenewalMs, delayMs));
+    this.#renewalTimer = setTimeout(() => void this.#renewHeld('ageing'), Math.max(minRenewalMs, delayMs));
   }
 
-  async #renewAll(): Promise<void> {
+  async #renewHeld(which: 'all' | 'ageing'): Promise<void> {
     this.#renewalTimer = undefined;
     this.#isRenewing = true;
     let nextDelayMs = this.#ttlMs / 3;
@@ -189,7 +198,7 @@ export class LeaseKeeper {
       if (lease.stopRenewingAtMs <= this.#clock.monotonicMs()) this.drop(lease);
     }
     try {
-      const leases = this.heldLeases();
+      const leases = which === 'all' ? this.heldLeases() : this.#ageingLeases();
       for (let start = 0; start < leases.length; start += maxLeasesPerCall) {
         await this.#renew(leases.slice(start, start + maxLeasesPerCall));
       }

@@ -89,10 +89,14 @@ export class Delivery {
     throw new AppError('CONFIG_INVALID', `SPOOL_DIR cannot be used (${problem}), and SPOOL_REQUIRED is set`);
   }
 
-  /** Takes over a result whose lease is held. */
-  deliver(report: Report, kind: SpoolKind): void {
+  /**
+   * Takes over a result whose lease is held.
+   *
+   * @param options.mayWait whether its report may wait for others for a second.
+   */
+  deliver(report: Report, kind: SpoolKind, options: { readonly mayWait: boolean }): void {
     this.uploader.hold(report, report.artifacts);
-    this.reporter.add(report, kind);
+    this.reporter.add(report, kind, options);
   }
 
   /** Removes the files of a run whose result is not sent. */

@@ -1,13 +1,16 @@
 import { minSecretLength } from '@picket/lib/bounds/maskable.ts';
 import type { Logger } from '@picket/lib/log.ts';
+import { LruMap } from '@picket/lib/lru.ts';
 import type { ErrorReporter } from '../error-report/error-reporter.ts';
 import type { LocationWatch } from '../location/location-watch.ts';
 import { unhealthyReport } from '../location/unhealthy-report.ts';
-import type { FinishedRun, RunFacts } from '../run/contracts.ts';
+import type { FinishedRun, RunFacts, RunOrigin } from '../run/contracts.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import type { Delivery } from './delivery.ts';
 
 const maxNamesWarnedOf = 1000;
+/** Number of checks whose last verdict is kept; a location rarely has as many. */
+const mostRemembered = 50_000;
 
 /**
  * Handles a run between its execution and its delivery.
@@ -19,22 +22,24 @@ export class FinishedRuns {
   readonly #options: FinishedRunsOptions;
   readonly #judging = new Set<Promise<void>>();
   readonly #namesWarnedOf = new Set<string>();
+  /** Whether the last run of each check passed, by id. */
+  readonly #passing = new LruMap<string, boolean>(mostRemembered);
 
   constructor(options: FinishedRunsOptions) {
     this.#options = options;
   }
 
-  /** @param slotAtMs when the run was due, if known. */
-  take(run: FinishedRun, slotAtMs: number | undefined): void {
+  /** @param origin of the run, if known. */
+  take(run: FinishedRun, origin: RunOrigin | undefined): void {
     const { locationWatch, scrubber } = this.#options;
     const { failureCode, isAborted } = run.facts;
     if (failureCode === undefined || isAborted || !locationWatch.canExplain(failureCode)) {
-      this.#deliver(run, slotAtMs);
+      this.#deliver(run, origin);
       return;
     }
     const judging = locationWatch.explain(failureCode).then((cause) => {
       this.#judging.delete(judging);
-      this.#deliver(cause ? unhealthyReport(run, cause, scrubber) : run, slotAtMs);
+      this.#deliver(cause ? unhealthyReport(run, cause, scrubber) : run, origin);
     });
     this.#judging.add(judging);
   }
@@ -56,9 +61,9 @@ export class FinishedRuns {
     }
   }
 
-  #deliver({ report, facts }: FinishedRun, slotAtMs: number | undefined): void {
+  #deliver({ report, facts }: FinishedRun, origin: RunOrigin | undefined): void {
     const { count, log, errorReporter, delivery } = this.#options;
-    count(facts, slotAtMs);
+    count(facts, origin?.slotAtMs);
     if (facts.crash) {
       log.error(
         { runId: report.runId, checkType: facts.checkType, crash: facts.crash },
@@ -67,7 +72,16 @@ export class FinishedRuns {
       if (facts.crashError) errorReporter?.report(Object.assign(new Error(), facts.crashError));
     }
     this.warnOfUnmasked(facts.unmaskedNames);
-    delivery.deliver(report, facts.isAttempt ? 'attempt' : 'final');
+    const mayWait = this.#isAsBefore(facts, origin) && origin?.mayReportLater === true;
+    delivery.deliver(report, facts.isAttempt ? 'attempt' : 'final', { mayWait });
+  }
+
+  /** Whether a check passed, as it did when it ran here last. */
+  #isAsBefore({ verdict }: RunFacts, origin: RunOrigin | undefined): boolean {
+    if (!origin) return false;
+    const hasPassed = this.#passing.get(origin.checkId) === true;
+    this.#passing.set(origin.checkId, verdict === 'passed');
+    return hasPassed && verdict === 'passed';
   }
 }
 

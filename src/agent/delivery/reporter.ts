@@ -13,6 +13,8 @@ const backlogLimits: BatchLimits = { maxCount: 500, maxSize: 4 * 1024 * 1024 };
 /** With more fresh reports than this in a batch, the newest would wait for the others. */
 const freshLimits: BatchLimits = { maxCount: 200, maxSize: 8 * 1024 * 1024 };
 const coalesceMs = 100;
+/** How long a report waits for others if it may. */
+const patienceMs = 1000;
 /** Pause after the spool returned no reports from a backlog that is not empty. */
 const emptyTakeMs = 1000;
 /** Base delay of a retry once another call has succeeded. */
@@ -22,7 +24,8 @@ const answeredRetryMs = 250;
  * Sends reports, on two lines. Sending one twice is harmless, because the service recognizes results by their id.
  *
  * FRESH: reports of runs that just finished. A report is sent at once if none was sent for 100 ms, otherwise 100 ms after
- * the last upload began or when a batch is full; one batch at a time. Reports that are not settled or do not fit the
+ * the last upload began or when a batch is full; one batch at a time. A report that may wait is sent with the next one
+ * that may not, or after a second. Reports that are not settled or do not fit the
  * outbox go to the backlog of the spool.
  *
  * BACKLOG: at the same time, one batch after the other, oldest first, until it is empty.
@@ -40,6 +43,8 @@ export class Reporter {
   #freshUpload: Promise<void> | undefined;
   #backlogUpload: Promise<void> | undefined;
   #lastStartMs = Number.NEGATIVE_INFINITY;
+  /** When the next fresh upload may begin at the latest, unless one fails. */
+  #freshAtMs = Number.POSITIVE_INFINITY;
   #retryAtMs = 0;
   #failedAtMs = 0;
   #failedAttempts = 0;
@@ -51,9 +56,13 @@ export class Reporter {
     this.#outbox = new Outbox({ ...freshLimits, onOverflow: (reports) => options.spool.release(reports) });
   }
 
-  /** Keeps a report in the spool and sends it. */
-  add(report: Report, kind: SpoolKind): void {
+  /** Keeps a report in the spool and sends it. @param options.mayWait for others, at most a second. */
+  add(report: Report, kind: SpoolKind, { mayWait }: { readonly mayWait: boolean }): void {
     this.#outbox.add(this.#options.spool.add(report, kind));
+    const isLast = this.#emptied !== undefined;
+    const nowMs = this.#options.clock.monotonicMs();
+    const atMs = mayWait && !isLast ? nowMs + patienceMs : this.#lastStartMs + coalesceMs;
+    this.#freshAtMs = Math.min(this.#freshAtMs, atMs);
     this.#scheduleFresh();
   }
 
@@ -81,6 +90,8 @@ export class Reporter {
   async emptied(): Promise<void> {
     if (this.#isEmpty || this.#stop.signal.aborted) return;
     this.#emptied ??= Promise.withResolvers();
+    this.#freshAtMs = this.#options.clock.monotonicMs();
+    this.#scheduleFresh();
     await this.#emptied.promise;
   }
 
@@ -108,7 +119,7 @@ export class Reporter {
     clearTimeout(this.#freshTimer);
     if (this.#freshUpload || this.#stop.signal.aborted || this.#outbox.count === 0) return;
     const nowMs = this.#options.clock.monotonicMs();
-    const collectedAtMs = this.#outbox.fills(batchLimits) ? nowMs : this.#lastStartMs + coalesceMs;
+    const collectedAtMs = this.#outbox.fills(batchLimits) ? nowMs : this.#freshAtMs;
     const delayMs = Math.max(collectedAtMs, this.#retryAtMs) - nowMs;
     if (delayMs > 0) this.#freshTimer = setTimeout(() => this.#scheduleFresh(), delayMs);
     else this.#freshUpload = this.#sendFresh();
@@ -116,7 +127,9 @@ export class Reporter {
 
   async #sendFresh(): Promise<void> {
     this.#lastStartMs = this.#options.clock.monotonicMs();
-    await this.#send(this.#outbox.take(batchLimits));
+    const batch = this.#outbox.take(batchLimits);
+    this.#freshAtMs = this.#outbox.count > 0 ? this.#lastStartMs + coalesceMs : Number.POSITIVE_INFINITY;
+    await this.#send(batch);
     this.#freshUpload = undefined;
     this.#scheduleFresh();
     this.#scheduleBacklog();

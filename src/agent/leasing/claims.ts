@@ -2,6 +2,7 @@ import type { Lane } from '@picket/checks/contract/check-type.ts';
 import type { Clock } from '@picket/lib/clock.ts';
 import type { Logger } from '@picket/lib/log.ts';
 import { type ClaimRequest, LeasedRun, type LeaseRef } from '@picket/protocol/agent/agent.ts';
+import { longestAheadMs } from '@picket/protocol/agent/lane-slots.ts';
 import { z } from 'zod';
 import type { LeaseKeeper } from '../client/lease-keeper.ts';
 import type { Answer, ClaimAnswer, ServiceClient } from '../client/service-client.ts';
@@ -9,8 +10,17 @@ import type { ServiceClock } from '../client/service-clock.ts';
 import { ServiceError } from '../client/service-error.ts';
 import type { ConditionMeter } from './condition.ts';
 import type { claimedDescription } from './description.ts';
-import type { Dispatcher, LeaseTerms } from './dispatcher.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { LeaseTerms } from './lease-terms.ts';
 import type { LocationSettings } from './location-settings.ts';
+
+/** Slots that a claim offers. */
+export interface ClaimedSlots {
+  readonly freeSlots: Readonly<Record<Lane, number>>;
+  readonly aheadSlots: Readonly<Record<Lane, number>>;
+}
+
+export const noSlots: Readonly<Record<Lane, number>> = { probe: 0, script: 0 };
 
 /** Leases of older claims expired long ago. */
 const maxLostClaims = 100;
@@ -48,9 +58,12 @@ export class Claims {
     return this.#lastClaimAtMs;
   }
 
-  /** @throws ServiceError */
+  /**
+   * @param slots of each lane: for runs that are due, and for runs that become due within two seconds.
+   * @throws ServiceError
+   */
   async claim(
-    freeSlots: Record<Lane, number>,
+    { freeSlots, aheadSlots }: ClaimedSlots,
     waitMs: number,
     signal: AbortSignal,
   ): Promise<Answer<ClaimAnswer>> {
@@ -60,7 +73,10 @@ export class Claims {
     const fullCheckTypes = dispatcher.fullTypes();
     try {
       const answer = await client.claim(
-        { ...description(), freeSlots, fullCheckTypes, waitMs, claimNumber, lostClaims },
+        {
+          ...{ ...description(), freeSlots, fullCheckTypes, waitMs, claimNumber, lostClaims },
+          ...{ aheadMs: longestAheadMs, aheadSlots },
+        },
         signal,
       );
       for (const number of lostClaims) this.#lostClaims.delete(number);
@@ -81,7 +97,7 @@ export class Claims {
   async tellLost(timeoutMs: number): Promise<void> {
     if (this.#lostClaims.size === 0) return;
     try {
-      await this.claim({ probe: 0, script: 0 }, 0, AbortSignal.timeout(timeoutMs));
+      await this.claim({ freeSlots: noSlots, aheadSlots: noSlots }, 0, AbortSignal.timeout(timeoutMs));
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
       this.#options.log.debug(
@@ -120,6 +136,7 @@ export class Claims {
       ttlMs: answer.body.leaseTtlMs,
       expiresAtMs: leaseKeeper.expiryOf(answer),
       receivedAtMs: answer.receivedAtMs,
+      serverTimeMs: answer.body.serverTime,
     };
     const unwanted: LeaseRef[] = [];
     dispatcher.cancel(answer.body.cancelledRunIds);

@@ -11,23 +11,25 @@ import type { LeaseEnd, LeaseKeeper } from '../client/lease-keeper.ts';
 import type { ServiceClock } from '../client/service-clock.ts';
 import { type OwnProblem, ownReport } from '../delivery/agent-failure-report.ts';
 import type { SecretReferences } from '../references/secret-references.ts';
-import { type Executor, type FinishedRun, RunCrashes, type RunIds, type RunOrder } from '../run/contracts.ts';
+import {
+  type Executor,
+  type FinishedRun,
+  RunCrashes,
+  type RunIds,
+  type RunOrder,
+  type RunOrigin,
+} from '../run/contracts.ts';
 import { withSecrets } from '../run/run-secrets.ts';
 import { builtInVariables } from '../run/run-variables.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import type { Trust } from '../trust/trust.ts';
 import { LaneQueue } from './lane-queue.ts';
+import { dueTime, type LeaseTerms } from './lease-terms.ts';
 import type { LocationSettings } from './location-settings.ts';
+import { StartTimes } from './start-times.ts';
 
 /** Why the agent stopped a run before its result: the lease ended, or the agent gives it back. */
 type RunEnd = LeaseEnd | 'returned';
-
-/** The terms of the response that granted a lease, on the monotonic clock. */
-export interface LeaseTerms {
-  readonly ttlMs: number;
-  readonly expiresAtMs: number;
-  readonly receivedAtMs: number;
-}
 
 /** Why a run ended without a runner. */
 interface Reason {
@@ -38,8 +40,12 @@ interface Reason {
 
 interface Active {
   readonly order: RunOrder;
-  readonly slotAtMs: number;
+  readonly origin: RunOrigin;
   readonly lane: Lane;
+  readonly queue: LaneQueue;
+  readonly executor: Executor;
+  /** Whether its slot is still to come. */
+  isEarly: boolean;
   readonly stop: AbortController;
   isStarted: boolean;
   end: RunEnd | undefined;
@@ -50,7 +56,7 @@ interface Active {
 /**
  * Puts leased runs into lanes and follows each to its report.
  *
- * A run is QUEUED with its lease held. → RUNNING when its lane has room and the lease is still valid. → Removed when
+ * A run whose slot is still to come is EARLY: it takes no place in its lane until then. → QUEUED with its lease held. → RUNNING when its lane has room and the lease is still valid. → Removed when
  * its report was passed on (the lease is then kept until the result is settled). If the lease ends, or the agent gives
  * the run back, a queued run is removed at once; a running one is stopped through its signal and removed when its
  * executor returns. A run stopped that way sends no report, unless its lease was lost or expired and it already has
@@ -65,6 +71,7 @@ export class Dispatcher {
   readonly #phaseQueue: LaneQueue;
   readonly #active = new Map<string, Active>();
   readonly #counts: Record<Lane, number> = { probe: 0, script: 0 };
+  readonly #early: StartTimes<Active>;
   #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(options: DispatcherOptions) {
@@ -72,6 +79,10 @@ export class Dispatcher {
     const { probe, script } = options.laneSizes;
     this.#queues = { probe: new LaneQueue(probe), script: new LaneQueue(script) };
     this.#phaseQueue = new LaneQueue(options.lifecycleCount);
+    this.#early = new StartTimes({
+      clock: options.clock,
+      start: (active) => this.#startEarly(active),
+    });
   }
 
   /** How many more runs each lane can take; 0 if no type of the lane can run, or the location drains. */
@@ -88,6 +99,17 @@ export class Dispatcher {
     return { probe: free('probe'), script: free('script') };
   }
 
+  /**
+   * How many more runs each lane takes before their slots: as many as a probe lane can run in that time. Scripts take
+   * long and are few, so that a run which waits here could start elsewhere.
+   */
+  aheadSlots(): Record<Lane, number> {
+    const size = this.freeSlots().probe === 0 ? 0 : this.#options.settings.laneSize('probe');
+    const slots = Math.min(size, 2 * size - this.#early.count);
+    // A few at a time would cost a call each.
+    return { probe: slots * 2 < size ? 0 : slots, script: 0 };
+  }
+
   /** Check types that the host has no memory for now, even if their lane has free slots. */
   fullTypes(): string[] {
     // Reads the host's memory only if checks can run at all.
@@ -101,11 +123,11 @@ export class Dispatcher {
     const nowMs = this.#options.clock.monotonicMs();
     return lanes.map((lane) => {
       const all = [...this.#active.values()].filter((run) => run.lane === lane);
-      const queued = all.filter((run) => !run.isStarted);
+      const queued = all.filter((run) => !run.isStarted && !run.isEarly);
       return {
         lane,
         size: this.#options.settings.laneSize(lane),
-        running: all.length - queued.length,
+        running: all.filter((run) => run.isStarted).length,
         queued: queued.length,
         oldestQueuedMs: Math.max(0, ...queued.map((run) => nowMs - run.order.receivedAtMs)),
       };
@@ -209,22 +231,36 @@ export class Dispatcher {
       return;
     }
     this.#hold(run, terms);
+    const dueAtMs = dueTime(run, terms);
     const active: Active = {
-      order: this.#order(run, terms),
-      slotAtMs: run.slotAt,
+      order: this.#order(run, Math.max(dueAtMs, terms.receivedAtMs)),
+      origin: { slotAtMs: run.slotAt, checkId: run.check.id, mayReportLater: run.mayReportLater },
       lane: type.lane,
+      queue: hasScripts(run.lifecycle) ? this.#phaseQueue : this.#queues[type.lane],
+      executor,
+      isEarly: dueAtMs > this.#options.clock.monotonicMs(),
       stop: new AbortController(),
       isStarted: false,
       end: undefined,
       next: undefined,
     };
     this.#active.set(run.runId, active);
-    this.#counts[type.lane]++;
-    const queue = hasScripts(run.lifecycle) ? this.#phaseQueue : this.#queues[type.lane];
-    queue.add(() => this.#run(active, executor));
+    if (active.isEarly) this.#early.add(active, dueAtMs);
+    else this.#enterLane(active);
   }
 
-  #order(run: LeasedRun, terms: LeaseTerms): RunOrder {
+  #startEarly(active: Active): void {
+    active.isEarly = false;
+    this.#enterLane(active);
+    this.#options.onSlotFree();
+  }
+
+  #enterLane(active: Active): void {
+    this.#counts[active.lane]++;
+    active.queue.add(() => this.#run(active));
+  }
+
+  #order(run: LeasedRun, receivedAtMs: number): RunOrder {
     return {
       runId: run.runId,
       leaseNumber: run.leaseNumber,
@@ -245,11 +281,11 @@ export class Dispatcher {
       },
       valuesFrom: run.valuesFrom,
       mayBeRetried: run.mayBeRetried,
-      receivedAtMs: terms.receivedAtMs,
+      receivedAtMs,
     };
   }
 
-  async #run(active: Active, executor: Executor): Promise<void> {
+  async #run(active: Active): Promise<void> {
     // 1. The run may have been dropped while it was queued, or its lease may have expired unnoticed.
     if (!active.end) this.#options.leaseKeeper.expireOverdue();
     if (active.end) return;
@@ -272,7 +308,7 @@ export class Dispatcher {
             { checkType: order.checkType, ...unavailable },
             startedAtMs,
           )
-        : await executor.run(order, active.stop.signal);
+        : await active.executor.run(order, active.stop.signal);
     } catch (thrown) {
       const { name } = toError(thrown);
       const isCulprit = thrown instanceof RunCrashes;
@@ -291,7 +327,7 @@ export class Dispatcher {
     // 4. After the await: the run may have been given back, or be no longer wanted.
     if (finished.facts.isUnstarted && !active.end) this.#return(active);
     const isEvidence = (active.end === 'lost' || active.end === 'expired') && !finished.facts.isAborted;
-    if (!active.end || isEvidence) this.#options.onFinished(finished, active.slotAtMs);
+    if (!active.end || isEvidence) this.#options.onFinished(finished, active.origin);
     else this.#options.onDiscarded?.(active.order);
     this.#gone(active);
   }
@@ -313,7 +349,8 @@ export class Dispatcher {
 
   #gone(active: Active): void {
     this.#active.delete(active.order.runId);
-    this.#counts[active.lane]--;
+    if (active.isEarly) this.#early.delete(active);
+    else this.#counts[active.lane]--;
     const { next } = active;
     if (next && this.#options.leaseKeeper.isHeld(next.run)) this.#enqueue(next.run, next.terms);
     if (this.#active.size === 0) {
@@ -356,7 +393,7 @@ export interface DispatcherOptions {
   /** Variables of the same kind whose values live elsewhere. */
   readonly references: SecretReferences;
   /** Called with every report to send; `slotAtMs` is when the run was due, if known. */
-  readonly onFinished: (run: FinishedRun, slotAtMs: number | undefined) => void;
+  readonly onFinished: (run: FinishedRun, origin: RunOrigin | undefined) => void;
   /** Called with leases of runs that come back unstarted after `dropUnstarted`; they are no longer renewed. */
   readonly onReturned: (lease: LeaseRef) => void;
   /** Called when the files of a run are no longer needed: it was stopped, or crashed. */

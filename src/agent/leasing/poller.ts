@@ -2,7 +2,7 @@ import { type Lane, lanes } from '@picket/checks/contract/check-type.ts';
 import type { LeaseRef } from '@picket/protocol/agent/agent.ts';
 import type { Answer, ClaimAnswer } from '../client/service-client.ts';
 import { retryDelayMs, ServiceError } from '../client/service-error.ts';
-import { Claims, type ClaimsOptions } from './claims.ts';
+import { Claims, type ClaimsOptions, noSlots } from './claims.ts';
 
 const longPollMs = 25_000;
 const settlingPollMs = 1000;
@@ -12,8 +12,6 @@ const fullPollMs = 5000;
 const slotGatherMs = 20;
 /** An empty response that arrives much too early must not cause a busy loop. */
 const hastyPauseMs = 1000;
-
-const noSlots: Readonly<Record<Lane, number>> = { probe: 0, script: 0 };
 
 /** Why a pending claim is aborted: a lane that it does not cover has room now, and no work. */
 const outdated = new DOMException('a full lane has capacity again', 'AbortError');
@@ -45,6 +43,8 @@ interface LongClaim {
   readonly fullLanes: readonly Lane[];
   /** Check types that it excludes, because the host has no memory for them. */
   readonly fullTypes: readonly string[];
+  /** Whether it requests runs before they are due. */
+  readonly isAhead: boolean;
 }
 
 /**
@@ -58,7 +58,8 @@ interface LongClaim {
  *
  * TOP-UP, during CLAIMING: a lane that was full when the long claim was sent, and has room now, gets a short claim of
  * its own, and another whenever more slots have gathered. Once such a claim returns no runs, the long claim is replaced
- * by one that covers all lanes; the same happens at once when a check type that it excludes has room again. A long
+ * by one that covers all lanes; the same happens at once when a check type that it excludes has room again, or when
+ * enough runs have started that were claimed before their slots. A long
  * claim never begins while a top-up is pending: two claims for the same slots would lease twice as many runs as fit.
  */
 export class Poller {
@@ -111,7 +112,7 @@ export class Poller {
     this.#slotFree?.resolve();
     if (this.#lanesToTopUp().length > 0) this.#topUp ??= this.#topUpLanes();
     // A second claim would fill the lane twice: the long one also requests its other types.
-    if (this.#hasTypeWithRoom()) this.#longClaim?.stop.abort(outdated);
+    if (this.#hasTypeWithRoom() || this.#mayClaimAhead()) this.#longClaim?.stop.abort(outdated);
   }
 
   /** Aborts the pending claim, because another call found that the key is refused. */
@@ -206,14 +207,16 @@ export class Poller {
   async #claimLong(waitMs: number): Promise<Answer<ClaimAnswer> | undefined> {
     const { dispatcher } = this.#options;
     const freeSlots = dispatcher.freeSlots();
+    const aheadSlots = dispatcher.aheadSlots();
     const stop = new AbortController();
     this.#longClaim = {
       stop,
       fullLanes: lanes.filter((lane) => freeSlots[lane] === 0),
       fullTypes: dispatcher.fullTypes(),
+      isAhead: aheadSlots.probe > 0,
     };
     try {
-      return await this.#claims.claim(freeSlots, waitMs, stop.signal);
+      return await this.#claims.claim({ freeSlots, aheadSlots }, waitMs, stop.signal);
     } catch (thrown) {
       const isOutdated = thrown instanceof ServiceError && thrown.kind === 'stopped';
       if (isOutdated && stop.signal.reason === outdated) return undefined;
@@ -227,6 +230,12 @@ export class Poller {
   #lanesToTopUp(): Lane[] {
     const free = this.#options.dispatcher.freeSlots();
     return (this.#longClaim?.fullLanes ?? []).filter((lane) => free[lane] > 0);
+  }
+
+  #mayClaimAhead(): boolean {
+    if (!this.#longClaim || this.#longClaim.isAhead || this.#longClaim.fullLanes.includes('probe'))
+      return false;
+    return this.#options.dispatcher.aheadSlots().probe > 0;
   }
 
   #hasTypeWithRoom(): boolean {
@@ -247,7 +256,7 @@ export class Poller {
         const free = dispatcher.freeSlots();
         const freeSlots = { ...noSlots };
         for (const lane of wanted) freeSlots[lane] = free[lane];
-        const answer = await this.#claims.claim(freeSlots, 0, signal);
+        const answer = await this.#claims.claim({ freeSlots, aheadSlots: noSlots }, 0, signal);
         this.#acceptClaim(answer);
         if (answer.body.runs.length === 0) break;
       }

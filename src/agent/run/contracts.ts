@@ -89,6 +89,15 @@ export interface RunFacts {
   readonly unmaskedNames: readonly string[];
 }
 
+/** What the main thread knows of a run from its lease. */
+export interface RunOrigin {
+  /** When the run was due, by the service's clock. */
+  readonly slotAtMs: number;
+  readonly checkId: string;
+  /** Whether its report may wait for others if the check passed last time, too. */
+  readonly mayReportLater: boolean;
+}
+
 /** An artifact ready to be sent. */
 export interface SealedArtifact {
   readonly name: string;

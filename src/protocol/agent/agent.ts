@@ -1,4 +1,3 @@
-import { lanes } from '@picket/checks/contract/check-type.ts';
 import { Failure } from '@picket/checks/contract/failure.ts';
 import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
@@ -8,6 +7,7 @@ import { ReportedArtifacts } from '../results/artifact.ts';
 import { AgentCondition } from './agent-condition.ts';
 import { AppliedAgentSettings, SentAgentSettings } from './agent-settings.ts';
 import { FollowedRunIds } from './followed-run-ids.ts';
+import { ClaimedAhead, LaneSlots } from './lane-slots.ts';
 
 /**
  * The protocol between agent and service under `/v1/agent/`, authorised by a location key. Times are durations or
@@ -99,14 +99,8 @@ export const ClaimRequest = lazySchema(() =>
         .nullable()
         .default(null)
         .describe('Settings of its location that the agent applies; null if it is older than these'),
-      freeSlots: z
-        .object(
-          Object.fromEntries(lanes.map((lane) => [lane, z.int().min(0).max(1000).default(0)])) as Record<
-            (typeof lanes)[number],
-            z.ZodDefault<z.ZodInt>
-          >,
-        )
-        .describe('Free capacity of each lane'),
+      freeSlots: LaneSlots.describe('Free capacity of each lane'),
+      ...ClaimedAhead,
       fullCheckTypes: z
         .array(label(64))
         .max(100)
@@ -162,7 +156,15 @@ export const LeasedRun = lazySchema(() =>
       runId: z.uuid(),
       leaseNumber: z.int().min(1),
       resultId: z.uuid().describe('Id of the result of this attempt'),
-      slotAt: EpochMs.describe('When the run was due, by the service’s clock'),
+      slotAt: EpochMs.describe(
+        'When the run is due, by the service’s clock; later than `serverTime` only for an agent that sent `aheadMs`',
+      ),
+      mayReportLater: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Whether the report may wait for others for a second, if the check passed as the agent found it last time',
+        ),
       attempt: z.int().min(0),
       mayBeRetried: z
         .boolean()

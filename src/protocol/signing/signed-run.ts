@@ -19,6 +19,7 @@ export const unsignedFields = {
   slotAt: 'schedule',
   attempt: 'schedule',
   mayBeRetried: 'schedule',
+  mayReportLater: 'says when the result is sent',
   sequenceId: 'identifies the run',
   checkRunId: 'identifies the run',
   accountId: 'identifies the account',

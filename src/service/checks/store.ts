@@ -294,7 +294,30 @@ export class Checks extends Repository {
     return rows.map(fromRow);
   }
 
-  /** Same for checks whose next slot is more than one interval ahead, or was computed at a later time. */
+  /**
+   * Checks with a plain grid whose next slot lies within a short time, earliest first; locked until the end of the
+   * transaction.
+   *
+   * @param window after one instant and up to another, in epoch milliseconds.
+   */
+  async dueWithin(
+    parts: readonly number[],
+    window: { readonly after: number; readonly until: number },
+    limit: number,
+  ): Promise<Check[]> {
+    const all = this.db.selectFrom('checks').selectAll();
+    const rows = await (this.dialect.dividesSchedule ? all.where(isInParts(parts)) : all)
+      .where('next_slot_at', '>', window.after)
+      .where('next_slot_at', '<=', window.until)
+      .where('planned_at', 'is', null)
+      .orderBy('next_slot_at')
+      .limit(limit)
+      .modifyEnd(this.dialect.forUpdateSkipLocked)
+      .execute();
+    return rows.map(fromRow);
+  }
+
+  /** Checks in the given parts whose next slot is more than one interval ahead, or was computed at a later time. */
   async ahead(parts: readonly number[], now: number, limit: number): Promise<Check[]> {
     const all = this.db.selectFrom('checks');
     const checks = this.dialect.dividesSchedule ? all.where(isInParts(parts)) : all;

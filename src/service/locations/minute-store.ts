@@ -46,6 +46,8 @@ export class LocationMinutes extends Repository {
       .where('runs.state', 'in', [sql.lit('queued' as const), sql.lit('leased' as const)]);
     if (accountId !== undefined) query = query.where('private_locations.account_id', '=', accountId);
     const isWaiting = sql`runs.state = 'queued' and runs.ready_at <= ${now}`;
+    // Agents have scheduled runs before their slots.
+    const isInFlight = sql`runs.state = 'leased' and runs.slot_at <= ${now}`;
     const rows = await query
       .select([
         'runs.location_id as locationId',
@@ -53,7 +55,7 @@ export class LocationMinutes extends Repository {
         'private_locations.slug_name as slugName',
         'runs.lane as lane',
         sql<number>`sum(case when ${isWaiting} then 1 else 0 end)`.as('queued'),
-        sql<number>`sum(case when runs.state = 'leased' then 1 else 0 end)`.as('inFlight'),
+        sql<number>`sum(case when ${isInFlight} then 1 else 0 end)`.as('inFlight'),
         sql<number | null>`min(case when ${isWaiting} then runs.ready_at end)`.as('waitingSince'),
       ])
       .groupBy([

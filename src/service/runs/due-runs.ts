@@ -175,6 +175,24 @@ export function runsDue(
   };
 }
 
+/**
+ * The runs of the next slot of a check before it is due. Undefined if that slot must wait until then: the check is
+ * paused, so that the slot becomes a terminal record, or its slots are no plain grid and depend on what happens before.
+ *
+ * @param check with the settings of its group applied.
+ */
+export function runsAhead(
+  check: EffectiveCheck,
+  locationIds: ReadonlyMap<string, string>,
+  numbers: Pick<RunNumbers, 'next'>,
+  { now, isPaused }: Omit<DueState, 'isFailing'>,
+): DueRuns | undefined {
+  const { nextSlotAt: slotAt } = check.slots;
+  if (slotAt === null || !timingOf(check).isPlain || isPaused(slotAt)) return undefined;
+  const { rows, planned } = runsDue(check, locationIds, numbers, { now: slotAt, isPaused, isFailing: false });
+  return { rows: rows.map((row) => ({ ...row, created: now })), planned };
+}
+
 /** The slots of a grid are numbered since the epoch, others since the check was created. */
 function numberOf({ isPlain, grid }: Timing, slotAt: number, number: number): number {
   return isPlain ? slotIndex(grid, slotAt) : number;

@@ -3,7 +3,7 @@ import { endedAt, isSince } from '@picket/platform/store/days/ended-day.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { changingRuns, isNowOneOf, lockedRuns, unfinishedRuns } from './store.ts';
+import { changingRuns, isNowOneOf, lockedRuns, notBefore, type RunIds, unfinishedRuns } from './store.ts';
 import type { RunRow } from './tables.ts';
 
 // As in store.ts: SQLite uses a partial index only if it sees its states as literals.
@@ -29,6 +29,13 @@ export interface ClaimFilter {
   readonly leaseUntil: number;
 }
 
+/** Runs that a claim may have before they are due. */
+export interface ClaimAhead {
+  readonly lanes: ClaimFilter['lanes'];
+  /** Slots up to this time. */
+  readonly until: number;
+}
+
 export interface SessionLeases {
   readonly locationId: string;
   readonly agentId: string;
@@ -45,6 +52,24 @@ export class Leases extends Repository {
    */
   async claim(filter: ClaimFilter): Promise<RunRow[]> {
     if (filter.lanes.length === 0) return [];
+    return this.#lease(filter, (lane) => this.#due(filter, lane), filter.lanes);
+  }
+
+  /**
+   * Leases scheduled runs whose slots are not due yet, earliest first. Retries and runs that someone started are never
+   * among them: they wait for their own time, which is no slot.
+   */
+  async claimAhead(filter: ClaimFilter, ahead: ClaimAhead): Promise<RunRow[]> {
+    if (ahead.lanes.length === 0) return [];
+    return this.#lease(filter, (lane) => this.#early(filter, lane, ahead.until), ahead.lanes);
+  }
+
+  async #lease(
+    filter: ClaimFilter,
+    which: (lane: ClaimFilter['lanes'][number]) => RawBuilder<boolean>,
+    lanes: ClaimFilter['lanes'],
+  ): Promise<RunRow[]> {
+    const startsAt = notBefore('ready_at', filter.now);
     const rows = await changingRuns(this.db)
       .set((eb) => ({
         state: 'leased',
@@ -53,23 +78,38 @@ export class Leases extends Repository {
         agent_id: filter.agentId,
         session_id: filter.sessionId,
         claim_number: filter.claimNumber,
-        first_leased_at: eb.fn.coalesce('first_leased_at', eb.val(filter.now)),
+        first_leased_at: eb.fn.coalesce('first_leased_at', startsAt),
       }))
-      .where((eb) => eb.or(filter.lanes.map((lane) => this.#due(filter, lane))))
+      .where((eb) => eb.or(lanes.map(which)))
       .where(isNowOneOf([queued]))
       .returningAll()
       .execute();
     return rows.sort((left, right) => left.slot_at - right.slot_at);
   }
 
-  #due(filter: ClaimFilter, { lane, limit }: ClaimFilter['lanes'][number]): RawBuilder<boolean> {
-    const ids = unfinishedRuns(this.db)
+  #due(filter: ClaimFilter, lane: ClaimFilter['lanes'][number]): RawBuilder<boolean> {
+    return this.#first(filter, lane, (runs) =>
+      runs.where('ready_at', '<=', filter.now).where('expires_at', '>', filter.now),
+    );
+  }
+
+  #early(filter: ClaimFilter, lane: ClaimFilter['lanes'][number], until: number): RawBuilder<boolean> {
+    return this.#first(filter, lane, (runs) =>
+      runs.where('slot_at', '>', filter.now).where('slot_at', '<=', until).where('ready_at', '<=', until),
+    );
+  }
+
+  #first(
+    filter: ClaimFilter,
+    { lane, limit }: ClaimFilter['lanes'][number],
+    restrict: (runs: RunIds) => RunIds,
+  ): RawBuilder<boolean> {
+    const all = unfinishedRuns(this.db)
       .select('id')
       .where('location_id', '=', filter.locationId)
       .where('lane', '=', lane)
-      .where('state', '=', queued)
-      .where('ready_at', '<=', filter.now)
-      .where('expires_at', '>', filter.now)
+      .where('state', '=', queued);
+    const ids = restrict(all)
       .where(this.dialect.inList('check_type', filter.checkTypes))
       .where((eb) => eb.or([eb('runtime_id', 'is', null), this.dialect.inList('runtime_id', filter.needs)]))
       // Runs that have outlived their first wait yield to others: a long session must not starve the schedule.
@@ -212,12 +252,13 @@ export class Leases extends Repository {
 
   async #release(which: RawBuilder<boolean>, now: number): Promise<RunRow[]> {
     return changingRuns(this.db)
-      .set((eb) => ({
+      .set({
         state: 'queued',
         lease_until: null,
-        ready_at: now,
-        expires_at: eb('freshness_ms', '+', now),
-      }))
+        // A run that was claimed ahead of its slot waits for the slot again.
+        ready_at: notBefore('slot_at', now),
+        expires_at: sql<number>`freshness_ms + ${notBefore('slot_at', now)}`,
+      })
       .where(which)
       .where(isNowOneOf([leased]))
       .returningAll()

@@ -79,6 +79,7 @@ function leasedRun(
     leaseNumber: run.lease_number,
     resultId: resultIdOf(run.id, run.lease_number),
     slotAt: run.slot_at,
+    mayReportLater: run.check_session_id === null && run.test_session_id === null && run.attempt === 0,
     attempt: run.attempt,
     mayBeRetried: mayBeRetried({
       attempt: run.attempt,

@@ -41,6 +41,8 @@ const pollsOfLocation = 1_000;
 const comeBackSeconds = 5;
 /** Number of claims that query the database at once: locations take turns. */
 const claimsAtOnce = 4;
+/** Runs that become due within such a step of each other wake a poll once. */
+const readyStepMs = 100;
 
 /**
  * The run ledger. Lifecycle of a run:
@@ -90,8 +92,8 @@ export class Ledger {
   }
 
   /**
-   * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run. If nothing is
-   * due, it waits up to `waitMs`, or until a run of the session is cancelled or followed: a waiting poll delivers that
+   * Leases due runs to an agent: per lane up to its free slots, oldest slot first, only types it can run; and if it
+   * asks for them, scheduled runs that become due soon, which it starts at their slots. If there is nothing, it waits up to `waitMs`, or until a run of the session is cancelled or followed: a waiting poll delivers that
    * news at once, before the next renewal would. If `gone` aborts (the agent disconnected), nothing stays leased.
    *
    * @throws AppError RATE_LIMITED if far more polls of the location wait than it can have agents.
@@ -136,7 +138,8 @@ export class Ledger {
             : await this.#queue.run(turn, () => this.#store.leases.waiting(location.id, now));
         if (areReady) poll.passOn(1);
         const crowd = Math.max(1, this.#polls.countOf(location.id) / pollsThatLookOften);
-        const untilReadyMs = nextReadyAt === null ? Number.POSITIVE_INFINITY : Math.max(1, nextReadyAt - now);
+        const wakeAt = nextReadyAt === null ? null : Math.ceil(nextReadyAt / readyStepMs) * readyStepMs;
+        const untilReadyMs = wakeAt === null ? Number.POSITIVE_INFINITY : Math.max(1, wakeAt - now);
         await poll.sleep(Math.min(leftMs, lookAgainMs * crowd, untilReadyMs), stop);
       }
       return { ...news(poll), runs: [] };
@@ -175,7 +178,16 @@ export class Ledger {
       leaseUntil: now + this.leaseTtlMs,
     };
     // A run that ends at this moment is moved to another partition, which a statement may be unable to follow.
-    return this.#store.retrying(({ leases }) => leases.claim(filter));
+    const due = await this.#store.retrying(({ leases }) => leases.claim(filter));
+    // Whoever has runs of now to do takes none of later.
+    const early = filter.lanes.flatMap(({ lane, limit }) => {
+      const isFull = due.filter((run) => run.lane === lane).length >= limit;
+      const slots = Math.min(limit, request.aheadSlots[lane]);
+      return isFull || slots === 0 ? [] : [{ lane, limit: slots }];
+    });
+    if (early.length === 0) return due;
+    const ahead = { lanes: early, until: now + request.aheadMs };
+    return [...due, ...(await this.#store.retrying(({ leases }) => leases.claimAhead(filter, ahead)))];
   }
 
   /** Everything an agent needs to run its leases. */

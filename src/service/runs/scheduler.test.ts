@@ -15,17 +15,21 @@ const check = {
 } as unknown as Check;
 const due: Check = { ...check, slots: { ...notPlanned, nextSlotAt: now } };
 
-/** A scheduler whose store has these checks; the next slot is due in a millisecond. */
+/** A scheduler whose store has these checks; unless stated otherwise, the next slot is due in a millisecond. */
 function schedulerOf(checks: {
   readonly due?: readonly Check[];
   readonly ahead?: () => readonly Check[];
+  /** Checks whose slots are taken before they are due. */
+  readonly early?: readonly Check[];
+  readonly nextSlotAt?: number;
 }): Scheduler {
   const repositories = {
     checks: {
       due: async () => checks.due ?? [],
+      dueWithin: async () => checks.early ?? [],
       ahead: async () => checks.ahead?.() ?? [],
       setPlannedSlots: async () => undefined,
-      nextSlotAt: async () => now + 1,
+      nextSlotAt: async () => checks.nextSlotAt ?? now + 1,
     },
     runs: { cutFutureMissed: async () => undefined, insert: async () => [] },
     locations: { idsBySlug: async () => new Map() },
@@ -67,4 +71,15 @@ it('lets checks that become due soon after others share a turn', async () => {
 
 it('takes more checks at once if there are more', async () => {
   expect(await schedulerOf({ due: Array.from({ length: 60 }, () => due) }).turn()).toBe(now);
+});
+
+it('takes the slots of the next second at once, in time for an agent to have them', async () => {
+  const early = { ...check, slots: { ...notPlanned, nextSlotAt: nextSlotAfter(gridOf(check), now) } };
+  expect(await schedulerOf({ early: [early], nextSlotAt: now + 10_000 }).turn()).toBe(now + 9_500);
+  expect(await schedulerOf({ early: [early], nextSlotAt: now + 1_501 }).turn()).toBe(now + 1_001);
+});
+
+it('comes back at the time of a slot that it left, and for the next second at the latest', async () => {
+  expect(await schedulerOf({ nextSlotAt: now + 700 }).turn()).toBe(now + 700);
+  expect(await schedulerOf({ nextSlotAt: now + 1_400 }).turn()).toBe(now + 1_000);
 });

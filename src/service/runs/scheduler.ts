@@ -3,13 +3,14 @@ import type { Logger } from '@picket/lib/log.ts';
 import { queuedSignals } from '@picket/platform/store/engine/signals.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Store } from '@picket/platform/store/store.ts';
-import { tagsOf, withGroups } from '../checks/effective-check.ts';
+import { type EffectiveCheck, tagsOf, withGroups } from '../checks/effective-check.ts';
+import type { Check } from '../checks/store.ts';
 import { failingAmong } from '../checks/timing/next-runs.ts';
 import { firstPlan } from '../checks/timing/planned-slots.ts';
 import { notPlanned, type PlannedSlots } from '../checks/timing/slot-state.ts';
 import { intervalOf } from '../checks/timing/timing.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import { RunNumbers, runsDue } from './due-runs.ts';
+import { type DueRuns, RunNumbers, runsAhead, runsDue } from './due-runs.ts';
 import type { RunRow } from './tables.ts';
 
 export interface SchedulerOptions {
@@ -28,6 +29,16 @@ export interface SchedulerOptions {
   ) => Promise<boolean>;
 }
 
+/** Checks whose slots a turn takes. */
+interface TurnSlots {
+  readonly due: readonly Check[];
+  /** Those whose next slots are not due yet. */
+  readonly early: readonly Check[];
+  readonly now: number;
+  /** A part of the schedule that only this process holds. */
+  readonly part: number | undefined;
+}
+
 const checksPerTurn = 500;
 /** Number of checks that a turn looks at while few are due; it doubles as long as they are not enough. */
 const fewestPerTurn = 60;
@@ -36,12 +47,18 @@ const compareEveryMs = 30_000;
 const setBackMs = 500;
 /** Turns cost the same with few checks and with many: those that become due within this time of a turn share the next. */
 const betweenTurnsMs = 100;
+/** Slots of plain grids become runs up to this long before they are due: agents start them exactly then. */
+export const longestAheadMs = 1_500;
+/** The next slots are taken this long before the first of them is due, so that an agent has it in time. */
+const leadMs = 500;
 /** How soon a process without a part of the schedule retries. It is woken when it gets one. */
 const withoutPartMs = 2_000;
 
 /**
- * Turns due slots into runs. The next slot of each check is stored in its row; a turn takes the due rows, inserts their
+ * Turns slots into runs. The next slot of each check is stored in its row; a turn takes the due rows, inserts their
  * runs and advances them in one transaction, so that a crash or a second scheduler neither loses nor duplicates a slot.
+ * Slots of plain grids are taken ahead of their time, about once a second (ADR 52); others, and paused ones, when they
+ * are due.
  * Several processes divide the checks by a hash; a turn writes to a part only while this process holds it. After a gap
  * (the service was away) only the newest slot is run, and only while it is fresh; the older ones become one terminal
  * record per gap, with the number of slots it covers.
@@ -54,6 +71,8 @@ export class Scheduler {
   readonly #recordAgentless: SchedulerOptions['recordAgentless'];
   readonly #numbers = new RunNumbers();
   #perTurn = fewestPerTurn;
+  /** Slots of plain grids up to this time have been taken; those that were left become runs when they are due. */
+  #takenUntilMs = Number.NEGATIVE_INFINITY;
   #comparedAtMs: number | undefined;
   /** Difference between wall clock and monotonic clock at the last turn. */
   #aheadMs = Number.NEGATIVE_INFINITY;
@@ -69,36 +88,28 @@ export class Scheduler {
   async turn(): Promise<number | null> {
     const now = this.#clock.wallMs();
     await this.#repairFutureSlots(now);
+    const window = this.#nextWindow(now);
     const turn = await this.#store.scheduleTransaction(async (repositories, parts) => {
-      const due = await repositories.checks.due(parts, now, this.#perTurn);
-      const checks = await withGroups(repositories, due);
-      const locationIds = await repositories.locations.idsBySlug(checks.map((check) => check.accountId));
-      const maintenance = await Maintenance.load(
-        repositories,
-        checks.map((check) => check.accountId),
-        { from: Math.min(now, ...checks.map(({ slots }) => slots.nextSlotAt ?? now)), to: now },
-      );
-      const numbers = { next: (at: number) => this.#numbers.next(at, parts[0]) };
-      const failing = await failingAmong(repositories, checks);
-      const rows: RunRow[] = [];
-      const planned: [checkId: string, slots: PlannedSlots][] = [];
-      for (const check of checks) {
-        const { accountId, id } = check;
-        const isPaused = (slotAt: number) => maintenance.pauses(accountId, tagsOf(check), slotAt);
-        const due = runsDue(check, locationIds, numbers, { now, isPaused, isFailing: failing.has(id) });
-        rows.push(...due.rows);
-        planned.push([id, due.planned]);
-      }
-      await repositories.checks.setPlannedSlots(planned);
-      const inserted = await repositories.runs.insert(rows);
+      const { checks } = repositories;
+      const due = await checks.due(parts, now, this.#perTurn);
+      const isBehind = due.length >= this.#perTurn;
+      const early = isBehind || !window ? [] : await checks.dueWithin(parts, window, this.#perTurn);
+      const taken = await this.#runsOf(repositories, { due, early, now, part: parts[0] });
+      await checks.setPlannedSlots(taken.map(({ id, planned }) => [id, planned]));
+      const inserted = await repositories.runs.insert(taken.flatMap(({ rows }) => rows));
       const away = inserted.filter(({ reason }) => reason === 'service-away');
       const hasAlerts = await this.#recordAgentless(repositories, away, now);
-      const isMore = checks.length >= this.#perTurn;
-      const next = isMore ? now : await repositories.checks.nextSlotAt(parts);
-      return { inserted, hasAlerts, next, isMore, count: checks.length };
+      const isMore = isBehind || early.length >= this.#perTurn;
+      const next = isMore ? now : await checks.nextSlotAt(parts);
+      return { inserted, hasAlerts, next, isMore, isBehind, early, count: due.length + early.length };
     });
     if (!turn) return this.#clock.wallMs() + withoutPartMs;
     const { inserted, hasAlerts, next, isMore, count } = turn;
+    if (window && !turn.isBehind) {
+      // Further checks may have the slot of the last one.
+      const lastAt = turn.early.at(-1)?.slots.nextSlotAt ?? window.until;
+      this.#takenUntilMs = isMore ? Math.max(window.after + 1, lastAt - 1) : window.until;
+    }
     if (count * 2 > this.#perTurn) this.#perTurn = Math.min(checksPerTurn, this.#perTurn * 2);
     else if (count * 8 < this.#perTurn) this.#perTurn = Math.max(fewestPerTurn, Math.ceil(this.#perTurn / 2));
     for (const [reason, runs] of Map.groupBy(inserted, (run) => run.reason)) {
@@ -106,7 +117,53 @@ export class Scheduler {
     }
     this.#store.signals.send(queuedSignals(inserted));
     if (hasAlerts) this.#store.signals.send([{ kind: 'alerts' }]);
-    return next === null || isMore || count === 0 ? next : Math.max(next, now + betweenTurnsMs);
+    if (next === null || isMore) return next;
+    const at = next > this.#takenUntilMs ? next - leadMs : Math.min(next, this.#takenUntilMs - leadMs);
+    return count === 0 ? at : Math.max(at, now + betweenTurnsMs);
+  }
+
+  /** The time whose slots this turn may take ahead; undefined while enough are taken. */
+  #nextWindow(now: number): { readonly after: number; readonly until: number } | undefined {
+    const until = now + longestAheadMs;
+    // The clock may have been set back.
+    this.#takenUntilMs = Math.min(this.#takenUntilMs, until);
+    return now < this.#takenUntilMs - leadMs
+      ? undefined
+      : { after: Math.max(now, this.#takenUntilMs), until };
+  }
+
+  async #runsOf(
+    repositories: Repositories,
+    slots: TurnSlots,
+  ): Promise<(DueRuns & { readonly id: string })[]> {
+    const { now } = slots;
+    if (slots.due.length + slots.early.length === 0) return [];
+    const due = await withGroups(repositories, slots.due);
+    const early = await withGroups(repositories, slots.early);
+    const checks = [...due, ...early];
+    const accountIds = checks.map((check) => check.accountId);
+    const locationIds = await repositories.locations.idsBySlug(accountIds);
+    const slotTimes = checks.map((check) => check.slots.nextSlotAt ?? now);
+    const maintenance = await Maintenance.load(repositories, accountIds, {
+      from: Math.min(now, ...slotTimes),
+      to: Math.max(now, ...slotTimes),
+    });
+    const numbers = { next: () => this.#numbers.next(now, slots.part) };
+    const failing = await failingAmong(repositories, due);
+    const pausesOf = (check: EffectiveCheck) => {
+      const tags = tagsOf(check);
+      return (slotAt: number) => maintenance.pauses(check.accountId, tags, slotAt);
+    };
+    return [
+      ...due.map((check) => {
+        const state = { now, isPaused: pausesOf(check), isFailing: failing.has(check.id) };
+        return { id: check.id, ...runsDue(check, locationIds, numbers, state) };
+      }),
+      ...early.flatMap((check) => {
+        const ahead = runsAhead(check, locationIds, numbers, { now, isPaused: pausesOf(check) });
+        return ahead ? [{ id: check.id, ...ahead }] : [];
+      }),
+    ];
   }
 
   /**
@@ -127,7 +184,7 @@ export class Scheduler {
       found = await this.#store.scheduleTransaction(async (repositories, parts) => {
         const checks = await withGroups(
           repositories,
-          await repositories.checks.ahead(parts, now, checksPerTurn),
+          await repositories.checks.ahead(parts, now + longestAheadMs, checksPerTurn),
         );
         const moved: [checkId: string, slots: PlannedSlots][] = [];
         for (const check of checks) {

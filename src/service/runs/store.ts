@@ -28,6 +28,11 @@ export function isNowOneOf(states: readonly RawBuilder<unknown>[]): RawBuilder<b
   return sql<boolean>`coalesce(state, '') in (${sql.join(states)})`;
 }
 
+/** An instant, or the time in a column if that is later: agents may have runs before their slots are due. */
+export function notBefore(column: 'ready_at' | 'slot_at', now: number): RawBuilder<number> {
+  return sql<number>`case when ${sql.ref(column)} > ${now} then ${sql.ref(column)} else ${now} end`;
+}
+
 /** Selects from unfinished runs. */
 export function unfinishedRuns(db: Kysely<Tables>) {
   return db.selectFrom('runs').where(isUnfinished);
@@ -192,8 +197,8 @@ export class Runs extends Repository {
         state: 'queued',
         lease_until: null,
         deaths: eb('deaths', '+', 1),
-        ready_at: now,
-        expires_at: eb('freshness_ms', '+', now),
+        ready_at: notBefore('slot_at', now),
+        expires_at: sql<number>`freshness_ms + ${notBefore('slot_at', now)}`,
       }))
       .where(this.dialect.inList('id', ids))
       .where('state', '=', leased)

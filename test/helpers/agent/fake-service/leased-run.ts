@@ -9,6 +9,7 @@ export function leasedRun(url: string, overrides: Partial<LeasedRun> = {}): Leas
     slotAt: Date.now(),
     attempt: 0,
     mayBeRetried: false,
+    mayReportLater: false,
     updatesSnapshots: false,
     sequenceId: crypto.randomUUID(),
     checkRunId: 1,

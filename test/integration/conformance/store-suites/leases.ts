@@ -12,6 +12,15 @@ import { leaseTtlMs, type StoreStage } from './stage.ts';
 
 const minuteMs = 60_000;
 
+/** Starts the scheduler, and advances to a time before the next slot of a check. Returns the slot. */
+async function beforeNextSlot(stage: StoreStage, checkId: string, ms: number): Promise<number> {
+  const { harness, clock } = stage;
+  harness.startScheduler();
+  const slotAt = (await harness.store.checks.find(harness.accountId, checkId))?.slots.nextSlotAt ?? 0;
+  clock.advance(slotAt - ms - clock.wallMs());
+  return slotAt;
+}
+
 /** Leases: claims, renewals, fencing, releases, and runs that no agent claims. */
 export function leaseSuite(stage: StoreStage): void {
   it('covers the whole flow: slot, claim, result, status', async () => {
@@ -110,6 +119,67 @@ export function leaseSuite(stage: StoreStage): void {
     expect(leased.every((run) => run.state === 'leased' && run.lease_number === 1)).toBe(true);
     expect([...ids].sort()).toEqual(leased.map(({ id }) => id).sort());
     expect(claimed.every((runs) => runs.length <= 4)).toBe(true);
+  });
+
+  it('gives runs before their slots only to agents that start them there', async () => {
+    await stage.start();
+    const { harness, clock, agent } = stage;
+    const check = await createCheck(harness, { frequency: 10, privateLocations: ['lab'] });
+    const slotAt = await beforeNextSlot(stage, check.id, 400);
+    await until('the run is queued', async () => (await stage.runsOf(check.id)).length === 1);
+    const ahead = { aheadMs: 2_000, aheadSlots: { probe: 5 } };
+    expect(await agent.claim()).toEqual([]);
+    expect(await agent.claim({ ...ahead, aheadMs: 399 })).toEqual([]);
+    expect(await agent.claim({ ...ahead, aheadSlots: { probe: 0 } })).toEqual([]);
+    const runs = await agent.claim(ahead);
+    expect(runs).toMatchObject([{ slotAt, leaseNumber: 1, mayReportLater: true }]);
+    expect(await stage.runsOf(check.id)).toMatchObject([
+      { state: 'leased', first_leased_at: slotAt, lease_until: clock.wallMs() + leaseTtlMs },
+    ]);
+    // Given back, it waits for its slot.
+    expect(await agent.release(runs)).toBe(1);
+    expect(await stage.runsOf(check.id)).toMatchObject([
+      { state: 'queued', ready_at: slotAt, expires_at: slotAt + 360_000 },
+    ]);
+    expect(await agent.claim()).toEqual([]);
+    clock.advance(400);
+    expect(await agent.claim()).toMatchObject([{ slotAt, leaseNumber: 2 }]);
+  });
+
+  it('never ends a slot before its time, and no slot of a paused check becomes a run', async () => {
+    await stage.start();
+    const { harness, clock } = stage;
+    const check = await createCheck(harness, { frequency: 10, privateLocations: ['lab'] });
+    const window = await harness.call('POST', '/v1/maintenance-windows', {
+      name: 'work',
+      startsAt: new Date(clock.wallMs()).toISOString(),
+      endsAt: new Date(clock.wallMs() + 86_400_000).toISOString(),
+      pauseAllChecks: true,
+    });
+    expect(window).toMatchObject({ status: 201 });
+    const other = await createCheck(harness, { frequency: 10, privateLocations: ['lab'], runParallel: true });
+    const slotAt = await beforeNextSlot(stage, check.id, 400);
+    clock.advance(399);
+    expect(await stage.runsOf(check.id)).toEqual([]);
+    clock.advance(1);
+    const [run] = await until('the slot is in the ledger', async () => {
+      const runs = await stage.runsOf(check.id);
+      return runs.length > 0 && runs;
+    });
+    expect(run).toMatchObject({ slot_at: slotAt, state: 'missed', reason: 'paused-by-maintenance' });
+    expect(run?.ended).toBeGreaterThanOrEqual(slotAt);
+    expect((await stage.runsOf(other.id)).filter(({ state }) => state !== 'missed')).toEqual([]);
+  });
+
+  it('cancels the runs of a check that is deactivated before their slots', async () => {
+    await stage.start();
+    const { harness, agent } = stage;
+    const check = await createCheck(harness, { frequency: 10, privateLocations: ['lab'] });
+    await beforeNextSlot(stage, check.id, 400);
+    await until('the run is queued', async () => (await stage.runsOf(check.id)).length === 1);
+    await harness.call('PUT', `/v1/checks/${check.id}`, { activated: false });
+    expect(await stage.runsOf(check.id)).toMatchObject([{ state: 'cancelled', reason: 'deactivated' }]);
+    expect(await agent.claim({ aheadMs: 2_000, aheadSlots: { probe: 5 } })).toEqual([]);
   });
 
   it('renews the leases of a session and names the lost ones', async () => {
