@@ -74,16 +74,18 @@ export const heartbeat = defineCheckType({
     },
     'heartbeat.period': {
       label: 'Interval',
-      hint: 'From 30 seconds to 365 days; empty at times of a calendar.',
+      hint: 'From 30 seconds to 365 days.',
       initial: 1,
       isFirst: true,
       width: 'half',
+      unusedWith: 'heartbeat.schedule',
     },
     'heartbeat.periodUnit': {
       label: 'Unit of the interval',
-      hint: 'Empty at times of a calendar.',
+      hint: '',
       isFirst: true,
       width: 'half',
+      unusedWith: 'heartbeat.schedule',
       initial: 'days',
     },
     'heartbeat.schedule.cron': {

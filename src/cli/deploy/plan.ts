@@ -6,11 +6,11 @@ import { type Change, DeploymentResult, projectRoutes } from '@picket/protocol/p
 import { ApiError } from '../api/api-error.ts';
 import type { ApiClient } from '../api/client.ts';
 import { showProgress } from '../api/show.ts';
+import { type FileWarning, fileWarnings, warningLines } from '../project/file-warnings.ts';
 import { invalidProject, readProject } from '../project/files.ts';
 import { type Project, pathOf } from '../project/project.ts';
 import { type ProjectResource, resourcesOf, type UnsetValue } from '../project/resources.ts';
 import { problemsOf } from '../project/validate.ts';
-import { type FileWarning, warningLines, weakSecretsOf } from '../project/weak-secrets.ts';
 import { withSignatures } from '../signing/sign-project.ts';
 import { signingOptions } from '../signing/signing-options.ts';
 import { readAccount } from './account.ts';
@@ -81,7 +81,7 @@ export async function makePlan(
         )
       : [];
     const changes = plannedChanges(diff, withSigned(project, resources), stored);
-    return { project, changes, warnings: [...weakSecretsOf(resources), ...warnings], body };
+    return { project, changes, warnings: [...fileWarnings(resources), ...warnings], body };
   } finally {
     progress.end();
   }

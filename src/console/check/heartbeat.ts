@@ -1,8 +1,8 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
-import { type CalendarRule, nextTimes } from '@picket/lib/calendar/calendar.ts';
-import { CalendarSyntaxError } from '@picket/lib/calendar/on-calendar.ts';
+import type { CalendarRule } from '@picket/lib/calendar/calendar.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { type HeartbeatEvent, heartbeatRoutes } from '@picket/protocol/checks/heartbeat.ts';
+import { type ExpectedTimes, timesOfPings } from '@picket/service/checks/timing/expected-slots.ts';
 import { copyBox } from '../elements/copy.ts';
 import { counted, duration, instant } from '../elements/format.ts';
 import { scheduleWords, upcoming } from '../elements/next-times.ts';
@@ -55,18 +55,9 @@ export async function heartbeatPart(
   );
 }
 
-/** Returns the distance of two expected pings in milliseconds; 0 for checks without pings, and if it is unknown. */
-export function pingEveryMs(check: Readonly<Record<string, unknown>>, type: CheckType, now: number): number {
-  if (!type.pings) return 0;
-  const { periodMs, schedule } = type.pings.expectation(type.spec.parse(check));
-  if (schedule === null) return periodMs ?? 0;
-  try {
-    const [first, second] = nextTimes(schedule, now, 2);
-    return first === undefined || second === undefined ? 0 : second - first;
-  } catch (thrown) {
-    if (thrown instanceof CalendarSyntaxError) return 0;
-    throw thrown;
-  }
+/** When pings are expected; null for other types, and for a schedule that this build does not understand. */
+export function pingTimes(check: Readonly<Record<string, unknown>>, type: CheckType): ExpectedTimes | null {
+  return type.pings ? timesOfPings(type.pings.expectation(type.spec.parse(check))) : null;
 }
 
 /** Says when the next ping is expected. */

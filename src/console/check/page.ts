@@ -3,7 +3,9 @@ import { AppError } from '@picket/lib/errors.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
 import { noCoverage } from '@picket/protocol/runs/coverage.ts';
 import { checkSessionRoutes } from '@picket/protocol/sessions/check-session.ts';
-import { intervalOf } from '@picket/service/checks/timing/timing.ts';
+import { withGroups } from '@picket/service/checks/effective-check.ts';
+import { expectedSlots } from '@picket/service/checks/timing/expected-slots.ts';
+import { intervalOf, timingOf } from '@picket/service/checks/timing/timing.ts';
 import { planSection } from '../agentic/plan-section.ts';
 import { shortened } from '../elements/format.ts';
 import { managedNotice } from '../elements/managed.ts';
@@ -17,10 +19,10 @@ import { errorSection, errorsIn } from './errors.ts';
 import { eventsIn } from './events.ts';
 import { figureLine, placeSection } from './figures.ts';
 import { header, muteCheck, whyNotWell } from './header.ts';
-import { heartbeatPart, pingEveryMs } from './heartbeat.ts';
+import { heartbeatPart, pingTimes } from './heartbeat.ts';
 import { selectionOf } from './range.ts';
 import { rangePicker } from './range-picker.ts';
-import { runsIn } from './runs.ts';
+import { mostSlots, runsIn } from './runs.ts';
 import { CheckSeries, type ShownMetrics, shownMetrics, type Whole } from './series.ts';
 import { isPhase } from './times.ts';
 import { retryWords, timingWords } from './timing.ts';
@@ -45,18 +47,19 @@ async function checkPage(call: PageCall): Promise<View> {
   const frequencyMs = type.pings ? 0 : intervalOf(stored, now);
   const hasSchedule = !type.pings && check.schedule !== null;
   const places = Math.max(1, row.locations.length);
-  const [slotMs, strideMs] = check.runParallel
-    ? [frequencyMs / places, frequencyMs]
-    : [frequencyMs, frequencyMs * places];
-  const everyMs = slotMs || pingEveryMs(check, type, now);
-  const selection = selectionOf(checkId, query, { slotMs: everyMs, now, createdAt: stored.created });
+  const strideMs = check.runParallel ? frequencyMs : frequencyMs * places;
+  const [inEffect = stored] = await withGroups(store, [stored]);
+  const times = type.pings ? pingTimes(check, type) : timingOf(inEffect);
+  const perSlot = inEffect.definition.runParallel === true && !type.pings ? places : 1;
+  const expected = (period: { readonly from: number; readonly to: number }) =>
+    times === null ? 0 : perSlot * expectedSlots(times, period, mostSlots + 1);
+  const selection = selectionOf(checkId, query, { expected, now, createdAt: stored.created });
   const { range, location } = selection;
   const metrics = shownMetrics(type, isPhase);
   const series = new CheckSeries(call, checkId, { type, metrics, range });
   const since = Math.max(range.from, stored.created);
-  const expected = everyMs === 0 ? 0 : (Math.min(range.to, now) - since) / everyMs;
   const shown = Promise.all([
-    runsIn(call, checkId, range, expected),
+    runsIn(call, checkId, range, expected({ from: since, to: Math.min(range.to, now) })),
     eventsIn(call, stored, { range, project: check.project }),
   ]).then(async ([runs, events]) => {
     const hasPlaces = places > 1 || location !== null || selection.by === 'location';

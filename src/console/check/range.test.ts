@@ -2,18 +2,22 @@ import { expect, it } from 'vitest';
 import { hrefOf, neighbours, rangeOf, selectionOf, zoomHref } from './range.ts';
 
 const now = Date.UTC(2026, 10, 22, 12);
+const every =
+  (slotMs: number) =>
+  ({ from, to }: { readonly from: number; readonly to: number }) =>
+    (to - from) / slotMs;
 const query = (text: string) => new URLSearchParams(text);
 
 it('is the longest range that shows every run on one screen', () => {
-  expect(rangeOf(query(''), { slotMs: 10_000, now }).name).toBe('1h');
-  expect(rangeOf(query(''), { slotMs: 60_000, now }).name).toBe('6h');
-  expect(rangeOf(query(''), { slotMs: 300_000, now }).name).toBe('24h');
-  expect(rangeOf(query(''), { slotMs: 86_400_000, now }).name).toBe('30d');
+  expect(rangeOf(query(''), { expected: every(10_000), now }).name).toBe('1h');
+  expect(rangeOf(query(''), { expected: every(60_000), now }).name).toBe('6h');
+  expect(rangeOf(query(''), { expected: every(300_000), now }).name).toBe('24h');
+  expect(rangeOf(query(''), { expected: every(86_400_000), now }).name).toBe('30d');
 });
 
 it('is not mostly the time before the check existed', () => {
   const young = (ageMs: number) =>
-    rangeOf(query(''), { slotMs: 86_400_000, now, createdAt: now - ageMs }).name;
+    rangeOf(query(''), { expected: every(86_400_000), now, createdAt: now - ageMs }).name;
   expect(young(60_000)).toBe('1h');
   expect(young(3 * 3_600_000)).toBe('6h');
   expect(young(2 * 86_400_000)).toBe('7d');
@@ -21,14 +25,14 @@ it('is not mostly the time before the check existed', () => {
 });
 
 it('is the requested one, by name or by instants', () => {
-  expect(rangeOf(query('range=7d'), { slotMs: 60_000, now })).toEqual({
+  expect(rangeOf(query('range=7d'), { expected: every(60_000), now })).toEqual({
     name: '7d',
     from: now - 7 * 86_400_000,
     to: now + 1,
   });
   const from = '2026-11-20T00:00:00.000Z';
   const to = '2026-11-20T01:00:00.000Z';
-  expect(rangeOf(query(`from=${from}&to=${to}`), { slotMs: 60_000, now })).toEqual({
+  expect(rangeOf(query(`from=${from}&to=${to}`), { expected: every(60_000), now })).toEqual({
     name: null,
     from: Date.parse(from),
     to: Date.parse(to),
@@ -36,15 +40,16 @@ it('is the requested one, by name or by instants', () => {
 });
 
 it('is the default if the requested one is invalid', () => {
-  expect(rangeOf(query('range=toString'), { slotMs: 60_000, now }).name).toBe('6h');
+  expect(rangeOf(query('range=toString'), { expected: every(60_000), now }).name).toBe('6h');
   expect(
-    rangeOf(query('from=2026-11-20T01:00:00Z&to=2026-11-20T00:00:00Z'), { slotMs: 60_000, now }).name,
+    rangeOf(query('from=2026-11-20T01:00:00Z&to=2026-11-20T00:00:00Z'), { expected: every(60_000), now })
+      .name,
   ).toBe('6h');
 });
 
 it('reads fields of forms, which have no zone, as UTC', () => {
   const { from, to } = rangeOf(query('from=2026-11-20T01:00&to=2026-11-20T02:30:15'), {
-    slotMs: 60_000,
+    expected: every(60_000),
     now,
   });
   expect([from, to]).toEqual([Date.UTC(2026, 10, 20, 1), Date.UTC(2026, 10, 20, 2, 30, 15)]);
@@ -52,7 +57,7 @@ it('reads fields of forms, which have no zone, as UTC', () => {
 
 it('has neighbours of the same length, none of them in the future', () => {
   const hour = 3_600_000;
-  const last = rangeOf(query('range=1h'), { slotMs: 60_000, now });
+  const last = rangeOf(query('range=1h'), { expected: every(60_000), now });
   expect(neighbours(last, now)).toMatchObject({
     earlier: { name: null, from: now - 2 * hour - 1, to: now - hour },
     later: null,
@@ -70,7 +75,10 @@ it('has neighbours of the same length, none of them in the future', () => {
 });
 
 it('is kept by links of the page, with everything else that is selected', () => {
-  const chosen = selectionOf('c', query('range=7d&location=lab&by=location'), { slotMs: 60_000, now });
+  const chosen = selectionOf('c', query('range=7d&location=lab&by=location'), {
+    expected: every(60_000),
+    now,
+  });
   expect(hrefOf(chosen)).toBe('/checks/c?range=7d&location=lab&by=location');
   expect(hrefOf(chosen, { location: null, by: 'phase' })).toBe('/checks/c?range=7d');
   expect(zoomHref(chosen, now, now + 10_000)).toBe(

@@ -33,8 +33,8 @@ const longestMs = 8 * 365 * 24 * hourMs;
 
 /** Facts that decide the default range of a check. */
 export interface RangeFacts {
-  /** Milliseconds between two slots of the check, all its locations taken together. */
-  readonly slotMs: number;
+  /** Number of slots that the check has in a period by its settings, of all its locations. */
+  readonly expected: (period: { readonly from: number; readonly to: number }) => number;
   readonly now: number;
   /** When the check was created, in epoch milliseconds; absent: long ago. */
   readonly createdAt?: number;
@@ -44,23 +44,21 @@ export interface RangeFacts {
  * Returns the range of a request; by default the longest that shows each run of the check on one screen, and is not
  * mostly the time before the check existed.
  */
-export function rangeOf(query: URLSearchParams, { slotMs, now, createdAt = 0 }: RangeFacts): Range {
+export function rangeOf(query: URLSearchParams, { expected, now, createdAt = 0 }: RangeFacts): Range {
   const [from, to] = [instantIn(query.get('from')), instantIn(query.get('to'))];
   if (from !== null && to !== null && to > from) {
     return { name: null, from: Math.max(from, to - longestMs), to };
   }
   const asked = rangeNames.find((one) => one === query.get('range'));
-  const fitting = rangeNames
-    .slice(0, longestDefault + 1)
-    .findLast((one) => ranges[one].ms / Math.max(1, slotMs) <= mostBars);
-  const lifelong = rangeNames.findIndex((one) => ranges[one].ms >= now - createdAt);
-  const name = asked ?? (lifelong < 0 ? fitting : shorter(fitting, rangeNames[lifelong])) ?? '1h';
+  const name = asked ?? usualRange(expected, now, createdAt);
   return { name, from: now - ranges[name].ms, to: now + 1 };
 }
 
-function shorter(one: RangeName | undefined, other: RangeName | undefined): RangeName | undefined {
-  if (one === undefined || other === undefined) return one;
-  return ranges[one].ms <= ranges[other].ms ? one : other;
+function usualRange(expected: RangeFacts['expected'], now: number, createdAt: number): RangeName {
+  const lifelong = rangeNames.findIndex((one) => ranges[one].ms >= now - createdAt);
+  const longest = lifelong < 0 ? longestDefault : Math.min(lifelong, longestDefault);
+  const fits = (one: RangeName) => expected({ from: now - ranges[one].ms, to: now }) <= mostBars;
+  return rangeNames.slice(0, longest + 1).findLast(fits) ?? '1h';
 }
 
 /** An instant of a link, or of a field without a zone, which means UTC: scripts send the reader's times with a zone. */

@@ -19,7 +19,7 @@ export interface Runs {
 /**
  * Returns the runs of a check in a range.
  *
- * @param expected number of slots that the range has by the interval of the check; 0 if unknown.
+ * @param expected number of slots that the range has by the settings of the check; 0 if unknown.
  */
 export async function runsIn(
   { api, store }: PageCall,

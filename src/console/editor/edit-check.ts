@@ -3,7 +3,6 @@ import { findCheckType } from '@picket/checks/index.ts';
 import { AppError } from '@picket/lib/errors.ts';
 import { fieldError } from '@picket/platform/http/validation.ts';
 import { checkRoutes } from '@picket/protocol/checks/check.ts';
-import type { Warning } from '@picket/protocol/http/warning.ts';
 import { shortened } from '../elements/format.ts';
 import { menu } from '../elements/menu.ts';
 import { visible } from '../elements/text.ts';
@@ -30,6 +29,7 @@ import {
   storedCheck,
   typeOf,
   versionOf,
+  warningNotices,
 } from './stored.ts';
 import { tryFields, tryPanel } from './tryout.ts';
 
@@ -48,7 +48,7 @@ export async function saveCheck(call: PageCall): Promise<PageAnswer> {
   if (!check) return deletedMeanwhile(call);
   const type = typeOf(check);
   const plan = checkPlan(type);
-  const draft = typedDraft(plan.fields, completed(plan, form), check);
+  const draft = typedDraft(plan.fields, completed(plan, form, check), check);
   const base = form.get('$base') ?? '';
   const changed = await changeForm(call, type, { plan, draft, checkId });
   if (changed) return editForm(call, check, changed, base);
@@ -101,7 +101,7 @@ async function editForm(
   const main = html`<p class="crumbs"><a href="/">Overview</a> / <a href="${here}">${name}</a></p>${heading(
     html`Edit: ${name}`,
     otherActions(call, check, here),
-  )}<p class="soft lead">${type.title} · last changed ${changedAt(check, clock.wallMs())}${lastAuthor(changes)}</p>${changeList(resource, changes, clock.wallMs())}${said ? notice(said, problems ? 'refused' : 'done') : ''}${warningsOf(check)}${formPage(
+  )}<p class="soft lead">${type.title} · last changed ${changedAt(check, clock.wallMs())}${lastAuthor(changes)}</p>${changeList(resource, changes, clock.wallMs())}${said ? notice(said, problems ? 'refused' : 'done') : ''}${warningNotices(check)}${formPage(
     call,
     {
       to,
@@ -158,12 +158,6 @@ function otherActions({ viewer }: PageCall, check: Entry, here: string): Html {
       }),
     ],
   });
-}
-
-/** Warnings about one field are shown at that field. */
-function warningsOf(check: Entry): Html {
-  const warnings = (check['warnings'] ?? []) as readonly Warning[];
-  return html`${warnings.map(({ message, field }) => (field === undefined ? html`<p class="notice">${message}</p>` : ''))}`;
 }
 
 export async function switchCheck({ api, params, form }: PageCall): Promise<PageAnswer> {

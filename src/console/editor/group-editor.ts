@@ -20,7 +20,7 @@ import type { ChangedForm } from './form-actions.ts';
 import { formPage } from './form-page.ts';
 import { choicesOf } from './parts/choices.ts';
 import { arranged, type FormPlan, sectionsOf } from './sections.ts';
-import { type Entry, ifThere, notesOf, overtaken, versionOf } from './stored.ts';
+import { type Entry, ifThere, notesOf, overtaken, versionOf, warningNotices } from './stored.ts';
 
 const { createCheckGroup, deleteCheckGroup, getCheckGroup, listCheckGroups, updateCheckGroup } =
   checkGroupRoutes;
@@ -194,7 +194,7 @@ async function groupForm(
           viewer: call.viewer,
         })}</div>`
       : '',
-  )}${said ? notice(said, 'refused') : ''}${formPage(call, {
+  )}${said ? notice(said, 'refused') : ''}${group ? warningNotices(group) : ''}${formPage(call, {
     to: group ? `${here}/edit` : '/groups/new',
     plan,
     values: draft.values,

@@ -23,10 +23,27 @@ export function typeOf(check: Entry): CheckType {
   return type;
 }
 
-/** Returns the warnings about fields, by field name. */
+/** Returns the warnings that forms show at a hidden value, by field name. */
 export function notesOf(stored: Entry): ReadonlyMap<string, string> {
-  const warnings = (stored['warnings'] ?? []) as readonly Warning[];
-  return new Map(warnings.flatMap(({ field, message }) => (field === undefined ? [] : [[field, message]])));
+  return new Map(
+    warningsIn(stored).flatMap((warning) =>
+      isNote(warning) && warning.field !== undefined ? [[warning.field, warning.message]] : [],
+    ),
+  );
+}
+
+/** Shows the other warnings above the form. */
+export function warningNotices(stored: Entry): Html {
+  const others = warningsIn(stored).filter((warning) => !isNote(warning));
+  return html`${others.map(({ message }) => html`<p class="notice">${message}</p>`)}`;
+}
+
+function warningsIn(stored: Entry): readonly Warning[] {
+  return (stored['warnings'] ?? []) as readonly Warning[];
+}
+
+function isNote({ code }: Warning): boolean {
+  return code === 'NOT_MASKED';
 }
 
 /** Returns the version that a form is based on. */

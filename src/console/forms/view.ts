@@ -67,7 +67,17 @@ export function fieldViews(fields: readonly Field[], view: FormView, prefix = ''
 
 /** Shows the fields of sections outside their parts: their names are their patterns. */
 export function sectionView(fields: readonly Field[], view: FormView): Html {
-  return html`${fields.map((field) => fieldView(field, field.pattern, view))}`;
+  return html`${fields.map((field) => {
+    const shown = fieldView(field, field.pattern, view);
+    const unused = unusedClass(field, view);
+    return unused === '' ? shown : html`<div class="${unused}">${shown}</div>`;
+  })}`;
+}
+
+/** The class of a field that a choice of the form hides (editor.css); empty: it is always shown. */
+function unusedClass({ pattern }: Field, { layout }: FormView): string {
+  const { unusedWith } = layout[pattern] ?? {};
+  return unusedWith === undefined ? '' : `unused-with-${unusedWith.replaceAll('.', '-')}`;
 }
 
 /** The same next to each other, as wide as their layouts say. */
@@ -75,7 +85,10 @@ export function firstLevelView(fields: readonly Field[], view: FormView): Html {
   return html`<div class="first">${fields.map((field) => {
     const shown = fieldView(field, field.pattern, view);
     const width = view.layout[field.pattern]?.width ?? 'whole';
-    return shown === '' ? '' : html`<div class="cell cell-${width}">${shown}</div>`;
+    const unused = unusedClass(field, view);
+    return shown === ''
+      ? ''
+      : html`<div class="cell cell-${width}${unused === '' ? '' : ` ${unused}`}">${shown}</div>`;
   })}</div>`;
 }
 

@@ -96,8 +96,10 @@ async function overviewOf(
   const isByFigure = sorting.by === 'day' || sorting.by === 'p95';
   const unfiltered = isFiltered ? undefined : all;
   const size = isByFigure ? (unfiltered ?? (await store.overviews.total(accountId, filter, now))) : undefined;
-  const isRanked = size !== undefined && size > rowsPerPage && !isByGroup;
-  const ranked = isRanked ? await rankedRows(call, filter, { sorting, page, limit: rowsPerPage, now }) : null;
+  const isRanked = size !== undefined && size > rowsPerPage;
+  const ranked = isRanked
+    ? await rankedRows(call, filter, { sorting, isByGroup, page, limit: rowsPerPage, now })
+    : null;
   const rows =
     ranked?.rows ??
     (await store.overviews.list(accountId, filter, {
@@ -114,9 +116,9 @@ async function overviewOf(
   const isComplete = total <= rowsPerPage;
   const queryNow = filterQuery(filter, { isByGroup, sort: query.get('sort') ?? undefined });
   const list = () =>
-    checkTable(isComplete || ranked ? sortedByFigure(shown, sorting) : shown, {
+    checkTable(isComplete || ranked ? sortedByFigure(shown, sorting, isByGroup) : shown, {
       ...rights,
-      ...{ sorting, isComplete, byGroup, query: queryNow },
+      ...{ sorting, byGroup, query: queryNow },
     });
   const top = html`<div class="overview-top">${headline(counts, shown, now, await store.gaps.checksWithGap(accountId))}${mayWrite ? html`<p class="actions"><a class="button${all === 0 ? ' primary' : ''}" href="/checks/new">New check</a></p>` : ''}</div>`;
   const main = html`${

@@ -27,19 +27,22 @@ export async function rankedRows(
   filter: OverviewFilter,
   options: {
     readonly sorting: Sorting;
+    /** One group after another, each in that order. */
+    readonly isByGroup: boolean;
     readonly page: number;
     readonly limit: number;
     readonly now: number;
   },
 ): Promise<RankedRows | null> {
   const { state, search, checkType, tag, withoutTag, groupId, location } = filter;
-  const { sorting, page, limit, now } = options;
+  const { sorting, isByGroup, page, limit, now } = options;
   try {
     const { entries, asOf } = await api.call(checkRankingRoutes.rankChecks, {
       query: {
         ...{ search, tag, withoutTag, groupId, location, page, limit },
         by: sorting.by === 'p95' ? 'p95' : 'availability',
         order: sorting.isDescending ? 'desc' : 'asc',
+        byGroup: String(isByGroup),
         state: state === undefined ? undefined : checkStates[overviewStates.indexOf(state)],
         checkType: checkType as RankedCheck['checkType'] | undefined,
         maxWaitSeconds: longestWaitSeconds,

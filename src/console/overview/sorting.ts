@@ -33,12 +33,22 @@ export function storedOrder({ by, isDescending }: Sorting): OverviewOrder {
   return by === 'day' || by === 'p95' ? { by: 'state', isDescending: false } : { by, isDescending };
 }
 
-/** Sorts checks by a figure; those without one are last in both directions. */
+/**
+ * Sorts checks by a figure; those without one are last in both directions.
+ *
+ * @param isByGroup whether each group keeps its place, and its checks are sorted.
+ */
 export function sortedByFigure(
   shown: readonly ShownCheck[],
-  { by, isDescending }: Sorting,
+  sorting: Sorting,
+  isByGroup = false,
 ): readonly ShownCheck[] {
+  const { by, isDescending } = sorting;
   if (by !== 'day' && by !== 'p95') return shown;
+  if (isByGroup) {
+    const groups = Map.groupBy(shown, ({ row }) => row.groupId);
+    return [...groups.values()].flatMap((own) => sortedByFigure(own, sorting));
+  }
   const figureOf = ({ figures }: ShownCheck) =>
     (by === 'day' ? figures?.day.availability : figures?.day.p95Ms) ?? null;
   return shown.toSorted((left, right) => {
@@ -56,12 +66,8 @@ export function sortableHeading(options: {
   /** The current query, without the page. */
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly className: string;
-  /** Why the column cannot be sorted; absent if it can. */
-  readonly refusal?: string | undefined;
 }): Html {
-  const { key, word, sorting, query, className, refusal } = options;
-  if (refusal !== undefined)
-    return html`<th scope="col" class="${className}" title="${refusal}">${word}<span class="hidden">: ${refusal}</span></th>`;
+  const { key, word, sorting, query, className } = options;
   const isCurrent = sorting.by === key;
   const isNextDescending = isCurrent ? !sorting.isDescending : startsDescending[key];
   const sort = key === 'state' && !isNextDescending ? undefined : `${isNextDescending ? '-' : ''}${key}`;

@@ -106,7 +106,9 @@ export type GroupDefinition = z.output<typeof GroupFields> & Record<string, unkn
 
 export const CheckGroup = AllGroupFields.extend({
   id: z.int(),
-  warnings: z.array(Warning).describe('Secrets that are not masked; empty if all are'),
+  warnings: z
+    .array(Warning)
+    .describe('Settings without effect, and secrets that are not masked; empty if there are no problems'),
   ...ManagedFields,
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),

@@ -8,6 +8,7 @@ export const Warning = z
         'NO_LOCATION',
         'NO_AGENT',
         'UNSUPPORTED',
+        'NEVER_DUE',
         'NO_EFFECT',
         'NO_SUBSCRIBER',
         'NOT_DELIVERED',

@@ -1,7 +1,7 @@
 import { checkTypeNames } from '@picket/checks/index.ts';
 import { z } from 'zod';
 import { CheckState } from '../checks/check-state.ts';
-import { Paging } from '../http/query.ts';
+import { Paging, QueryBoolean } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
 
 const name = z.string().min(1).max(255).optional();
@@ -36,6 +36,9 @@ export const checkRankingRoutes = defineRoutes('Analytics', 'account', {
     query: z.object({
       by: z.enum(['availability', 'p95']),
       order: z.enum(['asc', 'desc']).default('asc'),
+      byGroup: QueryBoolean.default(false).describe(
+        'One group after another, by name, and in each the order of the figure; checks without a group are last',
+      ),
       search: z.string().max(255).optional().describe('Part of the name or the URL, case-insensitive'),
       state: CheckState.optional(),
       checkType: z.enum(checkTypeNames).optional(),

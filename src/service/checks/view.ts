@@ -13,11 +13,14 @@ import type { Warning } from '@picket/protocol/http/warning.ts';
 import { weakSecrets } from '@picket/protocol/http/weak-secrets.ts';
 import { z } from 'zod';
 import { type CheckChannel, channelsView } from './alert-channels.ts';
+import { groupOf, groupsOf } from './effective-check.ts';
+import type { CheckGroup } from './groups/store.ts';
 import { withPingUrl } from './ping-address.ts';
 import { defaultOffset } from './slots.ts';
 import type { StandingCheck } from './state/states.ts';
 import type { Check } from './store.ts';
 import { nextRunsOf } from './timing/next-runs.ts';
+import { mayBeOutweighed, outweighedWarnings } from './warnings/outweighed.ts';
 import { warningsOf } from './warnings/warnings.ts';
 import { effectWarnings } from './warnings/without-effect.ts';
 
@@ -76,12 +79,18 @@ async function allWarningsOf(
   kind: ViewKind,
 ): Promise<(check: Check) => readonly Warning[]> {
   const warnings = await warningsOf(store, checks, clock.wallMs());
-  return (check) => [...(warnings.get(check.id) ?? []), ...(kind === 'own' ? ownWarnings(check) : [])];
+  if (kind === 'in-effect') return (check) => warnings.get(check.id) ?? [];
+  const groups = await groupsOf(store, checks.filter(mayBeOutweighed));
+  return (check) => [...(warnings.get(check.id) ?? []), ...ownWarnings(check, groupOf(check, groups))];
 }
 
-function ownWarnings(check: Check): Warning[] {
+function ownWarnings(check: Check, group: CheckGroup | undefined): Warning[] {
   const masked = maskedValues(findCheckType(check.checkType));
-  return [...effectWarnings(check), ...weakSecrets(masked, check.definition)];
+  return [
+    ...effectWarnings(check),
+    ...outweighedWarnings(check, group),
+    ...weakSecrets(masked, check.definition),
+  ];
 }
 
 /** Same for one check, looking up its channels. */

@@ -14,6 +14,14 @@ export interface OverviewFilter {
   readonly location?: string | undefined;
 }
 
+/** A check that a filter finds. */
+export interface MatchingCheck {
+  readonly id: string;
+  readonly name: string;
+  readonly checkType: string;
+  readonly groupId: number | null;
+}
+
 export interface OverviewRow {
   readonly id: string;
   readonly name: string;

@@ -113,7 +113,7 @@ export class Rankings {
   async #standingOf(accountId: string): Promise<DayStanding> {
     const asOf = this.#clock.wallMs();
     const window = { from: asOf - dayMs, to: asOf + 1 };
-    const checks = await this.#store.overviews.matching(accountId, {}, asOf);
+    const checks = await this.#store.overviews.matching(accountId, {}, { now: asOf });
     const figures = new Map<string, DayFigures>();
     for (let start = 0; start < checks.length; start += portion) {
       const some = checks.slice(start, start + portion);

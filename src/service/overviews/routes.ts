@@ -2,6 +2,7 @@ import { AppError } from '@picket/lib/errors.ts';
 import { type AnyHandler, type HandlerDeps, handlersById, iso } from '@picket/platform/feature/handler.ts';
 import { describePage, pageOffset } from '@picket/platform/http/paging.ts';
 import { checkRankingRoutes, type RankedCheck } from '@picket/protocol/results/check-ranking.ts';
+import type { MatchingCheck } from './overview.ts';
 import type { DayFigures, Rankings } from './rankings.ts';
 import { shownStates } from './states.ts';
 
@@ -14,7 +15,7 @@ export function overviewHandlers(
   const { store, clock, rankings, publicUrl } = deps;
   return handlersById(checkRankingRoutes, {
     async rankChecks({ caller: { accountId }, query, request, reply }) {
-      const { by, order, state, maxWaitSeconds, limit: _limit, page: _page, ...filter } = query;
+      const { by, order, byGroup, state, maxWaitSeconds, limit: _limit, page: _page, ...filter } = query;
       const standing = await rankings.of(accountId, maxWaitSeconds * 1_000, request.signal);
       if (standing === undefined) {
         throw new AppError(
@@ -26,16 +27,20 @@ export function overviewHandlers(
       const checks = await store.overviews.matching(
         accountId,
         { ...filter, state: shownState },
-        clock.wallMs(),
+        { now: clock.wallMs(), isByGroup: byGroup },
       );
       const figuresOf = (id: string) => standing.figures.get(id) ?? none;
       const figureOf = (id: string) => (by === 'p95' ? figuresOf(id).p95Ms : figuresOf(id).availability);
       const sign = order === 'desc' ? -1 : 1;
-      const ranked = checks.toSorted((left, right) => {
-        const [one, other] = [figureOf(left.id), figureOf(right.id)];
-        if (one === null || other === null) return Number(one === null) - Number(other === null);
-        return (one - other) * sign;
-      });
+      const inOrder = (some: readonly MatchingCheck[]) =>
+        some.toSorted((left, right) => {
+          const [one, other] = [figureOf(left.id), figureOf(right.id)];
+          if (one === null || other === null) return Number(one === null) - Number(other === null);
+          return (one - other) * sign;
+        });
+      const ranked = byGroup
+        ? [...Map.groupBy(checks, ({ groupId }) => groupId).values()].flatMap(inOrder)
+        : inOrder(checks);
       const offset = pageOffset(query);
       describePage(request, reply, { query, total: ranked.length, publicUrl });
       return {

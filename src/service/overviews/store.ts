@@ -10,7 +10,14 @@ import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely';
 import { stateAt, stateOf } from '../checks/state/check-state.ts';
 import { CheckStates } from '../checks/state/states.ts';
 import type { RunRow } from '../runs/tables.ts';
-import type { OverviewChoices, OverviewFilter, OverviewOrder, OverviewRow, RecentSlot } from './overview.ts';
+import type {
+  MatchingCheck,
+  OverviewChoices,
+  OverviewFilter,
+  OverviewOrder,
+  OverviewRow,
+  RecentSlot,
+} from './overview.ts';
 import { type OverviewState, overviewStates, shownStates } from './states.ts';
 
 const newestRunColumns = [
@@ -56,14 +63,14 @@ export class Overviews extends Repository {
     return Number(total);
   }
 
-  /** All matching checks, by name. */
+  /** All matching checks, by name; optionally by group before that. */
   async matching(
     accountId: string,
     filter: OverviewFilter,
-    now: number,
-  ): Promise<{ readonly id: string; readonly name: string; readonly checkType: string }[]> {
-    return this.#of(accountId, filter, await this.#rank(accountId, now))
-      .select(['checks.id', 'checks.name', 'checks.check_type as checkType'])
+    { now, isByGroup = false }: { readonly now: number; readonly isByGroup?: boolean },
+  ): Promise<MatchingCheck[]> {
+    return this.#grouped(accountId, filter, await this.#rank(accountId, now), isByGroup)
+      .select(['checks.id', 'checks.name', 'checks.check_type as checkType', 'checks.group_id as groupId'])
       .orderBy('checks.name_search')
       .orderBy('checks.id')
       .execute();
@@ -104,14 +111,7 @@ export class Overviews extends Repository {
   ): Promise<OverviewRow[]> {
     const rank = await this.#rank(accountId, now);
     const direction = isDescending ? 'desc' : 'asc';
-    const rows = await this.#of(accountId, filter, rank)
-      .$if(isByGroup, (query) =>
-        query
-          .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
-          .orderBy(sql`case when checks.group_id is null then 1 else 0 end`)
-          .orderBy('check_groups.name_search')
-          .orderBy('checks.group_id'),
-      )
+    const rows = await this.#grouped(accountId, filter, rank, isByGroup)
       .select([
         'checks.id',
         'checks.name',
@@ -284,6 +284,17 @@ export class Overviews extends Repository {
     }
     if (location !== undefined) query = query.where((eb) => listed(eb, 'check_locations', 'name', location));
     return state === undefined ? query : query.where(rank, '=', overviewStates.indexOf(state));
+  }
+
+  /** The same, optionally by group: by its name, and without a group last. */
+  #grouped(accountId: string, filter: OverviewFilter, rank: RawBuilder<number>, isByGroup: boolean) {
+    return this.#of(accountId, filter, rank).$if(isByGroup, (query) =>
+      query
+        .leftJoin('check_groups', 'check_groups.id', 'checks.group_id')
+        .orderBy(sql`case when checks.group_id is null then 1 else 0 end`)
+        .orderBy('check_groups.name_search')
+        .orderBy('checks.group_id'),
+    );
   }
 
   #newestRuns(

@@ -109,3 +109,30 @@ export function npmLockfile(
     packages: { '': manifest, ...Object.fromEntries(entries), ...more },
   });
 }
+
+/** The lockfile of pnpm 9 or newer for a project that needs exactly these packages. */
+export function pnpmLockfile(packages: readonly Published[]): string {
+  const lines = (of: (one: Published) => readonly string[]) => packages.flatMap(of);
+  return [
+    "lockfileVersion: '9.0'",
+    'settings:',
+    '  autoInstallPeers: true',
+    '  excludeLinksFromLockfile: false',
+    'importers:',
+    '  .:',
+    '    dependencies:',
+    ...lines(({ name, version }) => [
+      `      ${name}:`,
+      `        specifier: ${version}`,
+      `        version: ${version}`,
+    ]),
+    'packages:',
+    ...lines(({ name, version, integrity }) => [
+      `  ${name}@${version}:`,
+      `    resolution: {integrity: ${integrity}}`,
+    ]),
+    'snapshots:',
+    ...lines(({ name, version }) => [`  ${name}@${version}: {}`]),
+    '',
+  ].join('\n');
+}

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { formOf } from '../../helpers/console/editor-form.ts';
+import { formOf, plainText } from '../../helpers/console/editor-form.ts';
 import { ManualClock } from '../../helpers/manual-clock.ts';
 import {
   createCheck,
@@ -61,6 +61,42 @@ it('the form of a check shows the next hours and times, and saves them', async (
   expect(again).toMatchObject({ ...hours, frequencyWhileFailing: '1', 'activeHours.holidays': '2099-12-25' });
 });
 
+it('a form hides and resets what has no effect beside a schedule', async () => {
+  const page = (await writer.get('/checks/new?type=URL')).body;
+  expect(page).toMatch(/unused-with-schedule">\s*<div class="field"><label for="field-frequency"/);
+  const form = {
+    ...formOf(page),
+    ...{ name: 'Shop', 'request.url': 'http://shop.test/', privateLocations: 'lab', frequency: '5' },
+    ...{ schedule: 'object', 'schedule.cron': '0 3 * * *', 'schedule.timeZone': 'UTC' },
+  };
+  const saved = async (path: string, fields: Record<string, string>) => {
+    const { headers } = await writer.post(path, fields);
+    const id = /\/checks\/([0-9a-f-]{36})/.exec(String(headers['location']))?.[1] ?? '';
+    return (await harness.call('GET', `/v1/checks/${id}`)).body;
+  };
+  // Nothing is lost while the form is filled in.
+  const typed = formOf((await writer.post('/checks/new', { ...form, $do: 'add activeHours.windows' })).body);
+  expect(typed).toMatchObject({ frequency: '5', schedule: 'object' });
+  const check = await saved('/checks/new', form);
+  expect(check).toMatchObject({ frequency: 10, schedule: { cron: '0 3 * * *' } });
+  // A frequency that someone set beside a schedule stays as it is, with its warning.
+  await harness.call('PUT', `/v1/checks/${check.id}`, { frequency: 5 });
+  const edit = (await writer.get(`/checks/${check.id}/edit`)).body;
+  expect(plainText(edit)).toContain('"frequency" has no effect');
+  expect(await saved(`/checks/${check.id}/edit`, { ...formOf(edit), name: 'other' })).toMatchObject({
+    ...{ name: 'other', frequency: 5 },
+  });
+
+  const heartbeat = {
+    ...formOf((await writer.get('/checks/new?type=HEARTBEAT')).body),
+    ...{ name: 'Backup', 'heartbeat.schedule': 'object', 'heartbeat.schedule.cron': '0 3 * * *' },
+  };
+  expect(heartbeat).toMatchObject({ 'heartbeat.period': '1', 'heartbeat.periodUnit': 'days' });
+  expect(await saved('/checks/new', heartbeat)).toMatchObject({
+    heartbeat: { period: null, periodUnit: null, schedule: { cron: '0 3 * * *' } },
+  });
+});
+
 it('the page of a check outside its hours says so, and when it runs next', async () => {
   const activeHours = { windows: [{ weekdays: ['MON', 'TUE', 'WED'], from: '08:00', to: '18:00' }] };
   const check = await createCheck(harness, {
@@ -87,4 +123,27 @@ it('the page of a check on a schedule names it, and its next times', async () =>
   expect(body).toContain('on a schedule');
   expect(body).toContain('<code>Mon..Fri 03:00</code> in Europe/Berlin');
   expect(body.match(/03:00 Europe\/Berlin/g)).toHaveLength(10);
+});
+
+it('the chart begins with a range for the runs that its hours, those of its group, or its schedule allow', async () => {
+  const oneHour = {
+    windows: [{ weekdays: ['MON', 'TUE', 'WED', 'THU', 'FRI'], from: '08:00', to: '09:00' }],
+  };
+  const { body: group } = await harness.call('POST', '/v1/check-groups', {
+    ...{ name: 'In the morning', activeHours: oneHour },
+  });
+  const every = { privateLocations: ['lab'], frequency: 10 };
+  const ids = [
+    (await createCheck(harness, every)).id,
+    (await createCheck(harness, { ...every, activeHours: oneHour })).id,
+    (await createCheck(harness, { ...every, groupId: group.id })).id,
+    // Ten runs in an hour of the day, and none in the others.
+    (await createCheck(harness, { ...every, schedule: { cron: '0-54/6 8 * * *' } })).id,
+    (await createCheck(harness, { ...every, schedule: { cron: '*/6 * * * *' } })).id,
+  ];
+  clock.advance(40 * 86_400_000);
+  const reader = await loggedIn(harness);
+  const rangeOf = async (id: string) =>
+    /aria-current="true">([^<]+)<\/a><\/li>/.exec((await reader.get(`/checks/${id}`)).body)?.[1];
+  expect(await Promise.all(ids.map(rangeOf))).toEqual(['24 h', '30 d', '30 d', '30 d', '24 h']);
 });

@@ -26,13 +26,14 @@ it('sorts by figures over several pages, as the API does', async () => {
   const many = await openHarness({ clock: time });
   try {
     const lab = new TestAgent(many, await createLocation(many, 'lab'));
-    const { id: group } = (await many.call('POST', '/v1/check-groups', { name: 'Most' })).body;
+    const groupOf = async (name: string) => (await many.call('POST', '/v1/check-groups', { name })).body.id;
+    const [most, few] = [await groupOf('Most'), await groupOf('A few')];
     for (let count = 0; count < 52; count += 1) {
       const options = { frequency: 1, privateLocations: ['lab'], retryStrategy: null, doubleCheck: false };
       await createCheck(many, {
         ...options,
         name: `check ${count}`,
-        groupId: group,
+        groupId: count < 3 ? few : count === 3 ? null : most,
         tags: [`tag-${count % 2}`],
       });
     }
@@ -88,8 +89,19 @@ it('sorts by figures over several pages, as the API does', async () => {
     expect(await sorted('sort=-p95&page=2')).toEqual(['check 51', 'check 7']);
     expect((await sorted('sort=day'))[0]).toBe('check 7');
     expect(await overview('/?sort=day', visitor)).toMatch(/In the order of <time datetime="2026-11-22T12:01/);
-    expect(await overview('/?sort=day&by=group', visitor)).toContain(
-      'sorts by this column in the single list',
+    // Each group in that order, over all pages; checks without a group are last.
+    const grouped = await ranking('by=p95&order=desc&byGroup=true&limit=4');
+    expect(grouped.entries.map(({ name }: { name: string }) => name)).toEqual([
+      ...['check 2', 'check 1', 'check 0', 'check 50'],
+    ]);
+    const firstOfGroups = await sorted('sort=-p95&by=group');
+    expect([firstOfGroups.slice(0, 5), firstOfGroups.at(-1)]).toEqual([
+      ['check 2', 'check 1', 'check 0', 'check 50', 'check 49'],
+      'check 51',
+    ]);
+    expect(await sorted('sort=-p95&by=group&page=2')).toEqual(['check 7', 'check 3']);
+    expect(await overview('/?sort=-p95&by=group', visitor)).toMatch(
+      /aria-sort="descending"><a href="[^"]*">p95/,
     );
     expect((await sorted('sort=-name'))[0]).toBe('check 9');
     expect(await sorted('sort=-name&page=2')).toEqual(['check 1', 'check 0']);

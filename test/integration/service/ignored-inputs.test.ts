@@ -4,7 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Route } from '../../../src/protocol/http/route.ts';
 import { allRoutes } from '../../../src/server/features.ts';
-import { createCheck, openHarness, type ServiceHarness } from '../../helpers/service/service.ts';
+import {
+  createCheck,
+  createLocation,
+  openHarness,
+  type ServiceHarness,
+} from '../../helpers/service/service.ts';
 
 let harness: ServiceHarness;
 beforeAll(async () => {
@@ -115,6 +120,85 @@ describe('a field that a contract requires to be accepted', () => {
       ...{ localSetupScript: '', setupScriptPath: null, runtimeId: null },
     });
     expect(plain.warnings).toEqual([]);
+  });
+});
+
+describe('a field that another one outweighs', () => {
+  const monday = { weekdays: ['MON'], from: '08:00', to: '18:00' };
+  const daily = { cron: '0 3 * * *', timeZone: 'UTC' };
+  const inHours = { windows: [monday], timeZone: 'UTC' };
+  const warned = ({ warnings }: { warnings: { code: string; field?: string; message: string }[] }) =>
+    warnings.flatMap(({ code, field, message }) =>
+      ['NO_EFFECT', 'NEVER_DUE'].includes(code) ? [[code, field, message]] : [],
+    );
+  const change = async (id: string, fields: object) =>
+    (await harness.call('PUT', `/v1/checks/${id}`, fields)).body;
+  const outweighed = (field: string, why: string) => ['NO_EFFECT', field, expect.stringContaining(why)];
+
+  it('is named in a warning while that is so: the frequency of a check with a schedule', async () => {
+    const check = await createCheck(harness, { frequency: 5, schedule: daily, activated: false });
+    expect(warned(check)).toEqual([outweighed('frequency', 'at the times of "schedule"')]);
+    expect(warned(await change(check.id, { frequency: 10 }))).toEqual([]);
+    expect(warned(await change(check.id, { frequencyOffset: 1 }))).toEqual([
+      outweighed('frequencyOffset', 'at the times of "schedule"'),
+    ]);
+    // The slots of a failing check are placed by the offset.
+    expect(warned(await change(check.id, { frequencyWhileFailing: 1 }))).toEqual([]);
+    expect(warned(await change(check.id, { schedule: null, frequency: 5 }))).toEqual([]);
+  });
+
+  it('is named in a warning: hours in a group with hours, and the mode of hours without windows', async () => {
+    const [own, ofGroup] = [
+      { ...inHours, mode: 'PAUSE' },
+      { holidays: ['2099-12-25'], mode: 'PAUSE' },
+    ];
+    const { body: group } = await harness.call('POST', '/v1/check-groups', {
+      name: 'the "shop"',
+      activeHours: ofGroup,
+    });
+    expect(warned(group)).toEqual([outweighed('activeHours.mode', 'without windows')]);
+    const check = await createCheck(harness, { activeHours: own, groupId: group.id, activated: false });
+    expect(warned(check)).toEqual([
+      outweighed('activeHours', 'the hours of its group "the \\"shop\\"" apply'),
+    ]);
+    const listed = await harness.call('GET', '/v1/checks?limit=100');
+    expect(warned(listed.body.find(({ id }: { id: string }) => id === check.id))).toHaveLength(1);
+    // A list of the group shows the settings in effect.
+    const inEffect = await harness.call('GET', `/v1/check-groups/${group.id}/checks`);
+    expect(inEffect.body.map(warned)).toEqual([[]]);
+    await harness.call('PUT', `/v1/check-groups/${group.id}`, { activeHours: null });
+    expect(warned(await change(check.id, {}))).toEqual([]);
+    expect(warned(await change(check.id, { activeHours: ofGroup }))).toEqual([
+      outweighed('activeHours.mode', 'without windows'),
+    ]);
+  });
+
+  it('is named in a warning: when and where agents run a check that waits for pings', async () => {
+    const heartbeat = { period: 1, periodUnit: 'days', grace: 1, graceUnit: 'hours' };
+    const { body } = await harness.call('POST', '/v1/checks/heartbeat', {
+      ...{ name: 'backup', heartbeat, frequency: 5, locations: ['eu-west-1'], runParallel: true },
+    });
+    expect(warned(body)).toEqual([
+      [
+        'NO_EFFECT',
+        undefined,
+        expect.stringContaining('"frequency", "locations" and "runParallel" have no effect'),
+      ],
+    ]);
+  });
+
+  it('makes a warning of the check and of its status if it leaves the check no time', async () => {
+    const { body: group } = await harness.call('POST', '/v1/check-groups', {
+      ...{ name: 'g', activeHours: inHours },
+    });
+    const check = await createCheck(harness, { schedule: daily, frequency: 10, groupId: group.id });
+    const never = [['NEVER_DUE', 'schedule', expect.stringContaining('within "activeHours"')]];
+    expect([warned(check), check.nextRunAt]).toEqual([[], null]);
+    await createLocation(harness, 'lab');
+    expect(warned(await change(check.id, { privateLocations: ['lab'] }))).toEqual(never);
+    const { body: status } = await harness.call('GET', `/v1/check-statuses/${check.id}`);
+    expect(warned(status)).toEqual(never);
+    expect(warned(await change(check.id, { schedule: { cron: '0 9 * * *' } }))).toEqual([]);
   });
 });
 

@@ -111,26 +111,37 @@ it('returns one for each hidden value of a check or a group, and shows it next t
   }
 });
 
-it('is printed by picket plan and picket deploy, with the file', async () => {
+const url = { checkType: 'URL', name: 'Daily', request: { url: 'http://a.test/' } };
+const pausedNever = { mode: 'PAUSE', holidays: ['2099-12-25'] };
+
+it('is printed by picket plan and picket deploy, with the file, as are settings without effect', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'picket-weak-'));
-  const url = await harness.app.listen({ port: 0, host: '127.0.0.1' });
+  const address = await harness.app.listen({ port: 0, host: '127.0.0.1' });
   const { key } = await harness.addAccount();
-  const api = new ApiClient({ PICKET_URL: url, PICKET_API_KEY: key });
+  const api = new ApiClient({ PICKET_URL: address, PICKET_API_KEY: key });
   const definitions = [
     { folder: 'variables', logicalId: 'TOKEN', fields: { key: 'TOKEN', value: 'q7x', secret: true } },
     { folder: 'variables', logicalId: 'OPEN', fields: { key: 'OPEN', value: 'q7x' } },
     { folder: 'groups', logicalId: 'web', fields: { name: 'Web', ...weakFields } },
+    {
+      folder: 'checks',
+      logicalId: 'daily',
+      fields: { ...url, frequency: 5, schedule: { cron: '0 3 * * *' }, activeHours: pausedNever },
+    },
   ] as const;
   const path = join(folder, 'p');
+  const outweighed = (field: string) =>
+    expect.stringMatching(new RegExp(`^Warning: checks/daily\\.yaml: "${field}" has no effect: `));
   await writeProject(path, { logicalId: 'p', name: 'p', definitions });
   const warnings = [
     expect.stringMatching(/^Warning: variables\/TOKEN\.yaml: The value of "TOKEN" is not masked/),
     expect.stringMatching(/^Warning: groups\/web\.yaml: The value of "PIN" is not masked/),
+    ...['frequency', 'activeHours.mode'].map(outweighed),
   ];
   const plan = await planCommand(api, path, {}, {});
-  expect(plan.lines(80).slice(-2).sort().toReversed()).toEqual(warnings);
+  expect(plan.lines(80).slice(-4).sort().toReversed()).toEqual(warnings);
   const deployed = await deployCommand(api, path, { yes: true }, {});
-  expect(deployed.json).toMatchObject({ warnings: [{}, {}], deployment: { status: 'SUCCEEDED' } });
-  expect((await planCommand(api, path, {}, {})).lines(80)).toHaveLength(3);
+  expect(deployed.json).toMatchObject({ warnings: [{}, {}, {}, {}], deployment: { status: 'SUCCEEDED' } });
+  expect((await planCommand(api, path, {}, {})).lines(80)).toHaveLength(5);
   await rm(folder, { recursive: true });
 });

@@ -9,6 +9,7 @@ import {
   npmLockfile,
   type PackageRegistry,
   type Published,
+  pnpmLockfile,
   startPackageRegistry,
 } from '../../helpers/scripts/package-registry.ts';
 import {
@@ -177,6 +178,45 @@ describe('dependencies that several suites share', () => {
   });
 
   if (isNight) {
+    it('are those of pnpm 10 without the scripts that it never runs, unless the suite allows some', {
+      timeout: 180_000,
+    }, async ({ skip }) => {
+      const missing = stage.missingManager('pnpm');
+      if (missing !== undefined) skip(missing);
+      const built = await registry.publish(
+        { name: 'built', version: '1.0.0', scripts: { postinstall: 'node build.js' } },
+        {
+          'index.js': "module.exports = 'as published';",
+          'build.js': "require('node:fs').writeFileSync('index.js', 'module.exports = \"built\";');",
+        },
+      );
+      const filesOf = (more: Readonly<Record<string, unknown>>) => ({
+        'package.json': JSON.stringify({
+          ...{ name: 'shop-pnpm', version: '1.0.0', dependencies: { built: '1.0.0' } },
+          ...more,
+        }),
+        'pnpm-lock.yaml': pnpmLockfile([built]),
+        '.npmrc': `registry=${registry.url}\n`,
+        'read.js': "console.log('GOT', require('built'));",
+      });
+      const twice = async (more: Readonly<Record<string, unknown>>) => {
+        const files = filesOf(more);
+        return [await got(files), await got({ ...files, 'read.js': `${files['read.js']} // changed` })];
+      };
+      expect(await twice({})).toEqual([
+        { value: 'as published', source: 'installed' },
+        { value: 'as published', source: 'cache' },
+      ]);
+      const own = [1, 2].map(() => ({ value: 'built', source: 'installed' }));
+      expect(await twice({ pnpm: { onlyBuiltDependencies: ['built'] } })).toEqual(own);
+      expect(await twice({ packageManager: 'pnpm@9.15.9' })).toEqual(own);
+      // Later ones fail instead.
+      const { outcome } = await stage.run(filesOf({ packageManager: 'pnpm@12.21.0' }), {
+        spec: { testCommand: 'node read.js' },
+      });
+      expect(outcome.failure).toMatchObject({ code: 'INSTALL_FAILED', owner: 'config' });
+    });
+
     itShares('are others for another manifest, or variable of the registry', async () => {
       await got(suite);
       const described = JSON.stringify({

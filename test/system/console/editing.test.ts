@@ -119,6 +119,16 @@ describe('a check', () => {
     await page.getByLabel('Host', { exact: true }).fill('db.test');
     await page.getByLabel('Port', { exact: true }).fill('70000');
     await page.getByRole('checkbox', { name: /^lab/ }).check();
+    // What has no effect beside a schedule is not shown.
+    await page.locator('#topic-schedule > summary').click();
+    const interval = page.getByLabel('Interval', { exact: true });
+    for (const [runs, isShown] of [
+      ['object', false],
+      ['', true],
+    ] as const) {
+      await page.getByLabel('Runs', { exact: true }).selectOption(runs);
+      expect(await interval.isVisible()).toBe(isShown);
+    }
     await page.locator('#topic-assertions > summary').click();
     await page.getByRole('button', { name: 'Add to Assertions' }).click();
     await page.getByRole('button', { name: 'Remove Assertions 1' }).click();

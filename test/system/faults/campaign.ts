@@ -22,6 +22,9 @@ const allHours = {
   timeZone: 'Europe/Berlin',
   windows: [{ weekdays: ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN'], from: '00:00', to: '24:00' }],
 };
+/** Slots of a schedule are at least so far apart: a shorter campaign might have none of a check. */
+const scheduleMs = 30_000;
+const everyHalfMinute = { onCalendar: '*:*:0/30', timeZone: 'Europe/Berlin' };
 const usualAgents = { 'agent-1': 'north', 'agent-2': 'north', 'agent-3': 'south' };
 /** Many processes start at once, on busy machines. */
 const readyTimeoutMs = 180_000;
@@ -67,7 +70,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), `picket-faults-${seed}-`));
   const book = new HistoryBook(folder);
   await using stage = await Stage.open(book, options);
-  const checks = await stage.createChecks(options.checkCount);
+  const checks = await stage.createChecks(options.checkCount, durationMs * rounds >= 2 * scheduleMs);
   progress(`${checks.length} checks, ${engine}`);
   const turns = Array.from({ length: rounds }, (_, round) =>
     planFaults(seed + round, durationMs, stage.actors()).map((fault) => ({
@@ -251,8 +254,11 @@ class Stage implements AsyncDisposable {
     };
   }
 
-  /** Healthy and unhealthy, quick and slow targets; at one location, at both in turn, at both at once. */
-  async createChecks(count: number): Promise<CampaignCheck[]> {
+  /**
+   * Healthy and unhealthy, quick and slow targets; at one location, at both in turn, at both at once; on a grid, in
+   * hours and, if asked for, on a schedule.
+   */
+  async createChecks(count: number, hasSchedules: boolean): Promise<CampaignCheck[]> {
     const checks: CampaignCheck[] = [];
     const services: { readonly id: string }[] = [];
     const [first = '', second = first] = this.#keys.keys();
@@ -263,6 +269,10 @@ class Stage implements AsyncDisposable {
       const query = [hold, isHealthy ? '' : 'sick'].filter(Boolean).join('&');
       const locations = [[first], [first], [second], [...this.#keys.keys()]][number % 4] ?? [];
       const isParallel = number % 8 === 7 && locations.length > 1;
+      // By hours the same slots come from a timetable. Services of another version know neither.
+      const hasTimetables = this.#programs.service === undefined;
+      const isInHours = hasTimetables && number % 3 === 2;
+      const isOnSchedule = hasTimetables && hasSchedules && [4, 11].includes(number % 12);
       const service = await this.#service(`check ${number}`);
       const from = Date.now();
       const { id } = await this.#api<{ id: string }>('POST', '/v1/checks/url', {
@@ -270,8 +280,8 @@ class Stage implements AsyncDisposable {
         name: `check ${number}`,
         frequency: 0,
         frequencyOffset: 10,
-        // By hours the same slots come from a timetable. Services of another version know no hours.
-        ...(number % 3 === 2 && this.#programs.service === undefined ? { activeHours: allHours } : {}),
+        ...(isInHours ? { activeHours: allHours } : {}),
+        ...(isOnSchedule ? { schedule: everyHalfMinute } : {}),
         privateLocations: locations,
         runParallel: isParallel,
         // Targets share the machine with all other processes: their speed is not judged.
@@ -295,7 +305,7 @@ class Stage implements AsyncDisposable {
       checks.push({
         id,
         path,
-        intervalMs: 10_000,
+        intervalMs: isOnSchedule ? scheduleMs : 10_000,
         locations,
         isParallel,
         isHealthy,

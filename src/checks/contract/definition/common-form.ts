@@ -103,7 +103,7 @@ const retryForm: FormLayout = {
 const scheduleForm: FormLayout = {
   schedule: {
     label: 'Runs',
-    hint: 'The interval above has no effect with a schedule.',
+    hint: 'At an interval, or at times of cron or of a systemd timer.',
     words: { '': 'at its interval', object: 'on a schedule' },
     topic: 'schedule',
   },
@@ -147,7 +147,14 @@ const hoursForm: FormLayout = {
 /** How forms show the fields that every check has; those of the first level are in its order. */
 export const commonForm: FormLayout = {
   name: { label: 'Name', hint: '', isFirst: true, width: 'wide' },
-  frequency: { label: 'Interval', hint: '', isFirst: true, width: 'narrow', topic: 'schedule' },
+  frequency: {
+    label: 'Interval',
+    hint: '',
+    isFirst: true,
+    width: 'narrow',
+    topic: 'schedule',
+    unusedWith: 'schedule',
+  },
   privateLocations: { label: 'Locations', hint: '', isFirst: true, width: 'half', topic: 'schedule' },
   locations: {
     label: 'Regions',

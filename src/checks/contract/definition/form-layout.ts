@@ -31,6 +31,11 @@ export interface FieldLayout {
   readonly isHidden?: boolean;
   /** Whether the form omits the field while it is empty. */
   readonly isOnlyIfSet?: boolean;
+  /**
+   * Path of an object that may be absent. The field has no effect beside it: forms hide it then, with and without
+   * scripts (editor.css has a rule for each such path), and save its default. For fields outside of rows.
+   */
+  readonly unusedWith?: 'schedule' | 'heartbeat.schedule';
   /** For an object that may be absent: the choice within it whose options are shown in place of the object's presence. */
   readonly pickedBy?: string;
   /** Labels of the choices, by value. */

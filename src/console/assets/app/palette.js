@@ -1,8 +1,10 @@
 // A dialog that finds everything by name, on every page, and the keys of the console.
 (() => {
   const make = (tag, values = {}) => Object.assign(document.createElement(tag), values);
+  // A dialog that was closed keeps the focus until the browser draws the page again.
   const isTyping = ({ target }) =>
     target instanceof Element &&
+    !target.closest('dialog:not([open])') &&
     target.closest('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]');
 
   function open(dialog) {
@@ -94,7 +96,7 @@
     });
     dialog.addEventListener('keydown', async (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (step === undefined && event.key !== 'Enter') return;
+      if (!dialog.open || (step === undefined && event.key !== 'Enter')) return;
       event.preventDefault();
       if (step !== undefined) return choose(at + step);
       // Enter right after the last letter means its results, which are not here yet.

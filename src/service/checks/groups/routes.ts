@@ -14,6 +14,7 @@ import {
   maskedInGroups,
   mergedInGroups,
 } from '@picket/protocol/checks/check-group.ts';
+import { outweighedHours } from '@picket/protocol/checks/outweighed.ts';
 import { weakSecrets } from '@picket/protocol/http/weak-secrets.ts';
 import { forgetAlerts } from '../../incidents/forget-alerts.ts';
 import { refuseMovedByGroup } from '../addresses/address-values.ts';
@@ -197,7 +198,10 @@ function view(group: CheckGroup, subscribed: readonly CheckChannel[]) {
   return {
     ...(maskDefinition(maskedInGroups, completeGroup(group)) as GroupDefinition),
     id: group.id,
-    warnings: weakSecrets(maskedInGroups, group.definition),
+    warnings: [
+      ...outweighedHours(group.definition.activeHours),
+      ...weakSecrets(maskedInGroups, group.definition),
+    ],
     alertChannelSubscriptions: subscriptionsView(subscribed),
     created_at: new Date(group.created).toISOString(),
     updated_at: group.updated === null ? null : new Date(group.updated).toISOString(),

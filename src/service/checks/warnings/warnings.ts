@@ -8,6 +8,7 @@ import type { AgentRow } from '../../agent-presence/tables.ts';
 import { type EffectiveCheck, withGroups } from '../effective-check.ts';
 import { locationsOf } from '../slots.ts';
 import type { Check } from '../store.ts';
+import { neverDueWarnings } from './never-due.ts';
 import { type AtSigningPlaces, unsignedWarnings } from './unsigned.ts';
 
 /** Capabilities that an agent must have to run a check. */
@@ -73,6 +74,7 @@ export async function warningsOf(
           : [
               ...places.flatMap((place) => warningAt(place, need, agentsAt(check, place), places)),
               ...(unsigned.get(check.id) ?? []),
+              ...neverDueWarnings(check, now),
             ];
       return warnings.length === 0 ? [] : [[check.id, warnings] as const];
     }),

@@ -15,10 +15,14 @@ const lifecycleFields = [
   'tearDownScriptDependencies',
 ];
 
+/** When and where agents run a check. */
+const fieldsOfRuns = ['frequency', 'locations', 'privateLocations', 'runParallel'];
+
 /** Fields of every check that have no effect for a type. Allowed in bodies, because existing clients send them. */
 export function fieldsWithoutEffect(type: CheckType): string[] {
   const usesLifecycle = type.usesLifecycleScripts === true;
   return [
+    ...(type.pings ? fieldsOfRuns : []),
     ...(type.isRetried === false ? ['retryStrategy', 'doubleCheck'] : []),
     ...(usesLifecycle ? [] : lifecycleFields),
     ...(usesLifecycle || type.needsRuntime ? [] : ['runtimeId']),

@@ -171,6 +171,13 @@ export function consoleRecordSuite(stage: StoreStage): void {
     const [page, now] = [{ limit: 10, offset: 0 }, clock.wallMs()];
     const rows = await overviews.list(accountId, {}, { page, now, isByGroup: true });
     expect(rows.map(({ name }) => name)).toEqual(['b inside', 'a outside']);
+    for (const [isByGroup, found] of [
+      [true, ['b inside', 'a outside']],
+      [false, ['a outside', 'b inside']],
+    ] as const) {
+      const checks = await overviews.matching(accountId, {}, { now, isByGroup });
+      expect(checks.map(({ name }) => name)).toEqual(found);
+    }
     expect(await overviews.groupCounts(accountId, { search: 'inside' }, now)).toEqual(
       new Map([[group.id, new Map([['waiting', 1]])]]),
     );
