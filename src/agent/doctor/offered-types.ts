@@ -1,5 +1,6 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { checkTypes } from '@picket/checks/index.ts';
+import { howToInstall } from '@picket/checks/tables/browsers.ts';
 import type { LocationNeed } from '@picket/protocol/agent/agent-examination.ts';
 import { readRuntimes } from '@picket/sandbox/runtimes/runtimes.ts';
 import type { AgentSettings } from '../config.ts';
@@ -63,9 +64,7 @@ export function unmetNeeds(
     const absent = browsers.filter((name) => !browserNames.includes(name));
     if (absent.length > 0) {
       const detail = `${which} cannot run here: this agent has no ${absent.join(' and no ')}`;
-      return [
-        warning(detail, `Install what is missing: picket browsers install ${absent.join(' ')}.`, checkType),
-      ];
+      return [warning(detail, `To run ${checkCount === 1 ? 'it' : 'them'} here, ${howToInstall(absent)}.`, checkType)];
     }
     if (runtimeId === null || runtimeIds.includes(runtimeId)) return [];
     const detail = `${which} cannot run here: the runtime ${runtimeId} is not installed`;

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { codeBundleKey } from '../contract/code-bundle.ts';
-import { otherBrowsers } from '../tables/browsers.ts';
+import { browserNames } from '../tables/browsers.ts';
 
 export const defaultTestCommand = 'npx playwright test';
 
@@ -36,8 +36,8 @@ export const PlaywrightSpec = z.object({
     .default(null)
     .describe('For display only; the lockfile sets the version'),
   browsers: z
-    .array(z.enum(['chromium', ...otherBrowsers]))
-    .max(1 + otherBrowsers.length)
+    .array(z.enum(browserNames))
+    .max(browserNames.length)
     .default(['chromium'])
     .describe(
       'Browsers of the suite, without Playwright channels for Chromium itself; only agents that have the others run it',

@@ -91,6 +91,12 @@ export const BrowserDetail = z
       }),
     ),
     playwrightTestVideos: artifactNames,
+    browsers: z
+      .array(z.object({ name: z.string(), version: z.string() }))
+      .optional()
+      .describe(
+        'Browsers that the script opened, by their names in Playwright; absent in results of older agents',
+      ),
     throttling: ThrottlingDetail.optional().describe('Limits of the network that the browser had'),
     snapshots: z
       .array(z.object({ path: z.string().max(1000), artifact: z.string() }))

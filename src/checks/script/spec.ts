@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Dependencies, maxScriptLength, ScriptPath, Snapshots } from '../contract/lifecycle.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
+import { BrowsersField } from './browsers.ts';
 import { PlaywrightConfig } from './playwright-config.ts';
 import { ThrottlingField } from './throttling.ts';
 
@@ -25,6 +26,7 @@ export type ScriptSpec = z.output<typeof ScriptSpec>;
 
 /** The fields of browser checks. */
 export const BrowserSpec = ScriptSpec.extend({
+  browsers: BrowsersField,
   snapshots: Snapshots.describe(
     'Reference images of toHaveScreenshot, in folders such as shop.spec.ts-snapshots',
   ),
