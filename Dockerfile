@@ -133,6 +133,7 @@ COPY --from=build /build/sbom.cdx.json ./
 COPY package.json LICENSE ./
 # The modules that scripts load, compiled by the Node that is in the image; scripts read that, and none can write it.
 RUN for id in runtimes/*.*; do \
+      [ -d "${id}" ] || continue; \
       node dist/lib/program/compile-modules.mjs "${id}/node_modules" /usr/lib/chromium/chromium-headless-shell || exit 1; \
     done
 # For `docker exec AGENT picket doctor`.
