@@ -64,7 +64,13 @@ export function unmetNeeds(
     const absent = browsers.filter((name) => !browserNames.includes(name));
     if (absent.length > 0) {
       const detail = `${which} cannot run here: this agent has no ${absent.join(' and no ')}`;
-      return [warning(detail, `To run ${checkCount === 1 ? 'it' : 'them'} here, ${howToInstall(absent)}.`, checkType)];
+      return [
+        warning(
+          detail,
+          `To run ${checkCount === 1 ? 'it' : 'them'} here, ${howToInstall(absent)}.`,
+          checkType,
+        ),
+      ];
     }
     if (runtimeId === null || runtimeIds.includes(runtimeId)) return [];
     const detail = `${which} cannot run here: the runtime ${runtimeId} is not installed`;

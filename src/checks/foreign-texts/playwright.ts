@@ -42,7 +42,7 @@ const missing =
 const broken =
   /\bbrowserType\.launch\w*: (?<why>Failed to launch[^\n]*|Timeout \d+ms exceeded[^\n]*|Target page, context or browser has been closed[^\n]*|spawn [^\n]*)/;
 /** The same, where libraries of the host are missing: a box around several lines. */
-const withoutLibraries = /\bbrowserType\.launch\w*: [^\w]*(?<why>Host system is missing dependencies)/;
+const withoutLibraries = /\bbrowserType\.launch\w*: [^\w]*Host system is missing dependencies/;
 /** Consequence of such a browser: Playwright waits for it when the worker ends. */
 const aftermath = /\bWorker teardown timeout of \d+ms exceeded/;
 
@@ -56,13 +56,16 @@ export interface BrowserTrouble {
   readonly channel: string | undefined;
   /** Why the installed browser does not start. */
   readonly why: string | undefined;
+  readonly lacksLibraries: boolean;
 }
 
 export function browserTroubleIn(message: string): BrowserTrouble | undefined {
   const { path, channel } = missing.exec(message)?.groups ?? {};
-  const why = (broken.exec(message) ?? withoutLibraries.exec(message))?.groups?.why?.trim();
+  const why = broken.exec(message)?.groups?.why?.trim();
+  const lacksLibraries = withoutLibraries.test(message);
   const program = programAt(path ?? '');
-  return (path ?? channel ?? why) ? { path, program, channel, why } : undefined;
+  const isTrouble = lacksLibraries || (path ?? channel ?? why) !== undefined;
+  return isTrouble ? { path, program, channel, why, lacksLibraries } : undefined;
 }
 
 /** The program of a path in a folder of Playwright's downloads. */

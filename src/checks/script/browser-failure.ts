@@ -49,7 +49,10 @@ function openedIn({ message }: BrowserError): string | undefined {
 
 function whyOf({ message, launchMs }: BrowserError): string | undefined {
   if (launchMs !== undefined) return notStarting(`it had not started after ${launchMs} ms`);
-  const { path, program, channel, why } = browserTroubleIn(message) ?? {};
+  const { path, program, channel, why, lacksLibraries } = browserTroubleIn(message) ?? {};
+  if (lacksLibraries) {
+    return 'A browser of this agent lacks libraries of its host: "picket browsers install firefox webkit --with-deps" there installs them.';
+  }
   if (channel !== undefined) {
     return `This agent has no browser "${channel}": its host lacks the package of the maker. Install it, or leave out \`channel\`.`;
   }

@@ -8,19 +8,20 @@ const lineComments = /(?<=^|\s)\/\/.*$/gm;
 const imported =
   /\{([^{}]*)\}\s*(?:from\s*|=\s*(?:await\s+import|require)\s*\(\s*)['"](?:@playwright\/test|playwright|playwright-core)['"]/g;
 /** `playwright.firefox.launch()`. */
-const opened = /\b(firefox|webkit)\s*\.\s*(?:launch|launchPersistentContext|launchServer)\b/g;
+const opened = /\b(firefox|webkit)\s*\.\s*launch(?:PersistentContext|Server)?\s*\(/g;
 /** `test.use({ browserName: 'firefox' })`. */
 const chosen = /\b(?:browserName|defaultBrowserType)['"]?\s*:\s*['"`](firefox|webkit)['"`]/g;
 /** `test.use({ channel: 'msedge' })`, `chromium.launch({ channel: 'chrome' })`. */
 const channel = /\bchannel['"]?\s*:\s*['"`](chrome|msedge)['"`]/g;
 /** `test.use({ ...devices['iPhone 15'] })`: in tests a device brings its browser. */
-const device = /\btest\.use\s*\(\s*(?:\{\s*\.\.\.\s*)?devices\s*\[\s*['"`](Desktop Firefox|Desktop Safari|iPhone|iPad)/g;
-/** A script that takes a device, and Chromium all the same. */
+const device =
+  /\btest\.use\s*\(\s*(?:\{\s*\.\.\.\s*)?devices\s*\[\s*['"`](Desktop Firefox|Desktop Safari|iPhone|iPad)/g;
+/** A script that takes a device, and yet Chromium. */
 const overridden = /\b(?:browserName|defaultBrowserType)['"]?\s*:\s*['"`]chromium['"`]/;
 
 /**
- * Browsers besides Chromium that the code of a script plainly names, as Playwright's documentation has it. What is not
- * found here (names that are computed, or come from variables) has to be in the field `browsers`.
+ * Browsers besides Chromium that the code of a script plainly names, as Playwright's documentation has it. Names that
+ * are computed, or come from variables, have to be in the field `browsers`.
  */
 export function browsersInCode(source: string): readonly OtherBrowserName[] {
   if (!perhaps.test(source)) return [];

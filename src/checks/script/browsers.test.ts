@@ -33,7 +33,7 @@ describe('browsers that the code of a script names', () => {
 });
 
 it('reads hostile code once', () => {
-  const hostile = ['/*firefox', '{firefox', "firefox   ", "test.use( {...", ' //webkit', '{firefox} from '];
+  const hostile = ['/*firefox', '{firefox', 'firefox   ', 'test.use( {...', ' //webkit', '{firefox} from '];
   for (const part of hostile) expect(browsersInCode(part.repeat(1_000_000 / part.length))).toEqual([]);
 });
 

@@ -2,7 +2,11 @@ import type { BrowserLinks } from '@picket/sandbox/browsers/browser-links.ts';
 import type { ScriptHost } from '@picket/sandbox/host/contract.ts';
 import { missingRuntime, type Runtime } from '@picket/sandbox/runtimes/runtimes.ts';
 import { SandboxUnavailable } from '@picket/sandbox/sandbox.ts';
-import { isReadAtStart, type OpenedBrowsers, type ScriptProcess } from '@picket/sandbox/scripts/script-process.ts';
+import {
+  isReadAtStart,
+  type OpenedBrowsers,
+  type ScriptProcess,
+} from '@picket/sandbox/scripts/script-process.ts';
 import { runScript, type ScriptReport, scriptFiles } from '@picket/sandbox/scripts/script-run.ts';
 import { placeSnapshots, type Snapshot } from '@picket/sandbox/suites/snapshots.ts';
 import type { ScriptTrust } from '@picket/sandbox/trust/script-trust.ts';
@@ -16,8 +20,8 @@ import type { BrowserName } from '../tables/browsers.ts';
 import { browsersOf } from './browsers.ts';
 import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
-import { scriptPages } from './pages.ts';
 import { openedBrowsers } from './opened-browsers.ts';
+import { scriptPages } from './pages.ts';
 import type { BrowserSpec, ScriptSpec } from './spec.ts';
 import { type ThrottlingDetail, throttlingDetail } from './throttling.ts';
 import { judgeScript, type ScriptError, type ScriptVerdict, whyUnproven } from './verdict.ts';

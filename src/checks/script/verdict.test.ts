@@ -52,6 +52,10 @@ it.each([
     'browserType.launch: Target page, context or browser has been closed\nBrowser logs:',
     /does not start: Target page/,
   ],
+  [
+    'browserType.launch: \n╔═══════╗\n║ Host system is missing dependencies to run browsers. ║\n║ Please install them',
+    /lacks libraries of its host/,
+  ],
   ['browserType.launch: Timeout 30000ms exceeded.\nCall log:', /does not start: Timeout/],
   ["browserContext.newPage: Executable doesn't exist at /b/ffmpeg-1011/ffmpeg-linux", /no ffmpeg/],
 ])('attributes a browser that is missing or does not start to the agent: %s', (message, words) => {
@@ -78,7 +82,11 @@ it.each([
 );
 
 it.each([
-  ["browserType.launch: Executable doesn't exist at /b/firefox-1489/firefox/firefox", ['chromium'], 'firefox'],
+  [
+    "browserType.launch: Executable doesn't exist at /b/firefox-1489/firefox/firefox",
+    ['chromium'],
+    'firefox',
+  ],
   [
     "browserType.launch: Executable doesn't exist at /b/chromium_headless_shell-1208/chrome-headless-shell-linux64/chrome-headless-shell",
     ['webkit'],
@@ -92,7 +100,7 @@ it.each([
 ])('attributes a browser that the check does not name to its definition: %s', (message, named, name) => {
   const unnamed = { ...died, message };
   const { failure } = judgeScript({ ...report(2), errors: [unnamed] }, 1000, undefined, named);
-  expect(failure).toMatchObject({ owner: 'definition', code: 'SCRIPT_INVALID' });
+  expect(failure).toMatchObject({ owner: 'config', code: 'SCRIPT_INVALID' });
   expect(failure?.message).toContain(`add ${name} to "browsers"`);
   const both = judgeScript({ ...report(2), errors: [unnamed, died] }, 1000, undefined, named);
   expect(both.failure).toMatchObject({ owner: 'target', code: 'SCRIPT_FAILED' });

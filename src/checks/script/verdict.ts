@@ -83,7 +83,8 @@ export function judgeScript(
   if (report.mode === 'test' && report.tests.length === 0 && !report.testCount) {
     return errors.length > 0 ? failed('SCRIPT_INVALID', errors, browsers) : because(noTests(report));
   }
-  if (report.mode === 'plain' && report.startedAt === undefined) return failed('SCRIPT_INVALID', errors, browsers);
+  if (report.mode === 'plain' && report.startedAt === undefined)
+    return failed('SCRIPT_INVALID', errors, browsers);
   if (errors.length === 0 && end.status === 'passed') {
     if (report.testExitCode !== undefined) {
       return because(failure('SCRIPT_FAILED', `The script set process.exitCode to ${report.testExitCode}`));

@@ -11,8 +11,9 @@ export type BrowserName = (typeof browserNames)[number];
 
 /** How an operator installs browsers: `install it with "picket browsers install firefox"`. */
 export function howToInstall(names: readonly string[]): string {
-  const built = names.filter((name) => name === 'firefox' || name === 'webkit');
-  const branded = names.filter((name) => !built.includes(name));
+  const isBuilt = (name: string) => name === 'firefox' || name === 'webkit';
+  const built = names.filter(isBuilt);
+  const branded = names.filter((name) => !isBuilt(name));
   const ways = [
     ...(built.length > 0 ? [`with "picket browsers install ${built.join(' ')}"`] : []),
     ...branded.map((name) => `with the package of ${name === 'chrome' ? 'Google Chrome' : 'Microsoft Edge'}`),

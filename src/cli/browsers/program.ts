@@ -14,7 +14,9 @@ Exit code: 0 all of them are installed, 1 one is not, 2 the arguments are wrong.
 
 /** `picket browsers`: browsers besides Chromium for the scripts and suites of this agent. */
 export function addBrowserCommands(program: Command, environment: NodeJS.ProcessEnv): void {
-  const browsers = program.command('browsers').description('Firefox and WebKit for the scripts and suites of this agent');
+  const browsers = program
+    .command('browsers')
+    .description('Firefox and WebKit for the scripts and suites of this agent');
   browsers
     .command('install')
     .description('install builds of Playwright, from its servers, a mirror or a folder')

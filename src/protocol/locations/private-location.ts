@@ -74,7 +74,9 @@ export const PrivateLocation = z
               .record(z.string(), z.string())
               .describe('Why check types are unavailable on this agent, by type'),
             runtimes: z.array(z.string()).describe('Runtimes whose packages it has for scripts'),
-            browsers: z.array(AgentBrowser).describe('Browsers besides Chromium that its scripts and suites can open'),
+            browsers: z
+              .array(AgentBrowser)
+              .describe('Browsers besides Chromium that its scripts and suites can open'),
             droppedResults: z
               .int()
               .describe(

@@ -27,7 +27,9 @@ export async function standInBrowser(
   const program = join(path, programs[name]);
   await mkdir(dirname(program), { recursive: true });
   await writeFile(program, programText(started), { mode: 0o755 });
-  await writeFile(join(path, 'INSTALLATION_COMPLETE'), '');
+  // Playwright examines the libraries of the host otherwise.
+  for (const marker of ['INSTALLATION_COMPLETE', 'DEPENDENCIES_VALIDATED'])
+    await writeFile(join(path, marker), '');
   return { name, version, path, lastArguments: async () => JSON.parse(await readFile(started, 'utf8')) };
 }
 
@@ -40,6 +42,7 @@ const results = {
   'Browser.createBrowserContext': { browserContextId: 'one' },
   'Playwright.createContext': { browserContextId: 'one' },
 };
+console.log('Juggler listening to the pipe');
 let pending = '';
 fs.createReadStream(null, { fd: 3, encoding: 'utf8' })
   .on('data', (text) => {

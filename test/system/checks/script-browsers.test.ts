@@ -86,7 +86,7 @@ describe('scripts in other browsers than Chromium', () => {
     const firefox = await standInBrowser(folder, 'firefox', newest());
     const script = "const { firefox } = require('playwright'); await firefox.launch();";
     const { failure } = await run(script, [firefox], { browsers: ['chromium'] });
-    expect(failure).toMatchObject({ owner: 'definition', code: 'SCRIPT_INVALID' });
+    expect(failure).toMatchObject({ owner: 'config', code: 'SCRIPT_INVALID' });
     expect(failure?.message).toContain('add firefox to "browsers" (chromium now)');
   });
 
@@ -109,7 +109,11 @@ describe('scripts in other browsers than Chromium', () => {
         const each = await run(
           tests('expect(browserName).toBe(test.info().project.name === "one" ? "firefox" : "webkit");'),
           [firefox, webkit],
-          { runtimeId: id, playwrightConfig: { projects, use: { channel: 'chrome' } }, browsers: ['chrome', 'firefox', 'webkit'] },
+          {
+            runtimeId: id,
+            playwrightConfig: { projects, use: { channel: 'chrome' } },
+            browsers: ['chrome', 'firefox', 'webkit'],
+          },
         );
         expect(each.failure?.code).toBe('BROWSER_MISSING');
         const both = await run(

@@ -65,7 +65,7 @@ export function startInShell(script: string, options: ShellOptions) {
         await delay(50);
       }
     },
-    /** Interrupts it like Ctrl-C. What does not end then is killed. */
+    /** Interrupts it like Ctrl-C. A command that does not end then is killed. */
     async interrupt(): Promise<ShellEnding> {
       shell.signal('SIGINT');
       const late = setTimeout(() => shell.signal('SIGKILL'), graceMs);

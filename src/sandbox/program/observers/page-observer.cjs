@@ -151,8 +151,7 @@ function observePage(page) {
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? 'failed';
     // Navigating away and closing a page abort pending loads.
-    if (!abortedLoad(reason))
-      find(kindOf(request, page), `${request.method()} ${reason}`, request.url());
+    if (!abortedLoad(reason)) find(kindOf(request, page), `${request.method()} ${reason}`, request.url());
   });
   page.on('response', (response) => {
     if (response.status() < 400) return;
