@@ -1,6 +1,6 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { type Metric, scriptTimeMetric } from '../contract/metric.ts';
-import { browserProblems, otherBrowsersOf } from '../script/browsers.ts';
+import { browserProblems, otherBrowsersOf } from '../script/browsers/check-browsers.ts';
 import { BrowserDetail, browserArtifactFields } from '../script/detail.ts';
 import { browserFacts } from '../script/facts.ts';
 import { scriptForm } from '../script/form.ts';

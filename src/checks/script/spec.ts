@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Dependencies, maxScriptLength, ScriptPath, Snapshots } from '../contract/lifecycle.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
-import { BrowsersField } from './browsers.ts';
+import { BrowsersField } from './browsers/check-browsers.ts';
 import { PlaywrightConfig } from './playwright-config.ts';
 import { ThrottlingField } from './throttling.ts';
 

@@ -3,7 +3,7 @@ import type { SandboxEndReason } from '@picket/sandbox/sandbox.ts';
 import type { ReportedError, ReportedTest } from '@picket/sandbox/scripts/events.ts';
 import type { ScriptReport } from '@picket/sandbox/scripts/script-run.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import { browserFailure, hangingBrowserFailure, unnamedBrowserFailure } from './browser-failure.ts';
+import { browserFailure, hangingBrowserFailure, unnamedBrowserFailure } from './browsers/browser-failure.ts';
 
 /** An error of the script with the title of its test, if it occurred in one. */
 export type ScriptError = ReportedError & { readonly test: string | null };

@@ -299,12 +299,9 @@ export function leaseSuite(stage: StoreStage): void {
   it('leases a script only to an agent that has its browsers and its runtime', async () => {
     await stage.start();
     stage.harness.startLeaseSweep();
-    const { body: check } = await stage.harness.call('POST', '/v1/checks/browser', {
-      name: 'in Firefox',
-      frequency: 1,
-      script: "test.use({ browserName: 'firefox' });",
-      privateLocations: ['lab'],
-    });
+    const script = "test.use({ browserName: 'firefox' });";
+    const body = { name: 'in Firefox', frequency: 1, script, privateLocations: ['lab'] };
+    const { body: check } = await stage.harness.call('POST', '/v1/checks/browser', body);
     await stage.queueNextSlot(check.id);
     const scripts = { checkTypes: ['BROWSER'], freeSlots: { probe: 0, script: 1 } };
     const browsers = [{ name: 'firefox', version: '1509' }];

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { DefinitionProblem } from '../contract/group-defaults.ts';
-import { type BrowserName, browserNames, type OtherBrowserName } from '../tables/browsers.ts';
+import type { DefinitionProblem } from '../../contract/group-defaults.ts';
+import { type BrowserName, browserNames, type OtherBrowserName } from '../../tables/browsers.ts';
+import type { PlaywrightConfig } from '../playwright-config.ts';
 import { browsersInCode } from './browsers-in-code.ts';
-import type { PlaywrightConfig } from './playwright-config.ts';
 
 export const BrowsersField = z
   .array(z.enum(browserNames))

@@ -2,8 +2,8 @@ import { buildFor, isBuild } from '@picket/sandbox/browsers/browser-links.ts';
 import type { ScriptHost } from '@picket/sandbox/host/contract.ts';
 import type { Runtime } from '@picket/sandbox/runtimes/runtimes.ts';
 import type { OpenedBrowsers } from '@picket/sandbox/scripts/script-process.ts';
-import { type Failure, failure } from '../contract/failure.ts';
-import { type BrowserName, howToInstall } from '../tables/browsers.ts';
+import { type Failure, failure } from '../../contract/failure.ts';
+import { type BrowserName, howToInstall } from '../../tables/browsers.ts';
 
 /**
  * The browsers of this host that a script opens, or the failure of a run that lacks one: never another browser in its

@@ -1,4 +1,4 @@
-import type { OtherBrowserName } from '../tables/browsers.ts';
+import type { OtherBrowserName } from '../../tables/browsers.ts';
 
 /** Whether a text can name another browser at all: most scripts name none, and are read no further. */
 const perhaps = /firefox|webkit|chrome|msedge|devices\s*\[/;

@@ -1,6 +1,6 @@
 import type { ReportedError } from '@picket/sandbox/scripts/events.ts';
-import { type Failure, failure } from '../contract/failure.ts';
-import { browserTroubleIn, isBrowserAftermath } from '../foreign-texts/playwright.ts';
+import { type Failure, failure } from '../../contract/failure.ts';
+import { browserTroubleIn, isBrowserAftermath } from '../../foreign-texts/playwright.ts';
 
 type BrowserError = Pick<ReportedError, 'message' | 'launchMs'>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { browserProblems, browsersOf } from './browsers.ts';
+import { BrowserSpec } from '../spec.ts';
 import { browsersInCode } from './browsers-in-code.ts';
-import { BrowserSpec } from './spec.ts';
+import { browserProblems, browsersOf } from './check-browsers.ts';
 
 const spec = (fields: object) => BrowserSpec.parse({ script: "console.log('hello')", ...fields });
 
