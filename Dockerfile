@@ -6,7 +6,7 @@
 # Arguments
 #   BASE_IMAGE      Debian 12 with Node 24; a mirror, or the same with a digest
 #   RUNTIMES        ids of the runtimes to bundle, and package-managers, separated by spaces; each must be a folder below runtimes/
-#   BROWSERS        browsers of Playwright to add for suites: "firefox webkit"; BROWSERS_HOST is a mirror to download them from
+#   BROWSERS        browsers of Playwright to add: "firefox webkit"; BROWSERS_HOST is a mirror to download them from
 #   EXTRA_PACKAGES  Debian packages to add: "g++ make python3 git" for the dev variant, fonts such as "fonts-noto-cjk"
 #   VERSION, REVISION, CREATED   for the labels
 # Secrets, for registries behind a proxy with a certificate of its own; nothing of them stays in the image
@@ -95,14 +95,18 @@ RUN --mount=type=cache,target=/root/.npm \
     && for id in ${RUNTIMES}; do mv "runtimes/${id}" /bundled/; done
 ARG BROWSERS=""
 ARG BROWSERS_HOST=""
-# Each runtime has its own version of Playwright, and each of those its own builds.
+# Each runtime has its own version of Playwright, and each of those its own builds. Its ffmpeg counts as installed: runs
+# have that of the image.
 RUN --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
     if [ -n "${BROWSERS}" ]; then \
       if [ -s /run/secrets/ca.crt ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca.crt; fi; \
       if [ -n "${BROWSERS_HOST}" ]; then export PLAYWRIGHT_DOWNLOAD_HOST="${BROWSERS_HOST}"; fi; \
       for cli in /bundled/*/node_modules/playwright-core/cli.js; do \
+        ffmpeg=/bundled/browsers/ffmpeg-$(node -p 'require(process.argv[1]).browsers.find(({ name }) => name === "ffmpeg").revision' \
+          "$(dirname "${cli}")/browsers.json") && mkdir -p "${ffmpeg}" && touch "${ffmpeg}/INSTALLATION_COMPLETE" || exit 1; \
         PLAYWRIGHT_BROWSERS_PATH=/bundled/browsers PLAYWRIGHT_SKIP_BROWSER_GC=1 node "${cli}" install ${BROWSERS} || exit 1; \
       done; \
+      rm -r /bundled/browsers/ffmpeg-*; \
     fi
 
 FROM ${BASE_IMAGE}
@@ -129,6 +133,7 @@ COPY --from=build /build/sbom.cdx.json ./
 COPY package.json LICENSE ./
 # The modules that scripts load, compiled by the Node that is in the image; scripts read that, and none can write it.
 RUN for id in runtimes/*.*; do \
+      [ -d "${id}" ] || continue; \
       node dist/lib/program/compile-modules.mjs "${id}/node_modules" /usr/lib/chromium/chromium-headless-shell || exit 1; \
     done
 # For `docker exec AGENT picket doctor`.

@@ -262,7 +262,7 @@ const settingTree = {
     browsersDirectory: setting(
       'BROWSERS_DIR',
       absolutePath.meta({ defaultText: '`browsers` below RUNTIMES_DIR' }),
-      'Folder of Firefox and WebKit for suites, in the layout of Playwright; `picket browsers install` fills it',
+      'Folder of Firefox and WebKit, in the layout of Playwright; `picket browsers install` fills it',
     ),
     runtimesDirectory: setting(
       'RUNTIMES_DIR',

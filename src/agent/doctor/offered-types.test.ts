@@ -35,7 +35,7 @@ it('names the checks whose browsers an agent lacks', () => {
   expect(unmetNeeds([{ ...firefox, browsers: ['firefox', 'webkit'] }], suites)).toMatchObject([
     {
       detail: '1 check (Shop) cannot run here: this agent has no webkit',
-      fix: 'Install what is missing: picket browsers install webkit.',
+      fix: 'To run it here, install it with "picket browsers install webkit".',
     },
   ]);
 });

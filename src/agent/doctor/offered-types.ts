@@ -1,5 +1,6 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { checkTypes } from '@picket/checks/index.ts';
+import { howToInstall } from '@picket/checks/tables/browsers.ts';
 import type { LocationNeed } from '@picket/protocol/agent/agent-examination.ts';
 import { readRuntimes } from '@picket/sandbox/runtimes/runtimes.ts';
 import type { AgentSettings } from '../config.ts';
@@ -64,7 +65,11 @@ export function unmetNeeds(
     if (absent.length > 0) {
       const detail = `${which} cannot run here: this agent has no ${absent.join(' and no ')}`;
       return [
-        warning(detail, `Install what is missing: picket browsers install ${absent.join(' ')}.`, checkType),
+        warning(
+          detail,
+          `To run ${checkCount === 1 ? 'it' : 'them'} here, ${howToInstall(absent)}.`,
+          checkType,
+        ),
       ];
     }
     if (runtimeId === null || runtimeIds.includes(runtimeId)) return [];

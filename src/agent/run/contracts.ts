@@ -157,7 +157,7 @@ export interface Capabilities {
   }[];
   /** Runtimes that scripts can use: those with a complete set of packages. */
   readonly runtimes?: readonly string[] | undefined;
-  /** Browsers besides Chromium that suites can open. */
+  /** Browsers besides Chromium that scripts and suites can open. */
   readonly browsers?: readonly { readonly name: string; readonly version: string }[] | undefined;
   /** The sandbox that contains scripts. */
   readonly sandbox?: SandboxFacts | undefined;

@@ -1,5 +1,6 @@
 import { defineCheckType } from '../contract/check-type.ts';
 import { type Metric, scriptTimeMetric } from '../contract/metric.ts';
+import { browserProblems, otherBrowsersOf } from '../script/browsers/check-browsers.ts';
 import { BrowserDetail, browserArtifactFields } from '../script/detail.ts';
 import { browserFacts } from '../script/facts.ts';
 import { scriptForm } from '../script/form.ts';
@@ -32,11 +33,12 @@ export const browser = defineCheckType({
   route: 'browser',
   title: 'Browser check',
   icon: 'browser',
-  purpose: 'Runs a Playwright script in Chromium, with trace, video and web vitals.',
+  purpose: 'Runs a Playwright script in Chromium, Firefox or WebKit, with trace, video and web vitals.',
   family: 'scripts',
   lane: 'script',
   needsBrowser: true,
   needsRuntime: true,
+  neededBrowsers: otherBrowsersOf,
   hasLiveLog: true,
   usesSnippets: true,
   // A browser and two Node processes (measured: 450 to 550 MB).
@@ -45,6 +47,7 @@ export const browser = defineCheckType({
   isSubMinuteAllowed: false,
   hasNetworkErrors: false,
   spec: BrowserSpec,
+  definitionProblems: browserProblems,
   form: scriptForm,
   templates: browserTemplates,
   masked: maskedInPlaywrightConfig,

@@ -41,6 +41,8 @@ const missing =
 /** Messages about an installed browser that does not start. */
 const broken =
   /\bbrowserType\.launch\w*: (?<why>Failed to launch[^\n]*|Timeout \d+ms exceeded[^\n]*|Target page, context or browser has been closed[^\n]*|spawn [^\n]*)/;
+/** The same, where libraries of the host are missing: a box around several lines. */
+const withoutLibraries = /\bbrowserType\.launch\w*: [^\w]*Host system is missing dependencies/;
 /** Consequence of such a browser: Playwright waits for it when the worker ends. */
 const aftermath = /\bWorker teardown timeout of \d+ms exceeded/;
 
@@ -49,18 +51,27 @@ export interface BrowserTrouble {
   /** Path of the missing file. */
   readonly path: string | undefined;
   /** The browser or program that the file belongs to, by its path. */
-  readonly program: 'firefox' | 'webkit' | 'ffmpeg' | undefined;
+  readonly program: 'chromium' | 'firefox' | 'webkit' | 'ffmpeg' | undefined;
   /** The missing branded browser. */
   readonly channel: string | undefined;
   /** Why the installed browser does not start. */
   readonly why: string | undefined;
+  readonly lacksLibraries: boolean;
 }
 
 export function browserTroubleIn(message: string): BrowserTrouble | undefined {
   const { path, channel } = missing.exec(message)?.groups ?? {};
   const why = broken.exec(message)?.groups?.why?.trim();
-  const program = (['ffmpeg', 'firefox', 'webkit'] as const).find((name) => path?.includes(name));
-  return (path ?? channel ?? why) ? { path, program, channel, why } : undefined;
+  const lacksLibraries = withoutLibraries.test(message);
+  const program = programAt(path ?? '');
+  const isTrouble = lacksLibraries || (path ?? channel ?? why) !== undefined;
+  return isTrouble ? { path, program, channel, why, lacksLibraries } : undefined;
+}
+
+/** The program of a path in a folder of Playwright's downloads. */
+function programAt(path: string): BrowserTrouble['program'] {
+  if (/\/chromium(?:_headless_shell)?-\d+\//.test(path)) return 'chromium';
+  return (['ffmpeg', 'firefox', 'webkit'] as const).find((name) => path.includes(name));
 }
 
 export function isBrowserAftermath(message: string): boolean {

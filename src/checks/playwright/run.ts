@@ -10,6 +10,7 @@ import type { Outcome } from '../contract/outcome.ts';
 import { toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { scriptProxyUrl } from '../http/location-proxy.ts';
+import { howToInstall } from '../tables/browsers.ts';
 import type { PlaywrightDetail } from './detail.ts';
 import { keepSuiteEvidence, noSuiteEvidence, type SuiteEvidence } from './evidence.ts';
 import type { PlaywrightSpec } from './spec.ts';
@@ -56,7 +57,7 @@ export async function runPlaywrightSuite(
     (wanted) => wanted !== 'chromium' && !otherBrowsers.some(({ name }) => name === wanted),
   );
   if (absent.length > 0) {
-    const message = `This agent has no ${absent.join(' and no ')}: install it with "picket browsers install ${absent.join(' ')}"`;
+    const message = `This agent has no ${absent.join(' and no ')}: ${howToInstall(absent)}`;
     return notRun(failure('BROWSER_MISSING', message));
   }
   const isBrowserWanted = spec.browsers.length > 0;

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { codeBundleKey } from '../contract/code-bundle.ts';
-import { otherBrowsers } from '../tables/browsers.ts';
+import { browserNames } from '../tables/browsers.ts';
 
 export const defaultTestCommand = 'npx playwright test';
 
@@ -38,8 +38,8 @@ export const PlaywrightSpec = lazySchema(() =>
       .default(null)
       .describe('For display only; the lockfile sets the version'),
     browsers: z
-      .array(z.enum(['chromium', ...otherBrowsers]))
-      .max(1 + otherBrowsers.length)
+    .array(z.enum(browserNames))
+    .max(browserNames.length)
       .default(['chromium'])
       .describe(
         'Browsers of the suite, without Playwright channels for Chromium itself; only agents that have the others run it',

@@ -3,7 +3,7 @@ import type { SandboxEndReason } from '@picket/sandbox/sandbox.ts';
 import type { ReportedError, ReportedSuiteTest } from '@picket/sandbox/scripts/events.ts';
 import type { SuiteReport, TestReport } from '@picket/sandbox/suites/suite-job.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import { browserFailure, hangingBrowserFailure } from '../script/browser-failure.ts';
+import { browserFailure, hangingBrowserFailure } from '../script/browsers/browser-failure.ts';
 import { tooManySecrets } from '../script/verdict.ts';
 import type { SuiteError } from './detail.ts';
 

@@ -91,6 +91,12 @@ export type ScriptPage = z.infer<typeof ScriptPage.schema>;
 
 /** Result of a run of a browser check, shown as `browserCheckResult` (check model 3.2). */
 export const BrowserDetail = lazySchema(() =>
+    browsers: z
+      .array(z.object({ name: z.string(), version: z.string() }))
+      .optional()
+      .describe(
+        'Browsers that the script opened, by their names in Playwright; absent in results of older agents',
+      ),
   z
     .object({
       ...MultiStepDetail.shape,

@@ -14,6 +14,10 @@ export const scriptForm: FormLayout = {
   // As long as its file: projects and the API change it.
   playwrightConfig: { isHidden: true },
   snapshots: { isHidden: true },
+  browsers: {
+    label: 'Browsers',
+    hint: 'The first is for tests that choose none. None: Chromium, and the others that the code names.',
+  },
   throttling: {
     label: 'Network of the browser',
     hint: 'Times are then those of the slower network.',

@@ -2,7 +2,11 @@ import type { BrowserLinks } from '@picket/sandbox/browsers/browser-links.ts';
 import type { ScriptHost } from '@picket/sandbox/host/contract.ts';
 import { missingRuntime, type Runtime } from '@picket/sandbox/runtimes/runtimes.ts';
 import { SandboxUnavailable } from '@picket/sandbox/sandbox.ts';
-import { isReadAtStart, type ScriptProcess } from '@picket/sandbox/scripts/script-process.ts';
+import {
+  isReadAtStart,
+  type OpenedBrowsers,
+  type ScriptProcess,
+} from '@picket/sandbox/scripts/script-process.ts';
 import { runScript, type ScriptReport, scriptFiles } from '@picket/sandbox/scripts/script-run.ts';
 import { placeSnapshots, type Snapshot } from '@picket/sandbox/suites/snapshots.ts';
 import type { ScriptTrust } from '@picket/sandbox/trust/script-trust.ts';
@@ -12,6 +16,9 @@ import { toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { scriptProxyUrl } from '../http/location-proxy.ts';
 import { judge } from '../judging/verdict.ts';
+import type { BrowserName } from '../tables/browsers.ts';
+import { browsersOf } from './browsers/check-browsers.ts';
+import { openedBrowsers } from './browsers/opened-browsers.ts';
 import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
 import { scriptPages } from './pages.ts';
@@ -20,6 +27,7 @@ import { type ThrottlingDetail, throttlingDetail } from './throttling.ts';
 import { judgeScript, type ScriptError, type ScriptVerdict, whyUnproven } from './verdict.ts';
 
 const maxPageErrors = 200;
+const maxBrowsers = 10;
 const noEvidence: Evidence = { screenshots: [], videos: [], traces: [], report: null, snapshots: [] };
 
 /** A finished run, in the form that both types share. */
@@ -37,11 +45,11 @@ export async function runMultiStepScript(
   spec: ScriptSpec,
   context: RunContext,
 ): Promise<Outcome<MultiStepDetail>> {
-  const run = await runInSandbox(spec, context, { hasBrowser: false });
+  const run = await runInSandbox(spec, context, { hasBrowser: false, browsers: [] });
   return outcome(run, spec, multiStepDetail(run, context));
 }
 
-/** Runs a browser check: a script that may open the browser of this host. */
+/** Runs a browser check: a script that opens browsers of this host. */
 export async function runBrowserScript(
   spec: BrowserSpec,
   context: RunContext,
@@ -49,6 +57,7 @@ export async function runBrowserScript(
   const throttling = spec.throttling === null ? undefined : throttlingDetail(spec.throttling);
   const run = await runInSandbox(spec, context, {
     hasBrowser: true,
+    browsers: browsersOf(spec),
     snapshots: spec.snapshots ?? [],
     throttling,
   });
@@ -68,6 +77,7 @@ export async function runBrowserScript(
       .flatMap(({ kind, message, url, at }) => (kind === 'agent' ? [] : [{ kind, message, url, time: at }]))
       .slice(0, maxPageErrors),
     playwrightTestVideos: run.evidence.videos,
+    browsers: distinctBrowsers(run.report?.browsers ?? []),
     ...(throttling ? { throttling } : {}),
     ...(context.updatesSnapshots ? { snapshots: run.evidence.snapshots } : {}),
   });
@@ -78,6 +88,7 @@ async function runInSandbox(
   context: RunContext,
   wants: {
     readonly hasBrowser: boolean;
+    readonly browsers: readonly BrowserName[];
     readonly snapshots?: readonly Snapshot[];
     readonly throttling?: ThrottlingDetail | undefined;
   },
@@ -100,6 +111,8 @@ async function runInSandbox(
   if ('failure' in runtime) return notRun(runtime.failure);
   const browser = wants.hasBrowser ? scripts.browser : undefined;
   if (browser && 'missing' in browser) return notRun(failure('BROWSER_MISSING', browser.missing));
+  const opened = await openedBrowsers(wants.browsers, scripts, runtime);
+  if ('failure' in opened) return notRun(opened.failure);
   const located = scriptProxyUrl(context, wants);
   if ('failure' in located) return notRun(located.failure);
 
@@ -128,6 +141,7 @@ async function runInSandbox(
       context,
       script,
       browser,
+      opened,
       proxyUrl: located.proxyUrl,
       trust: scripts.trust,
       snapshots: wants.snapshots ?? [],
@@ -148,6 +162,7 @@ async function runContained(order: {
   readonly context: RunContext;
   readonly script: ScriptProcess;
   readonly browser: BrowserLinks | undefined;
+  readonly opened: OpenedBrowsers;
   readonly proxyUrl: string | null;
   readonly trust: ScriptTrust | undefined;
   readonly snapshots: readonly Snapshot[];
@@ -168,6 +183,7 @@ async function runContained(order: {
     entry,
     files,
     browser,
+    opened: order.opened,
     trust,
     variables: { ...context.variables, RUNTIME_VERSION: runtime.id },
     playwrightConfig: spec.playwrightConfig,
@@ -181,7 +197,12 @@ async function runContained(order: {
   });
   if (report.hasTooManySecrets) context.log.withdraw();
   for (const refusal of report.ended.refusedConnections ?? []) context.log.write('WARN', refusal);
-  const verdict = judgeScript(report, context.timeoutMs, howStopped(context.signal));
+  const verdict = judgeScript(
+    report,
+    context.timeoutMs,
+    howStopped(context.signal),
+    browser && order.opened.names,
+  );
   for (const { message } of verdict.errors) context.log.write('ERROR', message);
   if (report.degraded) {
     context.log.write(
@@ -209,6 +230,14 @@ async function runContained(order: {
     startedAt: order.startedAt,
     endedAt: Date.now(),
   };
+}
+
+/** A script may open the same one again and again. */
+function distinctBrowsers(opened: ScriptReport['browsers']): { name: string; version: string }[] {
+  const byText = new Map(
+    opened.map(({ name, version }) => [`${name} ${version}`, { name, version }] as const),
+  );
+  return [...byText.values()].slice(0, maxBrowsers);
 }
 
 /** Returns the run's own runtime, or the newest of this host if the check names none. */

@@ -2,6 +2,7 @@ import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { Dependencies, maxScriptLength, ScriptPath, Snapshots } from '../contract/lifecycle.ts';
 import { runtimeIds } from '../tables/runtimes.ts';
+import { BrowsersField } from './browsers/check-browsers.ts';
 import { PlaywrightConfig } from './playwright-config.ts';
 import { ThrottlingField } from './throttling.ts';
 
@@ -26,6 +27,7 @@ export const ScriptSpec = lazySchema(() =>
     playwrightConfig: PlaywrightConfig.schema,
     degradedResponseTime: scriptThresholdMs.describe('Degraded when its tests take longer, in milliseconds'),
     maxResponseTime: scriptThresholdMs.describe('Failed when its tests take longer, in milliseconds'),
+  browsers: BrowsersField,
   }),
 );
 export type ScriptSpec = z.output<typeof ScriptSpec.schema>;

@@ -21,10 +21,17 @@ export function scriptSummary(detail: MultiStepDetail): DetailSummary {
   };
 }
 
+const titles: Readonly<Record<string, string>> = {
+  chromium: 'Chromium',
+  firefox: 'Firefox',
+  webkit: 'WebKit',
+};
+
 /** Does the same for a script in a browser, including the pages that it opened. */
 export function browserSummary(detail: BrowserDetail): DetailSummary {
   const script = scriptSummary(detail);
-  const { throttling } = detail;
+  const { throttling, browsers = [] } = detail;
+  const opened = browsers.map(({ name, version }) => `${titles[name] ?? name} ${version}`).join(', ');
   const network = throttling && {
     title: 'Network',
     facts: [fact('Throttled to', throttlingText(throttling))],
@@ -34,6 +41,7 @@ export function browserSummary(detail: BrowserDetail): DetailSummary {
     ...script,
     sections: [
       ...script.sections,
+      ...(opened === '' ? [] : [{ title: 'Browser', facts: [fact('Opened', opened)] }]),
       ...(network ? [network] : []),
       pagesSection(detail),
       errorsOfPages(detail),

@@ -16,6 +16,7 @@ function report(testCount: number | undefined): ScriptReport {
     broken: undefined,
     findings: [],
     pages: [],
+    browsers: [],
     degraded: undefined,
     softFailureCount: 0,
     testExitCode: undefined,
@@ -40,7 +41,7 @@ it.each([
 it.each([
   [
     "browserType.launch: Executable doesn't exist at /root/.cache/ms-playwright/firefox-1489/firefox/firefox\nbox",
-    /no firefox: it can only open Chromium/,
+    /no firefox: a check that opens it names it in "browsers"/,
   ],
   ["browserType.launch: Executable doesn't exist at /b/webkit-2191/pw_run.sh", /no webkit/],
   [
@@ -50,6 +51,10 @@ it.each([
   [
     'browserType.launch: Target page, context or browser has been closed\nBrowser logs:',
     /does not start: Target page/,
+  ],
+  [
+    'browserType.launch: \n╔═══════╗\n║ Host system is missing dependencies to run browsers. ║\n║ Please install them',
+    /lacks libraries of its host/,
   ],
   ['browserType.launch: Timeout 30000ms exceeded.\nCall log:', /does not start: Timeout/],
   ["browserContext.newPage: Executable doesn't exist at /b/ffmpeg-1011/ffmpeg-linux", /no ffmpeg/],
@@ -75,3 +80,28 @@ it.each([
     expect(failure?.message).toMatch(/does not start: it had not started after 2017 ms/);
   },
 );
+
+it.each([
+  [
+    "browserType.launch: Executable doesn't exist at /b/firefox-1489/firefox/firefox",
+    ['chromium'],
+    'firefox',
+  ],
+  [
+    "browserType.launch: Executable doesn't exist at /b/chromium_headless_shell-1208/chrome-headless-shell-linux64/chrome-headless-shell",
+    ['webkit'],
+    'chromium',
+  ],
+  [
+    "browserType.launch: Chromium distribution 'msedge' is not found at /opt/microsoft/msedge/msedge",
+    ['chromium', 'chrome'],
+    'msedge',
+  ],
+])('attributes a browser that the check does not name to its definition: %s', (message, named, name) => {
+  const unnamed = { ...died, message };
+  const { failure } = judgeScript({ ...report(2), errors: [unnamed] }, 1000, undefined, named);
+  expect(failure).toMatchObject({ owner: 'config', code: 'SCRIPT_INVALID' });
+  expect(failure?.message).toContain(`add ${name} to "browsers"`);
+  const both = judgeScript({ ...report(2), errors: [unnamed, died] }, 1000, undefined, named);
+  expect(both.failure).toMatchObject({ owner: 'target', code: 'SCRIPT_FAILED' });
+});

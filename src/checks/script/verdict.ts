@@ -3,7 +3,7 @@ import type { SandboxEndReason } from '@picket/sandbox/sandbox.ts';
 import type { ReportedError, ReportedTest } from '@picket/sandbox/scripts/events.ts';
 import type { ScriptReport } from '@picket/sandbox/scripts/script-run.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
-import { browserFailure, hangingBrowserFailure } from './browser-failure.ts';
+import { browserFailure, hangingBrowserFailure, unnamedBrowserFailure } from './browsers/browser-failure.ts';
 
 /** An error of the script with the title of its test, if it occurred in one. */
 export type ScriptError = ReportedError & { readonly test: string | null };
@@ -46,11 +46,13 @@ const brokenLimits: Readonly<
  * precedence over the script's report, and a run that never reported its end has failed, whatever its exit code.
  *
  * @param timeoutMs the limit to name in the message of a run that took too long.
+ * @param browsers the names of those that the script may open; absent if it may open none.
  */
 export function judgeScript(
   report: ScriptReport,
   timeoutMs: number,
   isStopped: 'aborted' | 'timed-out' | undefined,
+  browsers?: readonly string[],
 ): ScriptVerdict {
   const errors = errorsOf(report);
   const because = (failed: Failure): ScriptVerdict => ({
@@ -79,9 +81,10 @@ export function judgeScript(
   if (!end) return because(failure('SCRIPT_FAILED', endedEarly(report)));
   // If tests were found but none started, their process died: the code of the script is not to blame.
   if (report.mode === 'test' && report.tests.length === 0 && !report.testCount) {
-    return errors.length > 0 ? failed('SCRIPT_INVALID', errors) : because(noTests(report));
+    return errors.length > 0 ? failed('SCRIPT_INVALID', errors, browsers) : because(noTests(report));
   }
-  if (report.mode === 'plain' && report.startedAt === undefined) return failed('SCRIPT_INVALID', errors);
+  if (report.mode === 'plain' && report.startedAt === undefined)
+    return failed('SCRIPT_INVALID', errors, browsers);
   if (errors.length === 0 && end.status === 'passed') {
     if (report.testExitCode !== undefined) {
       return because(failure('SCRIPT_FAILED', `The script set process.exitCode to ${report.testExitCode}`));
@@ -93,7 +96,7 @@ export function judgeScript(
   if (report.degraded && errors.length === report.softFailureCount) {
     return { failure: undefined, isDegraded: true, errors, errorMessages: [] };
   }
-  return failed('SCRIPT_FAILED', errors);
+  return failed('SCRIPT_FAILED', errors, browsers);
 }
 
 /** Whether the run was stopped before it finished. */
@@ -112,10 +115,17 @@ export function whyUnproven({ tests }: ScriptReport): string | undefined {
   return 'All tests of the script were skipped: nothing was tested';
 }
 
-function failed(code: FailureCode, errors: readonly ScriptError[]): ScriptVerdict {
+function failed(
+  code: FailureCode,
+  errors: readonly ScriptError[],
+  browsers: readonly string[] | undefined,
+): ScriptVerdict {
   const messages = messagesOf(errors);
   return {
-    failure: browserFailure(errors) ?? failure(code, messages[0] ?? 'The script failed'),
+    failure:
+      (browsers && unnamedBrowserFailure(errors, browsers)) ??
+      browserFailure(errors) ??
+      failure(code, messages[0] ?? 'The script failed'),
     isDegraded: false,
     errors,
     errorMessages: messages.slice(0, maxMessages),

@@ -89,7 +89,7 @@ export async function installBrowsersCommand(
   return names.every((name) => found.some((one) => one.name === name)) ? 0 : 1;
 }
 
-/** `picket browsers list`: the browsers besides Chromium that suites can open here. */
+/** `picket browsers list`: the browsers besides Chromium that can be opened here. */
 export async function listBrowsersCommand(
   options: { readonly json?: boolean },
   environment: Environment,

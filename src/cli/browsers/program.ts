@@ -12,9 +12,11 @@ mirror has them, or archives alone, or is the folder of browsers of another mach
 
 Exit code: 0 all of them are installed, 1 one is not, 2 the arguments are wrong.`;
 
-/** `picket browsers`: browsers besides Chromium for the suites of this agent. */
+/** `picket browsers`: browsers besides Chromium for the scripts and suites of this agent. */
 export function addBrowserCommands(program: Command, environment: NodeJS.ProcessEnv): void {
-  const browsers = program.command('browsers').description('Firefox and WebKit for the suites of this agent');
+  const browsers = program
+    .command('browsers')
+    .description('Firefox and WebKit for the scripts and suites of this agent');
   browsers
     .command('install')
     .description('install builds of Playwright, from its servers, a mirror or a folder')
@@ -29,7 +31,7 @@ export function addBrowserCommands(program: Command, environment: NodeJS.Process
     });
   browsers
     .command('list')
-    .description('list the browsers besides Chromium that suites can open here')
+    .description('list the browsers besides Chromium that can be opened here')
     .option('--json', 'print one JSON array')
     .action(async (options: { json?: boolean }) => {
       const { listBrowsersCommand } = await import('./install-command.ts');

@@ -76,7 +76,7 @@ export const PrivateLocation = z
             runtimes: z.array(z.string()).describe('Runtimes whose packages it has for scripts'),
             browsers: z
               .array(AgentBrowser.schema)
-              .describe('Browsers besides Chromium that it has for suites'),
+              .describe('Browsers besides Chromium that its scripts and suites can open'),
             droppedResults: z
               .int()
               .describe(

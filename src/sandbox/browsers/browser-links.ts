@@ -1,7 +1,8 @@
-import { mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { Runtime } from '../runtimes/runtimes.ts';
 import type { FoundBrowser } from './find-browser.ts';
+import type { OtherBrowser } from './other-browsers.ts';
 
 /**
  * A folder in which every version of Playwright finds its browser at the path of its own download, so that scripts and
@@ -54,15 +55,46 @@ export async function linkBrowsers(options: {
   return { directory, executablePath, ffmpegPath };
 }
 
+/** Playwright's folders of Chromium, which scripts that do not open it do without. */
+const chromiumFolder = /^chromium(?:_headless_shell)?-/;
+
+/**
+ * The links of a script that opens some browsers: targets by their name in its folder of browsers.
+ *
+ * @param isWithChromium whether it opens the browser of this host, too.
+ * @param others builds of other browsers; those that Playwright finds by itself need no link.
+ */
+export async function linksFor(
+  { directory }: BrowserLinks,
+  isWithChromium: boolean,
+  others: readonly OtherBrowser[],
+): Promise<ReadonlyMap<string, string>> {
+  const shared = (await readdir(directory)).filter((name) => isWithChromium || !chromiumFolder.test(name));
+  return new Map([
+    ...shared.map((name) => [name, join(directory, name)] as const),
+    ...others.filter(isBuild).map(({ path }) => [basename(path), path] as const),
+  ]);
+}
+
+/** Whether a browser is a build of Playwright, which serves one version of it. */
+export function isBuild({ name }: Pick<OtherBrowser, 'name'>): boolean {
+  return name === 'firefox' || name === 'webkit';
+}
+
+/** The build of a browser that the Playwright of a runtime opens; undefined if it knows no such browser. */
+export async function buildFor(
+  { modulesDirectory }: Pick<Runtime, 'modulesDirectory'>,
+  name: string,
+): Promise<string | undefined> {
+  return (await browsersOfPlaywright(modulesDirectory)).find((entry) => entry.name === name)?.revision;
+}
+
 async function browserRevisions(modulesDirectory: string) {
-  const file = join(modulesDirectory, 'playwright-core/browsers.json');
-  const { browsers } = JSON.parse(await readFile(file, 'utf8')) as {
-    browsers: readonly { readonly name: string; readonly revision: string }[];
-  };
+  const browsers = await browsersOfPlaywright(modulesDirectory);
   const known = (name: string) => browsers.find((entry) => entry.name === name)?.revision;
   const revision = (name: string) => {
     const found = known(name);
-    if (found === undefined) throw new Error(`${file} names no ${name}`);
+    if (found === undefined) throw new Error(`the Playwright of ${modulesDirectory} names no ${name}`);
     return found;
   };
   return {
@@ -71,6 +103,14 @@ async function browserRevisions(modulesDirectory: string) {
     shell: known('chromium-headless-shell'),
     ffmpeg: revision('ffmpeg'),
   };
+}
+
+async function browsersOfPlaywright(modulesDirectory: string) {
+  const file = join(modulesDirectory, 'playwright-core/browsers.json');
+  const { browsers } = JSON.parse(await readFile(file, 'utf8')) as {
+    browsers: readonly { readonly name: string; readonly revision: string }[];
+  };
+  return browsers;
 }
 
 async function placeLinks(folder: string, paths: readonly string[], target: string): Promise<void> {

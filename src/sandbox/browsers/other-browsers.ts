@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { errorCodeOf } from '@picket/lib/errors.ts';
 import { browserVersion } from './browser-version.ts';
 
-/** A browser besides Chromium that suites can open. */
+/** A browser besides Chromium that scripts and suites can open. */
 export interface OtherBrowser {
   /** Playwright's name: `firefox`, `webkit`, `chrome` or `msedge`. */
   readonly name: string;

@@ -29,7 +29,7 @@ export interface ScriptHost {
    */
   acquireSandbox(signal: AbortSignal): Promise<Sandbox>;
   readonly browser: Browsers;
-  /** Browsers besides Chromium, for suites. */
+  /** Browsers besides Chromium. */
   readonly otherBrowsers: readonly OtherBrowser[];
   /** The host's facilities for Playwright suites, or the reason why they are missing. */
   readonly suites: SuiteHost | { readonly missing: string };

@@ -13,7 +13,7 @@ export interface ScriptHostSettings {
   readonly lifecycleCount: number;
   /** The setting CHROMIUM_PATH. */
   readonly chromiumPath?: string | undefined;
-  /** The setting BROWSERS_DIR: builds of Firefox and WebKit for suites. */
+  /** The setting BROWSERS_DIR: builds of Firefox and WebKit. */
   readonly browsersDirectory?: string | undefined;
   /** Accepts a host on which scripts are not isolated from the agent. */
   readonly isUnisolatedAllowed: boolean;

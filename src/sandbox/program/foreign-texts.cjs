@@ -16,4 +16,13 @@ function isArchiveBroken(message) {
   return /tar header|Unexpected end of data/i.test(message);
 }
 
-module.exports = { testTimeoutIn, errorNameIn, isArchiveBroken };
+/** Whether Chromium, Firefox or WebKit says that a load was aborted, by leaving or closing the page. */
+function abortedLoad(reason) {
+  return (
+    reason === 'net::ERR_ABORTED' ||
+    reason === 'NS_BINDING_ABORTED' ||
+    /^Load request cancelled$/i.test(reason)
+  );
+}
+
+module.exports = { testTimeoutIn, errorNameIn, isArchiveBroken, abortedLoad };

@@ -140,10 +140,19 @@ const Page = z.object({
 });
 export type ReportedPage = z.output<typeof Page>;
 
+const OpenedBrowser = z.object({
+  event: z.literal('browser'),
+  /** As Playwright names it: `firefox`; `chromium` for Chrome and Edge, too. */
+  name: z.string().max(50),
+  version: z.string().max(100),
+});
+export type ReportedBrowser = z.output<typeof OpenedBrowser>;
+
 /** Lines of the file of notes. */
 export const RunNote = z.discriminatedUnion('event', [
   Finding,
   Page,
+  OpenedBrowser,
   z.object({ event: z.literal('degraded'), reason: text(8192).nullable() }),
   z.object({ event: z.literal('soft-failure'), test: z.string() }),
   z.object({ event: z.literal('exit-code'), code: z.int() }),

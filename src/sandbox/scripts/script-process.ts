@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import type { BrowserLinks } from '../browsers/browser-links.ts';
+import { type BrowserLinks, linksFor } from '../browsers/browser-links.ts';
+import type { OtherBrowser } from '../browsers/other-browsers.ts';
 import type { Runtime } from '../runtimes/runtimes.ts';
 import { programDirectory, type Sandbox, type SandboxedProcess, type SandboxLimits } from '../sandbox.ts';
 import { placeBrowserTrust, type ScriptTrust } from '../trust/script-trust.ts';
@@ -118,13 +119,27 @@ export function browserVariables(directory: string): Record<string, string> {
   };
 }
 
-/** Gives the script of a process access to the browsers. */
+/** Browsers that a script opens. */
+export interface OpenedBrowsers {
+  /** Their names in Playwright; the first is for tests that choose none. */
+  readonly names: readonly string[];
+  /** Those besides Chromium. */
+  readonly others: readonly OtherBrowser[];
+}
+
+/** Gives the script of a process access to browsers; by default to Chromium alone. */
 export async function allowBrowsers(
   { sandbox }: ScriptProcess,
   browser: BrowserLinks,
   trust: ScriptTrust | undefined,
+  { names, others }: OpenedBrowsers = { names: ['chromium'], others: [] },
 ): Promise<void> {
-  await sandbox.link(browsersFolder, browser.directory);
+  const isWithChromium = names.includes('chromium');
+  if (isWithChromium && others.length === 0) await sandbox.link(browsersFolder, browser.directory);
+  else {
+    for (const [name, target] of await linksFor(browser, isWithChromium, others))
+      await sandbox.link(join(browsersFolder, name), target);
+  }
   if (trust) await placeBrowserTrust(sandbox, trust);
 }
 

@@ -5,6 +5,7 @@ import type { BrowserLinks } from '../browsers/browser-links.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import type { ScriptTrust } from '../trust/script-trust.ts';
 import {
+  type ReportedBrowser,
   type ReportedError,
   type ReportedFinding,
   type ReportedPage,
@@ -22,6 +23,7 @@ import {
   browserArgs,
   browserVariables,
   notesFile,
+  type OpenedBrowsers,
   privateFolder,
   proxyOf,
   type ScriptProcess,
@@ -41,8 +43,10 @@ export interface ScriptJob {
   /** All files by their path below the run's folder, including the entry. */
   readonly files: ReadonlyMap<string, string>;
   readonly variables: Readonly<Record<string, string>>;
-  /** The browsers the script may open; absent if it may not open any. */
+  /** The host's browser; absent if the script may not open any. */
   readonly browser?: BrowserLinks | undefined;
+  /** The browsers that it opens; Chromium alone if absent. */
+  readonly opened?: OpenedBrowsers | undefined;
   /** Custom CA certificates that its browsers trust. */
   readonly trust?: ScriptTrust | undefined;
   readonly proxyUrl: string | null;
@@ -79,6 +83,8 @@ export interface ScriptReport {
   readonly broken: ReportedError | undefined;
   readonly findings: readonly ReportedFinding[];
   readonly pages: readonly ReportedPage[];
+  /** Every browser that it opened. */
+  readonly browsers: readonly ReportedBrowser[];
   readonly degraded: { readonly reason: string | null } | undefined;
   readonly softFailureCount: number;
   /** A failing `process.exitCode` set by tests, which Playwright ignores. */
@@ -114,7 +120,7 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
   const { sandbox, process: running } = script;
   const deadlineMs = performance.now() + job.timeoutMs;
   for (const [path, content] of job.files) await sandbox.write(path, content);
-  if (job.browser) await allowBrowsers(script, job.browser, job.trust);
+  if (job.browser) await allowBrowsers(script, job.browser, job.trust, job.opened);
 
   const timeoutMs = Math.max(1, Math.ceil(deadlineMs - performance.now()));
   const graceMs = Math.min(maxGraceMs, timeoutMs * 0.1);
@@ -179,6 +185,7 @@ function launchJob({ sandbox }: ScriptProcess, job: ScriptJob, globalTimeoutMs: 
     sources: [...job.files.keys()].filter((path) => /\.[cm]?[jt]sx?$/.test(path)),
     variables: job.variables,
     ownVariables: { ...browserVariables(directory), ...throttlingVariables(job.throttling) },
+    browserNames: job.opened?.names ?? ['chromium'],
     hasBrowser: job.browser !== undefined,
     isVideoPossible: job.browser?.ffmpegPath !== undefined,
     browserArgs,
@@ -302,6 +309,7 @@ class RunTranscript {
       broken: this.#broken,
       findings: of('finding'),
       pages: of('page'),
+      browsers: of('browser'),
       degraded: of('degraded').at(-1),
       softFailureCount: of('soft-failure').length,
       testExitCode: of('exit-code').at(-1)?.code,
@@ -326,6 +334,7 @@ class RunTranscript {
       broken: undefined,
       findings: [],
       pages: [],
+      browsers: [],
       degraded: undefined,
       softFailureCount: 0,
       testExitCode: undefined,

@@ -4,7 +4,7 @@ import { defaultRuntimeId } from '@picket/checks/tables/runtimes.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { CheckGroupInput, type GroupDefinition } from '@picket/protocol/checks/check-group.ts';
 import type { z } from 'zod';
-import { browserNeed } from '../agent-presence/needed-browsers.ts';
+import { needText } from '../agent-presence/needed-browsers.ts';
 import type { CheckGroup } from './groups/store.ts';
 import { namesScripts } from './lifecycle-scripts.ts';
 import type { Check } from './store.ts';
@@ -23,7 +23,7 @@ export function completeGroup(group: Pick<CheckGroup, 'definition'>): GroupDefin
 
 /** A check with the settings of its group applied. */
 export type EffectiveCheck<C = Check> = C & {
-  /** Runtime, or browsers, that an agent needs to run it (agent-presence/needed-browsers.ts); null for none. */
+  /** Runtime and browsers that an agent needs to run it (agent-presence/needed-browsers.ts); null for none. */
   readonly neededRuntimeId: string | null;
 };
 
@@ -89,10 +89,9 @@ function neededRuntimeId(
   settings: GroupDefinition | undefined,
 ): string | null {
   const type = findCheckType(check.checkType);
-  const browsers = type?.neededBrowsers?.(completeDefinition(type, check.definition));
-  if (browsers) return browserNeed(browsers);
+  const browsers = type?.neededBrowsers?.(completeDefinition(type, check.definition)) ?? [];
   const runsScripts = type?.usesLifecycleScripts && namesScripts(check.definition, settings);
-  return type?.needsRuntime || runsScripts ? runtimeOf(check) : null;
+  return needText(type?.needsRuntime || runsScripts ? runtimeOf(check) : null, browsers);
 }
 
 /** Groups of the given checks, by id. */

@@ -1,7 +1,7 @@
 import { type AnyHandler, type HandlerDeps, handlersById } from '@picket/platform/feature/handler.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { type LocationNeed, locationNeedRoutes } from '@picket/protocol/agent/agent-examination.ts';
-import { browsersOfNeed } from '../agent-presence/needed-browsers.ts';
+import { needOfText } from '../agent-presence/needed-browsers.ts';
 import { withGroups } from './effective-check.ts';
 import { locationsOf } from './slots.ts';
 import { needOf } from './warnings/warnings.ts';
@@ -35,13 +35,11 @@ async function needsAt(
     .flatMap((checks) => {
       const [first] = checks;
       if (!first) return [];
-      const browsers = browsersOfNeed(first.runtimeId);
       const checkNames = checks.slice(0, maxNames).map(({ name }) => name);
       return [
         {
           checkType: first.checkType,
-          runtimeId: browsers ? null : first.runtimeId,
-          browsers: [...(browsers ?? [])],
+          ...needOfText(first.runtimeId),
           checkCount: checks.length,
           checkNames,
         },

@@ -20,7 +20,7 @@ export interface ClaimFilter {
   readonly locationId: string;
   readonly lanes: readonly { readonly lane: string; readonly limit: number }[];
   readonly checkTypes: readonly string[];
-  /** Runtimes and sets of browsers that the agent has: runs that need others are left to agents that have them. */
+  /** Needs that the agent meets (agent-presence/needed-browsers.ts): runs with others are left to agents that meet them. */
   readonly needs: readonly string[];
   readonly agentId: string;
   readonly sessionId: string;

@@ -7,7 +7,7 @@ import { queuedSignals, testedSignals } from '@picket/platform/store/engine/sign
 import type { Store } from '@picket/platform/store/store.ts';
 import type { ClaimRequest, LeasedRun, ReleaseRequest, RenewRequest } from '@picket/protocol/agent/agent.ts';
 import { revisionOf } from '../agent-presence/location-settings.ts';
-import { metBrowserNeeds } from '../agent-presence/needed-browsers.ts';
+import { metNeeds } from '../agent-presence/needed-browsers.ts';
 import { AgentPresence } from '../agent-presence/presence.ts';
 import type { SessionLeases } from './lease-store.ts';
 import { leasedRuns } from './leased-run.ts';
@@ -170,7 +170,7 @@ export class Ledger {
       locationId,
       lanes: freeLanes.map((lane) => ({ lane, limit: request.freeSlots[lane] })),
       checkTypes: request.checkTypes,
-      needs: [...request.runtimes, ...metBrowserNeeds(request.browsers)],
+      needs: metNeeds(request.runtimes, request.browsers),
       agentId: request.agentId,
       sessionId: request.sessionId,
       claimNumber: request.claimNumber ?? null,

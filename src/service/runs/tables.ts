@@ -46,7 +46,7 @@ export interface RunRow {
   first_leased_at: number | null;
   /** Stored result of the last attempt, if any. */
   last_result_id: string | null;
-  /** Runtime, or browsers, that an agent needs to take the run (agent-presence/needed-browsers.ts); null for none. */
+  /** Runtime and browsers that an agent needs to take the run (agent-presence/needed-browsers.ts); null for none. */
   runtime_id: string | null;
   sequence_id: string;
   check_run_id: number;

@@ -2,7 +2,7 @@ import { AppError } from '@picket/lib/errors.ts';
 import { endedAt } from '@picket/platform/store/days/ended-day.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import { type SlotReason, slotReasons } from '@picket/protocol/runs/slot.ts';
-import { browsersOfNeed } from '../agent-presence/needed-browsers.ts';
+import { needOfText } from '../agent-presence/needed-browsers.ts';
 import { agentCapabilities, agentCheckTypes, agentPresentMs } from '../agent-presence/presence.ts';
 import type { AgentRow } from '../agent-presence/tables.ts';
 import type { EffectiveCheck } from '../checks/effective-check.ts';
@@ -107,10 +107,13 @@ function whyNot(agent: AgentRow, need: Need): string | undefined {
   if (said !== undefined) return `${agent.agent_id} says: ${said.replace(/\.$/, '')}.`;
   if (!agentCheckTypes(agent.check_types).includes(need.checkType) || need.runtimeId === null)
     return undefined;
-  if (browsersOfNeed(need.runtimeId)) {
-    const list = browsers.map(({ name, version }) => `${name} ${version}`).join(', ');
-    return `${agent.agent_id} has ${list === '' ? 'Chromium alone' : list}.`;
-  }
-  const has = runtimes.length === 0 ? 'no runtime' : `the runtimes ${runtimes.join(', ')}`;
-  return `${agent.agent_id} has ${has}.`;
+  const needed = needOfText(need.runtimeId);
+  const list = browsers.map(({ name, version }) => `${name} ${version}`).join(', ');
+  const parts = [
+    ...(needed.runtimeId === null
+      ? []
+      : [runtimes.length === 0 ? 'no runtime' : `the runtimes ${runtimes.join(', ')}`]),
+    ...(needed.browsers.length === 0 ? [] : [list === '' ? 'Chromium alone' : list]),
+  ];
+  return `${agent.agent_id} has ${parts.join(', and ')}.`;
 }

@@ -72,6 +72,15 @@ describe('a check that does not run', () => {
     expect(old.body.warnings[0].message).toContain('runtime 2024.02');
     const status = await harness.call('GET', `/v1/check-statuses/${old.body.id}`);
     expect(codes(status.body)).toEqual(['UNSUPPORTED']);
+    const inFirefox = await harness.call('POST', '/v1/checks/browser', {
+      name: 'b',
+      script: "import { firefox } from 'playwright'; await firefox.launch();",
+      privateLocations: ['lab'],
+    });
+    expect(codes(inFirefox.body)).toEqual(['UNSUPPORTED']);
+    expect(inFirefox.body.warnings[0].message).toContain(
+      'type BROWSER with the runtime 2026.04 and firefox. If a browser is missing on its host, install it with "picket browsers install firefox".',
+    );
     const suite = {
       name: 's',
       codeBundlePath: `${'a'.repeat(64)}-1`,

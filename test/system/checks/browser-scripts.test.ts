@@ -82,7 +82,7 @@ describe('browser checks', () => {
     expect(outcome.detail.throttling).toEqual({ downloadKbps: null, uploadKbps: null, ...throttling });
 
     const connects = "const { firefox } = require('playwright'); await firefox.launch();";
-    const refused = await stage.runBrowser(connects, { spec: { throttling } });
+    const refused = await stage.runBrowser(connects, { spec: { throttling, browsers: ['chromium'] } });
     expect(refused.outcome.failure?.message).toContain('which Chromium alone supports, not firefox');
   });
 
@@ -104,6 +104,7 @@ describe('browser checks', () => {
       traceSummary: { consoleErrors: 0, networkErrors: 0, documentErrors: 0, userScriptErrors: 0 },
       pages: [{ url: `${target.url}/shop`, webVitals: { CLS: { score: 'GOOD' }, TTFB: { score: 'GOOD' } } }],
       tests: [{ title: 'visits', status: 'passed' }],
+      browsers: [{ name: 'chromium', version: expect.stringMatching(/^\d+\./) }],
       jobAssets: ['screenshots/mine.png'],
       playwrightTestTraces: ['traces/visits.zip'],
       playwrightTestJsonReportFile: 'report.json',

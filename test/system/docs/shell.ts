@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -41,6 +41,9 @@ export async function runUntil(
 /** A command that runs in its own terminal while others are tested. */
 export type RunningCommand = ReturnType<typeof startInShell>;
 
+/** More than any of them takes to end after Ctrl-C. */
+const graceMs = 20_000;
+
 /** Starts a command that does not end by itself. */
 export function startInShell(script: string, options: ShellOptions) {
   const shell = start(script, options);
@@ -62,10 +65,16 @@ export function startInShell(script: string, options: ShellOptions) {
         await delay(50);
       }
     },
-    /** Interrupts it like Ctrl-C. */
+    /** Interrupts it like Ctrl-C. A command that does not end then is killed. */
     async interrupt(): Promise<ShellEnding> {
       shell.signal('SIGINT');
-      return await ending;
+      const late = setTimeout(() => shell.signal('SIGKILL'), graceMs);
+      try {
+        return await ending;
+      } finally {
+        clearTimeout(late);
+        shell.signal('SIGKILL');
+      }
     },
   };
 }
@@ -78,6 +87,7 @@ function start(script: string, { cwd, environment }: ShellOptions) {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  if (child.pid !== undefined) endWithTests(child, child.pid);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -97,4 +107,19 @@ function start(script: string, { cwd, environment }: ShellOptions) {
       }
     },
   };
+}
+
+/**
+ * Ends a command's group when this process is gone, even if it was killed: a group of its own does not end with it. The
+ * guard reads from a pipe that only this process holds.
+ */
+function endWithTests(child: ChildProcess, pid: number): void {
+  const guard = spawn('sh', ['-c', 'read -r _ || kill -KILL -- "-$1"', 'guard', String(pid)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  guard.unref();
+  // Gone already, with a test that is over.
+  guard.stdin.on('error', () => undefined);
+  child.once('exit', () => guard.stdin.end('over\n'));
 }

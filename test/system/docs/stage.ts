@@ -113,7 +113,8 @@ export class DocumentStage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const command of this.#leftRunning) await command.interrupt();
+    // All at once: one that is slow to end must not keep the others from it.
+    await Promise.all(this.#leftRunning.map((command) => command.interrupt()));
     await this.service[Symbol.asyncDispose]();
     await this.#target.close();
     await rm(this.folder, { recursive: true, force: true });

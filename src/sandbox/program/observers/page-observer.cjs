@@ -5,6 +5,8 @@
  */
 const path = require('node:path');
 const { note, text, describe } = require('../events.cjs');
+const { abortedLoad } = require('../foreign-texts.cjs');
+const { launchOptions } = require('./launch-options.cjs');
 const { throttlingProblem } = require('./throttling.cjs');
 const { initScript, reportName, readName } = require('./page-vitals.cjs');
 
@@ -67,14 +69,18 @@ function observePlaywright(playwright) {
   for (const name of ['launch', 'connect', 'connectOverCDP']) {
     wrap(browserType, name, async function launched(launch, args) {
       requireThrottled(this, name);
-      const browser = await launching(() => launch.apply(this, args));
+      const given = name === 'launch' ? [launchOptions(this, args[0])] : args;
+      const browser = await launching(() => launch.apply(this, given));
+      noteBrowser(this, browser);
       observeBrowser(browser);
       return browser;
     });
   }
   wrap(browserType, 'launchPersistentContext', async function launched(launch, args) {
     requireThrottled(this, 'launchPersistentContext');
-    const context = await launching(() => launch.apply(this, args));
+    const [directory, options] = args;
+    const context = await launching(() => launch.call(this, directory, launchOptions(this, options)));
+    noteBrowser(this, context.browser());
     await observeContext(context);
     return context;
   });
@@ -90,6 +96,12 @@ function observePlaywright(playwright) {
 function requireThrottled(browserType, method) {
   const problem = throttlingProblem(browserType.name(), method);
   if (problem !== undefined) throw new Error(problem);
+}
+
+/** @param browser null for some kinds of browsers. */
+function noteBrowser(browserType, browser) {
+  const version = browser?.version();
+  if (typeof version === 'string') noteFinding({ event: 'browser', name: browserType.name(), version });
 }
 
 function observeBrowser(browser) {
@@ -139,8 +151,7 @@ function observePage(page) {
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? 'failed';
     // Navigating away and closing a page abort pending loads.
-    if (reason !== 'net::ERR_ABORTED')
-      find(kindOf(request, page), `${request.method()} ${reason}`, request.url());
+    if (!abortedLoad(reason)) find(kindOf(request, page), `${request.method()} ${reason}`, request.url());
   });
   page.on('response', (response) => {
     if (response.status() < 400) return;

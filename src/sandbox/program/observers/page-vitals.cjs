@@ -9,15 +9,20 @@ const readName = '__servicePage';
 /** The source of this function runs in the page; it cannot use anything outside itself. */
 function collect(names) {
   if (window.top !== window || window[names.read] || !/^https?:$/.test(location.protocol)) return;
-  const vitals = { FCP: null, LCP: null, CLS: 0, TBT: 0, TTFB: null };
+  // Firefox and WebKit measure only some of them: a sum of nothing must not look like a good one.
+  const measures = (type) => window.PerformanceObserver?.supportedEntryTypes?.includes(type) === true;
+  const vitals = {
+    FCP: null,
+    LCP: null,
+    CLS: measures('layout-shift') ? 0 : null,
+    TBT: measures('longtask') ? 0 : null,
+    TTFB: null,
+  };
   const observe = (type, take) => {
-    try {
-      new PerformanceObserver((list) => {
-        for (const entry of list.getEntries()) take(entry);
-      }).observe({ type, buffered: true });
-    } catch {
-      // This browser does not support the metric.
-    }
+    if (!measures(type)) return;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) take(entry);
+    }).observe({ type, buffered: true });
   };
   observe('paint', (entry) => {
     if (entry.name === 'first-contentful-paint') vitals.FCP = entry.startTime;

@@ -6,12 +6,33 @@ const run = JSON.parse(process.env.PICKET_RUN ?? '{}');
 
 const own = run.playwrightConfig ?? {};
 
+/** The browser of tests that choose none. */
+function firstBrowser(options) {
+  const [name = 'chromium'] = run.browserNames ?? [];
+  const isChosen = ['browserName', 'defaultBrowserType', 'channel'].some((key) => key in options);
+  if (!run.hasBrowser || isChosen || name === 'chromium') return {};
+  return isChannel(name) ? { channel: name } : { browserName: name };
+}
+
+/** Options of a project: one that chooses a browser leaves the others' choice out. */
+function combined(use = {}, own = {}) {
+  const { browserName, channel, ...rest } = use;
+  const isChosen = 'browserName' in own || 'channel' in own;
+  return { ...(isChosen ? rest : use), ...own };
+}
+
+/** Whether a name is that of a browser which Playwright opens as a kind of Chromium. */
+function isChannel(name) {
+  return name === 'chrome' || name === 'msedge';
+}
+
 /** The agent's requirements come last: evidence, and the browser of this host. */
 function useOf(use = {}) {
   const { launchOptions = {}, ...options } = use;
   const { executablePath: _path, channel: _channel, args = [], ...launch } = launchOptions;
   return {
     ...(run.proxy ? { proxy: run.proxy } : {}),
+    ...firstBrowser(options),
     ...options,
     trace: 'on',
     screenshot: run.hasBrowser ? 'only-on-failure' : 'off',
@@ -39,13 +60,13 @@ module.exports = {
     [path.join(__dirname, 'reporter.cjs')],
     ['json', { outputFile: path.join(run.privateDirectory, 'report.json') }],
   ],
-  use: useOf(own.use),
+  // Not both: Playwright would combine a channel from here with the browser of a project.
   ...(own.projects?.length > 0
     ? {
         projects: own.projects.map(({ use, ...project }) => ({
           ...project,
-          use: useOf({ ...own.use, ...use }),
+          use: useOf(combined(own.use, use)),
         })),
       }
-    : {}),
+    : { use: useOf(own.use) }),
 };

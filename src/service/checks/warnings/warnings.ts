@@ -1,8 +1,9 @@
 import { findCheckType } from '@picket/checks/index.ts';
+import { howToInstall } from '@picket/checks/tables/browsers.ts';
 import { regions } from '@picket/checks/tables/regions.ts';
 import type { Repositories } from '@picket/platform/store/repositories.ts';
 import type { Warning } from '@picket/protocol/http/warning.ts';
-import { browsersOfNeed, metBrowserNeeds } from '../../agent-presence/needed-browsers.ts';
+import { metNeeds, needOfText } from '../../agent-presence/needed-browsers.ts';
 import { agentCapabilities, agentCheckTypes, agentSeenWindowMs } from '../../agent-presence/presence.ts';
 import type { AgentRow } from '../../agent-presence/tables.ts';
 import { type EffectiveCheck, withGroups } from '../effective-check.ts';
@@ -14,7 +15,7 @@ import { type AtSigningPlaces, unsignedWarnings } from './unsigned.ts';
 /** Capabilities that an agent must have to run a check. */
 export interface Need {
   readonly checkType: string;
-  /** A runtime, or browsers (agent-presence/needed-browsers.ts). */
+  /** A runtime, browsers, or both (agent-presence/needed-browsers.ts). */
   readonly runtimeId: string | null;
 }
 
@@ -31,7 +32,7 @@ export function canRun(agent: Pick<AgentRow, 'check_types' | 'capabilities'>, ne
   if (!types.includes(need.checkType)) return false;
   if (need.runtimeId === null) return true;
   const { runtimes, browsers } = agentCapabilities(agent);
-  return [...runtimes, ...metBrowserNeeds(browsers)].includes(need.runtimeId);
+  return metNeeds(runtimes, browsers).includes(need.runtimeId);
 }
 
 /**
@@ -90,10 +91,10 @@ const noLocation: Warning = {
 export const isRegion = (place: string): boolean => (regions as readonly string[]).includes(place);
 
 /** Needs of a run as messages name them. */
-export function typeWithRuntime({ checkType, runtimeId }: Need): string {
-  const browsers = browsersOfNeed(runtimeId);
-  if (browsers) return `type ${checkType} with ${browsers.join(' and ')}`;
-  return `type ${checkType}${runtimeId === null ? '' : ` with the runtime ${runtimeId}`}`;
+export function typeWithRuntime(need: Need): string {
+  const { runtimeId, browsers } = needOfText(need.runtimeId);
+  const parts = [...(runtimeId === null ? [] : [`the runtime ${runtimeId}`]), ...browsers];
+  return `type ${need.checkType}${parts.length === 0 ? '' : ` with ${parts.join(' and ')}`}`;
 }
 
 /** Why a check does not run at one of its locations. */
@@ -113,10 +114,11 @@ function warningAt(
   const settings = findCheckType(need.checkType)?.needsModel
     ? ' It needs an agent with a model: MODEL_URL and MODEL_NAME.'
     : '';
-  const browsers = browsersOfNeed(need.runtimeId);
-  const advice = browsers
-    ? `Install what is missing on its host, such as with "picket browsers install ${browsers.join(' ')}".`
-    : 'Run "picket doctor" on its host to see the reason; other images have more runtimes.';
+  const { browsers } = needOfText(need.runtimeId);
+  const advice =
+    browsers.length > 0
+      ? `If a browser is missing on its host, ${howToInstall(browsers)}.`
+      : 'Run "picket doctor" on its host to see the reason; other images have more runtimes.';
   const message = `No agent of the private location ${place} can run checks of ${typeWithRuntime(need)}. ${advice}${settings}`;
   return [{ code: 'UNSUPPORTED', message }];
 }

@@ -4,7 +4,16 @@ import { minimalScript, refusedScripts, startScriptSamples } from './script-samp
 
 export const samples: Samples = {
   minimal: minimalScript,
-  refused: refusedScripts,
+  refused: {
+    ...refusedScripts,
+    'browsers.0': { ...minimalScript, browsers: ['netscape'] },
+    browsers: {
+      ...minimalScript,
+      browsers: ['chromium'],
+      playwrightConfig: { use: { browserName: 'firefox' } },
+    },
+    throttling: { ...minimalScript, browsers: ['firefox'], throttling: { profile: '3G' } },
+  },
   // Tests that need a browser: test/system/checks/browser-scripts.test.ts.
   start: async () => {
     const samples = await startScriptSamples();

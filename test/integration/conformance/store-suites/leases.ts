@@ -366,6 +366,21 @@ export function leaseSuite(stage: StoreStage): void {
     expect(idsOf(await stage.agent.claim(able))).toEqual([both.id]);
   });
 
+  it('leases a script only to an agent that has its browsers and its runtime', async () => {
+    await stage.start();
+    stage.harness.startLeaseSweep();
+    const script = "test.use({ browserName: 'firefox' });";
+    const body = { name: 'in Firefox', frequency: 1, script, privateLocations: ['lab'] };
+    const { body: check } = await stage.harness.call('POST', '/v1/checks/browser', body);
+    await stage.queueNextSlot(check.id);
+    const scripts = { checkTypes: ['BROWSER'], freeSlots: { probe: 0, script: 1 } };
+    const browsers = [{ name: 'firefox', version: '1509' }];
+    expect(await stage.agent.claim({ ...scripts, runtimes: ['2026.04'] })).toEqual([]);
+    expect(await stage.agent.claim({ ...scripts, runtimes: ['2025.04'], browsers })).toEqual([]);
+    const [run] = await stage.agent.claim({ ...scripts, runtimes: ['2025.04', '2026.04'], browsers });
+    expect(run).toMatchObject({ runtimeId: '2026.04', check: { id: check.id } });
+  });
+
   it('ends a run as unsupported if no agent has its runtime', async () => {
     await stage.start();
     stage.harness.startLeaseSweep();

@@ -1,6 +1,6 @@
 import type { ReportedError } from '@picket/sandbox/scripts/events.ts';
-import { type Failure, failure } from '../contract/failure.ts';
-import { browserTroubleIn, isBrowserAftermath } from '../foreign-texts/playwright.ts';
+import { type Failure, failure } from '../../contract/failure.ts';
+import { browserTroubleIn, isBrowserAftermath } from '../../foreign-texts/playwright.ts';
 
 type BrowserError = Pick<ReportedError, 'message' | 'launchMs'>;
 
@@ -21,17 +21,46 @@ export function browserFailure(errors: readonly BrowserError[]): Failure | undef
   return failure('BROWSER_MISSING', [...new Set(whys)].join(' '));
 }
 
+/**
+ * Returns the failure of a run with no other errors than a missing browser that its check does not name: the definition
+ * is at fault. Undefined if there are other errors, too.
+ *
+ * @param named the browsers that the check names.
+ */
+export function unnamedBrowserFailure(
+  errors: readonly BrowserError[],
+  named: readonly string[],
+): Failure | undefined {
+  const opened = errors.filter(({ message }) => !isBrowserAftermath(message)).map(openedIn);
+  const unnamed = opened.filter((name) => name !== undefined && !named.includes(name));
+  if (opened.length === 0 || unnamed.length < opened.length) return undefined;
+  const names = [...new Set(unnamed)].join(' and ');
+  return failure(
+    'SCRIPT_INVALID',
+    `The script opens ${names}, and its check does not: add ${names} to "browsers" (${named.join(', ')} now).`,
+  );
+}
+
+/** The browser that was missing. */
+function openedIn({ message }: BrowserError): string | undefined {
+  const { program, channel } = browserTroubleIn(message) ?? {};
+  return channel ?? (program === 'ffmpeg' ? undefined : program);
+}
+
 function whyOf({ message, launchMs }: BrowserError): string | undefined {
   if (launchMs !== undefined) return notStarting(`it had not started after ${launchMs} ms`);
-  const { path, program, channel, why } = browserTroubleIn(message) ?? {};
+  const { path, program, channel, why, lacksLibraries } = browserTroubleIn(message) ?? {};
+  if (lacksLibraries) {
+    return 'A browser of this agent lacks libraries of its host: "picket browsers install firefox webkit --with-deps" there installs them.';
+  }
   if (channel !== undefined) {
-    return `This agent has no browser "${channel}": it can only open its own Chromium. Leave out \`channel\`, or set CHROMIUM_PATH of the agent to that browser.`;
+    return `This agent has no browser "${channel}": its host lacks the package of the maker. Install it, or leave out \`channel\`.`;
   }
   if (program === 'ffmpeg') {
     return `This agent has no ffmpeg for Playwright at ${path}, which videos need. Install it with "npm run runtimes:install", or turn videos off.`;
   }
   if (program !== undefined) {
-    return `This agent has no ${program}: it can only open Chromium. Leave out the projects of ${program}, or run them elsewhere.`;
+    return `This agent has no ${program}: a check that opens it names it in "browsers", and the agent needs it installed ("picket browsers list").`;
   }
   if (path !== undefined) {
     return `There is no browser at ${path} on this agent: it can only open its own Chromium.`;
