@@ -1,4 +1,5 @@
 import type { BrowserLinks } from '@picket/sandbox/browsers/browser-links.ts';
+import type { BrowserLogin } from '@picket/sandbox/browsers/browser-login.ts';
 import type { ScriptHost } from '@picket/sandbox/host/contract.ts';
 import { missingRuntime, type Runtime } from '@picket/sandbox/runtimes/runtimes.ts';
 import { SandboxUnavailable } from '@picket/sandbox/sandbox.ts';
@@ -12,6 +13,7 @@ import { toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { scriptProxyUrl } from '../http/location-proxy.ts';
 import { judge } from '../judging/verdict.ts';
+import { browserLogin } from '../kerberos/browser-tickets.ts';
 import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
 import { scriptPages } from './pages.ts';
@@ -129,6 +131,7 @@ async function runInSandbox(
       script,
       browser,
       proxyUrl: located.proxyUrl,
+      login: browser && (await browserLogin(context)),
       trust: scripts.trust,
       snapshots: wants.snapshots ?? [],
       throttling: wants.throttling,
@@ -149,6 +152,7 @@ async function runContained(order: {
   readonly script: ScriptProcess;
   readonly browser: BrowserLinks | undefined;
   readonly proxyUrl: string | null;
+  readonly login: BrowserLogin | undefined;
   readonly trust: ScriptTrust | undefined;
   readonly snapshots: readonly Snapshot[];
   readonly throttling: ThrottlingDetail | undefined;
@@ -168,6 +172,7 @@ async function runContained(order: {
     entry,
     files,
     browser,
+    login: order.login,
     trust,
     variables: { ...context.variables, RUNTIME_VERSION: runtime.id },
     playwrightConfig: spec.playwrightConfig,

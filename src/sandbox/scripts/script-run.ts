@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { endingOf } from '@picket/lib/text.ts';
 import type { BrowserLinks } from '../browsers/browser-links.ts';
+import { type BrowserLogin, placeBrowserLogin } from '../browsers/browser-login.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import type { ScriptTrust } from '../trust/script-trust.ts';
 import {
@@ -43,6 +44,8 @@ export interface ScriptJob {
   readonly variables: Readonly<Record<string, string>>;
   /** The browsers the script may open; absent if it may not open any. */
   readonly browser?: BrowserLinks | undefined;
+  /** What they log in with. */
+  readonly login?: BrowserLogin | undefined;
   /** Custom CA certificates that its browsers trust. */
   readonly trust?: ScriptTrust | undefined;
   readonly proxyUrl: string | null;
@@ -115,6 +118,7 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
   const deadlineMs = performance.now() + job.timeoutMs;
   for (const [path, content] of job.files) await sandbox.write(path, content);
   if (job.browser) await allowBrowsers(script, job.browser, job.trust);
+  if (job.login) await placeBrowserLogin(sandbox, job.login);
 
   const timeoutMs = Math.max(1, Math.ceil(deadlineMs - performance.now()));
   const graceMs = Math.min(maxGraceMs, timeoutMs * 0.1);
