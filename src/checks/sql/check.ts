@@ -54,7 +54,10 @@ export const sql = defineCheckType({
       isFirst: true,
       width: 'half',
     },
-    'request.database': { label: 'Database', hint: 'Empty: the name of the user at PostgreSQL, none at MySQL.' },
+    'request.database': {
+      label: 'Database',
+      hint: 'Empty: the name of the user at PostgreSQL, none at MySQL.',
+    },
     'request.query': { label: 'Query', hint: 'Its first value is the answer.', lines: 3, isCode: true },
     'request.readOnly': { label: 'Permit no changes: a read-only transaction' },
     'request.statementTimeoutMs': { label: 'Timeout of the query', hint: 'Milliseconds.' },

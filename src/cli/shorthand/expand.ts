@@ -36,7 +36,10 @@ export function expandCheck(written: Fields): {
   for (const holder of ['request', 'heartbeat']) {
     if (holder in schema.shape) fields[holder] ??= {};
   }
-  return { fields: { checkType: type.name, ...(type.shorthand?.complete?.(fields, name) ?? fields) }, problems };
+  return {
+    fields: { checkType: type.name, ...(type.shorthand?.complete?.(fields, name) ?? fields) },
+    problems,
+  };
 }
 
 function withAssertions(

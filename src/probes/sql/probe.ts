@@ -14,7 +14,14 @@ import { settledError } from '../connection/proxy-question.ts';
 import type { ConnectionOptions } from '../connection/target.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
 import { type SqlEngine, type SqlProtocol, sqlProtocol } from './protocols.ts';
-import { type SqlAnswer, SqlMalformed, SqlOverdue, type SqlQuery, SqlRefusal, type SqlSession } from './session.ts';
+import {
+  type SqlAnswer,
+  SqlMalformed,
+  SqlOverdue,
+  type SqlQuery,
+  SqlRefusal,
+  type SqlSession,
+} from './session.ts';
 
 /** A database server, a login and a query. */
 export interface SqlProbeRequest {

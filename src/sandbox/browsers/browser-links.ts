@@ -46,11 +46,7 @@ export async function linkBrowsers(options: {
   for (const { modulesDirectory } of options.runtimes) {
     const revisions = await browserRevisions(modulesDirectory);
     if (revisions.shell !== undefined) {
-      await placeLinks(
-        join(directory, `chromium_headless_shell-${revisions.shell}`),
-        shellPaths,
-        startPath,
-      );
+      await placeLinks(join(directory, `chromium_headless_shell-${revisions.shell}`), shellPaths, startPath);
     }
     await placeLinks(join(directory, `chromium-${revisions.chromium}`), browserPaths, startPath);
     if (ffmpegPath !== undefined) {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,9 @@ export interface MariaDb extends AsyncDisposable {
 }
 
 const paths = { PATH: `${process.env.PATH ?? ''}:/usr/sbin:/sbin` };
-const systemTables = ['mariadb_system_tables.sql', 'mariadb_performance_tables.sql', 'mariadb_system_tables_data.sql'];
+/** Parts of the names of the files that make the tables of the system; newer versions begin them with `mariadb_`. */
+const systemTables = ['system_tables', 'performance_tables', 'system_tables_data'];
+const sharedFolder = '/usr/share/mysql';
 
 /** Reason why tests that need MariaDB cannot run here, or null. In CI, a missing one is an error. */
 export function whyNoMariaDb(): string | null {
@@ -51,7 +53,10 @@ export async function startMariaDb(options: {
     '--skip-log-bin',
   ];
   // What mariadb-install-db does, without the texts of its help.
-  const tables = systemTables.map((name) => readFileSync(join('/usr/share/mysql', name), 'utf8'));
+  const tables = systemTables.map((name) => {
+    const paths = ['mariadb', 'mysql'].map((maker) => join(sharedFolder, `${maker}_${name}.sql`));
+    return readFileSync(paths.find(existsSync) ?? '', 'utf8');
+  });
   mkdirSync(join(folder, 'data', 'mysql'));
   const made = spawnSync('mariadbd', [...common, '--bootstrap'], {
     env: paths,

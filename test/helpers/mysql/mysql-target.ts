@@ -59,7 +59,9 @@ export interface MysqlTargetOptions {
 const salt = Buffer.from('twenty random bytes!');
 const tlsBit = 0x800;
 const hash = (algorithm: string, ...parts: readonly (Buffer | string)[]) =>
-  createHash(algorithm).update(Buffer.concat(parts.map((part) => Buffer.from(part)))).digest();
+  createHash(algorithm)
+    .update(Buffer.concat(parts.map((part) => Buffer.from(part))))
+    .digest();
 const xor = (left: Buffer, right: Buffer) =>
   Buffer.from(left.map((byte, index) => byte ^ (right[index % right.length] ?? 0)));
 
@@ -91,7 +93,8 @@ async function serve(
 ): Promise<void> {
   const { tls, version = '8.4.3', answer = () => ({ rows: ['1'] }) } = options;
   let peer = packets(plain);
-  const greeting = options.greeting ?? greetingPayload(version, options.greets ?? 'caching_sha2_password', !!tls);
+  const greeting =
+    options.greeting ?? greetingPayload(version, options.greets ?? 'caching_sha2_password', !!tls);
   peer.send(greeting);
   let first = await peer.next();
   let isEncrypted = false;
@@ -134,7 +137,9 @@ async function serve(
   }
 }
 
-function payloadsOf(answer: Exclude<MysqlAnswer, string | { bytes: unknown } | { pieces: unknown }>): readonly Buffer[] {
+function payloadsOf(
+  answer: Exclude<MysqlAnswer, string | { bytes: unknown } | { pieces: unknown }>,
+): readonly Buffer[] {
   if ('payloads' in answer) return answer.payloads;
   return 'errorCode' in answer ? [errorPacket(answer)] : resultPackets(answer);
 }

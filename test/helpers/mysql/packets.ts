@@ -35,7 +35,10 @@ export function errorPacket(error: {
   readonly message: string;
 }): Buffer {
   const { errorCode, sqlState, message } = error;
-  return Buffer.concat([Buffer.from([0xff, errorCode & 0xff, errorCode >> 8]), Buffer.from(`#${sqlState}${message}`)]);
+  return Buffer.concat([
+    Buffer.from([0xff, errorCode & 0xff, errorCode >> 8]),
+    Buffer.from(`#${sqlState}${message}`),
+  ]);
 }
 
 export function columnPacket(name: string, type: number): Buffer {

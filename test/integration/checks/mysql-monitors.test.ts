@@ -4,8 +4,18 @@ import { SqlDetail } from '../../../src/checks/sql/detail.ts';
 import { runSql } from '../../../src/checks/sql/run.ts';
 import { SqlSpec } from '../../../src/checks/sql/spec.ts';
 import { summaryOf } from '../../../src/checks/sql/summary.ts';
-import { type MysqlAnswer, type MysqlTargetOptions, startMysqlTarget } from '../../helpers/mysql/mysql-target.ts';
-import { columnPacket, endPacket, errorPacket, okPacket, resultPackets } from '../../helpers/mysql/packets.ts';
+import {
+  type MysqlAnswer,
+  type MysqlTargetOptions,
+  startMysqlTarget,
+} from '../../helpers/mysql/mysql-target.ts';
+import {
+  columnPacket,
+  endPacket,
+  errorPacket,
+  okPacket,
+  resultPackets,
+} from '../../helpers/mysql/packets.ts';
 import { runContext } from '../../helpers/run-context.ts';
 import { createAuthority } from '../../helpers/targets/certificates.ts';
 
@@ -27,11 +37,16 @@ it('logs in over TLS with what the check has, and reads the answer', async () =>
     tls,
     answer: () => ({ rows: ['42', '43'], column: 'count(*)' }),
   });
-  const { failure, detail, responseTimeMs, certificateExpiresAt } = await run(target.port, {
-    ...inTls,
-    database: 'shop',
-    query: 'select {{WHAT}}',
-  }, {}, { variables: { WHAT: 'answer' } });
+  const { failure, detail, responseTimeMs, certificateExpiresAt } = await run(
+    target.port,
+    {
+      ...inTls,
+      database: 'shop',
+      query: 'select {{WHAT}}',
+    },
+    {},
+    { variables: { WHAT: 'answer' } },
+  );
   expect(failure).toBeUndefined();
   expect(certificateExpiresAt).toBeGreaterThan(0);
   expect(target.logins).toMatchObject([
@@ -69,7 +84,12 @@ const everyMethod: readonly (readonly [string, MysqlTargetOptions, object, reado
   ['sha256_password in TLS', { method: 'sha256_password', tls }, inTls, ['right\0']],
   ['mysql_clear_password in TLS', { method: 'mysql_clear_password', tls }, inTls, ['right\0']],
   ['an empty password', { password: '' }, { password: '' }, []],
-  ['an empty password and another method', { password: '', method: 'mysql_native_password' }, { password: '' }, []],
+  [
+    'an empty password and another method',
+    { password: '', method: 'mysql_native_password' },
+    { password: '' },
+    [],
+  ],
 ];
 
 describe('a login', () => {
@@ -90,7 +110,10 @@ describe('a login', () => {
 
   it('never sends the password in plain text without TLS', async () => {
     for (const named of ['greets', 'method']) {
-      await using target = await startMysqlTarget({ [named]: 'mysql_clear_password', method: 'mysql_clear_password' });
+      await using target = await startMysqlTarget({
+        [named]: 'mysql_clear_password',
+        method: 'mysql_clear_password',
+      });
       const { failure } = await run(target.port);
       expect(failure).toMatchObject({ code: 'REQUEST_REFUSED', message: expect.stringContaining('useSSL') });
       expect(target.logins[0]?.secrets).toEqual([]);
@@ -100,8 +123,16 @@ describe('a login', () => {
   it.each([
     ['a method that it does not have', [Buffer.from('\xfedialog\0salt\0', 'latin1')], 'REQUEST_REFUSED'],
     ['the method of MySQL 4.0', [Buffer.from([0xfe])], 'REQUEST_REFUSED'],
-    ['a second method', [0, 1].map(() => Buffer.from('\xfemysql_native_password\0saltsaltsaltsaltsalt\0', 'latin1')), 'RESPONSE_MALFORMED'],
-    ['a method without random bytes', [Buffer.from('\xfemysql_native_password\0', 'latin1')], 'RESPONSE_MALFORMED'],
+    [
+      'a second method',
+      [0, 1].map(() => Buffer.from('\xfemysql_native_password\0saltsaltsaltsaltsalt\0', 'latin1')),
+      'RESPONSE_MALFORMED',
+    ],
+    [
+      'a method without random bytes',
+      [Buffer.from('\xfemysql_native_password\0', 'latin1')],
+      'RESPONSE_MALFORMED',
+    ],
     ['an answer that is none', [Buffer.from([7])], 'RESPONSE_MALFORMED'],
     ['an empty packet', [Buffer.alloc(0)], 'RESPONSE_MALFORMED'],
     ['more than the method has', [Buffer.from([1, 3]), Buffer.from([1, 3])], 'RESPONSE_MALFORMED'],
@@ -113,7 +144,10 @@ describe('a login', () => {
 
   it.each([
     ['that is none', 'no key'],
-    ['of another kind', `-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n`],
+    [
+      'of another kind',
+      `-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n`,
+    ],
   ])('ends at a key %s', async (_, publicKey) => {
     await using target = await startMysqlTarget({ isCached: false, publicKey });
     expect((await run(target.port)).failure).toMatchObject({ code: 'RESPONSE_MALFORMED' });
@@ -163,28 +197,64 @@ describe('an answer', () => {
     ['no row', { rows: [] }, null],
     ['no rows at all', 'ok', null],
     ['a long text', { rows: ['x'.repeat(70_000)], type: 252 }, 'x'.repeat(1000)],
-    ['the first of several results', { payloads: [...resultPackets({ rows: ['1', '2'], status: 10 }), ...resultPackets({ rows: ['3'], status: 10 }), okPacket()] }, 1],
+    [
+      'the first of several results',
+      {
+        payloads: [
+          ...resultPackets({ rows: ['1', '2'], status: 10 }),
+          ...resultPackets({ rows: ['3'], status: 10 }),
+          okPacket(),
+        ],
+      },
+      1,
+    ],
   ])('is read: %s', async (_, answer, expected) => {
     await using target = await startMysqlTarget({ answer: () => answer });
     const { failure, detail } = await run(target.port);
     expect(failure).toBeUndefined();
     expect(detail.response?.answer?.value).toEqual(
-      typeof expected === 'string' && expected.length === 1000 ? expect.stringContaining('x'.repeat(900)) : expected,
+      typeof expected === 'string' && expected.length === 1000
+        ? expect.stringContaining('x'.repeat(900))
+        : expected,
     );
   });
 
   it.each<readonly [string, MysqlAnswer, string | undefined]>([
     ['more rows than it reads', { rows: Array.from({ length: 100_001 }, () => '1') }, undefined],
-    ['results without end', { payloads: Array.from({ length: 60 }, () => resultPackets({ rows: Array.from({ length: 2000 }, () => '1'), status: 10 })).flat() }, undefined],
+    [
+      'results without end',
+      {
+        payloads: Array.from({ length: 60 }, () =>
+          resultPackets({ rows: Array.from({ length: 2000 }, () => '1'), status: 10 }),
+        ).flat(),
+      },
+      undefined,
+    ],
     ['a value that is too large', { rows: ['x'.repeat(9 * 1024 * 1024)] }, 'RESPONSE_MALFORMED'],
     ['a packet in several parts', { bytes: Buffer.from([0xff, 0xff, 0xff, 1]) }, 'RESPONSE_MALFORMED'],
     ['a length that never arrives', { bytes: Buffer.from([0, 0, 0x90, 1]) }, 'RESPONSE_MALFORMED'],
     ['a packet with another number', { bytes: Buffer.from([1, 0, 0, 9, 0]) }, 'RESPONSE_MALFORMED'],
     ['a request for a file', { payloads: [Buffer.from('\xfb/etc/passwd', 'latin1')] }, 'RESPONSE_MALFORMED'],
-    ['more columns than a table has', { payloads: [Buffer.from([0xfd, 0xff, 0xff, 0xff])] }, 'RESPONSE_MALFORMED'],
-    ['columns without an end', { payloads: [Buffer.from([1]), columnPacket('a', 3), columnPacket('b', 3)] }, 'RESPONSE_MALFORMED'],
-    ['a column that is cut off', { payloads: [Buffer.from([1]), Buffer.from([3, 100]), endPacket()] }, 'RESPONSE_MALFORMED'],
-    ['a value that is longer than its packet', { payloads: [Buffer.from([1]), columnPacket('a', 3), endPacket(), Buffer.from([200, 1])] }, 'RESPONSE_MALFORMED'],
+    [
+      'more columns than a table has',
+      { payloads: [Buffer.from([0xfd, 0xff, 0xff, 0xff])] },
+      'RESPONSE_MALFORMED',
+    ],
+    [
+      'columns without an end',
+      { payloads: [Buffer.from([1]), columnPacket('a', 3), columnPacket('b', 3)] },
+      'RESPONSE_MALFORMED',
+    ],
+    [
+      'a column that is cut off',
+      { payloads: [Buffer.from([1]), Buffer.from([3, 100]), endPacket()] },
+      'RESPONSE_MALFORMED',
+    ],
+    [
+      'a value that is longer than its packet',
+      { payloads: [Buffer.from([1]), columnPacket('a', 3), endPacket(), Buffer.from([200, 1])] },
+      'RESPONSE_MALFORMED',
+    ],
     ['an empty packet', { payloads: [Buffer.alloc(0)] }, 'RESPONSE_MALFORMED'],
     ['the end of the connection', 'hang-up', 'CONNECTION_RESET'],
   ])('is bounded: %s', async (_, answer, code) => {
@@ -216,7 +286,11 @@ describe('an answer', () => {
   });
 
   it('is an error after the first rows, too', async () => {
-    const error = errorPacket({ errorCode: 3024, sqlState: 'HY000', message: 'maximum statement execution time' });
+    const error = errorPacket({
+      errorCode: 3024,
+      sqlState: 'HY000',
+      message: 'maximum statement execution time',
+    });
     const payloads = [...resultPackets({ rows: ['1'] }).slice(0, -1), error];
     await using target = await startMysqlTarget({ answer: () => ({ payloads }) });
     expect((await run(target.port)).detail.response).toMatchObject({

@@ -78,7 +78,10 @@ describe.skipIf(skipReason)(`browsers log in at Apache by Kerberos ${skipReason 
 
   it('in a suite', { timeout: 4 * minute }, async () => {
     const spec = { ...linkRuntime(stage), browsers: ['chromium'] };
-    const { outcome } = await stage.run({ 'a.spec.ts': test(200) }, { spec, context: { kerberos: identity } });
+    const { outcome } = await stage.run(
+      { 'a.spec.ts': test(200) },
+      { spec, context: { kerberos: identity } },
+    );
     expect(outcome.failure).toBeUndefined();
   });
 

@@ -15,16 +15,16 @@ describe.skipIf(reason !== null)(`an SQL monitor of MariaDB${reason ? ` (${reaso
       tls: await (await createAuthority()).issue({ hosts: ['localhost'] }),
       statements: [
         'create database shop;',
-        'create table shop.orders (id int, name varchar(20), paid bit(1), photo blob);',
-        "insert into shop.orders values (1, 'Jäger', 1, x'ff00'), (2, null, 0, null);",
+        'create table shop.orders (id int, name varchar(20) character set utf8mb4, paid bit(1), photo blob);',
+        "insert into shop.orders values (1, convert(x'4ac3a4676572' using utf8mb4), 1, x'ff00'), (2, null, 0, null);",
         "create user ada@'%' identified by 'lovelace';",
         'grant all on shop.* to ada;',
         "create user safe@'%' identified by 'Pass wörd' require ssl;",
         'grant select on shop.* to safe;',
         "create user local@'%' identified via unix_socket;",
         "create user none@'%';",
-        "create procedure shop.twice() begin select 'first'; select 'second'; end;",
-        'create procedure shop.sneaky() begin rollback; start transaction; delete from orders; commit; end;',
+        "create procedure shop.twice() sql security invoker begin select 'first'; select 'second'; end;",
+        'create procedure shop.sneaky() sql security invoker begin rollback; start transaction; delete from orders; commit; end;',
       ],
     });
   });
@@ -81,8 +81,14 @@ describe.skipIf(reason !== null)(`an SQL monitor of MariaDB${reason ? ` (${reaso
   it.each([
     ['a wrong password', { password: 'wrong' }, 1045, '28000', 'login'],
     ['an unknown database', { database: 'nowhere' }, 1044, '42000', 'login'],
-    ['no TLS where it must be', { ...plain, username: 'safe', password: 'Pass wörd' }, 1045, '28000', 'login'],
-    ['a login method that it does not have', { username: 'local' }, 1045, '28000', 'login'],
+    [
+      'no TLS where it must be',
+      { ...plain, username: 'safe', password: 'Pass wörd' },
+      1045,
+      '28000',
+      'login',
+    ],
+    ['a login method that it does not have', { username: 'local' }, 1698, '28000', 'login'],
     ['an unknown table', { query: 'select * from nothing' }, 1146, '42S02', 'query'],
     ['a change in a read-only run', { query: 'delete from orders' }, 1792, '25006', 'query'],
     ['a new table in a read-only run', { query: 'create table x (id int)' }, 1792, '25006', 'query'],
@@ -96,7 +102,13 @@ describe.skipIf(reason !== null)(`an SQL monitor of MariaDB${reason ? ` (${reaso
     ],
     ['a procedure that does so', { query: 'call sneaky()' }, 1792, '25006', 'query'],
     ['a slow query', { query: 'select sleep(10)', statementTimeoutMs: 100 }, 1969, '70100', 'query'],
-    ['a file of this host', { query: "load data local infile '/etc/passwd' into table orders" }, 4166, 'HY000', 'query'],
+    [
+      'a file of this host',
+      { query: "load data local infile '/etc/passwd' into table orders" },
+      4166,
+      'HY000',
+      'query',
+    ],
   ])('fails for %s, and says which step', async (_what, request, errorCode, sqlState, step) => {
     const { failure, detail } = await run(request);
     expect(detail.response?.refusal).toMatchObject({ step, errorCode, sqlState });
@@ -112,6 +124,8 @@ describe.skipIf(reason !== null)(`an SQL monitor of MariaDB${reason ? ` (${reaso
     const query = "insert into orders values (3, 'new', 1, null)";
     expect((await run({ query, readOnly: false })).failure).toBeUndefined();
     expect((await run({ query: 'select count(*) from orders' })).detail.response?.answer?.value).toBe(3);
-    expect((await run({ query: 'delete from orders where id = 3', readOnly: false })).failure).toBeUndefined();
+    expect(
+      (await run({ query: 'delete from orders where id = 3', readOnly: false })).failure,
+    ).toBeUndefined();
   });
 });

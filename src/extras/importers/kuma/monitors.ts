@@ -189,10 +189,14 @@ function postgres(monitor: Source, collection: Collection, name: string): Look |
   const mode = url.searchParams.get('sslmode') ?? url.searchParams.get('ssl') ?? 'disable';
   const useSSL = !isOff(mode);
   noteOptions(monitor, url, ['sslmode', 'ssl']);
-  return databaseLook(monitor, { url, collection, name }, {
-    useSSL,
-    ...(useSSL && mode !== 'verify-full' ? { skipSSL: true } : {}),
-  });
+  return databaseLook(
+    monitor,
+    { url, collection, name },
+    {
+      useSSL,
+      ...(useSSL && mode !== 'verify-full' ? { skipSSL: true } : {}),
+    },
+  );
 }
 
 /** A query of MySQL or MariaDB; its password has a column of its own, which it shares with RADIUS. */
@@ -204,11 +208,15 @@ function mysql(monitor: Source, collection: Collection, name: string): Look | un
   noteOptions(monitor, url, ['ssl']);
   const password = monitor.text('radius_password');
   if (password !== undefined) url.password = encodeURIComponent(password);
-  return databaseLook(monitor, { url, collection, name }, {
-    engine: 'MYSQL',
-    useSSL,
-    ...(useSSL && /"rejectUnauthorized":\s*false/.test(options) ? { skipSSL: true } : {}),
-  });
+  return databaseLook(
+    monitor,
+    { url, collection, name },
+    {
+      engine: 'MYSQL',
+      useSSL,
+      ...(useSSL && /"rejectUnauthorized":\s*false/.test(options) ? { skipSSL: true } : {}),
+    },
+  );
 }
 
 function databaseUrl(monitor: Source, protocol: RegExp): URL | undefined {

@@ -78,7 +78,7 @@ const numericTypes: ReadonlySet<number> = new Set([0, 1, 2, 3, 4, 5, 8, 9, 13, 2
 const bitType = 16;
 
 /** A value as it is compared: numbers that a double represents exactly, bytes that are no text as `0x…`. */
-export function valueOf(found: Buffer | null, { type }: Column): string | number | null {
+export function comparedValue(found: Buffer | null, { type }: Column): string | number | null {
   if (found === null) return null;
   if (type === bitType && found.length > 0 && found.length <= 6) return found.readUIntBE(0, found.length);
   if (!isUtf8(found)) return `0x${found.toString('hex')}`;

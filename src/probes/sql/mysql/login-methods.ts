@@ -29,14 +29,12 @@ export function methodRefusal(message: string): SqlRefusal {
 
 /** SHA1(password) XOR SHA1(salt, SHA1(SHA1(password))). */
 function* nativePassword({ password, salt }: LoginParameters): Generator<Buffer, void, Buffer> {
-  if (password === '') {
-    yield Buffer.alloc(0);
-    return;
-  }
+  if (password === '') yield* last(Buffer.alloc(0));
   const once = hash('sha1', password);
-  yield xor(once, hash('sha1', salt, hash('sha1', once)));
+  yield* last(xor(once, hash('sha1', whole(salt), hash('sha1', once))));
 }
 
+const saltBytes = 20;
 const requestPublicKey = { cachingSha2: 2, sha256: 1 } as const;
 const isKnown = 3;
 const isPasswordWanted = 4;
@@ -44,20 +42,18 @@ const isPasswordWanted = 4;
 /** SHA256(password) XOR SHA256(SHA256(SHA256(password)), salt); a server that does not know the user yet wants the password. */
 function* cachingSha2(parameters: LoginParameters): Generator<Buffer, void, Buffer> {
   const { password, salt } = parameters;
-  if (password === '') {
-    yield Buffer.alloc(0);
-    return;
-  }
+  if (password === '') yield* last(Buffer.alloc(0));
   const once = hash('sha256', password);
-  const [answer] = yield xor(once, hash('sha256', hash('sha256', once), salt));
+  const [answer] = yield xor(once, hash('sha256', hash('sha256', once), whole(salt)));
   if (answer === isKnown) return;
-  if (answer !== isPasswordWanted) throw new SqlMalformed('the server answers caching_sha2_password strangely');
+  if (answer !== isPasswordWanted)
+    throw new SqlMalformed('the server answers caching_sha2_password strangely');
   yield* wholePassword(parameters, requestPublicKey.cachingSha2);
 }
 
 function* sha256(parameters: LoginParameters): Generator<Buffer, void, Buffer> {
-  if (parameters.password === '') yield Buffer.from([0]);
-  else yield* wholePassword(parameters, requestPublicKey.sha256);
+  if (parameters.password === '') yield* last(Buffer.from([0]));
+  yield* wholePassword(parameters, requestPublicKey.sha256);
 }
 
 /** The password itself in TLS; without TLS encrypted with the key that the server sends. */
@@ -66,12 +62,9 @@ function* wholePassword(
   request: number,
 ): Generator<Buffer, void, Buffer> {
   const ended = withZero(password);
-  if (isSecure) {
-    yield ended;
-    return;
-  }
+  if (isSecure) yield* last(ended);
   const key = yield Buffer.from([request]);
-  yield encrypted(xor(ended, salt), key);
+  yield* last(encrypted(xor(ended, whole(salt)), key));
 }
 
 /** RSA with OAEP, as MySQL does it. @throws SqlMalformed for a key that is none, or is too short. */
@@ -87,8 +80,21 @@ function encrypted(data: Buffer, pem: Buffer): Buffer {
 
 /** For servers that ask another one, such as LDAP or PAM. */
 function* clearPassword({ password, isSecure }: LoginParameters): Generator<Buffer, void, Buffer> {
-  if (!isSecure) throw methodRefusal('the server asks for the password in plain text, which needs TLS (useSSL)');
-  yield withZero(password);
+  if (!isSecure)
+    throw methodRefusal('the server asks for the password in plain text, which needs TLS (useSSL)');
+  yield* last(withZero(password));
+}
+
+/** Sends what a method ends with: the server has nothing left to ask. */
+function* last(data: Buffer): Generator<Buffer, never, Buffer> {
+  yield data;
+  throw new SqlMalformed('the server asks for more than its login method has');
+}
+
+/** @throws SqlMalformed for fewer bytes: an answer to them could be used again. */
+function whole(salt: Buffer): Buffer {
+  if (salt.length < saltBytes) throw new SqlMalformed('the server sent no random bytes for the login');
+  return salt;
 }
 
 function hash(algorithm: 'sha1' | 'sha256', ...parts: readonly (Buffer | string)[]): Buffer {
@@ -99,6 +105,5 @@ function hash(algorithm: 'sha1' | 'sha256', ...parts: readonly (Buffer | string)
 
 /** Combines bits with a mask, which is repeated. */
 function xor(data: Buffer, mask: Buffer): Buffer {
-  if (mask.length === 0) throw new SqlMalformed('the server sent no random bytes for the login');
   return Buffer.from(data.map((byte, index) => byte ^ (mask[index % mask.length] ?? 0)));
 }

@@ -1,14 +1,16 @@
 import type { Socket } from 'node:net';
 import { holdPreamble } from '../../preamble/exchange.ts';
-import {
-  type MysqlGreeting,
-  mysqlAnswerHead,
-  mysqlCapabilities,
-  mysqlError,
-} from '../../preamble/mysql.ts';
+import { type MysqlGreeting, mysqlAnswerHead, mysqlCapabilities, mysqlError } from '../../preamble/mysql.ts';
 import { HungUp, Malformed } from '../../preamble/preamble.ts';
-import { type SqlAnswer, SqlMalformed, SqlOverdue, type SqlQuery, SqlRefusal, type SqlSession } from '../session.ts';
-import { type Column, columnIn, Fields, valueOf, withLength, withZero } from './fields.ts';
+import {
+  type SqlAnswer,
+  SqlMalformed,
+  SqlOverdue,
+  type SqlQuery,
+  SqlRefusal,
+  type SqlSession,
+} from '../session.ts';
+import { type Column, columnIn, Fields, comparedValue, withLength, withZero } from './fields.ts';
 import { greeted } from './greeted.ts';
 import { loginMethods, methodRefusal } from './login-methods.ts';
 import { closedByServer, MysqlPackets } from './packets.ts';
@@ -154,7 +156,8 @@ export class MysqlSession implements SqlSession {
     const { password, username, database } = this.#query;
     const begun = (name: string, salt: Buffer) => {
       const method = loginMethods.get(name);
-      if (!method) throw methodRefusal(`it asks for the login method ${shown(name)}, which this check does not have`);
+      if (!method)
+        throw methodRefusal(`it asks for the login method ${shown(name)}, which this check does not have`);
       return method({ password, salt, isSecure });
     };
     let method = begun(plugin, greeting.salt);
@@ -166,10 +169,13 @@ export class MysqlSession implements SqlSession {
         withLength(method.next().value ?? Buffer.alloc(0)),
         database === '' ? Buffer.alloc(0) : withZero(database),
         withZero(plugin),
-        withLength(Buffer.concat([withLength(Buffer.from('program_name')), withLength(Buffer.from('picket'))])),
+        withLength(
+          Buffer.concat([withLength(Buffer.from('program_name')), withLength(Buffer.from('picket'))]),
+        ),
       ]),
     );
     let hasSwitched = false;
+    let isOver = false;
     for (;;) {
       const packet = await this.#packets.next();
       const kind = packet[0];
@@ -183,9 +189,10 @@ export class MysqlSession implements SqlSession {
         const salt = fields.rest();
         method = begun(name, salt.at(-1) === 0 ? salt.subarray(0, -1) : salt);
         this.#packets.send(method.next().value ?? Buffer.alloc(0));
-      } else if (kind === kinds.more) {
+      } else if (kind === kinds.more && !isOver) {
         const { value, done } = method.next(packet.subarray(1));
-        if (!done) this.#packets.send(value);
+        if (done) isOver = true;
+        else this.#packets.send(value);
       } else throw new SqlMalformed('the server answered the login with something else than MySQL');
     }
   }
@@ -227,7 +234,7 @@ export class MysqlSession implements SqlSession {
           break;
         }
         const [column] = columns;
-        if (rows === 0 && column) value = valueOf(new Fields(row).value(), column);
+        if (rows === 0 && column) value = comparedValue(new Fields(row).value(), column);
         rows += 1;
         rowCount += 1;
         if (rowCount < maxRows) continue;
