@@ -5,7 +5,6 @@ import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { ProbeError } from '@picket/probes/connection/errors.ts';
 import { kerberosToken } from '@picket/probes/http/login/negotiate/kerberos.ts';
 import type { BrowserLogin } from '@picket/sandbox/browsers/browser-login.ts';
-import type { RunContext } from '../contract/run-context.ts';
 import { type KerberosSettings, ticketCacheFile } from './settings.ts';
 import { readTicketFile, type TicketFile } from './ticket-file.ts';
 
@@ -34,7 +33,13 @@ const kept = new Map<string, { readonly tickets: Promise<BrowserTickets>; freshU
  * else. Neither the keytab nor the ticket that gets other tickets is among it. Servers without a ticket are in the log
  * of the run.
  */
-export async function browserLogin({ kerberos, log }: RunContext): Promise<BrowserLogin | undefined> {
+export async function browserLogin({
+  kerberos,
+  log,
+}: {
+  readonly kerberos?: KerberosSettings | undefined;
+  readonly log: { write(level: 'WARN', text: string): void };
+}): Promise<BrowserLogin | undefined> {
   if (!kerberos || kerberos.browserServers.length === 0) return undefined;
   try {
     const { login, problems } = await currentTickets(kerberos);

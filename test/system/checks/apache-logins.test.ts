@@ -11,7 +11,6 @@ describe.skipIf(skipReason)(`logins at Apache ${skipReason ?? ''}`, () => {
   it.each([
     ['ada', 'intranet', 'GET'],
     ['Jäger "1"', 'intra net', 'POST'],
-    ['ada', 'the "inner" net', 'GET'],
   ])('answers the challenge of mod_auth_digest for %s at %s to a %s', async (user, realm, method) => {
     const password = 'pass wörd';
     const hash = createHash('md5').update(`${user}:${realm}:${password}`).digest('hex');
@@ -21,7 +20,7 @@ describe.skipIf(skipReason)(`logins at Apache ${skipReason ?? ''}`, () => {
       directives: (folder) => `
         <Directory ${folder}>
           AuthType Digest
-          AuthName "${realm.replaceAll('"', '\\"')}"
+          AuthName "${realm}"
           AuthDigestProvider file
           AuthDigestQop auth
           AuthUserFile ${folder}/users
