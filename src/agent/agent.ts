@@ -220,7 +220,7 @@ export class Agent {
   }
 
   #createScriptPool(forRunners: RunnerSettings): ScriptPool {
-    const { scripts, laneSizes, secretFiles, serviceUrl, apiKey, proxy, model } = this.#settings;
+    const { scripts, laneSizes, secretFiles, serviceUrl, apiKey, proxy, model, kerberos } = this.#settings;
     return new ScriptPool({
       ...forRunners,
       onReady: () => {
@@ -231,6 +231,7 @@ export class Agent {
         ...scripts,
         scriptCount: laneSizes.script,
         caCertificates: this.#caCertificates,
+        browserLoginServers: kerberos.browserServers,
         privatePaths: [...secretFiles, this.#delivery.spool.state.facts?.folder ?? []].flat(),
         hasWarmProcesses: true,
       }),

@@ -47,6 +47,7 @@ describe('readAgentSettings', () => {
         ticketCache: undefined,
         configFile: undefined,
         servers: [],
+        browserServers: [],
       },
     });
   });
@@ -64,6 +65,9 @@ describe('readAgentSettings', () => {
       { KERBEROS_KEYTAB: 'monitor.keytab' },
       { KERBEROS_TICKET_CACHE: 'tickets' },
       { KERBEROS_SERVERS: 'http://a.test' },
+      { KERBEROS_BROWSER_SERVERS: '*.intra.test', KERBEROS_KEYTAB: '/etc/monitor.keytab' },
+      { KERBEROS_BROWSER_SERVERS: 'a.test' },
+      { KERBEROS_BROWSER_SERVERS: 'a.test', KERBEROS_TICKET_CACHE: 'KEYRING:user' },
     ]) {
       expect(() => readAgentSettings({ ...needed, ...wrong }), JSON.stringify(wrong)).toThrow(
         Object.keys(wrong)[0],

@@ -2,7 +2,7 @@ import { hostname, tmpdir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkTypes } from '@picket/checks/index.ts';
-import { kerberosFiles, kerberosSettings } from '@picket/checks/kerberos/settings.ts';
+import { kerberosFiles, kerberosSettings, requireBrowserIdentity } from '@picket/checks/kerberos/settings.ts';
 import { agentModelSettings, modelAccess } from '@picket/checks/model/settings.ts';
 import { readEnvironment } from '@picket/lib/env.ts';
 import { type LogLevel, logLevels } from '@picket/lib/log.ts';
@@ -316,6 +316,7 @@ export function readAgentSettings(environment: Readonly<Record<string, string | 
   const variables = readEnvironment(schema, withLowerCaseProxies(environment));
   const settings = valuesOf(settingTree, variables);
   requireTrustedKeys(settings);
+  requireBrowserIdentity(settings.kerberos);
   const serviceSecrets = present(variables as Readonly<Record<string, string | undefined>>, secretNames);
   const references = referenceAccess(environment, variables, {
     ...settings.references,

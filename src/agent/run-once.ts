@@ -150,6 +150,7 @@ function scriptSettings(options: OnceOptions): ScriptHostSettings {
     chromiumPath: options.chromiumPath,
     browsersDirectory: options.browsersDirectory,
     caCertificates: options.caCertificates,
+    browserLoginServers: options.kerberos?.browserServers,
     scriptCount: 1,
     lifecycleCount: 1,
     isUnisolatedAllowed: true,

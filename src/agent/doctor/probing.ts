@@ -1,4 +1,5 @@
-import { hasKerberos } from '@picket/checks/kerberos/settings.ts';
+import { fetchBrowserTickets } from '@picket/checks/kerberos/browser-tickets.ts';
+import { hasKerberos, type KerberosSettings } from '@picket/checks/kerberos/settings.ts';
 import { toError } from '@picket/lib/errors.ts';
 import { CaptureUnavailable, ConnectionCapture } from '@picket/probes/capture/capture.ts';
 import { ProbeError } from '@picket/probes/connection/errors.ts';
@@ -85,7 +86,7 @@ const fewSeconds = 600;
 export const kerberos: Examination = {
   name: 'kerberos',
   async examine({ settings, signal }) {
-    const { servers, ...identity } = settings.kerberos;
+    const { servers, browserServers, ...identity } = settings.kerberos;
     if (!hasKerberos(settings.kerberos)) {
       return skipped('neither KERBEROS_KEYTAB nor KERBEROS_TICKET_CACHE is set: checks do not log in by it');
     }
@@ -104,13 +105,30 @@ export const kerberos: Examination = {
       if (!(thrown instanceof ProbeError)) throw thrown;
       found.push(problem(thrown.message, ticketFixes[thrown.code ?? ''] ?? otherTicketFix));
     }
-    if (servers.length === 0) {
+    if (browserServers.length > 0) found.push(...(await ticketsForBrowsers(settings.kerberos, signal)));
+    if (servers.length === 0 && browserServers.length === 0) {
       const fix = 'Name the hosts at which checks may log in: *.intra.example.com';
       found.push(warning('names no host: no check can use the identity', fix, 'KERBEROS_SERVERS'));
     }
     return found;
   },
 };
+
+async function ticketsForBrowsers(settings: KerberosSettings, signal: AbortSignal): Promise<Verdict[]> {
+  const about = 'KERBEROS_BROWSER_SERVERS';
+  const { servers, problems } = await fetchBrowserTickets(settings, signal);
+  const missing = problems.map(({ server, error }) =>
+    problem(
+      `browsers have no ticket for ${server}: ${error.message}`,
+      ticketFixes[error.code ?? ''] ??
+        `The KDC needs a principal HTTP/${server}; try kvno HTTP/${server} with the same keytab or tickets.`,
+      about,
+    ),
+  );
+  return servers.length === 0
+    ? missing
+    : [...missing, ok(`browsers have tickets for ${servers.join(', ')}`, about)];
+}
 
 const ticketFixes: Readonly<Record<string, string>> = {
   [kerberosCodes.library]:

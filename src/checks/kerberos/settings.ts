@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { readEnvironment } from '@picket/lib/env.ts';
+import { AppError } from '@picket/lib/errors.ts';
 import { type SettingTree, setting, shapeOf, type Values, valuesOf } from '@picket/lib/setting-tree.ts';
 import { matchesGlob } from '@picket/lib/text.ts';
 import type { KerberosMeans } from '@picket/probes/http/login/negotiate/negotiate.ts';
@@ -24,6 +25,9 @@ const hostPatterns = z
   )
   .default([])
   .meta({ defaultText: 'none' });
+
+/** Each needs a ticket of its own. */
+const mostBrowserServers = 20;
 
 /** Settings of the Kerberos identity with which an agent logs in for its checks. */
 export const kerberosSettings = {
@@ -59,6 +63,14 @@ export const kerberosSettings = {
     hostPatterns,
     'Hosts at which checks may log in with that identity, separated by commas; `*` stands for any characters: `*.intra.example.com`',
   ),
+  browserServers: setting(
+    'KERBEROS_BROWSER_SERVERS',
+    hostPatterns
+      .refine((hosts) => !hosts.some((host) => host.includes('*')), 'must be whole names, without *')
+      .refine((hosts) => hosts.length <= mostBrowserServers, `must be at most ${mostBrowserServers} hosts`)
+      .meta({ defaultText: 'none' }),
+    'Hosts at which the Chromium of browser checks and suites logs in with that identity, as whole names separated by commas. Scripts can use the tickets for these hosts; see log-in-to-intranets.md',
+  ),
 } satisfies SettingTree;
 
 /** The Kerberos identity of an agent, in a form that threads can pass on. */
@@ -75,10 +87,29 @@ export function kerberosFiles({ keytab, ticketCache }: KerberosSettings): string
   return [keytab, cache].filter((path) => path !== undefined);
 }
 
+/** The file of the ticket cache; undefined without a cache, or if it is none. */
+export function ticketCacheFile({ ticketCache }: KerberosSettings): string | undefined {
+  return /^(?:FILE:)?(\/.*)$/.exec(ticketCache ?? '')?.[1];
+}
+
+/**
+ * Refuses servers for browsers without an identity whose tickets can be given to them.
+ *
+ * @throws AppError CONFIG_INVALID
+ */
+export function requireBrowserIdentity(settings: KerberosSettings): void {
+  const { browserServers, keytab } = settings;
+  if (browserServers.length === 0 || keytab !== undefined || ticketCacheFile(settings) !== undefined) return;
+  const line = 'KERBEROS_BROWSER_SERVERS: needs KERBEROS_KEYTAB, or a file in KERBEROS_TICKET_CACHE';
+  throw new AppError('CONFIG_INVALID', `1 problem in the configuration:\n  - ${line}`, {
+    attributes: { problems: [line] },
+  });
+}
+
 /** Returns what logins by Kerberos need; undefined without an identity. */
 export function kerberosMeans(settings: KerberosSettings | undefined): KerberosMeans | undefined {
   if (!settings || !hasKerberos(settings)) return undefined;
-  const { servers, ...identity } = settings;
+  const { servers, browserServers: _, ...identity } = settings;
   return {
     ...identity,
     isAllowed: (hostname) => servers.some((pattern) => matchesGlob(hostname.toLowerCase(), pattern)),
@@ -89,5 +120,10 @@ export function kerberosMeans(settings: KerberosSettings | undefined): KerberosM
 export function readKerberosSettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): KerberosSettings {
-  return valuesOf(kerberosSettings, readEnvironment(z.object(shapeOf(kerberosSettings)), environment));
+  const settings = valuesOf(
+    kerberosSettings,
+    readEnvironment(z.object(shapeOf(kerberosSettings)), environment),
+  );
+  requireBrowserIdentity(settings);
+  return settings;
 }

@@ -11,6 +11,7 @@ import { toMicroseconds } from '../contract/outcome.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import { scriptProxyUrl } from '../http/location-proxy.ts';
 import { howToInstall } from '../tables/browsers.ts';
+import { browserLogin } from '../kerberos/browser-tickets.ts';
 import type { PlaywrightDetail } from './detail.ts';
 import { keepSuiteEvidence, noSuiteEvidence, type SuiteEvidence } from './evidence.ts';
 import type { PlaywrightSpec } from './spec.ts';
@@ -77,6 +78,7 @@ export async function runPlaywrightSuite(
       bundle,
       proxyUrl: located.proxyUrl,
       browser: 'missing' in browser ? undefined : browser,
+      login: spec.browsers.includes('chromium') ? await browserLogin(context) : undefined,
       otherBrowsers: otherBrowsers.filter(isNamed),
       startedAt,
     });
@@ -112,11 +114,12 @@ async function runContained(
     readonly bundle: Readable;
     readonly proxyUrl: string | null;
     readonly browser: SuiteJob['browser'];
+    readonly login: SuiteJob['login'];
     readonly otherBrowsers: SuiteJob['otherBrowsers'];
     readonly startedAt: number;
   },
 ): Promise<SuiteRun> {
-  const { sandbox, suites, bundle, proxyUrl, browser, otherBrowsers, startedAt } = place;
+  const { sandbox, suites, bundle, proxyUrl, browser, login, otherBrowsers, startedAt } = place;
   const limits: SuiteLimits = {
     installTimeoutMs: Math.min(maxInstallMs, context.timeoutMs),
     testTimeoutMs: Math.min(maxTestMs, context.timeoutMs),
@@ -126,6 +129,7 @@ async function runContained(
   const report = await runSuite(sandbox, {
     bundle,
     browser,
+    login,
     otherBrowsers,
     host: { ...suites, trust: context.scripts?.trust },
     engine: spec.engine ?? 'node',

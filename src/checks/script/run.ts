@@ -1,4 +1,5 @@
 import type { BrowserLinks } from '@picket/sandbox/browsers/browser-links.ts';
+import type { BrowserLogin } from '@picket/sandbox/browsers/browser-login.ts';
 import type { ScriptHost } from '@picket/sandbox/host/contract.ts';
 import { missingRuntime, type Runtime } from '@picket/sandbox/runtimes/runtimes.ts';
 import { SandboxUnavailable } from '@picket/sandbox/sandbox.ts';
@@ -19,6 +20,7 @@ import { judge } from '../judging/verdict.ts';
 import type { BrowserName } from '../tables/browsers.ts';
 import { browsersOf } from './browsers/check-browsers.ts';
 import { openedBrowsers } from './browsers/opened-browsers.ts';
+import { browserLogin } from '../kerberos/browser-tickets.ts';
 import type { BrowserDetail, MultiStepDetail } from './detail.ts';
 import { type Evidence, keepEvidence } from './evidence.ts';
 import { scriptPages } from './pages.ts';
@@ -143,6 +145,7 @@ async function runInSandbox(
       browser,
       opened,
       proxyUrl: located.proxyUrl,
+      login: browser && (await browserLogin(context)),
       trust: scripts.trust,
       snapshots: wants.snapshots ?? [],
       throttling: wants.throttling,
@@ -164,6 +167,7 @@ async function runContained(order: {
   readonly browser: BrowserLinks | undefined;
   readonly opened: OpenedBrowsers;
   readonly proxyUrl: string | null;
+  readonly login: BrowserLogin | undefined;
   readonly trust: ScriptTrust | undefined;
   readonly snapshots: readonly Snapshot[];
   readonly throttling: ThrottlingDetail | undefined;
@@ -184,6 +188,7 @@ async function runContained(order: {
     files,
     browser,
     opened: order.opened,
+    login: order.login,
     trust,
     variables: { ...context.variables, RUNTIME_VERSION: runtime.id },
     playwrightConfig: spec.playwrightConfig,

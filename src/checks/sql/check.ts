@@ -12,6 +12,9 @@ import { summaryOf } from './summary.ts';
 const phase = (name: string, label: string) =>
   millisecondsAt(name, label, ['response', 'timingPhases', name]);
 
+/** Names of the type in files that mean the engine, too. */
+const namesOfMysql = ['MYSQL', 'MARIADB'];
+
 export const sql = defineCheckType({
   name: 'SQL',
   route: 'sql',
@@ -32,7 +35,18 @@ export const sql = defineCheckType({
       width: 'wide',
       names: 'text',
     },
-    'request.port': { label: 'Port', isFirst: true, width: 'narrow' },
+    'request.engine': {
+      label: 'Server',
+      words: { POSTGRESQL: 'PostgreSQL', MYSQL: 'MySQL or MariaDB' },
+      isFirst: true,
+      width: 'half',
+    },
+    'request.port': {
+      label: 'Port',
+      hint: 'Empty: 5432 of PostgreSQL, 3306 of MySQL and MariaDB.',
+      isFirst: true,
+      width: 'narrow',
+    },
     'request.username': { label: 'User', isFirst: true, width: 'half' },
     'request.password': {
       label: 'Password',
@@ -40,8 +54,10 @@ export const sql = defineCheckType({
       isFirst: true,
       width: 'half',
     },
-    'request.database': { label: 'Database', hint: 'Empty: the name of the user.' },
-    'request.engine': { label: 'Server', words: { POSTGRESQL: 'PostgreSQL' } },
+    'request.database': {
+      label: 'Database',
+      hint: 'Empty: the name of the user at PostgreSQL, none at MySQL.',
+    },
     'request.query': { label: 'Query', hint: 'Its first value is the answer.', lines: 3, isCode: true },
     'request.readOnly': { label: 'Permit no changes: a read-only transaction' },
     'request.statementTimeoutMs': { label: 'Timeout of the query', hint: 'Milliseconds.' },
@@ -62,8 +78,12 @@ export const sql = defineCheckType({
   detail: SqlDetail,
   detailKey: 'sqlCheckResult',
   shorthand: {
-    names: ['POSTGRES', 'POSTGRESQL', 'DATABASE'],
-    complete: (fields) => withRequest(fields, splitHost),
+    names: ['POSTGRES', 'POSTGRESQL', 'DATABASE', ...namesOfMysql],
+    complete: (fields, name) =>
+      withRequest(fields, (request) => ({
+        ...splitHost(request),
+        ...(namesOfMysql.includes(name) && request['engine'] === undefined && { engine: 'MYSQL' }),
+      })),
   },
   artifactFields: diagnosisArtifactFields,
   facts: exchangeFacts,

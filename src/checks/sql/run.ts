@@ -1,5 +1,5 @@
 import { beginningOf } from '@picket/lib/text.ts';
-import { startTls } from '@picket/probes/connection/start-tls.ts';
+import { type StartTlsProtocol, startTls } from '@picket/probes/connection/start-tls.ts';
 import type { SqlProbeRequest, SqlProbeResult } from '@picket/probes/sql/probe.ts';
 import { type Failure, type FailureCode, failure } from '../contract/failure.ts';
 import { familyName } from '../contract/ip-family.ts';
@@ -15,12 +15,15 @@ import { withConnectionDiagnosis } from '../runner/diagnosed-connection.ts';
 import { noEvidence } from '../runner/evidence.ts';
 import { noLimits, type ProbeRun, probeRunner, type Reading } from '../runner/probe-runner.ts';
 import type { SqlDetail } from './detail.ts';
-import type { SqlSpec } from './spec.ts';
+import { codesOf } from './refusal-codes.ts';
+import { type SqlEngine, type SqlSpec, sqlPorts } from './spec.ts';
 
 type Run = ProbeRun<SqlSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
 type OwnDetail = Pick<SqlDetail, 'request' | 'response'>;
 
 const maxTextLength = 1000;
+/** How a connection for evidence asks for TLS. */
+const upgrades: Readonly<Record<SqlEngine, StartTlsProtocol>> = { POSTGRESQL: 'postgres', MYSQL: 'mysql' };
 
 /** Failures that `shouldFail` expects: the server refuses, or cannot be reached. */
 const welcomeCodes: ReadonlySet<FailureCode> = new Set([
@@ -52,7 +55,8 @@ export const runSql = probeRunner({
           isCertificateChecked: request.tls?.isCertificateChecked ?? true,
           clientIdentity: undefined,
           alpnProtocols: [],
-          upgrade: request.tls && startTls('postgres', request.tls.serverName ?? request.hostname),
+          upgrade:
+            request.tls && startTls(upgrades[request.engine], request.tls.serverName ?? request.hostname),
         }),
       },
       controls,
@@ -79,7 +83,8 @@ function prepare({ request: spec }: SqlSpec, context: RunContext) {
   }
   const request: SqlProbeRequest = {
     ...named,
-    port: spec.port,
+    engine: spec.engine,
+    port: portOf(spec),
     family: wantedFamily(spec.ipFamily, log),
     proxy: located.proxy,
     tls: spec.useSSL ? { serverName: secure.serverName, isCertificateChecked: !spec.skipSSL } : undefined,
@@ -102,8 +107,8 @@ function isWelcome({ shouldFail }: SqlSpec, { code }: Failure): boolean {
 function failureIn({ error, refusal }: SqlProbeResult): Failure | undefined {
   if (error) return probeFailure(error);
   if (!refusal) return undefined;
-  const { step, message, sqlState } = refusal;
-  return failure('REQUEST_REFUSED', `The server refuses the ${step}: ${message} [${sqlState}]`);
+  const { step, message } = refusal;
+  return failure('REQUEST_REFUSED', `The server refuses the ${step}: ${message} [${codesOf(refusal)}]`);
 }
 
 function read({ spec, prepared, context }: Run, result: SqlProbeResult): Reading<OwnDetail> {
@@ -149,10 +154,23 @@ function requestOf(
     readonly query: string;
   },
 ): SqlDetail['request'] {
-  const { engine, port, useSSL, ipFamily, readOnly } = spec;
-  const { hostname, database, username, query } = filled;
-  const shown = beginningOf(query, maxTextLength);
-  return { engine, hostname, port, database, username, useSSL, ipFamily, query: shown, readOnly };
+  const { engine, useSSL, ipFamily, readOnly } = spec;
+  const { hostname, username, query } = filled;
+  return {
+    engine,
+    hostname,
+    port: portOf(spec),
+    database: filled.database || (engine === 'POSTGRESQL' ? username : ''),
+    username,
+    useSSL,
+    ipFamily,
+    query: beginningOf(query, maxTextLength),
+    readOnly,
+  };
+}
+
+function portOf({ engine, port }: SqlSpec['request']): number {
+  return port ?? sqlPorts[engine];
 }
 
 function detailOf(spec: SqlSpec, request: SqlProbeRequest, result: SqlProbeResult): OwnDetail {
@@ -161,7 +179,7 @@ function detailOf(spec: SqlSpec, request: SqlProbeRequest, result: SqlProbeResul
   const { username, database, text } = query;
   const isConnected = !error || phases.connection > 0;
   return {
-    request: requestOf(spec.request, { hostname, username, database: database || username, query: text }),
+    request: requestOf(spec.request, { hostname, username, database, query: text }),
     response: isConnected
       ? {
           answer: answer

@@ -6,7 +6,11 @@ import type { MaskedValue } from '../contract/masking.ts';
 import { HostnameField, ServerName } from '../contract/target.ts';
 import { assertionSchema, valueComparisons } from '../judging/assertion.ts';
 
-export const sqlEngines = ['POSTGRESQL'] as const;
+export const sqlEngines = ['POSTGRESQL', 'MYSQL'] as const;
+export type SqlEngine = (typeof sqlEngines)[number];
+
+/** The port of each engine, for checks that name none. */
+export const sqlPorts: Readonly<Record<SqlEngine, number>> = { POSTGRESQL: 5432, MYSQL: 3306 };
 
 /** An SQL monitor: logs in at a database server, and runs one query. */
 export const SqlSpec = lazySchema(() =>
@@ -14,10 +18,23 @@ export const SqlSpec = lazySchema(() =>
     shouldFail: z.boolean().default(false),
     request: z
       .object({
-        engine: z.enum(sqlEngines).default('POSTGRESQL').describe('Protocol of the database server'),
+        engine: z
+          .enum(sqlEngines)
+          .default('POSTGRESQL')
+          .describe('Protocol of the database server; MYSQL is also that of MariaDB'),
         hostname: HostnameField,
-        port: z.int().min(1).max(65_535).default(5432),
-        database: z.string().max(200).default('').describe('Name of the database; empty: that of the user'),
+        port: z
+          .int()
+          .min(1)
+          .max(65_535)
+          .nullable()
+          .default(null)
+          .describe('null: the port of the engine, 5432 for POSTGRESQL and 3306 for MYSQL'),
+        database: z
+          .string()
+          .max(200)
+          .default('')
+          .describe('Name of the database; empty: that of the user for POSTGRESQL, none for MYSQL'),
         username: z.string().min(1).max(200),
         password: z.string().max(1000).default(''),
         ipFamily: IpFamilyField,
@@ -41,7 +58,7 @@ export const SqlSpec = lazySchema(() =>
           .min(100)
           .max(25_000)
           .default(5000)
-          .describe('The server cancels the query after this many milliseconds'),
+        .describe('The query is cancelled after this many milliseconds'),
         assertions: z
           .array(assertionSchema(['VALUE', 'ROW_COUNT', 'RESPONSE_TIME', 'QUERY_TIME'], valueComparisons))
           .default([]),
@@ -63,6 +80,8 @@ export const maskedInSql: readonly MaskedValue[] = [
     path: ['request', 'password'],
     sentTo: [
       ['request', 'hostname'],
+      // It decides the port of a check that names none.
+      ['request', 'engine'],
       ['request', 'port'],
       ['request', 'useSSL'],
       ['request', 'skipSSL'],

@@ -2,6 +2,7 @@ import type { DetailSummary, SummarySection } from '../summary/detail-summary.ts
 import { code, comparedText, fact } from '../summary/parts.ts';
 import { certificateSections, probeParts } from '../summary/probe-parts.ts';
 import type { SqlDetail } from './detail.ts';
+import { codesOf } from './refusal-codes.ts';
 
 /** Summarizes an SQL monitor's result for people. */
 export function summaryOf(detail: SqlDetail): DetailSummary {
@@ -10,7 +11,7 @@ export function summaryOf(detail: SqlDetail): DetailSummary {
     title: 'Query',
     facts: [
       fact('Server', code(`${request.hostname}:${request.port}`)),
-      fact('Database', code(request.database)),
+      fact('Database', request.database === '' ? null : code(request.database)),
       fact('User', code(request.username)),
       fact('Transaction', request.readOnly ? 'read only' : 'read and write'),
       fact('Address', response?.ipAddress ?? null),
@@ -40,7 +41,7 @@ function answerSection({ answer, refusal }: NonNullable<SqlDetail['response']>):
       fact('Value', answer && (answer.value === null ? 'NULL, or no row' : code(String(answer.value)))),
       fact('Rows', answer?.rowCount ?? null, answer?.truncated ? 'the rest was not read' : null),
       fact('Columns', answer?.columns.join(', ') || null),
-      fact('Refused', refusal && `${refusal.step}: ${refusal.message}`, refusal?.sqlState ?? null),
+      fact('Refused', refusal && `${refusal.step}: ${refusal.message}`, refusal && codesOf(refusal)),
     ],
   };
 }

@@ -18,6 +18,10 @@ const subjects = dictionary<readonly string[]>({
   answer: ['TEXT_ANSWER'],
   data: ['RESPONSE_DATA'],
   latency: ['LATENCY'],
+  value: ['VALUE'],
+  rows: ['ROW_COUNT'],
+  rowcount: ['ROW_COUNT'],
+  querytime: ['QUERY_TIME'],
 });
 const jsonSources = ['JSON_BODY', 'JSON_ANSWER', 'JSON_RESPONSE'];
 const operators = dictionary<string>({

@@ -5,8 +5,14 @@ import { nearestName } from '@picket/lib/names/nearest-name.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The check type that `checkType` or `type` names, in any spelling; absent, the one that the URL shows. */
-export function writtenType(fields: Fields): { readonly type: CheckType } | { readonly problem: string } {
+/**
+ * The check type that `checkType` or `type` names, in any spelling; absent, the one that the URL shows.
+ *
+ * @returns also the name as it is written, in capitals and without punctuation.
+ */
+export function writtenType(
+  fields: Fields,
+): { readonly type: CheckType; readonly name: string } | { readonly problem: string } {
   const known = checkTypes.map(({ name }) => name).join(', ');
   const written = fields['checkType'] ?? fields['type'];
   if (typeof written !== 'string') {
@@ -15,13 +21,13 @@ export function writtenType(fields: Fields): { readonly type: CheckType } | { re
       fields,
       ({ shorthand }) => scheme !== undefined && !!shorthand?.schemes?.includes(scheme),
     );
-    return type ? { type } : { problem: `checkType: is required; one of [${known}]` };
+    return type ? { type, name: type.name } : { problem: `checkType: is required; one of [${known}]` };
   }
   const bare = bareName(written);
   const type =
     checkTypes.find(({ name }) => bareName(name) === bare) ??
     fitting(fields, ({ shorthand }) => shorthand?.names?.includes(bare) === true);
-  if (type) return { type };
+  if (type) return { type, name: bare };
   const nearest = nearestName(written, known.split(', '));
   const meant = nearest === undefined ? '' : `; did you mean "${nearest}"?`;
   return { problem: `checkType: must be one of [${known}]${meant}` };

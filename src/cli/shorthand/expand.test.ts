@@ -89,6 +89,20 @@ describe('a check file in short forms', () => {
         '{ steps: [{ type: SEND, message: ping }, { type: EXPECT }], assertions: [{ source: TEXT_BODY, comparison: CONTAINS, target: pong }] }',
       ),
     ],
+    [
+      'MySQL by its name',
+      'type: MariaDB\nhost: db.test:3307\nusername: ada\nassertions: [value > 0, rows == 1]',
+      'SQL',
+      request(
+        '{ engine: MYSQL, hostname: db.test, port: 3307, assertions: [{ source: VALUE, comparison: GREATER_THAN, target: "0" }, { source: ROW_COUNT, comparison: EQUALS, target: "1" }] }',
+      ),
+    ],
+    [
+      'PostgreSQL by its name',
+      'type: postgres\nhost: db.test\nusername: ada',
+      'SQL',
+      request('{ engine: POSTGRESQL, hostname: db.test, port: null }'),
+    ],
     ['a datagram', 'type: udp\nhost: a.test:53\nsend: hi', 'UDP', request('{ port: 53, data: hi }')],
     [
       'the health of a gRPC service',

@@ -22,7 +22,7 @@ export function expandCheck(written: Fields): {
 } {
   const found = writtenType(written);
   if ('problem' in found) return { fields: written, problems: [found.problem] };
-  const { type } = found;
+  const { type, name } = found;
   const { checkType: _checkType, type: _type, expect, ...rest } = written;
   const schema = definitionSchema(type);
   const problems: string[] = [];
@@ -33,10 +33,13 @@ export function expandCheck(written: Fields): {
   const timed = withInterval(withScheduleOfPings(type, named.fields), problems);
   const fields = inFormOf(schema, withAssertions(timed, expected), [], problems) as Record<string, unknown>;
   // An object that is missing as a whole would hide which of its fields are required.
-  for (const name of ['request', 'heartbeat']) {
-    if (name in schema.shape) fields[name] ??= {};
+  for (const holder of ['request', 'heartbeat']) {
+    if (holder in schema.shape) fields[holder] ??= {};
   }
-  return { fields: { checkType: type.name, ...(type.shorthand?.complete?.(fields) ?? fields) }, problems };
+  return {
+    fields: { checkType: type.name, ...(type.shorthand?.complete?.(fields, name) ?? fields) },
+    problems,
+  };
 }
 
 function withAssertions(

@@ -1,7 +1,8 @@
 import { holdPreamble } from '../preamble/exchange.ts';
 import { imap, pop3, smtp } from '../preamble/mail.ts';
+import { mysql } from '../preamble/mysql.ts';
 import { HungUp, Malformed, type Preamble, Refusal } from '../preamble/preamble.ts';
-import { ldap, mysql, postgres } from '../preamble/stores.ts';
+import { ldap, postgres } from '../preamble/stores.ts';
 import { xmpp } from '../preamble/xmpp.ts';
 import { ProbeError } from './errors.ts';
 import type { Upgrade } from './target.ts';
@@ -26,8 +27,13 @@ export type StartTlsProtocol = 'smtp' | 'imap' | 'pop3' | 'ldap' | 'postgres' | 
  * that reads it later would take it for data received over TLS.
  */
 export function startTls(protocol: StartTlsProtocol, hostname: string): Upgrade {
+  return startTlsBy(protocol, () => preambles[protocol](hostname));
+}
+
+/** The same with a preamble of the caller, who needs what the server says in it. */
+export function startTlsBy(protocol: StartTlsProtocol, preamble: () => Preamble): Upgrade {
   return (socket, exchange) =>
-    holdPreamble(preambles[protocol](hostname), {
+    holdPreamble(preamble(), {
       socket,
       next: 'TLS',
       send: exchange.send,

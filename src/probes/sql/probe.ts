@@ -11,14 +11,21 @@ import {
   interruptionError,
 } from '../connection/interruption.ts';
 import { settledError } from '../connection/proxy-question.ts';
-import { startTls } from '../connection/start-tls.ts';
 import type { ConnectionOptions } from '../connection/target.ts';
 import type { ProbeMeasurement } from '../kernel-thread/socket-watch.ts';
-import { PostgresSession } from './postgres.ts';
-import { type SqlAnswer, SqlMalformed, type SqlQuery, SqlRefusal, type SqlSession } from './session.ts';
+import { type SqlEngine, type SqlProtocol, sqlProtocol } from './protocols.ts';
+import {
+  type SqlAnswer,
+  SqlMalformed,
+  SqlOverdue,
+  type SqlQuery,
+  SqlRefusal,
+  type SqlSession,
+} from './session.ts';
 
 /** A database server, a login and a query. */
 export interface SqlProbeRequest {
+  readonly engine: SqlEngine;
   /** A name, or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
@@ -51,7 +58,13 @@ export interface SqlProbeResult {
   readonly error: ProbeError | undefined;
   /** Error that the server answered with, and the step. */
   readonly refusal:
-    | { readonly step: 'login' | 'query'; readonly message: string; readonly sqlState: string }
+    | {
+        readonly step: 'login' | 'query';
+        readonly message: string;
+        readonly sqlState: string;
+        /** Of MySQL and MariaDB. */
+        readonly errorCode: number | null;
+      }
     | undefined;
   readonly answer: SqlAnswer | undefined;
   readonly serverVersion: string | null;
@@ -78,6 +91,7 @@ class SqlProbe {
   readonly #request: SqlProbeRequest;
   readonly #controls: SqlProbeControls;
   readonly #connection: Connection;
+  readonly #protocol: SqlProtocol;
   readonly #startMs = performance.now();
   #step: 'login' | 'query' = 'login';
   /** When the step in progress began. */
@@ -87,9 +101,10 @@ class SqlProbe {
   #serverVersion: string | null = null;
 
   constructor(request: SqlProbeRequest, controls: SqlProbeControls) {
-    const { hostname, port, family, proxy, tls } = request;
+    const { engine, hostname, port, family, proxy, tls, query } = request;
     this.#request = request;
     this.#controls = controls;
+    this.#protocol = sqlProtocol(engine, tls?.serverName ?? hostname, query);
     this.#connection = new Connection({
       ...{ hostname, port, family, proxy },
       isSecure: tls !== undefined,
@@ -98,7 +113,7 @@ class SqlProbe {
       isAlwaysTunnelled: true,
       clientIdentity: undefined,
       alpnProtocols: [],
-      upgrade: tls && startTls('postgres', tls.serverName ?? hostname),
+      upgrade: tls && this.#protocol.upgrade,
     });
   }
 
@@ -113,7 +128,7 @@ class SqlProbe {
     let ending: Error | undefined;
     try {
       const socket = await Promise.race([interrupted, this.#open()]);
-      session = new PostgresSession(socket, this.#request.query);
+      session = this.#protocol.open(socket);
       answer = await Promise.race([interrupted, this.#held(session)]);
     } catch (thrown) {
       if (!(thrown instanceof Error)) throw thrown;
@@ -183,7 +198,12 @@ class SqlProbe {
     const phases = this.#phases();
     const refusal =
       ending instanceof SqlRefusal
-        ? { step: this.#step, message: ending.message, sqlState: ending.sqlState }
+        ? {
+            step: this.#step,
+            message: ending.message,
+            sqlState: ending.sqlState,
+            errorCode: ending.errorCode ?? null,
+          }
         : undefined;
     const error = ending && !refusal ? this.#classified(ending) : undefined;
     const { proxy } = this.#request;
@@ -209,6 +229,9 @@ class SqlProbe {
     const { isOpen, where, peer, phase } = this.#connection;
     if (ending instanceof SqlMalformed) {
       return new ProbeError('response-malformed', 'data', `${where}: ${ending.message}`);
+    }
+    if (ending instanceof SqlOverdue) {
+      return new ProbeError('response-timeout', 'data', `${where}: ${ending.message}`, 'ETIMEDOUT');
     }
     const error = classifyError(ending, isOpen ? 'data' : phase, where, peer);
     if (!(error instanceof ProbeError)) throw error;

@@ -1,5 +1,3 @@
-import type { Socket } from 'node:net';
-
 /** A login and one query. */
 export interface SqlQuery {
   readonly username: string;
@@ -36,21 +34,27 @@ export interface SqlSession {
   leave(): Promise<void>;
 }
 
-export type OpenSession = (socket: Socket, query: SqlQuery) => SqlSession;
-
 /** The server answered with an error of its own. */
 export class SqlRefusal extends Error {
+  override readonly name = 'SqlRefusal';
   /** Code of the SQL standard, such as `28P01`. */
   readonly sqlState: string;
+  /** Number of the error at MySQL and MariaDB, such as 1045. */
+  readonly errorCode: number | undefined;
 
-  constructor(message: string, sqlState: string) {
+  constructor(message: string, sqlState: string, errorCode?: number) {
     super(message);
-    this.name = 'SqlRefusal';
     this.sqlState = sqlState;
+    this.errorCode = errorCode;
   }
 }
 
 /** The peer does not speak the protocol, or sends more than a run may read. */
 export class SqlMalformed extends Error {
   override readonly name = 'SqlMalformed';
+}
+
+/** The query took longer than the check permits, and the server did not cancel it. */
+export class SqlOverdue extends Error {
+  override readonly name = 'SqlOverdue';
 }

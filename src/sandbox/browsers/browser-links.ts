@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Runtime } from '../runtimes/runtimes.ts';
+import { writeLoginStarter } from './browser-login.ts';
 import type { FoundBrowser } from './find-browser.ts';
 import type { OtherBrowser } from './other-browsers.ts';
 
@@ -10,8 +11,9 @@ import type { OtherBrowser } from './other-browsers.ts';
  */
 export interface BrowserLinks {
   readonly directory: string;
-  /** The browser that all links point to. */
   readonly executablePath: string;
+  /** The program that starts it, which all links point to: the browser itself, or that of browser-login.ts. */
+  readonly startPath: string;
   /** Without ffmpeg videos are disabled: Playwright would otherwise fail every page with a recording. */
   readonly ffmpegPath?: string | undefined;
 }
@@ -33,26 +35,26 @@ const ffmpegPaths = ['ffmpeg-linux'];
 export async function linkBrowsers(options: {
   readonly directory: string;
   readonly browser: FoundBrowser;
+  /** Servers at which the browser logs in; see browser-login.ts. */
+  readonly loginServers?: readonly string[] | undefined;
   readonly ffmpegPath?: string | undefined;
   readonly runtimes: readonly Pick<Runtime, 'modulesDirectory'>[];
 }): Promise<BrowserLinks> {
-  const { directory, browser, ffmpegPath } = options;
+  const { directory, browser, ffmpegPath, loginServers: servers = [] } = options;
   const { executablePath } = browser;
+  const startPath =
+    servers.length === 0 ? executablePath : await writeLoginStarter({ directory, executablePath, servers });
   for (const { modulesDirectory } of options.runtimes) {
     const revisions = await browserRevisions(modulesDirectory);
     if (revisions.shell !== undefined) {
-      await placeLinks(
-        join(directory, `chromium_headless_shell-${revisions.shell}`),
-        shellPaths,
-        executablePath,
-      );
+      await placeLinks(join(directory, `chromium_headless_shell-${revisions.shell}`), shellPaths, startPath);
     }
-    await placeLinks(join(directory, `chromium-${revisions.chromium}`), browserPaths, executablePath);
+    await placeLinks(join(directory, `chromium-${revisions.chromium}`), browserPaths, startPath);
     if (ffmpegPath !== undefined) {
       await placeLinks(join(directory, `ffmpeg-${revisions.ffmpeg}`), ffmpegPaths, ffmpegPath);
     }
   }
-  return { directory, executablePath, ffmpegPath };
+  return { directory, executablePath, startPath, ffmpegPath };
 }
 
 /** Playwright's folders of Chromium, which scripts that do not open it do without. */

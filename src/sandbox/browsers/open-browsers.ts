@@ -28,13 +28,15 @@ export async function openBrowsers(options: {
   readonly runtimes: Runtimes;
   readonly chromiumPath?: string | undefined;
   readonly unpackedPath?: string | undefined;
+  /** See browser-login.ts. */
+  readonly loginServers?: readonly string[] | undefined;
 }): Promise<Browsers> {
-  const { directory, runtimes } = options;
+  const { directory, runtimes, loginServers } = options;
   try {
     const browser = await findBrowser(options);
     const installed = runtimes.ids.flatMap((id) => runtimes.find(id) ?? []);
     const ffmpegPath = (await isExecutable(systemFfmpeg)) ? systemFfmpeg : undefined;
-    return await linkBrowsers({ directory, browser, ffmpegPath, runtimes: installed });
+    return await linkBrowsers({ directory, browser, loginServers, ffmpegPath, runtimes: installed });
   } catch (thrown) {
     if (thrown instanceof BrowserMissing) return { missing: thrown.message };
     throw thrown;

@@ -156,7 +156,8 @@ async function findBrowsers(
   runtimes: Runtimes,
 ): Promise<Browsers> {
   const unpackedPath = unpackedChromiumPath(settings.runtimesDirectory);
-  return await openBrowsers({ directory, runtimes, chromiumPath: settings.chromiumPath, unpackedPath });
+  const { chromiumPath, browserLoginServers: loginServers } = settings;
+  return await openBrowsers({ directory, runtimes, chromiumPath, unpackedPath, loginServers });
 }
 
 async function openTrust(

@@ -23,6 +23,8 @@ export interface ScriptHostSettings {
   readonly privatePaths: readonly string[];
   /** Custom CA certificates that scripts and their browsers trust, as PEM texts. */
   readonly caCertificates?: readonly string[] | undefined;
+  /** Servers at which Chromium logs in with the Kerberos tickets of its run, if the run has any. */
+  readonly browserLoginServers?: readonly string[] | undefined;
   /** Whether to keep warm processes; a single run needs none. */
   readonly hasWarmProcesses: boolean;
   readonly suites: SuiteSettings;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { endingOf } from '@picket/lib/text.ts';
 import type { BrowserLinks } from '../browsers/browser-links.ts';
+import { type BrowserLogin, placeBrowserLogin } from '../browsers/browser-login.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import type { ScriptTrust } from '../trust/script-trust.ts';
 import {
@@ -47,6 +48,8 @@ export interface ScriptJob {
   readonly browser?: BrowserLinks | undefined;
   /** The browsers that it opens; Chromium alone if absent. */
   readonly opened?: OpenedBrowsers | undefined;
+  /** What they log in with. */
+  readonly login?: BrowserLogin | undefined;
   /** Custom CA certificates that its browsers trust. */
   readonly trust?: ScriptTrust | undefined;
   readonly proxyUrl: string | null;
@@ -121,6 +124,7 @@ export async function runScript(script: ScriptProcess, job: ScriptJob): Promise<
   const deadlineMs = performance.now() + job.timeoutMs;
   for (const [path, content] of job.files) await sandbox.write(path, content);
   if (job.browser) await allowBrowsers(script, job.browser, job.trust, job.opened);
+  if (job.login) await placeBrowserLogin(sandbox, job.login);
 
   const timeoutMs = Math.max(1, Math.ceil(deadlineMs - performance.now()));
   const graceMs = Math.min(maxGraceMs, timeoutMs * 0.1);

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { BrowserLinks } from '../browsers/browser-links.ts';
+import type { BrowserLogin } from '../browsers/browser-login.ts';
 import type { OtherBrowser } from '../browsers/other-browsers.ts';
 import type { SandboxedEnd } from '../sandbox.ts';
 import type { ReportedError, ReportedSuiteEnd, ReportedSuiteTest } from '../scripts/events.ts';
@@ -15,6 +16,8 @@ export const suiteFolder = 'suite';
 export interface SuiteJob {
   readonly bundle: Readable;
   readonly browser: BrowserLinks | undefined;
+  /** What it logs in with. */
+  readonly login?: BrowserLogin | undefined;
   /** Browsers besides it that the suite names. */
   readonly otherBrowsers: readonly OtherBrowser[];
   readonly host: Pick<SuiteHost, 'packageManagers' | 'dependencies' | 'nodes'> & {

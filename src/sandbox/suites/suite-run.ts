@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { placeBrowserLogin } from '../browsers/browser-login.ts';
 import { ownPortsFile, programDirectory, type Sandbox } from '../sandbox.ts';
 import { readLine, SuiteNote } from '../scripts/events.ts';
 import { leftNotes, RunningSecrets } from '../scripts/notes.ts';
@@ -65,10 +66,11 @@ async function runTests(sandbox: Sandbox, job: SuiteJob, installReport: InstallR
   job.onTestStart?.(async () => (await running.soFar())?.map(({ value }) => value));
   if ((job.browser || job.otherBrowsers.length > 0) && job.host.trust)
     await placeBrowserTrust(sandbox, job.host.trust);
+  if (job.login) await placeBrowserLogin(sandbox, job.login);
   const graceMs = Math.min(maxGraceMs, job.testTimeoutMs * 0.1);
   const settings = {
     privateDirectory: join(sandbox.directory, privateFolder),
-    executablePath: job.browser?.executablePath,
+    executablePath: job.browser?.startPath,
     ffmpegPath: job.browser?.ffmpegPath,
     otherBrowsers: job.otherBrowsers,
     globalTimeoutMs: Math.max(1, Math.floor(job.testTimeoutMs - graceMs)),

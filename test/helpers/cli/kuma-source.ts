@@ -170,6 +170,13 @@ export const kinds: readonly Row[] = [
     database_query: 'select count(*) from orders',
   },
   {
+    type: 'mysql',
+    name: 'replica',
+    database_connection_string: 'mysql://ada@db.example.com/shop?charset=utf8',
+    database_query: 'select @@read_only',
+    radius_password: 'hidden',
+  },
+  {
     type: 'push',
     name: 'job',
     push_token: 'hidden',
@@ -213,7 +220,7 @@ export const kinds: readonly Row[] = [
   ].map((type) => ({ type, name: type })),
 ];
 /** Number of the last kinds, for which no check type exists. */
-export const lostTypes = kinds.slice(11).length;
+export const lostTypes = kinds.slice(12).length;
 
 export const notificationConfig = (fields: object) =>
   JSON.stringify({ applyExisting: false, isDefault: false, ...fields });

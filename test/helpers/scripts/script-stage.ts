@@ -54,7 +54,9 @@ export function scriptTests(stage: () => ScriptStage): (name: string, run: () =>
 }
 
 /** Sets up scripts in sandboxes without isolation: the scripts are the tests' own. */
-export async function startScriptStage(): Promise<ScriptStage> {
+export async function startScriptStage(
+  options: { readonly loginServers?: readonly string[] } = {},
+): Promise<ScriptStage> {
   const directory = await mkdtemp(join(tmpdir(), 'picket-browsers-'));
   const runtimes = await readRuntimes(runtimesDirectory);
   const missingRuntimes =
@@ -64,6 +66,7 @@ export async function startScriptStage(): Promise<ScriptStage> {
     runtimes,
     chromiumPath: process.env.CHROMIUM_PATH,
     unpackedPath: unpackedChromiumPath(runtimesDirectory),
+    loginServers: options.loginServers,
   });
   const host = plainHost(runtimes, browser);
   const run = async <Detail>(

@@ -49,9 +49,11 @@ export interface SuiteStage {
 }
 
 /** Sets up suites in sandboxes without isolation: the suites are the tests' own. */
-export async function startSuiteStage(): Promise<SuiteStage> {
+export async function startSuiteStage(
+  options: Parameters<typeof startScriptStage>[0] = {},
+): Promise<SuiteStage> {
   const directory = await mkdtemp(join(tmpdir(), 'picket-suites-'));
-  const scripts = await startScriptStage();
+  const scripts = await startScriptStage(options);
   const bundles = new MemoryBundles();
   const packageManagers = await readPackageManagers(runtimesDirectory);
   const dependencies = await DependencyCache.open(join(directory, 'dependencies'), 2 ** 32);

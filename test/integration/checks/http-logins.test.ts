@@ -206,7 +206,10 @@ describe('an NTLM login', () => {
 });
 
 describe('a Negotiate login', () => {
-  const tickets = { keytab: undefined, ticketCache: '/nowhere', principal: undefined, configFile: undefined };
+  const tickets = {
+    ...{ keytab: undefined, ticketCache: '/nowhere', principal: undefined, configFile: undefined },
+    browserServers: [],
+  };
 
   it.each([
     ['the agent has no Kerberos identity', undefined],

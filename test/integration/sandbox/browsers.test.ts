@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { linkBrowsers } from '../../../src/sandbox/browsers/browser-links.ts';
 import { findBrowser } from '../../../src/sandbox/browsers/find-browser.ts';
@@ -77,6 +79,7 @@ describe('the links to browsers', () => {
     expect(await linkBrowsers(options)).toEqual({
       directory: links,
       executablePath,
+      startPath: executablePath,
       ffmpegPath: undefined,
     });
     for (const path of [
@@ -89,6 +92,28 @@ describe('the links to browsers', () => {
     }
     expect((await stat(join(links, 'chromium-1208/INSTALLATION_COMPLETE'))).size).toBe(0);
     await expect(stat(join(links, 'ffmpeg-1208'))).rejects.toThrow('ENOENT');
+  });
+
+  it('start a browser that logs in, where the home of the run has tickets', async () => {
+    const executablePath = join(directory, "the browser's");
+    const text = '#!/bin/sh\necho "$KRB5CCNAME,$KRB5_CONFIG,$*"\n';
+    await writeFile(executablePath, text, { mode: 0o755 });
+    const links = await linkBrowsers({
+      directory: join(directory, 'links'),
+      browser: { executablePath, source: 'system' },
+      runtimes: [await runtime('one', '1208')],
+      loginServers: ['a.test', 'b.test'],
+    });
+    expect(links.executablePath).toBe(executablePath);
+    const path = join(links.directory, 'chromium-1208/chrome-linux64/chrome');
+    const start = async (home: string) =>
+      (await promisify(execFile)(path, ['--a b', 'c'], { env: { HOME: home } })).stdout.trim();
+    expect(await start(directory)).toBe(',,--a b c');
+    await mkdir(join(directory, '.kerberos'));
+    await writeFile(join(directory, '.kerberos/tickets'), '');
+    expect(await start(directory)).toBe(
+      `FILE:${directory}/.kerberos/tickets,${directory}/.kerberos/krb5.conf,--auth-server-allowlist=a.test,b.test --a b c`,
+    );
   });
 
   it('omit a headless shell for a Playwright that knows none', async () => {

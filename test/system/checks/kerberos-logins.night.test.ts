@@ -70,7 +70,7 @@ describe.skipIf(skipReason)(`a Negotiate login at Apache, with a KDC of MIT ${sk
     });
     identity = {
       ...{ keytab: undefined, principal: undefined, ticketCache: undefined },
-      ...{ configFile: realm.configFile, servers: ['local*'] },
+      ...{ configFile: realm.configFile, servers: ['local*'], browserServers: [] },
     };
   });
   afterAll(async () => {

@@ -10,7 +10,7 @@ import { type Block, blocksOf, root } from './command-blocks.ts';
 import { configurationTests } from './configuration.ts';
 import { exampleTests } from './examples.ts';
 import { firstStepTests } from './first-steps.ts';
-import { logsInByDigest } from './logins.ts';
+import { logsInBrowsers, logsInByDigest, queriesMysql } from './logins.ts';
 import { mcpTests } from './mcp.ts';
 import { runInShell, runUntil } from './shell.ts';
 import type { DocumentStage } from './stage.ts';
@@ -322,6 +322,8 @@ export const blockTests: Readonly<Record<string, BlockTest>> = {
   ...configurationTests,
   ...exampleTests,
   'docs/how-to/log-in-to-intranets.md#log-in-to-intranets': logsInByDigest,
+  'docs/how-to/log-in-to-intranets.md#browser-checks-and-suites': logsInBrowsers,
+  'docs/reference/checks.md#sql-monitor-sql': queriesMysql,
   ...firstStepTests,
   ...mcpTests,
   ...tutorialTests,

@@ -46,6 +46,7 @@ const {
   service,
   codeBundle,
   model,
+  kerberos,
   isBrowserTried,
 } = workerData as WorkerStart;
 trustAlso(scripts?.caCertificates ?? []);
@@ -105,7 +106,7 @@ function pipelineOf({ host }: Awaited<ReturnType<typeof open>>): RunPipeline {
     ownSecrets,
     egress: createEgressPolicy(egress),
     tails,
-    hosts: { scripts: host, model: model && { access: model, day, onOutcome: reportOutcome } },
+    hosts: { scripts: host, model: model && { access: model, day, onOutcome: reportOutcome }, kerberos },
   });
 }
 

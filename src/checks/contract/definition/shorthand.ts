@@ -10,8 +10,11 @@ export interface Shorthand {
   readonly schemes?: readonly string[];
   /** Whether the fields need this type, where other types share one of its names or schemes. */
   needs?(fields: Fields): boolean;
-  /** The fields with everything that follows from others, such as the port of a name server. Their names are whole. */
-  complete?(fields: Fields): Fields;
+  /**
+   * The fields with everything that follows from others, such as the port of a name server, or from the name of the type
+   * that the file uses. Names of fields are whole.
+   */
+  complete?(fields: Fields, name: string): Fields;
 }
 
 /** The fields with a changed request. */

@@ -2,12 +2,8 @@ import { recordTypes } from '@picket/lib/dns-record-type.ts';
 import type { Fields } from '@picket/protocol/projects/kind.ts';
 import { type Assertion, type Collection, frequencyOf, retries, statusAssertions } from '../collection.ts';
 import type { Source } from '../source.ts';
-
-/** The type-specific part of a check; fields that all monitors share are added to it. */
-interface Look {
-  readonly checkType: string;
-  readonly fields: Fields;
-}
+import { mysql, postgres } from './databases.ts';
+import type { Look } from './look.ts';
 
 /**
  * Default values of columns, which have no effect for types that do not use them. Other columns that are not read are
@@ -173,6 +169,7 @@ const looks: Readonly<
     };
   },
   postgres,
+  mysql,
   push: (monitor) => {
     if (monitor.peek('push_token')) {
       monitor.lose('push_token', 'pings go to an address of their own, which the deployed check shows');
@@ -180,44 +177,6 @@ const looks: Readonly<
     return { checkType: 'HEARTBEAT', fields: {} };
   },
 };
-
-/** A query of PostgreSQL. @returns undefined without a connection string that names a host and a user. */
-function postgres(monitor: Source, collection: Collection, name: string): Look | undefined {
-  const url = URL.parse(monitor.text('database_connection_string') ?? '');
-  const query = monitor.text('database_query');
-  if (!url || !/^postgres(ql)?:$/.test(url.protocol) || url.hostname === '' || url.username === '')
-    return undefined;
-  const mode = url.searchParams.get('sslmode') ?? url.searchParams.get('ssl') ?? 'disable';
-  const useSSL = !['disable', 'false', '0'].includes(mode);
-  const further = [...url.searchParams.keys()].filter((key) => key !== 'sslmode' && key !== 'ssl');
-  if (further.length > 0)
-    monitor.note('database_connection_string', `its options are left out: ${further.join(', ')}`);
-  return {
-    checkType: 'SQL',
-    fields: {
-      request: {
-        hostname: url.hostname.replace(/^\[|\]$/g, ''),
-        ...(url.port === '' ? {} : { port: Number(url.port) }),
-        username: decoded(url.username),
-        ...(url.password === ''
-          ? {}
-          : { password: collection.secret(`${name}_password`, decoded(url.password)) }),
-        ...(url.pathname.length > 1 ? { database: decoded(url.pathname.slice(1)) } : {}),
-        ...(query === undefined ? {} : { query }),
-        useSSL,
-        ...(useSSL && mode !== 'verify-full' ? { skipSSL: true } : {}),
-      },
-    },
-  };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // A literal percent sign.
-  }
-}
 
 function http(monitor: Source, collection: Collection, name: string, more: readonly Assertion[]): Look {
   const body = monitor.text('body');

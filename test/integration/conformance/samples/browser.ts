@@ -26,7 +26,7 @@ function withoutBrowser(host: ScriptHost | undefined) {
   return (
     host && {
       ...host,
-      browser: { directory: '/nonexistent', executablePath: '/nonexistent' },
+      browser: { directory: '/nonexistent', executablePath: '/nonexistent', startPath: '/nonexistent' },
     }
   );
 }
