@@ -1,4 +1,14 @@
-import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Runtime } from '../runtimes/runtimes.ts';
 import { writeLoginStarter } from './browser-login.ts';
@@ -25,6 +35,8 @@ export interface BrowserLinks {
 const shellPaths = ['chrome-linux/headless_shell', 'chrome-headless-shell-linux64/chrome-headless-shell'];
 const browserPaths = ['chrome-linux/chrome', 'chrome-linux64/chrome'];
 const ffmpegPaths = ['ffmpeg-linux'];
+/** How long before Playwright examines the libraries of a browser again: longer than an agent runs. */
+const validatedYears = 10;
 
 /**
  * Creates the links for the Playwright versions of some runtimes. Existing correct links are kept, so the call is
@@ -129,6 +141,20 @@ async function placeLinks(folder: string, paths: readonly string[], target: stri
     });
   }
   await writeFile(join(folder, 'INSTALLATION_COMPLETE'), '');
+  await skipValidation(folder);
+}
+
+/**
+ * Playwright runs `ldd` on the programs of a browser before it starts it, and then leaves this file so that it need not do so
+ * again for 30 days. Scripts cannot write here, so each run of a script would do it; the agent itself starts the browser to
+ * find out whether it works.
+ */
+async function skipValidation(folder: string): Promise<void> {
+  const marker = join(folder, 'DEPENDENCIES_VALIDATED');
+  await writeFile(marker, '');
+  const date = new Date();
+  date.setFullYear(date.getFullYear() + validatedYears);
+  await utimes(marker, date, date);
 }
 
 async function linkTarget(path: string): Promise<string | undefined> {

@@ -91,6 +91,9 @@ describe('the links to browsers', () => {
       expect(await readlink(join(links, path)), path).toBe(executablePath);
     }
     expect((await stat(join(links, 'chromium-1208/INSTALLATION_COMPLETE'))).size).toBe(0);
+    // Playwright compares its age with 30 days; an agent may run for years.
+    const validated = await stat(join(links, 'chromium_headless_shell-1208/DEPENDENCIES_VALIDATED'));
+    expect(validated.mtimeMs - Date.now()).toBeGreaterThan(365 * 86_400_000);
     await expect(stat(join(links, 'ffmpeg-1208'))).rejects.toThrow('ENOENT');
   });
 
