@@ -38,8 +38,8 @@ export const PlaywrightSpec = lazySchema(() =>
       .default(null)
       .describe('For display only; the lockfile sets the version'),
     browsers: z
-    .array(z.enum(browserNames))
-    .max(browserNames.length)
+      .array(z.enum(browserNames))
+      .max(browserNames.length)
       .default(['chromium'])
       .describe(
         'Browsers of the suite, without Playwright channels for Chromium itself; only agents that have the others run it',

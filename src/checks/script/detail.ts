@@ -91,12 +91,6 @@ export type ScriptPage = z.infer<typeof ScriptPage.schema>;
 
 /** Result of a run of a browser check, shown as `browserCheckResult` (check model 3.2). */
 export const BrowserDetail = lazySchema(() =>
-    browsers: z
-      .array(z.object({ name: z.string(), version: z.string() }))
-      .optional()
-      .describe(
-        'Browsers that the script opened, by their names in Playwright; absent in results of older agents',
-      ),
   z
     .object({
       ...MultiStepDetail.shape,
@@ -117,6 +111,12 @@ export const BrowserDetail = lazySchema(() =>
         }),
       ),
       playwrightTestVideos: artifactNames,
+      browsers: z
+        .array(z.object({ name: z.string(), version: z.string() }))
+        .optional()
+        .describe(
+          'Browsers that the script opened, by their names in Playwright; absent in results of older agents',
+        ),
       throttling: ThrottlingDetail.schema.optional().describe('Limits of the network that the browser had'),
       snapshots: z
         .array(z.object({ path: z.string().max(1000), artifact: z.string() }))

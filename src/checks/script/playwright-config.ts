@@ -10,13 +10,13 @@ const record = z.record(z.string().max(200), z.unknown());
 const size = z.object({ width: z.int().min(1).max(10_000), height: z.int().min(1).max(10_000) });
 
 /** Options of a page and its context, as Playwright Test accepts them under `use`. */
-  browserName: z
-    .enum(['chromium', 'firefox', 'webkit'])
-    .optional()
-    .describe('The browser of tests that choose none, before the first of `browsers`'),
-  channel: z.enum(['chrome', 'msedge']).optional().describe('Google Chrome or Microsoft Edge'),
 const Use = lazySchema(() =>
   z.object({
+    browserName: z
+      .enum(['chromium', 'firefox', 'webkit'])
+      .optional()
+      .describe('The browser of tests that choose none, before the first of `browsers`'),
+    channel: z.enum(['chrome', 'msedge']).optional().describe('Google Chrome or Microsoft Edge'),
     baseURL: text.describe('Base URL for relative addresses such as "/" in goto() and requests'),
     actionTimeout: timeoutMs,
     navigationTimeout: timeoutMs,

@@ -27,7 +27,6 @@ export const ScriptSpec = lazySchema(() =>
     playwrightConfig: PlaywrightConfig.schema,
     degradedResponseTime: scriptThresholdMs.describe('Degraded when its tests take longer, in milliseconds'),
     maxResponseTime: scriptThresholdMs.describe('Failed when its tests take longer, in milliseconds'),
-  browsers: BrowsersField,
   }),
 );
 export type ScriptSpec = z.output<typeof ScriptSpec.schema>;
@@ -35,6 +34,7 @@ export type ScriptSpec = z.output<typeof ScriptSpec.schema>;
 /** The fields of browser checks. */
 export const BrowserSpec = lazySchema(() =>
   ScriptSpec.schema.extend({
+    browsers: BrowsersField,
     snapshots: Snapshots.describe(
       'Reference images of toHaveScreenshot, in folders such as shop.spec.ts-snapshots',
     ),

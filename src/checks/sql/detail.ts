@@ -14,7 +14,7 @@ export const SqlDetail = lazySchema(() =>
         engine: z.string(),
         hostname: z.string(),
         port: z.int(),
-      /** Empty: none. */
+        /** Empty: none. */
         database: z.string(),
         username: z.string(),
         useSSL: z.boolean(),
@@ -39,13 +39,13 @@ export const SqlDetail = lazySchema(() =>
             .nullable(),
           /** Error that the server answered with; null without one. */
           refusal: z
-          .object({
-            step: z.enum(['login', 'query']),
-            sqlState: z.string(),
-            /** Number of the error at MySQL and MariaDB; null for PostgreSQL. */
-            errorCode: z.int().nullable().default(null),
-            message: z.string(),
-          })
+            .object({
+              step: z.enum(['login', 'query']),
+              sqlState: z.string(),
+              /** Number of the error at MySQL and MariaDB; null for PostgreSQL. */
+              errorCode: z.int().nullable().default(null),
+              message: z.string(),
+            })
             .nullable(),
           serverVersion: z.string().nullable(),
           certificate: CertificateDetail.schema.nullable(),

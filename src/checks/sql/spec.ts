@@ -58,7 +58,7 @@ export const SqlSpec = lazySchema(() =>
           .min(100)
           .max(25_000)
           .default(5000)
-        .describe('The query is cancelled after this many milliseconds'),
+          .describe('The query is cancelled after this many milliseconds'),
         assertions: z
           .array(assertionSchema(['VALUE', 'ROW_COUNT', 'RESPONSE_TIME', 'QUERY_TIME'], valueComparisons))
           .default([]),

@@ -80,7 +80,7 @@ export const ClaimRequest = lazySchema(() =>
         .array(AgentBrowser.schema)
         .max(50)
         .default([])
-      .describe('Browsers besides Chromium that scripts and suites can open at this agent'),
+        .describe('Browsers besides Chromium that scripts and suites can open at this agent'),
       checkTypes: z.array(label(64)).max(100).describe('Check types that this agent can run'),
       backends: facts('Methods that check types use at this agent, by type'),
       unavailable: facts('Why check types do not work at this agent, by type'),

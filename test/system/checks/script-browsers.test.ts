@@ -37,7 +37,11 @@ describe('scripts in other browsers than Chromium', () => {
       context: {
         scripts: {
           ...stage.host,
-          browser: { directory: join(folder, 'chromium'), executablePath: '/bin/false' },
+          browser: {
+            directory: join(folder, 'chromium'),
+            executablePath: '/bin/false',
+            startPath: '/bin/false',
+          },
           otherBrowsers,
         },
       },
