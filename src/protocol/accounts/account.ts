@@ -1,5 +1,6 @@
 import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
 import { runtimeIds } from '@picket/checks/tables/runtimes.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { defineRoute, noContent, successful } from '../http/route.ts';
 
@@ -98,7 +99,7 @@ export const accountRoutes = {
     tag: 'Accounts',
     credential: 'account',
     success: successful,
-    response: z.array(Account),
+    response: lazySchema(() => z.array(Account)),
   }),
   getAccount: defineRoute({
     method: 'GET',

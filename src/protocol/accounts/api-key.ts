@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
@@ -35,7 +36,7 @@ export const apiKeyRoutes = defineRoutes('API keys', 'account', {
     path: '/v1/api-keys',
     summary: 'API keys of the account, oldest first, without the keys themselves',
     query: z.object(Paging),
-    response: z.array(ApiKey),
+    response: lazySchema(() => z.array(ApiKey)),
   },
   createApiKey: {
     ...common,
@@ -44,9 +45,11 @@ export const apiKeyRoutes = defineRoutes('API keys', 'account', {
     summary: 'Create an API key; only this response contains the key',
     body: ApiKeyInput,
     success: created,
-    response: ApiKey.extend({ rawKey: z.string().describe('The key itself; not shown again') }).meta({
-      id: 'CreatedApiKey',
-    }),
+    response: lazySchema(() =>
+      ApiKey.extend({ rawKey: z.string().describe('The key itself; not shown again') }).meta({
+        id: 'CreatedApiKey',
+      }),
+    ),
   },
   getApiKey: {
     ...common,

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Timestamp } from '../http/query.ts';
@@ -47,20 +48,22 @@ export const auditLogRoutes = defineRoutes('Audit log', 'account', {
     method: 'GET',
     path: '/v1/audit-log',
     summary: 'Audit log of the account, newest first; people, keys, logins and addresses only for ADMIN',
-    query: z.object({
-      ...CursorPaging,
-      resource: z.string().min(1).max(300).optional().describe('Only this object: `checks/<id>`'),
-      actorId: z.uuid().optional().describe('Only changes by this API key or member'),
-      operation: z
-        .string()
-        .min(1)
-        .max(100)
-        .optional()
-        .describe('Only this operation: `updateCheck`, `login`'),
-      outcome: z.enum(auditOutcomes).optional(),
-      from: Timestamp.optional(),
-      to: Timestamp.optional(),
-    }),
-    response: cursorPage(AuditEntry),
+    query: lazySchema(() =>
+      z.object({
+        ...CursorPaging,
+        resource: z.string().min(1).max(300).optional().describe('Only this object: `checks/<id>`'),
+        actorId: z.uuid().optional().describe('Only changes by this API key or member'),
+        operation: z
+          .string()
+          .min(1)
+          .max(100)
+          .optional()
+          .describe('Only this operation: `updateCheck`, `login`'),
+        outcome: z.enum(auditOutcomes).optional(),
+        from: Timestamp.optional(),
+        to: Timestamp.optional(),
+      }),
+    ),
+    response: lazySchema(() => cursorPage(AuditEntry)),
   },
 });

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging } from '../http/cursor.ts';
 import { created, defineRoutes } from '../http/route.ts';
@@ -135,10 +136,15 @@ export const memberRoutes = defineRoutes('Members', 'account', {
     body: InviteInput,
     otherErrors: [409],
     success: created,
-    response: Invite.extend({
-      link: z.string().nullable().describe('Link of the invitation, not shown again; null if it was mailed'),
-      mailResult: z.string().nullable().describe('Response of the mail server; null without a mail server'),
-    }).meta({ id: 'CreatedInvite' }),
+    response: lazySchema(() =>
+      Invite.extend({
+        link: z
+          .string()
+          .nullable()
+          .describe('Link of the invitation, not shown again; null if it was mailed'),
+        mailResult: z.string().nullable().describe('Response of the mail server; null without a mail server'),
+      }).meta({ id: 'CreatedInvite' }),
+    ),
   },
   getInvite: {
     method: 'GET',
@@ -178,7 +184,7 @@ export const loginSessionRoutes = defineRoutes('Login sessions', 'account', {
     method: 'GET',
     path: '/v1/accounts/me/sessions',
     summary: 'Browser sessions of the caller or the API key; for ADMIN, all of the account',
-    response: z.array(Session),
+    response: lazySchema(() => z.array(Session)),
   },
   endLoginSession: {
     method: 'DELETE',

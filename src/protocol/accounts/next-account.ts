@@ -1,4 +1,5 @@
 import { runtimeIds } from '@picket/checks/tables/runtimes.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { defineRoutes, successful } from '../http/route.ts';
 
@@ -22,7 +23,7 @@ export const nextAccountRoutes = defineRoutes('Accounts', 'account', {
     ...common,
     path: '/next/accounts',
     summary: 'Accounts of the API key, in the format of existing command-line clients',
-    response: z.array(NextAccount),
+    response: lazySchema(() => z.array(NextAccount)),
   },
   getNextAccount: {
     ...common,

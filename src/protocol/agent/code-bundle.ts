@@ -1,4 +1,5 @@
 import { codeBundleKey } from '@picket/checks/contract/code-bundle.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging } from '../http/query.ts';
 import { created, defineRoutes, successful } from '../http/route.ts';
@@ -27,7 +28,7 @@ export const codeBundleRoutes = defineRoutes('Code bundles', 'account', {
     path: '/v1/code-bundles',
     summary: 'Code bundles of the account, newest first',
     query: z.object(Paging),
-    response: z.array(StoredCodeBundle),
+    response: lazySchema(() => z.array(StoredCodeBundle)),
   },
   uploadCodeBundle: {
     method: 'POST',

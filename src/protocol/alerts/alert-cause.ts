@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging, QueryBoolean } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
@@ -49,11 +50,13 @@ export const alertCauseRoutes = defineRoutes('Alerts', 'account', {
     method: 'GET',
     path: '/v1/alert-causes',
     summary: 'Causes of failing checks, each with its checks, newest first',
-    query: z.object({
-      ...Paging,
-      isOpen: QueryBoolean.optional().describe('true: only open causes; false: only resolved ones'),
-    }),
-    response: z.array(AlertCause),
+    query: lazySchema(() =>
+      z.object({
+        ...Paging,
+        isOpen: QueryBoolean.optional().describe('true: only open causes; false: only resolved ones'),
+      }),
+    ),
+    response: lazySchema(() => z.array(AlertCause)),
   },
   getAlertCause: {
     method: 'GET',

@@ -1,5 +1,6 @@
 import type { Channel } from '@picket/channels/contract/channel.ts';
 import { channelKinds, channelTypes } from '@picket/channels/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging } from '../http/query.ts';
@@ -108,7 +109,7 @@ export const alertChannelRoutes = defineRoutes('Alert channels', 'account', {
     path: '/v1/alert-channels',
     summary: 'Alert channels of the account, newest first',
     query: z.object(Paging),
-    response: z.array(AlertChannel),
+    response: lazySchema(() => z.array(AlertChannel)),
   },
   createAlertChannel: {
     method: 'POST',
@@ -144,10 +145,12 @@ export const alertChannelRoutes = defineRoutes('Alert channels', 'account', {
     path: '/v1/alert-channels/{id}/subscriptions',
     summary: 'Subscribe a check or a group to a channel, or activate or deactivate its subscription',
     params,
-    body: z.object(SubscriptionFields).meta({
-      id: 'AlertChannelSubscriptionInput',
-      description: 'Exactly one of checkId and groupId',
-    }),
+    body: lazySchema(() =>
+      z.object(SubscriptionFields).meta({
+        id: 'AlertChannelSubscriptionInput',
+        description: 'Exactly one of checkId and groupId',
+      }),
+    ),
     response: Subscription,
   },
   bulkSubscribeAlertChannel: {
@@ -157,13 +160,15 @@ export const alertChannelRoutes = defineRoutes('Alert channels', 'account', {
       'Subscribe all checks, or those with certain tags, to a channel; also groups with channels of their own',
     params,
     body: BulkSubscription,
-    response: z
-      .object({
-        checks: z.int().describe('Checks whose subscription changed'),
-        groups: z.int().describe('Groups whose channels override those of their checks'),
-        warnings: z.array(Warning),
-      })
-      .meta({ id: 'AlertChannelBulkSubscribed' }),
+    response: lazySchema(() =>
+      z
+        .object({
+          checks: z.int().describe('Checks whose subscription changed'),
+          groups: z.int().describe('Groups whose channels override those of their checks'),
+          warnings: z.array(Warning),
+        })
+        .meta({ id: 'AlertChannelBulkSubscribed' }),
+    ),
   },
   testAlertChannel: {
     method: 'POST',
@@ -171,14 +176,16 @@ export const alertChannelRoutes = defineRoutes('Alert channels', 'account', {
     summary: 'Send a test notification to a channel and return the outcome; waits up to 25 seconds',
     params,
     rateLimit: { requests: 10, windowSeconds: 60 },
-    response: z
-      .object({
-        notificationId: z.string(),
-        status: z
-          .enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET'])
-          .describe('IN_PROGRESS: retries continue; `GET /v1/alert-notifications` shows the outcome'),
-        result: z.string().nullable().describe('Response of the receiver, or why it could not be reached'),
-      })
-      .meta({ id: 'AlertChannelTest' }),
+    response: lazySchema(() =>
+      z
+        .object({
+          notificationId: z.string(),
+          status: z
+            .enum(['IN_PROGRESS', 'SUCCESS', 'FAILURE', 'RATE_LIMITED', 'QUIET'])
+            .describe('IN_PROGRESS: retries continue; `GET /v1/alert-notifications` shows the outcome'),
+          result: z.string().nullable().describe('Response of the receiver, or why it could not be reached'),
+        })
+        .meta({ id: 'AlertChannelTest' }),
+    ),
   },
 });

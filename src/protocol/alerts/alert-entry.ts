@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { NumericId, Paging, Timestamp } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
@@ -77,38 +78,44 @@ export const alertEntryRoutes = defineRoutes('Alerts', 'account', {
     path: '/v1/alert-entries',
     summary:
       'Open alerts, one entry for each cause: failing and degraded checks, monitoring gaps and locations without agents; or ended ones',
-    query: z.object({
-      ...Paging,
-      state: z.enum(entryStates).optional().describe('Default: all that are not ended'),
-      search: z
-        .string()
-        .max(200)
-        .optional()
-        .describe('Part of the name of the entry or of one of its checks'),
-      checkId: z.uuid().optional(),
-      groupId: NumericId.optional(),
-      tag: z.string().max(255).optional(),
-      location: z.string().max(64).optional(),
-      alertChannelId: NumericId.optional().describe('Entries that this channel was notified of'),
-      from: Timestamp.optional().describe('Ended since then; default: 7 days ago, at most 92 days'),
-      to: Timestamp.optional().describe('Ended before then; default: now'),
-    }),
-    response: z.array(AlertEntry),
+    query: lazySchema(() =>
+      z.object({
+        ...Paging,
+        state: z.enum(entryStates).optional().describe('Default: all that are not ended'),
+        search: z
+          .string()
+          .max(200)
+          .optional()
+          .describe('Part of the name of the entry or of one of its checks'),
+        checkId: z.uuid().optional(),
+        groupId: NumericId.optional(),
+        tag: z.string().max(255).optional(),
+        location: z.string().max(64).optional(),
+        alertChannelId: NumericId.optional().describe('Entries that this channel was notified of'),
+        from: Timestamp.optional().describe('Ended since then; default: 7 days ago, at most 92 days'),
+        to: Timestamp.optional().describe('Ended before then; default: now'),
+      }),
+    ),
+    response: lazySchema(() => z.array(AlertEntry)),
   },
   listLatestNotifications: {
     method: 'GET',
     path: '/v1/alert-notifications/latest',
     summary: 'The latest notification of each alert channel, with the answer of its receiver',
     query: z.object(Paging),
-    response: z.array(EntryNotification),
+    response: lazySchema(() => z.array(EntryNotification)),
   },
   getAlertEntry: {
     method: 'GET',
     path: '/v1/alert-entries/{id}',
     summary: 'One entry, and each notification about it: channel, time, and the answer of the receiver',
-    params: z.object({ id: z.string().regex(/^[\w.-]{1,200}$/, 'must be the id of an entry') }),
-    response: AlertEntry.extend({
-      notifications: z.array(EntryNotification).describe('Newest first; the first 200'),
-    }).meta({ id: 'AlertEntryDetails' }),
+    params: lazySchema(() =>
+      z.object({ id: z.string().regex(/^[\w.-]{1,200}$/, 'must be the id of an entry') }),
+    ),
+    response: lazySchema(() =>
+      AlertEntry.extend({
+        notifications: z.array(EntryNotification).describe('Newest first; the first 200'),
+      }).meta({ id: 'AlertEntryDetails' }),
+    ),
   },
 });

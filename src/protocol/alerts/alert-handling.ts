@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { OffsetDateTime, Paging, QueryBoolean } from '../http/query.ts';
 import { created, defineRoutes, successful } from '../http/route.ts';
@@ -151,7 +152,7 @@ export const alertHandlingRoutes = defineRoutes('Alerts', 'account', {
     path: '/v1/open-alerts',
     summary: 'Checks that fail, are degraded or flap, with their notifications and acknowledgements',
     query: z.object(Paging),
-    response: z.array(OpenAlert),
+    response: lazySchema(() => z.array(OpenAlert)),
   },
   acknowledgeAlert: {
     method: 'PUT',
@@ -175,18 +176,20 @@ export const alertHandlingRoutes = defineRoutes('Alerts', 'account', {
     path: '/v1/alert-actions',
     summary: 'Log of acknowledgements and silences, newest first',
     query: z.object(Paging),
-    response: z.array(AlertAction),
+    response: lazySchema(() => z.array(AlertAction)),
   },
   listSilences: {
     ...ofSilences,
     method: 'GET',
     path: '/v1/silences',
     summary: 'Silences of the account, newest first',
-    query: z.object({
-      ...Paging,
-      active: QueryBoolean.optional().describe('true: only active ones; false: only ended ones'),
-    }),
-    response: z.array(Silence),
+    query: lazySchema(() =>
+      z.object({
+        ...Paging,
+        active: QueryBoolean.optional().describe('true: only active ones; false: only ended ones'),
+      }),
+    ),
+    response: lazySchema(() => z.array(Silence)),
   },
   createSilence: {
     ...ofSilences,
@@ -226,11 +229,13 @@ export const alertHandlingRoutes = defineRoutes('Alerts', 'account', {
     summary: 'Form submission of the page: acknowledge, or silence for some minutes',
     otherErrors: [403],
     bodyContentType: 'application/x-www-form-urlencoded',
-    body: z
-      .string()
-      .max(4_000)
-      .describe(
-        '`what`: acknowledge, or silence-check or silence-location and minutes; `name`: name of the person',
-      ),
+    body: lazySchema(() =>
+      z
+        .string()
+        .max(4_000)
+        .describe(
+          '`what`: acknowledge, or silence-check or silence-location and minutes; `name`: name of the person',
+        ),
+    ),
   },
 });

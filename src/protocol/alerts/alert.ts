@@ -1,6 +1,7 @@
 import { channelTypes } from '@picket/channels/index.ts';
 import { AlertSettings } from '@picket/checks/contract/definition/common-fields.ts';
 import { checkTypeNames } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { NumericId, Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
@@ -83,7 +84,7 @@ export const alertRoutes = defineRoutes('Alerts', 'account', {
     path: '/v1/check-alerts',
     summary: 'Alerts of all checks, newest first',
     query: alertQuery,
-    response: z.array(CheckAlert),
+    response: lazySchema(() => z.array(CheckAlert)),
   },
   listAlertsOfCheck: {
     method: 'GET',
@@ -91,22 +92,24 @@ export const alertRoutes = defineRoutes('Alerts', 'account', {
     summary: 'Alerts of one check, newest first',
     params: z.object({ checkId: z.uuid() }),
     query: alertQuery,
-    response: z.array(CheckAlert),
+    response: lazySchema(() => z.array(CheckAlert)),
   },
   listAlertNotifications: {
     method: 'GET',
     path: '/v1/alert-notifications',
     summary: 'Notifications sent to channels, and whether they arrived; newest first',
     rateLimit: { requests: 5, windowSeconds: 10 },
-    query: z.object({
-      ...Paging,
-      ...window('24 hours'),
-      alertChannelId: NumericId.optional(),
-      hasFailures: QueryBoolean.optional().describe(
-        'true: only notifications of failures; false: only others',
-      ),
-    }),
-    response: z.array(AlertNotification),
+    query: lazySchema(() =>
+      z.object({
+        ...Paging,
+        ...window('24 hours'),
+        alertChannelId: NumericId.optional(),
+        hasFailures: QueryBoolean.optional().describe(
+          'true: only notifications of failures; false: only others',
+        ),
+      }),
+    ),
+    response: lazySchema(() => z.array(AlertNotification)),
   },
   getAccountAlertSettings: {
     method: 'GET',

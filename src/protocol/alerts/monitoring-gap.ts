@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
@@ -23,6 +24,6 @@ export const monitoringGapRoutes = defineRoutes('Alerts', 'account', {
     path: '/v1/monitoring-gaps',
     summary: 'Checks that are not measured at a location for at least as long as their alert settings allow',
     query: z.object(Paging),
-    response: z.array(MonitoringGap),
+    response: lazySchema(() => z.array(MonitoringGap)),
   },
 });

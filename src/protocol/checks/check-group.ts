@@ -140,15 +140,17 @@ const routes = defineRoutes('Check groups', 'account', {
     method: 'GET',
     path: '/v1/check-groups',
     summary: 'Groups of the account, newest first',
-    query: z.object({
-      ...Paging,
-      tag: z
-        .union([z.string().min(1), z.array(z.string().min(1))])
-        .optional()
-        .describe('Groups with any of these tags'),
-      name: z.string().max(255).optional().describe('Part of the name, case-insensitive'),
-    }),
-    response: z.array(CheckGroup),
+    query: lazySchema(() =>
+      z.object({
+        ...Paging,
+        tag: z
+          .union([z.string().min(1), z.array(z.string().min(1))])
+          .optional()
+          .describe('Groups with any of these tags'),
+        name: z.string().max(255).optional().describe('Part of the name, case-insensitive'),
+      }),
+    ),
+    response: lazySchema(() => z.array(CheckGroup)),
   },
   createCheckGroup: {
     method: 'POST',
@@ -177,10 +179,12 @@ const routes = defineRoutes('Check groups', 'account', {
     query: autoAssign.extend({ unchangedSince }),
     // Loose, because the definition after merging is validated.
     body: z.looseObject({}),
-    documentedBody: AllGroupFields.partial().meta({
-      id: 'CheckGroupPatch',
-      description: 'Any fields of CheckGroupInput; absent ones keep their value, fields of objects too',
-    }),
+    documentedBody: lazySchema(() =>
+      AllGroupFields.partial().meta({
+        id: 'CheckGroupPatch',
+        description: 'Any fields of CheckGroupInput; absent ones keep their value, fields of objects too',
+      }),
+    ),
     response: CheckGroup,
   },
   deleteCheckGroup: {
@@ -196,14 +200,14 @@ const routes = defineRoutes('Check groups', 'account', {
     summary: 'Checks of a group with its settings applied, by groupOrder',
     params,
     query: z.object(Paging),
-    response: z.array(AnyCheck),
+    response: lazySchema(() => z.array(AnyCheck)),
     documentedResponse: lazySchema(() => z.array(DocumentedCheck.schema)),
   },
   getCheckOfGroup: {
     method: 'GET',
     path: '/v1/check-groups/{groupId}/checks/{checkId}',
     summary: 'One check of a group with its settings applied',
-    params: z.object({ groupId: NumericId, checkId: z.uuid() }),
+    params: lazySchema(() => z.object({ groupId: NumericId, checkId: z.uuid() })),
     response: AnyCheck,
     documentedResponse: DocumentedCheck,
   },

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { created, defineRoutes } from '../http/route.ts';
 
@@ -32,15 +33,17 @@ export const checkPlanRoutes = defineRoutes('Checks', 'account', {
     ...planRoute,
     method: 'GET',
     summary: 'Versions of the steps that runs of an agentic check replay, newest first; runs use the newest',
-    response: z.array(CheckPlan),
+    response: lazySchema(() => z.array(CheckPlan)),
   },
   restoreCheckPlan: {
     ...planRoute,
     method: 'POST',
     summary: 'Restore an older version of the steps of an agentic check: runs use it from now on',
-    body: z
-      .object({ version: z.int().min(1).describe('The version to restore') })
-      .meta({ id: 'CheckPlanRestoring' }),
+    body: lazySchema(() =>
+      z
+        .object({ version: z.int().min(1).describe('The version to restore') })
+        .meta({ id: 'CheckPlanRestoring' }),
+    ),
     success: created,
     response: CheckPlan,
   },

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { QueryBoolean } from '../http/query.ts';
 import { defineRoutes, successful } from '../http/route.ts';
@@ -45,18 +46,20 @@ export const checkStatusRoutes = defineRoutes('Check statuses', 'account', {
     ...statusRoute,
     path: '/v1/check-statuses',
     summary: 'The state of every check that has run',
-    query: z.object({
-      neverRun: QueryBoolean.default(false).describe(
-        'Include checks that have not run yet, with the reason if they cannot',
-      ),
-    }),
-    response: z.array(CheckStatus),
+    query: lazySchema(() =>
+      z.object({
+        neverRun: QueryBoolean.default(false).describe(
+          'Include checks that have not run yet, with the reason if they cannot',
+        ),
+      }),
+    ),
+    response: lazySchema(() => z.array(CheckStatus)),
   },
   getCheckStatus: {
     ...statusRoute,
     path: '/v1/check-statuses/{checkId}',
     summary: 'The state of one check; null if it has not run yet and can run',
     params: z.object({ checkId: z.uuid() }),
-    response: CheckStatus.nullable(),
+    response: lazySchema(() => CheckStatus.nullable()),
   },
 });

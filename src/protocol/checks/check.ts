@@ -153,23 +153,25 @@ const ofEveryType = defineRoutes('Checks', 'account', {
     method: 'GET',
     path: '/v1/checks',
     summary: 'Checks of the account, newest first',
-    query: z.object({
-      ...Paging,
-      tag: z
-        .union([z.string().min(1), z.array(z.string().min(1))])
-        .optional()
-        .describe('Checks with any of these tags'),
-      checkType: z.enum(checkTypeNames).optional(),
-      search: z.string().max(255).optional().describe('Part of the name, case-insensitive'),
-      status: z
-        .enum(['passing', 'failing', 'degraded'])
-        .optional()
-        .describe('State of the check; failing includes not-judged'),
-      state: CheckState.optional(),
-      apiCheckUrlFilterPattern: z.string().max(2048).optional().describe('Part of the URL of the request'),
-      applyGroupSettings,
-    }),
-    response: z.array(AnyCheck),
+    query: lazySchema(() =>
+      z.object({
+        ...Paging,
+        tag: z
+          .union([z.string().min(1), z.array(z.string().min(1))])
+          .optional()
+          .describe('Checks with any of these tags'),
+        checkType: z.enum(checkTypeNames).optional(),
+        search: z.string().max(255).optional().describe('Part of the name, case-insensitive'),
+        status: z
+          .enum(['passing', 'failing', 'degraded'])
+          .optional()
+          .describe('State of the check; failing includes not-judged'),
+        state: CheckState.optional(),
+        apiCheckUrlFilterPattern: z.string().max(2048).optional().describe('Part of the URL of the request'),
+        applyGroupSettings,
+      }),
+    ),
+    response: lazySchema(() => z.array(AnyCheck)),
     documentedResponse: lazySchema(() => z.array(DocumentedCheck.schema)),
   },
   createCheck: {

@@ -1,4 +1,5 @@
 import { eventStates, jobSignals, longestRunMs, maxBodyBytes } from '@picket/checks/heartbeat/spec.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoutes, successful } from '../http/route.ts';
@@ -126,20 +127,22 @@ export const heartbeatRoutes = defineRoutes('Heartbeats', 'account', {
     path: '/v1/checks/heartbeats/{checkId}/events',
     summary: 'Events of a heartbeat monitor, newest first, and its statistics',
     params: checkParams,
-    query: z.object({
-      ...window,
-      limit: z.coerce.number().int().min(1).max(10).default(10),
-      page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
-      includeBodies: QueryBoolean.default(false).describe('Show the bodies of pings'),
-    }),
-    response: z.array(z.object({ events: z.array(HeartbeatEvent), stats: HeartbeatStats })),
+    query: lazySchema(() =>
+      z.object({
+        ...window,
+        limit: z.coerce.number().int().min(1).max(10).default(10),
+        page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
+        includeBodies: QueryBoolean.default(false).describe('Show the bodies of pings'),
+      }),
+    ),
+    response: lazySchema(() => z.array(z.object({ events: z.array(HeartbeatEvent), stats: HeartbeatStats }))),
   },
   getHeartbeatEvent: {
     ...heartbeatRoute,
     path: '/v1/checks/heartbeats/{checkId}/events/{id}',
     summary: 'One event of a heartbeat monitor, and its statistics',
     params: z.object({ checkId: z.uuid(), id: z.uuid() }),
-    response: z.object({ event: HeartbeatEvent, stats: HeartbeatStats }),
+    response: lazySchema(() => z.object({ event: HeartbeatEvent, stats: HeartbeatStats })),
   },
   getHeartbeatAvailability: {
     ...heartbeatRoute,
@@ -147,17 +150,19 @@ export const heartbeatRoutes = defineRoutes('Heartbeats', 'account', {
     summary: 'Availability: share of events in a period that are not missed pings',
     params: checkParams,
     query: z.object(window),
-    response: z.object({
-      successRatio: z.number().nullable().describe('Percent; null without events'),
-      totalEntitiesCurrentPeriod: z.int(),
-    }),
+    response: lazySchema(() =>
+      z.object({
+        successRatio: z.number().nullable().describe('Percent; null without events'),
+        totalEntitiesCurrentPeriod: z.int(),
+      }),
+    ),
   },
   listJobRuns: {
     ...heartbeatRoute,
     path: '/v1/checks/heartbeats/{checkId}/runs',
     summary: 'Runs of the job that have started and not ended, oldest first',
     params: checkParams,
-    response: z.array(Run),
+    response: lazySchema(() => z.array(Run)),
   },
   getHeartbeatTimer: {
     ...heartbeatRoute,

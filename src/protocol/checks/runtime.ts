@@ -1,4 +1,5 @@
 import { runtimeStages } from '@picket/checks/tables/runtimes.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { defineRoutes, successful } from '../http/route.ts';
 
@@ -24,13 +25,15 @@ export const runtimeRoutes = defineRoutes('Runtimes', 'account', {
     ...runtimeRoute,
     path: '/v1/runtimes',
     summary: 'All runtimes, newest first',
-    response: z.array(Runtime),
+    response: lazySchema(() => z.array(Runtime)),
   },
   getRuntime: {
     ...runtimeRoute,
     path: '/v1/runtimes/{id}',
     summary: 'One runtime, by its name',
-    params: z.object({ id: z.string().regex(/^\d{4}\.\d{2}$/, 'must have the form 2026.04') }),
+    params: lazySchema(() =>
+      z.object({ id: z.string().regex(/^\d{4}\.\d{2}$/, 'must have the form 2026.04') }),
+    ),
     response: Runtime,
   },
 });

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { AgentBrowser } from '../agent/agent.ts';
 import { AgentCondition } from '../agent/agent-condition.ts';
@@ -99,17 +100,19 @@ export const locationAgentRoutes = defineRoutes('Private locations', 'account', 
     path: '/v1/private-locations/fleet',
     summary:
       'All private locations with their agents, queues and checks, and agents with a key of no location',
-    response: z
-      .object({ locations: z.array(FleetLocation), refused: z.array(RefusedAgent) })
-      .meta({ id: 'Fleet' }),
+    response: lazySchema(() =>
+      z.object({ locations: z.array(FleetLocation), refused: z.array(RefusedAgent) }).meta({ id: 'Fleet' }),
+    ),
   },
   listLocationAgents: {
     method: 'GET',
     path: '/v1/private-locations/{id}/agents',
     summary: 'Agents of a private location in the last 7 days: connected, gone and refused',
     params: z.object({ id: z.uuid() }),
-    response: z
-      .object({ agents: z.array(LocationAgent), refused: z.array(RefusedAgent) })
-      .meta({ id: 'LocationAgents' }),
+    response: lazySchema(() =>
+      z
+        .object({ agents: z.array(LocationAgent), refused: z.array(RefusedAgent) })
+        .meta({ id: 'LocationAgents' }),
+    ),
   },
 });

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { AgentIdentity } from '../agent/agent.ts';
 import { EpochMs, Paging } from '../http/query.ts';
@@ -57,10 +58,12 @@ export const locationEventRoutes = defineRoutes('Agent protocol', 'location', {
     method: 'POST',
     path: '/v1/agent/location-events',
     summary: 'Report that the location is unhealthy, or healthy again; idempotent by event id',
-    body: z.object({
-      ...AgentIdentity,
-      events: z.array(ReportedLocationEvent).min(1).max(maxLocationEventsPerCall),
-    }),
+    body: lazySchema(() =>
+      z.object({
+        ...AgentIdentity,
+        events: z.array(ReportedLocationEvent).min(1).max(maxLocationEventsPerCall),
+      }),
+    ),
     response: z.object({ serverTime: z.number() }),
   },
   listLocationEvents: {
@@ -71,6 +74,6 @@ export const locationEventRoutes = defineRoutes('Agent protocol', 'location', {
     credential: 'account',
     params: z.object({ id: z.uuid() }),
     query: z.object(Paging),
-    response: z.array(LocationEvent),
+    response: lazySchema(() => z.array(LocationEvent)),
   },
 });

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { Timestamp } from '../http/query.ts';
 import { defineRoutes } from '../http/route.ts';
@@ -19,10 +20,12 @@ export const locationMetricsRoutes = defineRoutes('Private locations', 'account'
     path: '/v1/private-locations/{id}/metrics',
     summary: 'The queue of a private location, minute by minute',
     params: z.object({ id: z.uuid() }),
-    query: z.object({
-      from: Timestamp.describe('Less than 15 days ago; Unix timestamp or ISO 8601'),
-      to: Timestamp,
-    }),
+    query: lazySchema(() =>
+      z.object({
+        from: Timestamp.describe('Less than 15 days ago; Unix timestamp or ISO 8601'),
+        to: Timestamp,
+      }),
+    ),
     rateLimit: { requests: 300, windowSeconds: 86_400 },
     response: PrivateLocationMetrics,
   },

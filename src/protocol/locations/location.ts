@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { defineRoutes, successful } from '../http/route.ts';
 
@@ -8,7 +9,7 @@ export const locationRoutes = defineRoutes('Locations', 'account', {
     method: 'GET',
     path: '/v1/locations',
     summary: 'Data-center locations that a check can use',
-    response: z.array(Location),
+    response: lazySchema(() => z.array(Location)),
   },
 });
 

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { AgentBrowser } from '../agent/agent.ts';
 import { LocationAgentSettings } from '../agent/agent-settings.ts';
@@ -139,12 +140,14 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
     method: 'GET',
     path: '/v1/private-locations',
     summary: 'All private locations of the account',
-    query: z.object({
-      versions: QueryBoolean.default(false).describe(
-        'Return the agents of each location in `minAgentVersion` and `runningAgents`',
-      ),
-    }),
-    response: z.array(ListedPrivateLocation),
+    query: lazySchema(() =>
+      z.object({
+        versions: QueryBoolean.default(false).describe(
+          'Return the agents of each location in `minAgentVersion` and `runningAgents`',
+        ),
+      }),
+    ),
+    response: lazySchema(() => z.array(ListedPrivateLocation)),
   },
   createPrivateLocation: {
     method: 'POST',
@@ -184,7 +187,7 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
     summary: 'Create a key; at most two are active',
     params,
     success: created,
-    response: LocationKey.meta({ id: 'PrivateLocationKey' }),
+    response: lazySchema(() => LocationKey.meta({ id: 'PrivateLocationKey' })),
   },
   deletePrivateLocationKey: {
     method: 'DELETE',
@@ -192,8 +195,10 @@ export const privateLocationRoutes = defineRoutes('Private locations', 'account'
     otherErrors: [409],
     summary: 'Revoke a key; its agents stop leasing runs',
     params: z.object({ id: z.uuid(), keyId: z.uuid() }),
-    query: z.object({
-      force: QueryBoolean.default(false).describe('Revoke the last key even if agents use it'),
-    }),
+    query: lazySchema(() =>
+      z.object({
+        force: QueryBoolean.default(false).describe('Revoke the last key even if agents use it'),
+      }),
+    ),
   },
 });

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { QueryBoolean } from '../http/query.ts';
 import { accepted, defineRoutes } from '../http/route.ts';
@@ -33,9 +34,11 @@ export const mcpRoutes = defineRoutes('Model Context Protocol', 'account', {
     otherErrors: [404],
     // A tool call counts as the operation that it calls; this limits all messages.
     rateLimit: { requests: 600, windowSeconds: 60 },
-    query: z.object({
-      write: QueryBoolean.default(false).describe('Also offer tools that change something or run checks'),
-    }),
+    query: lazySchema(() =>
+      z.object({
+        write: QueryBoolean.default(false).describe('Also offer tools that change something or run checks'),
+      }),
+    ),
     body: RpcMessage,
     // Notifications get no response.
     otherSuccess: { ...accepted, isEmpty: true },

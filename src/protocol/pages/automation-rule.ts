@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
@@ -74,11 +75,13 @@ export const automationRuleRoutes = defineRoutes('Status pages', 'account', {
     method: 'GET',
     path: base,
     summary: 'Rules by which failing checks open incidents on status pages, newest first',
-    query: z.object({
-      ...CursorPaging,
-      statusPageId: z.uuid().optional().describe('Only rules of this page'),
-    }),
-    response: cursorPage(AutomationRule),
+    query: lazySchema(() =>
+      z.object({
+        ...CursorPaging,
+        statusPageId: z.uuid().optional().describe('Only rules of this page'),
+      }),
+    ),
+    response: lazySchema(() => cursorPage(AutomationRule)),
   },
   createAutomationRule: {
     method: 'POST',

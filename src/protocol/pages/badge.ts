@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { NumericId, QueryBoolean } from '../http/query.ts';
 import { defineRoutes, successful } from '../http/route.ts';
@@ -31,7 +32,7 @@ export const badgeRoutes = defineRoutes('Badges', 'optional', {
     ...badgeRoute,
     path: '/v1/badges/groups/{id}',
     summary: 'A badge with the state of a group; needs no key if public dashboards show all of its checks',
-    params: z.object({ id: NumericId }),
+    params: lazySchema(() => z.object({ id: NumericId })),
   },
   getStatusPageBadge: {
     ...badgeRoute,

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { Paging } from '../http/query.ts';
@@ -104,7 +105,7 @@ export const dashboardRoutes = defineRoutes('Dashboards', 'account', {
     path: '/v1/dashboards',
     summary: 'Dashboards of the account, newest first',
     query: z.object(Paging),
-    response: z.array(Dashboard),
+    response: lazySchema(() => z.array(Dashboard)),
   },
   createDashboard: {
     method: 'POST',

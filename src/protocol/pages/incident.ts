@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { OffsetDateTime } from '../http/query.ts';
@@ -107,8 +108,8 @@ export const incidentRoutes = defineRoutes('Incidents', 'account', {
     method: 'GET',
     path: base,
     summary: 'Incidents of the account, newest first',
-    query: z.object(CursorPaging),
-    response: cursorPage(Incident),
+    query: lazySchema(() => z.object(CursorPaging)),
+    response: lazySchema(() => cursorPage(Incident)),
   },
   createIncident: {
     method: 'POST',
@@ -154,7 +155,7 @@ export const incidentRoutes = defineRoutes('Incidents', 'account', {
     path: `${base}/{incidentId}/incident-updates`,
     summary: 'The newest 100 updates of an incident, newest first',
     params,
-    response: z.array(IncidentUpdate),
+    response: lazySchema(() => z.array(IncidentUpdate)),
   },
   createIncidentUpdate: {
     method: 'POST',

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { NumericId, Paging, Timestamp } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
@@ -73,12 +74,14 @@ export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', 
     path: '/v1/maintenance-windows/{id}/maintenances',
     summary: 'Current and future occurrences of a window, soonest first',
     params: windowParams,
-    query: z.object({
-      limit: z.coerce.number().int().min(1).max(50).default(10).describe('Items per page'),
-      page: Paging.page,
-      from: Timestamp.optional().describe('Only occurrences that end after this time; default: now'),
-    }),
-    response: z.array(Maintenance),
+    query: lazySchema(() =>
+      z.object({
+        limit: z.coerce.number().int().min(1).max(50).default(10).describe('Items per page'),
+        page: Paging.page,
+        from: Timestamp.optional().describe('Only occurrences that end after this time; default: now'),
+      }),
+    ),
+    response: lazySchema(() => z.array(Maintenance)),
   },
   getMaintenance: {
     method: 'GET',
@@ -93,7 +96,7 @@ export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', 
     otherErrors: [409],
     summary: 'Move one occurrence of a window; others keep their dates',
     params,
-    body: MaintenanceDates.meta({ id: 'MaintenanceDates' }),
+    body: lazySchema(() => MaintenanceDates.meta({ id: 'MaintenanceDates' })),
     response: Maintenance,
   },
   deleteMaintenance: {
@@ -118,7 +121,9 @@ export const maintenanceRoutes = defineRoutes('Maintenance windows', 'account', 
     path: `${path}/updates/{updateId}`,
     summary: 'Correct the text of an update',
     params: updateParams,
-    body: MaintenanceUpdateInput.pick({ description: true }).meta({ id: 'MaintenanceUpdateText' }),
+    body: lazySchema(() =>
+      MaintenanceUpdateInput.pick({ description: true }).meta({ id: 'MaintenanceUpdateText' }),
+    ),
     response: MaintenanceUpdate,
   },
   deleteMaintenanceUpdate: {

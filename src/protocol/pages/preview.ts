@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { defineRoutes, successful } from '../http/route.ts';
 import { DashboardInput } from './dashboard.ts';
@@ -21,12 +22,14 @@ export const previewRoutes = defineRoutes('Status pages', 'account', {
     path: '/v1/status-pages/preview',
     otherErrors: [404],
     summary: 'Preview of a status page with unsaved settings; nothing is stored',
-    query: z.object({
-      statusPageId: z
-        .uuid()
-        .optional()
-        .describe('The status page to preview; needed for maintenance windows that include it'),
-    }),
+    query: lazySchema(() =>
+      z.object({
+        statusPageId: z
+          .uuid()
+          .optional()
+          .describe('The status page to preview; needed for maintenance windows that include it'),
+      }),
+    ),
     body: StatusPageInput,
     response: StatusPageData,
   },

@@ -1,4 +1,5 @@
 import { checkTypeNames } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { CheckState } from '../checks/check-state.ts';
 import { accepted, defineRoutes } from '../http/route.ts';
@@ -217,10 +218,12 @@ export const publicPageRoutes = defineRoutes('Public pages', 'none', {
     summary:
       'Content of a dashboard, by its customUrl or customDomain; a private one needs its key as bearer token or `key`',
     params,
-    query: z.object({
-      page: z.coerce.number().int().min(1).max(1_000_000).default(1),
-      ...pageKey,
-    }),
+    query: lazySchema(() =>
+      z.object({
+        page: z.coerce.number().int().min(1).max(1_000_000).default(1),
+        ...pageKey,
+      }),
+    ),
     response: DashboardData,
   },
   getStatusPageData: {
@@ -241,12 +244,14 @@ export const publicPageRoutes = defineRoutes('Public pages', 'none', {
       'Subscribe to mails about incidents and maintenance: a mail with a confirmation link is sent, valid for two days. The response is the same for every mail address, whether it is subscribed or not. A private page needs its key',
     params,
     query: z.object(pageKey),
-    body: z
-      .object({
-        type: z.literal('EMAIL'),
-        config: z.object({ address: z.email().max(254) }),
-      })
-      .meta({ id: 'PublicSubscriptionInput' }),
+    body: lazySchema(() =>
+      z
+        .object({
+          type: z.literal('EMAIL'),
+          config: z.object({ address: z.email().max(254) }),
+        })
+        .meta({ id: 'PublicSubscriptionInput' }),
+    ),
     success: accepted,
     response: z.object({ status: z.literal('PENDING') }),
   },

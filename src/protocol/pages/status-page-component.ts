@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
@@ -101,11 +102,13 @@ export const statusPageComponentRoutes = defineRoutes('Status pages', 'account',
     method: 'GET',
     path: base,
     summary: 'Components of status pages, newest first',
-    query: z.object({
-      ...CursorPaging,
-      statusPageId: z.uuid().optional().describe('Only components of this page'),
-    }),
-    response: cursorPage(StatusPageComponent),
+    query: lazySchema(() =>
+      z.object({
+        ...CursorPaging,
+        statusPageId: z.uuid().optional().describe('Only components of this page'),
+      }),
+    ),
+    response: lazySchema(() => cursorPage(StatusPageComponent)),
   },
   createStatusPageComponent: {
     method: 'POST',

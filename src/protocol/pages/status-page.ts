@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { ManagedFields } from '../http/managed-fields.ts';
@@ -125,8 +126,8 @@ export const statusPageRoutes = defineRoutes('Status pages', 'account', {
     method: 'GET',
     path: '/v1/status-pages',
     summary: 'Status pages of the account, newest first',
-    query: z.object(CursorPaging),
-    response: cursorPage(StatusPage),
+    query: lazySchema(() => z.object(CursorPaging)),
+    response: lazySchema(() => cursorPage(StatusPage)),
   },
   createStatusPage: {
     method: 'POST',
@@ -171,11 +172,13 @@ export const statusPageRoutes = defineRoutes('Status pages', 'account', {
     method: 'GET',
     path: '/v1/status-pages/services',
     summary: 'Services of the account, newest first',
-    query: z.object({
-      ...CursorPaging,
-      paginated: QueryBoolean.default(true).describe('false: return all of them at once'),
-    }),
-    response: cursorPage(Service),
+    query: lazySchema(() =>
+      z.object({
+        ...CursorPaging,
+        paginated: QueryBoolean.default(true).describe('false: return all of them at once'),
+      }),
+    ),
+    response: lazySchema(() => cursorPage(Service)),
   },
   createService: {
     method: 'POST',

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { created, defineRoutes } from '../http/route.ts';
@@ -37,8 +38,8 @@ export const subscriptionRoutes = defineRoutes('Subscriptions', 'account', {
     path: base,
     summary: 'Subscriptions of a status page, newest first',
     params: z.object({ statusPageId: z.uuid() }),
-    query: z.object(CursorPaging),
-    response: cursorPage(Subscription),
+    query: lazySchema(() => z.object(CursorPaging)),
+    response: lazySchema(() => cursorPage(Subscription)),
   },
   createSubscriptions: {
     method: 'POST',
@@ -47,11 +48,13 @@ export const subscriptionRoutes = defineRoutes('Subscriptions', 'account', {
     params: z.object({ statusPageId: z.uuid() }),
     body: BulkInput,
     success: created,
-    response: z.object({
-      created: z.int(),
-      skipped: z.int().describe('Number of addresses already subscribed, or repeated in the request'),
-      status: z.enum(['PENDING', 'VERIFIED']).describe('Status of the created subscriptions'),
-    }),
+    response: lazySchema(() =>
+      z.object({
+        created: z.int(),
+        skipped: z.int().describe('Number of addresses already subscribed, or repeated in the request'),
+        status: z.enum(['PENDING', 'VERIFIED']).describe('Status of the created subscriptions'),
+      }),
+    ),
   },
   deleteSubscription: {
     method: 'DELETE',

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { QueryBoolean } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
@@ -76,7 +77,9 @@ export const projectImportRoutes = defineRoutes('Projects', 'account', {
     path: '/next/projects/{logicalId}/imports',
     summary: 'Plan which resources of the account the project takes over, and their names',
     params: ofProject,
-    query: z.object({ preview: QueryBoolean.default(false).describe('true: the plan is not stored') }),
+    query: lazySchema(() =>
+      z.object({ preview: QueryBoolean.default(false).describe('true: the plan is not stored') }),
+    ),
     body: ImportInput,
     success: created,
     response: ProjectImport,
@@ -87,14 +90,14 @@ export const projectImportRoutes = defineRoutes('Projects', 'account', {
     summary: 'Imports of a project, newest first',
     params: ofProject,
     query: states,
-    response: z.array(ProjectImport),
+    response: lazySchema(() => z.array(ProjectImport)),
   },
   listProjectImports: {
     method: 'GET',
     path: '/next/projects/imports',
     summary: 'Imports of all projects, newest first',
     query: states,
-    response: z.array(ProjectImport),
+    response: lazySchema(() => z.array(ProjectImport)),
   },
   applyProjectImport: {
     method: 'POST',

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging, QueryBoolean, Timestamp } from '../http/query.ts';
 import { accepted, created, defineRoutes, successful } from '../http/route.ts';
@@ -177,31 +178,35 @@ export const projectRoutes = defineRoutes('Projects', 'account', {
     method: 'POST',
     path: '/v1/projects/deploy',
     summary: 'Deploy a project to the account: all changes or none. With dryRun: 200 and the planned changes',
-    query: z.object({
-      dryRun,
-      preserveResources,
-      scheduleOnDeploy: QueryBoolean.default(true).describe(
-        'Run new active checks once immediately after the deployment; false: they wait for their first slot',
-      ),
-    }),
+    query: lazySchema(() =>
+      z.object({
+        dryRun,
+        preserveResources,
+        scheduleOnDeploy: QueryBoolean.default(true).describe(
+          'Run new active checks once immediately after the deployment; false: they wait for their first slot',
+        ),
+      }),
+    ),
     body: DeploymentInput,
     bodyLimitBytes: 32 * 1024 * 1024,
     otherErrors: [409],
     success: accepted,
     otherSuccess: successful,
-    response: z.union([Deployment, DeploymentResult]),
+    response: lazySchema(() => z.union([Deployment, DeploymentResult])),
   },
   listDeployments: {
     method: 'GET',
     path: '/v1/projects/{logicalId}/deployments',
     summary: 'Deployments of a project, newest first, without their changes; the latest 50 are kept',
     params: ofProject,
-    query: z.object({
-      from: Timestamp.optional().describe('Only those that were in progress at this time or later'),
-      to: Timestamp.optional().describe('Only those that were requested before this time'),
-      ...Paging,
-    }),
-    response: z.array(DeploymentSummary),
+    query: lazySchema(() =>
+      z.object({
+        from: Timestamp.optional().describe('Only those that were in progress at this time or later'),
+        to: Timestamp.optional().describe('Only those that were requested before this time'),
+        ...Paging,
+      }),
+    ),
+    response: lazySchema(() => z.array(DeploymentSummary)),
   },
   getDeployment: {
     method: 'GET',
@@ -247,13 +252,13 @@ export const projectRoutes = defineRoutes('Projects', 'account', {
     otherErrors: [409],
     success: accepted,
     otherSuccess: successful,
-    response: z.union([Deployment, z.object({ diff: z.array(Change) })]),
+    response: lazySchema(() => z.union([Deployment, z.object({ diff: z.array(Change) })])),
   },
   listProjects: {
     method: 'GET',
     path: '/next/projects',
     summary: 'Projects of the account, by name',
-    response: z.array(Project),
+    response: lazySchema(() => z.array(Project)),
   },
   createProject: {
     method: 'POST',

@@ -1,5 +1,6 @@
 import type { CheckType } from '@picket/checks/contract/check-type.ts';
 import { checkTypeNames } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging, Timestamp } from '../http/query.ts';
 import { defineRoute } from '../http/route.ts';
@@ -202,7 +203,7 @@ export function typedAnalyticsRoute(type: Pick<CheckType, 'analytics' | 'title'>
     operationId: `get${words.join('')}Analytics`,
     summary: `Metrics of the results of a check: ${type.title}`,
     params: z.object({ id: z.uuid() }),
-    query: analyticsQuery(type),
+    query: lazySchema(() => analyticsQuery(type)),
     // Events are few and quick to count.
     ...(type.analytics.states ? {} : { rateLimit }),
     response: AnalyticsAnswer,
@@ -223,16 +224,18 @@ export const analyticsRoutes = {
     operationId: 'listAnalyticsMetrics',
     summary: 'Metrics of a check type',
     query: z.object({ checkType: z.enum(checkTypeNames) }),
-    response: z.array(
-      z
-        .object({
-          name: z.string(),
-          unit: z.string(),
-          label: z.string(),
-          type: z.enum(['Array', 'Int', 'Integer', 'Float', 'String']),
-          aggregated: z.boolean(),
-        })
-        .meta({ id: 'AnalyticsMetric' }),
+    response: lazySchema(() =>
+      z.array(
+        z
+          .object({
+            name: z.string(),
+            unit: z.string(),
+            label: z.string(),
+            type: z.enum(['Array', 'Int', 'Integer', 'Float', 'String']),
+            aggregated: z.boolean(),
+          })
+          .meta({ id: 'AnalyticsMetric' }),
+      ),
     ),
   }),
   overviewOfChecks: defineRoute({
@@ -243,12 +246,16 @@ export const analyticsRoutes = {
     summary: 'Availability and main metrics of up to 100 checks',
     isReadOnly: true,
     rateLimit,
-    query: z.object({
-      quickRange: z.enum(quickRanges).optional().describe('Takes precedence over the one of the body'),
-    }),
-    body: z
-      .object({ checkIds: z.array(z.uuid()).min(1).max(100), quickRange: QuickRange })
-      .meta({ id: 'AnalyticsOverviewInput' }),
-    response: z.array(Overview),
+    query: lazySchema(() =>
+      z.object({
+        quickRange: z.enum(quickRanges).optional().describe('Takes precedence over the one of the body'),
+      }),
+    ),
+    body: lazySchema(() =>
+      z
+        .object({ checkIds: z.array(z.uuid()).min(1).max(100), quickRange: QuickRange })
+        .meta({ id: 'AnalyticsOverviewInput' }),
+    ),
+    response: lazySchema(() => z.array(Overview)),
   }),
 };

@@ -95,16 +95,20 @@ export const artifactRoutes = defineRoutes('Agent protocol', 'location', {
     path: '/v1/agent/runs/{runId}/artifacts/{name}',
     otherErrors: [409, 422],
     summary: 'Upload an artifact of an accepted result; idempotent, visible only when complete',
-    params: z.object({
-      runId: z.uuid(),
-      name: z
-        .string()
-        .max(maxArtifactNameLength)
-        .regex(artifactNamePattern, 'is not a name an artifact may have'),
-    }),
-    query: z.object({
-      leaseNumber: z.coerce.number().int().min(1).describe('Lease of the attempt whose result names it'),
-    }),
+    params: lazySchema(() =>
+      z.object({
+        runId: z.uuid(),
+        name: z
+          .string()
+          .max(maxArtifactNameLength)
+          .regex(artifactNamePattern, 'is not a name an artifact may have'),
+      }),
+    ),
+    query: lazySchema(() =>
+      z.object({
+        leaseNumber: z.coerce.number().int().min(1).describe('Lease of the attempt whose result names it'),
+      }),
+    ),
     hasPathTail: true,
     isBodyRaw: true,
     response: ArtifactReceipt,

@@ -160,7 +160,7 @@ export const checkResultRoutes = defineRoutes('Check results', 'account', {
     rateLimit,
     params: z.object({ checkId: z.uuid() }),
     query: CheckResultQuery,
-    response: z.array(CheckResult),
+    response: lazySchema(() => z.array(CheckResult)),
     documentedResponse: lazySchema(() => z.array(DocumentedCheckResult.schema)),
   },
   listCheckResultsByCursor: {
@@ -170,7 +170,7 @@ export const checkResultRoutes = defineRoutes('Check results', 'account', {
     rateLimit,
     params: z.object({ checkId: z.uuid() }),
     query: CheckResultCursorQuery,
-    response: cursorPage(CheckResult),
+    response: lazySchema(() => cursorPage(CheckResult)),
     documentedResponse: lazySchema(() => cursorPage(DocumentedCheckResult.schema)),
   },
   getCheckResult: {

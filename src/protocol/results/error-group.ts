@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { Paging, QueryBoolean } from '../http/query.ts';
 import { defineRoutes, successful } from '../http/route.ts';
@@ -86,7 +87,7 @@ export const errorGroupRoutes = defineRoutes('Error groups', 'account', {
     path: '/v1/error-groups',
     summary: 'Error groups of all checks, last seen first',
     query: ListQuery,
-    response: z.array(ErrorGroup),
+    response: lazySchema(() => z.array(ErrorGroup)),
   },
   listErrorGroupsOfCheck: {
     ...groupRoute,
@@ -95,7 +96,7 @@ export const errorGroupRoutes = defineRoutes('Error groups', 'account', {
     summary: 'Error groups of a check, last seen first',
     params: z.object({ checkId: z.uuid() }),
     query: ListQuery,
-    response: z.array(ErrorGroup),
+    response: lazySchema(() => z.array(ErrorGroup)),
   },
   getErrorGroup: {
     ...groupRoute,
@@ -120,7 +121,7 @@ export const errorGroupRoutes = defineRoutes('Error groups', 'account', {
     path: '/v1/test-session-error-groups',
     summary: 'Error groups of all test sessions, last seen first',
     query: ListQuery,
-    response: z.array(TestSessionErrorGroup),
+    response: lazySchema(() => z.array(TestSessionErrorGroup)),
   },
   listTestSessionErrorGroupsOfProject: {
     ...groupRoute,
@@ -129,7 +130,7 @@ export const errorGroupRoutes = defineRoutes('Error groups', 'account', {
     summary: 'Error groups of the test sessions of a project, last seen first',
     params: z.object({ projectId: z.string().min(1).max(255) }),
     query: WholeListQuery,
-    response: z.array(TestSessionErrorGroup),
+    response: lazySchema(() => z.array(TestSessionErrorGroup)),
   },
   getTestSessionErrorGroup: {
     ...groupRoute,

@@ -1,4 +1,5 @@
 import { checkTypeNames } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { QueryBoolean, Timestamp } from '../http/query.ts';
 import { defineRoutes, successful } from '../http/route.ts';
@@ -70,7 +71,7 @@ export const reportingRoutes = defineRoutes('Reporting', 'account', {
     ...reportRoute,
     path: '/v1/reporting',
     summary: 'Success ratio, coverage and response times of every check of the account in a window, by name',
-    response: z.array(CheckReport),
+    response: lazySchema(() => z.array(CheckReport)),
   },
   getReportAsCsv: {
     ...reportRoute,

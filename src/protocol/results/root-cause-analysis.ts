@@ -1,4 +1,5 @@
 import { failingParts } from '@picket/checks/judging/failure-words.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { accepted, defineRoutes } from '../http/route.ts';
 
@@ -158,7 +159,7 @@ export const rootCauseAnalysisRoutes = defineRoutes('Root cause analyses', 'acco
     path: '/v1/root-cause-analyses/{id}',
     summary: 'An analysis; 202 until it is done',
     otherSuccess: accepted,
-    response: z.discriminatedUnion('status', [AnalysisPending, AnalysisCompleted]),
+    response: lazySchema(() => z.discriminatedUnion('status', [AnalysisPending, AnalysisCompleted])),
   },
   updateRootCauseAnalysis: {
     ...analysisRoute,

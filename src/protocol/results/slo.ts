@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { ManagedFields } from '../http/managed-fields.ts';
 import { NumericId, Paging } from '../http/query.ts';
@@ -147,14 +148,14 @@ export const sloRoutes = defineRoutes('Slos', 'account', {
     path: '/v1/slo-burns',
     summary: 'Objectives with an active burnAlert: the error budget burns too fast',
     query: z.object(Paging),
-    response: z.array(SloBurn),
+    response: lazySchema(() => z.array(SloBurn)),
   },
   getSloStatus: {
     rateLimit: { requests: 30, windowSeconds: 60 },
     method: 'GET',
     path: '/v1/slos/{id}/status',
     summary: 'Current status of an objective: remaining error budget, burn rates and coverage',
-    params: z.object({ id: NumericId }),
+    params: lazySchema(() => z.object({ id: NumericId })),
     response: SloStatus,
   },
 });

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { defineRoutes } from '../http/route.ts';
 import { Coverage, Measurement } from './coverage.ts';
@@ -18,16 +19,18 @@ export const locationCoverageRoutes = defineRoutes('Slots', 'account', {
     method: 'GET',
     path: '/v1/private-locations/coverage',
     summary: 'Coverage of each location of the checks in the last 24 hours',
-    response: z.array(z.object({ slugName: z.string(), coverage: Coverage })),
+    response: lazySchema(() => z.array(z.object({ slugName: z.string(), coverage: Coverage }))),
   },
   getLocationCoverage: {
     method: 'GET',
     path: '/v1/private-locations/{id}/coverage',
     summary: 'Daily coverage of a private location: share of due slots that were measured',
     params: z.object({ id: z.uuid() }),
-    query: z.object({
-      days: z.coerce.number().int().min(1).max(90).default(30).describe('How many days, today included'),
-    }),
+    query: lazySchema(() =>
+      z.object({
+        days: z.coerce.number().int().min(1).max(90).default(30).describe('How many days, today included'),
+      }),
+    ),
     response: LocationCoverage,
   },
 });

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { CursorPaging, cursorPage } from '../http/cursor.ts';
 import { Timestamp } from '../http/query.ts';
@@ -87,27 +88,29 @@ export const slotRoutes = defineRoutes('Slots', 'account', {
     summary:
       'All slots of a check and their outcomes, newest first: measured, missed with the reason, in progress',
     params: z.object({ id: z.uuid() }),
-    query: z.object({
-      ...CursorPaging,
-      limit: z.coerce.number().int().min(1).max(1000).default(100).describe('Items per page'),
-      ...SlotWindow,
-      location: z
-        .string()
-        .min(1)
-        .max(64)
-        .optional()
-        .describe('A region, or the slugName of a private location'),
-      state: z.enum(slotStates).optional(),
-      reason: z.enum(reasonNames).optional(),
-    }),
-    response: cursorPage(Slot),
+    query: lazySchema(() =>
+      z.object({
+        ...CursorPaging,
+        limit: z.coerce.number().int().min(1).max(1000).default(100).describe('Items per page'),
+        ...SlotWindow,
+        location: z
+          .string()
+          .min(1)
+          .max(64)
+          .optional()
+          .describe('A region, or the slugName of a private location'),
+        state: z.enum(slotStates).optional(),
+        reason: z.enum(reasonNames).optional(),
+      }),
+    ),
+    response: lazySchema(() => cursorPage(Slot)),
   },
   countCheckSlots: {
     method: 'GET',
     path: '/v1/checks/{id}/slots/count',
     summary: 'Number of due slots of a check in a window, by outcome',
     params: z.object({ id: z.uuid() }),
-    query: z.object({ ...SlotWindow, location: z.string().min(1).max(64).optional() }),
+    query: lazySchema(() => z.object({ ...SlotWindow, location: z.string().min(1).max(64).optional() })),
     response: SlotCounts,
   },
   countLocationSlots: {
@@ -115,7 +118,7 @@ export const slotRoutes = defineRoutes('Slots', 'account', {
     path: '/v1/private-locations/{id}/slots',
     summary: 'Number of due slots of all checks at a private location in a window, by outcome',
     params: z.object({ id: z.uuid() }),
-    query: z.object(SlotWindow),
+    query: lazySchema(() => z.object(SlotWindow)),
     response: SlotCounts,
   },
 });

@@ -1,4 +1,5 @@
 import { checkTypeNames } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { alsoIn, created, defineRoutes } from '../http/route.ts';
 
@@ -98,7 +99,7 @@ const routes = defineRoutes('Check sessions', 'account', {
     isRun: true,
     otherErrors: [404, 409],
     success: created,
-    response: z.object({ sessions: z.array(z.object(SessionFields)) }),
+    response: lazySchema(() => z.object({ sessions: z.array(z.object(SessionFields)) })),
   },
   getCheckSession: {
     method: 'GET',

@@ -138,14 +138,16 @@ export const definitionRunRoutes = defineRoutes('Test sessions', 'account', {
     rateLimit: { requests: 60, windowSeconds: 60 },
     otherErrors: [409],
     success: accepted,
-    response: z.object({
-      schedulingId: z.string(),
-      testSessionId: z.string(),
-      testResultIds: z
-        .record(z.string(), z.string())
-        .describe('Ids of the results by logicalId, available once the runs have results'),
-      sequenceIds: z.record(z.string(), z.string()).describe('By logicalId'),
-    }),
+    response: lazySchema(() =>
+      z.object({
+        schedulingId: z.string(),
+        testSessionId: z.string(),
+        testResultIds: z
+          .record(z.string(), z.string())
+          .describe('Ids of the results by logicalId, available once the runs have results'),
+        sequenceIds: z.record(z.string(), z.string()).describe('By logicalId'),
+      }),
+    ),
   },
   awaitScheduling: {
     method: 'GET',
@@ -153,6 +155,8 @@ export const definitionRunRoutes = defineRoutes('Test sessions', 'account', {
     summary: 'Whether the runs of POST /v1/test-sessions/run are queued: always true after its response',
     params: z.object({ id: z.uuid() }),
     query: CompletionQuery,
-    response: z.object({ status: z.enum(['SUCCEEDED', 'FAILED']), error: z.string().nullable() }),
+    response: lazySchema(() =>
+      z.object({ status: z.enum(['SUCCEEDED', 'FAILED']), error: z.string().nullable() }),
+    ),
   },
 });

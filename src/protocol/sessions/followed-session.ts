@@ -1,6 +1,7 @@
 import { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
 import { HttpLogEntry } from '@picket/checks/http/detail.ts';
 import { checkTypeNames } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { accepted, defineRoutes } from '../http/route.ts';
 import { RepoInfo, RunLocation, SuiteId } from './definition-run.ts';
@@ -44,12 +45,14 @@ export const followedSessionRoutes = defineRoutes('Test sessions', 'account', {
     isRun: true,
     otherErrors: [409],
     success: accepted,
-    response: z.object({
-      checks: z.array(z.object({ id: z.string(), name: z.string(), checkType: z.enum(checkTypeNames) })),
-      testSessionId: z.string(),
-      testResultIds: z.record(z.string(), z.string()).describe('By the id of the check'),
-      sequenceIds: z.record(z.string(), z.string()).describe('By the id of the check'),
-    }),
+    response: lazySchema(() =>
+      z.object({
+        checks: z.array(z.object({ id: z.string(), name: z.string(), checkType: z.enum(checkTypeNames) })),
+        testSessionId: z.string(),
+        testResultIds: z.record(z.string(), z.string()).describe('By the id of the check'),
+        sequenceIds: z.record(z.string(), z.string()).describe('By the id of the check'),
+      }),
+    ),
   },
   getTestSessionLink: {
     method: 'GET',
@@ -63,26 +66,30 @@ export const followedSessionRoutes = defineRoutes('Test sessions', 'account', {
     path: '/next/test-sessions/{id}/results/{resultId}/links',
     summary: 'The page of a result of a test session, and its available files',
     params: ResultParams,
-    response: z.object({
-      testResultLink: z.string(),
-      testTraceLinks: links,
-      videoLinks: links,
-      screenshotLinks: links,
-    }),
+    response: lazySchema(() =>
+      z.object({
+        testResultLink: z.string(),
+        testTraceLinks: links,
+        videoLinks: links,
+        screenshotLinks: links,
+      }),
+    ),
   },
   getResultLog: {
     method: 'GET',
     path: '/next/assets/log/{region}/{key}',
     summary: 'The log of a result of a test session, by stage for requests',
     params: FileParams,
-    response: z.union([
-      z.array(HttpLogEntry.schema),
-      z.object({
-        setup: z.array(HttpLogEntry.schema),
-        request: z.array(HttpLogEntry.schema),
-        teardown: z.array(HttpLogEntry.schema),
-      }),
-    ]),
+    response: lazySchema(() =>
+      z.union([
+        z.array(HttpLogEntry.schema),
+        z.object({
+          setup: z.array(HttpLogEntry.schema),
+          request: z.array(HttpLogEntry.schema),
+          teardown: z.array(HttpLogEntry.schema),
+        }),
+      ]),
+    ),
   },
   getResultData: {
     method: 'GET',

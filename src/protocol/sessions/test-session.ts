@@ -1,5 +1,6 @@
 import { EnvironmentVariable, RetryStrategy } from '@picket/checks/contract/definition/common-fields.ts';
 import { checkTypeNames } from '@picket/checks/index.ts';
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { Timestamp } from '../http/query.ts';
 import { created, defineRoutes } from '../http/route.ts';
@@ -150,11 +151,13 @@ export const testSessionRoutes = defineRoutes('Test sessions', 'account', {
     path: '/v1/test-sessions',
     summary: 'Test sessions, newest first',
     query: TestSessionQuery,
-    response: z.object({
-      length: z.int(),
-      entries: z.array(z.object(SessionFields)),
-      nextId: z.string().nullable().describe('null on the last page'),
-    }),
+    response: lazySchema(() =>
+      z.object({
+        length: z.int(),
+        entries: z.array(z.object(SessionFields)),
+        nextId: z.string().nullable().describe('null on the last page'),
+      }),
+    ),
   },
   getTestSession: {
     method: 'GET',

@@ -1,3 +1,4 @@
+import { lazySchema } from '@picket/lib/lazy-schema.ts';
 import { z } from 'zod';
 import { NumericId } from '../http/query.ts';
 import { created, defineRoutes, successful } from '../http/route.ts';
@@ -87,7 +88,7 @@ export const triggerRoutes = defineRoutes('Triggers (deprecated)', 'account', {
     ...call,
     path: '/check-groups/{groupId}/trigger/{token}',
     summary: 'The same as /v1/triggers/run/{token}, for existing clients',
-    params: z.object({ groupId: NumericId, token }),
+    params: lazySchema(() => z.object({ groupId: NumericId, token })),
   },
   callTrigger: {
     ...call,
