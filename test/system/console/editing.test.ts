@@ -119,7 +119,7 @@ describe('a check', () => {
     await page.getByLabel('Host', { exact: true }).fill('db.test');
     await page.getByLabel('Port', { exact: true }).fill('70000');
     await page.getByRole('checkbox', { name: /^lab/ }).check();
-    // What has no effect beside a schedule is not shown.
+    // A schedule hides the interval, which then has no effect.
     await page.locator('#topic-schedule > summary').click();
     const interval = page.getByLabel('Interval', { exact: true });
     for (const [runs, isShown] of [

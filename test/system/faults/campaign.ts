@@ -256,7 +256,7 @@ class Stage implements AsyncDisposable {
 
   /**
    * Healthy and unhealthy, quick and slow targets; at one location, at both in turn, at both at once; on a grid, in
-   * hours and, if asked for, on a schedule.
+   * hours and, if there is time for some slots, on a schedule.
    */
   async createChecks(count: number, hasSchedules: boolean): Promise<CampaignCheck[]> {
     const checks: CampaignCheck[] = [];

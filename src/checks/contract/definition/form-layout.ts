@@ -32,7 +32,7 @@ export interface FieldLayout {
   /** Whether the form omits the field while it is empty. */
   readonly isOnlyIfSet?: boolean;
   /**
-   * Path of an object that may be absent. The field has no effect beside it: forms hide it then, with and without
+   * Path of an object that may be absent. While it is there, the field has no effect: forms hide it then, with and without
    * scripts (editor.css has a rule for each such path), and save its default. For fields outside of rows.
    */
   readonly unusedWith?: 'schedule' | 'heartbeat.schedule';

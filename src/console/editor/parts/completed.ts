@@ -26,7 +26,7 @@ export function completed(plan: FormPlan, form: URLSearchParams, stored?: Entry)
   if (whole.get('name')?.trim() === '') whole.set('name', madeName(plan, whole));
   for (const [pattern, { unusedWith }] of Object.entries(plan.layout)) {
     if (unusedWith === undefined || form.get(unusedWith) !== objectWord) continue;
-    // What was chosen in an earlier version keeps its value, which others may have set.
+    // With an earlier choice the field keeps its value: someone may have set it since.
     const before = unusedWith
       .split('.')
       .reduce<unknown>((one, key) => (one as Entry | undefined)?.[key], stored);

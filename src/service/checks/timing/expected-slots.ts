@@ -22,7 +22,7 @@ const knownDays = new LruMap<string, readonly SlotRow[]>(50_000, (rows) => 1 + r
 
 /**
  * The number of slots that a check has in a period by its settings, in its hours and by its schedule, as if it never
- * failed. What was really due is in the ledger; this is what to expect before reading it.
+ * failed. The ledger has the slots that were due; this number is for deciding how to read it.
  *
  * @param most counting may stop there: the result is then at least this.
  */
