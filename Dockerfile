@@ -83,14 +83,15 @@ COPY src/sandbox/browsers src/sandbox/browsers
 COPY src/lib/errors.ts src/lib/package.json src/lib/
 COPY scripts/runtimes-install.ts scripts/
 RUN mkdir -p node_modules/@picket && ln -s ../../src/lib node_modules/@picket/lib
-# Package managers are what Playwright suites are installed with. Type declarations and source maps are half of what is installed,
-# and read by no script.
+# Package managers are what Playwright suites are installed with. Type declarations, source maps and documents are half of what is
+# installed, and read by no script; neither are addons of other systems.
 ARG RUNTIMES="2026.04 package-managers"
 RUN --mount=type=cache,target=/root/.npm \
     --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
     node scripts/runtimes-install.ts --no-compile ${RUNTIMES} \
-    && find runtimes -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete \
+    && find runtimes -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '*.md' \) -delete \
+    && find runtimes -depth -type d -path '*/prebuilds/*-*' ! -name 'linux-*' -exec rm -r {} + \
     && mkdir /bundled \
     && for id in ${RUNTIMES}; do mv "runtimes/${id}" /bundled/; done
 ARG BROWSERS=""
@@ -118,6 +119,8 @@ RUN --mount=from=ffmpeg,source=/picket-headless.deb,target=/picket-headless.deb 
       /picket-headless.deb ca-certificates chromium-headless-shell fonts-liberation fonts-noto-color-emoji iproute2 iptables \
       libgssapi-krb5-2 libnss3-tools tini util-linux \
       ${EXTRA_PACKAGES} \
+    # Drivers for tests of Vulkan: 24 MB that no browser loads.
+    && rm -f /usr/lib/chromium/libVkLayer_khronos_validation.so* /usr/lib/chromium/libVkICD_mock_icd.so* \
     && rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/cache/debconf /var/cache/apt
 WORKDIR /app
 COPY --from=modules /bundled/node_modules node_modules

@@ -23,7 +23,6 @@ const loadedAtStart = [
   'pino',
   'prom-client',
   'semver',
-  'tar-stream',
   'temporal-polyfill',
   'undici',
   'ws',

@@ -114,7 +114,7 @@ function start(script: string, { cwd, environment }: ShellOptions) {
  * guard reads from a pipe that only this process holds.
  */
 function endWithTests(child: ChildProcess, pid: number): void {
-  const guard = spawn('sh', ['-c', 'read -r _ || kill -KILL -- "-$1"', 'guard', String(pid)], {
+  const guard = spawn('sh', ['-c', 'read -r _ || kill -s KILL -- "-$1"', 'guard', String(pid)], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
