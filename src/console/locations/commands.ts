@@ -211,8 +211,13 @@ spec:
             failureThreshold: 60
           readinessProbe:
             httpGet: { path: /-/readiness, port: health }
+            periodSeconds: 5
+            timeoutSeconds: 3
+            failureThreshold: 2
           livenessProbe:
             httpGet: { path: /-/liveness, port: health }
+            periodSeconds: 10
+            timeoutSeconds: 5
             failureThreshold: 6
           securityContext:
             allowPrivilegeEscalation: false

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -17,6 +17,14 @@ const addresses = [
   { url: 'https://picket.example.com', isLoopback: false },
   { url: 'http://127.0.0.1:8080', isLoopback: true },
 ] as const;
+
+interface Deployment {
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly containers: readonly Readonly<Record<string, unknown>>[] };
+    };
+  };
+}
 
 const stepsOf = (id: string, service: (typeof addresses)[number]) =>
   startCommands({ key, service, name: 'office-1' }).find((one) => one.id === id)?.steps ?? [];
@@ -76,6 +84,13 @@ describe.each(addresses)('commands for $url', (service) => {
     expect(objects.map(({ kind }) => kind)).toEqual(['Namespace', 'Secret', 'Deployment']);
     expect(typeErrorsOf(objects)).toEqual([]);
     expectFitting(objects);
+    // As patient as the manifests: a busy node is no reason to start an agent again.
+    const probes = (deployment: unknown) => {
+      const container = (deployment as Deployment).spec.template.spec.containers[0];
+      return [container?.startupProbe, container?.readinessProbe, container?.livenessProbe];
+    };
+    const file = join(import.meta.dirname, '../../../deploy/kubernetes/agent/deployment.yaml');
+    expect(probes(objects[2])).toEqual(probes(parse(readFileSync(file, 'utf8'))));
   });
 
   it('give the Debian package settings that the agent accepts', () => {

@@ -3,17 +3,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { startCommands } from '../../../src/console/locations/commands.ts';
 import { packageVersion } from '../../../src/lib/version.ts';
 import { expectFitting, type KubernetesObject } from './agreement.ts';
 import { chartValues, type Values, wrongValues } from './chart-values.ts';
+import { findHelm } from './helm-program.ts';
 import { typeErrorsOf } from './object-types.ts';
 
 const chartFolder = join(import.meta.dirname, '../../../deploy/helm/picket');
-const hasHelm = spawnSync('helm', ['version']).error === undefined;
+const helm = await findHelm();
 
 function template(values: Values): { readonly status: number | null; readonly output: string } {
   const args = ['template', 'lab', chartFolder, '--namespace', 'monitoring', '--values', '-'];
-  const { status, stdout, stderr } = spawnSync('helm', args, {
+  const { status, stdout, stderr } = spawnSync(helm ?? 'helm', args, {
     input: JSON.stringify(values),
     encoding: 'utf8',
   });
@@ -33,10 +35,10 @@ it('the chart has this version', () => {
   expect(chart.appVersion).toBe(packageVersion());
 });
 
-describe.skipIf(!hasHelm)(`the Helm chart${hasHelm ? '' : ' (helm is not installed)'}`, () => {
+describe.skipIf(helm === undefined)(`the Helm chart${helm ? '' : ' (helm is not installed)'}`, () => {
   it('is well-formed', () => {
     const values = JSON.stringify(chartValues['an agent']);
-    execFileSync('helm', ['lint', chartFolder, '--values', '-'], { input: values });
+    execFileSync(helm ?? 'helm', ['lint', chartFolder, '--values', '-'], { input: values });
   });
 
   it('has no field that Kubernetes and KEDA do not know', () => {
@@ -51,6 +53,28 @@ describe.skipIf(!hasHelm)(`the Helm chart${hasHelm ? '' : ' (helm is not install
       expectFitting(objects);
     },
   );
+
+  it('takes the command that the page of a location shows', () => {
+    const service = { url: 'https://picket.example.com/base', isLoopback: false };
+    const key = 'pl_0123456789abcdef0123456789abcdef';
+    const { steps = [] } =
+      startCommands({ key, service, name: 'office-1' }).find(({ id }) => id === 'kubernetes') ?? {};
+    const shown = steps
+      .map(({ text }) => text)
+      .find((text) => text.startsWith('helm upgrade --install office-1 '));
+    const words = (shown ?? '').replaceAll('\\\n', ' ').split(/\s+/).slice(3);
+    const args = words.filter((word) => word !== '--create-namespace');
+    const { status, stdout, stderr } = spawnSync(helm ?? 'helm', ['template', ...args], {
+      cwd: join(chartFolder, '../../..'),
+      encoding: 'utf8',
+    });
+    expect(status, stderr).toBe(0);
+    const objects = parseAllDocuments(stdout).map((document) => document.toJS() as KubernetesObject);
+    expect(typeErrorsOf(objects)).toEqual([]);
+    expectFitting(objects);
+    expect(stdout).toContain(key);
+    expect(stdout).toContain(service.url);
+  });
 
   it("gives KEDA a name of the chart's service that resolves in other namespaces", () => {
     const agent = { existingSecret: 'key', autoscaling: { enabled: true, location: 'office' } };
