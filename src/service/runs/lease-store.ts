@@ -3,7 +3,7 @@ import { endedAt, isSince } from '@picket/platform/store/days/ended-day.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { RawBuilder } from 'kysely';
 import { sql } from 'kysely';
-import { changingRuns, isNowOneOf, lockedRuns, notBefore, type RunIds, unfinishedRuns } from './store.ts';
+import { changingRuns, isNowOneOf, lockedRuns, type RunIds, slotOrNow, unfinishedRuns } from './store.ts';
 import type { RunRow } from './tables.ts';
 
 // As in store.ts: SQLite uses a partial index only if it sees its states as literals.
@@ -69,7 +69,6 @@ export class Leases extends Repository {
     which: (lane: ClaimFilter['lanes'][number]) => RawBuilder<boolean>,
     lanes: ClaimFilter['lanes'],
   ): Promise<RunRow[]> {
-    const startsAt = notBefore('ready_at', filter.now);
     const rows = await changingRuns(this.db)
       .set((eb) => ({
         state: 'leased',
@@ -78,7 +77,7 @@ export class Leases extends Repository {
         agent_id: filter.agentId,
         session_id: filter.sessionId,
         claim_number: filter.claimNumber,
-        first_leased_at: eb.fn.coalesce('first_leased_at', startsAt),
+        first_leased_at: eb.fn.coalesce('first_leased_at', slotOrNow(filter.now)),
       }))
       .where((eb) => eb.or(lanes.map(which)))
       .where(isNowOneOf([queued]))
@@ -256,8 +255,8 @@ export class Leases extends Repository {
         state: 'queued',
         lease_until: null,
         // A run that was claimed ahead of its slot waits for the slot again.
-        ready_at: notBefore('slot_at', now),
-        expires_at: sql<number>`freshness_ms + ${notBefore('slot_at', now)}`,
+        ready_at: slotOrNow(now),
+        expires_at: sql<number>`freshness_ms + ${slotOrNow(now)}`,
       })
       .where(which)
       .where(isNowOneOf([leased]))

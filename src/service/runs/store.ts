@@ -3,6 +3,7 @@ import { endedAt, isSince, isUnfinished } from '@picket/platform/store/days/ende
 import type { Change, Dialect } from '@picket/platform/store/engine/dialect.ts';
 import { Repository } from '@picket/platform/store/engine/repository.ts';
 import type { Tables } from '@picket/platform/store/tables.ts';
+import { longestAheadMs } from '@picket/protocol/agent/lane-slots.ts';
 import type { Kysely, RawBuilder, SelectQueryBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { isSlotTaken, runColumnTypes } from './inserting.ts';
@@ -28,9 +29,12 @@ export function isNowOneOf(states: readonly RawBuilder<unknown>[]): RawBuilder<b
   return sql<boolean>`coalesce(state, '') in (${sql.join(states)})`;
 }
 
-/** An instant, or the time in a column if that is later: agents may have runs before their slots are due. */
-export function notBefore(column: 'ready_at' | 'slot_at', now: number): RawBuilder<number> {
-  return sql<number>`case when ${sql.ref(column)} > ${now} then ${sql.ref(column)} else ${now} end`;
+/**
+ * An instant, or the slot of a run that is due soon: agents may have runs before their slots. A slot far ahead results
+ * from a clock that was ahead, and does not count.
+ */
+export function slotOrNow(now: number): RawBuilder<number> {
+  return sql<number>`case when slot_at between ${now} and ${now + longestAheadMs} then slot_at else ${now} end`;
 }
 
 /** Selects from unfinished runs. */
@@ -197,8 +201,8 @@ export class Runs extends Repository {
         state: 'queued',
         lease_until: null,
         deaths: eb('deaths', '+', 1),
-        ready_at: notBefore('slot_at', now),
-        expires_at: sql<number>`freshness_ms + ${notBefore('slot_at', now)}`,
+        ready_at: slotOrNow(now),
+        expires_at: sql<number>`freshness_ms + ${slotOrNow(now)}`,
       }))
       .where(this.dialect.inList('id', ids))
       .where('state', '=', leased)
