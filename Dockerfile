@@ -83,14 +83,14 @@ COPY src/sandbox/browsers src/sandbox/browsers
 COPY src/lib/errors.ts src/lib/package.json src/lib/
 COPY scripts/runtimes-install.ts scripts/
 RUN mkdir -p node_modules/@picket && ln -s ../../src/lib node_modules/@picket/lib
-# Package managers are what Playwright suites are installed with. Type declarations, source maps and documents are half of what is
-# installed, and read by no script; neither are addons of other systems.
+# Package managers are what Playwright suites are installed with. Type declarations, sources, source maps and documents are half of
+# what is installed, and read by no script; neither are addons of other systems.
 ARG RUNTIMES="2026.04 package-managers"
 RUN --mount=type=cache,target=/root/.npm \
     --mount=type=secret,id=npmrc,target=/root/.npmrc \
     --mount=type=secret,id=ca,target=/run/secrets/ca.crt \
     node scripts/runtimes-install.ts --no-compile ${RUNTIMES} \
-    && find runtimes -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '*.md' \) -delete \
+    && find runtimes -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '*.md' -o -path '*/src/*.ts' \) -delete \
     && find runtimes -depth -type d -path '*/prebuilds/*-*' ! -name 'linux-*' -exec rm -r {} + \
     && mkdir /bundled \
     && for id in ${RUNTIMES}; do mv "runtimes/${id}" /bundled/; done

@@ -62,14 +62,18 @@ export function memoryCheck(): SelfCheck {
   };
 }
 
-/** Whether the process runs out of file descriptors. */
-export function descriptorCheck(): SelfCheck {
+/**
+ * Whether the process runs out of file descriptors.
+ *
+ * @param self what the kernel says about this process.
+ */
+export function descriptorCheck(self = '/proc/self'): SelfCheck {
   return {
     kind: 'descriptors',
     look() {
       try {
-        const limit = Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]);
-        const open = readdirSync('/proc/self/fd').length;
+        const limit = Number(/^Max open files\s+(\d+)/m.exec(readFileSync(`${self}/limits`, 'utf8'))?.[1]);
+        const open = readdirSync(`${self}/fd`).length;
         if (!Number.isFinite(limit)) return unknown;
         return open > limit * (1 - descriptorReserve)
           ? unhealthy(`${open} of ${limit} file descriptors are open`)
@@ -77,7 +81,8 @@ export function descriptorCheck(): SelfCheck {
       } catch (thrown) {
         // The exhausted resource prevents its own check.
         if (errorCodeOf(thrown) === 'EMFILE') return unhealthy('no file descriptor is left');
-        if (errorCodeOf(thrown) === 'ENOENT') return unknown;
+        // Such as without /proc, or with one that shows less.
+        if (errorCodeOf(thrown) !== undefined) return unknown;
         throw thrown;
       }
     },
