@@ -1,5 +1,4 @@
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { ProbeError } from '@picket/probes/connection/errors.ts';
@@ -73,8 +72,8 @@ export async function fetchBrowserTickets(
   signal: AbortSignal,
 ): Promise<BrowserTickets> {
   const { browserServers, keytab, principal, configFile } = settings;
-  // For this user alone, and gone when the function returns: it also has the ticket that gets others.
-  const folder = await mkdtemp(join(tmpdir(), 'picket-tickets-'));
+  // Gone when the function returns: it also has the ticket that gets others.
+  const folder = await mkdtemp(join(hiddenFolder, 'picket-tickets-'));
   try {
     const cache = join(folder, 'cache');
     const shortened = join(folder, 'krb5.conf');
@@ -102,6 +101,8 @@ export async function fetchBrowserTickets(
 }
 
 const systemConfig = '/etc/krb5.conf';
+/** Not TMPDIR: under each mechanism of isolation, scripts have another user or a /tmp of their own. */
+const hiddenFolder = '/tmp';
 
 /** A cache that is not there is reported by the library, in words that operators know. */
 async function copied(from: string, to: string): Promise<void> {
