@@ -14,7 +14,7 @@ export interface MariaDb extends AsyncDisposable {
 
 const paths = { PATH: `${process.env.PATH ?? ''}:/usr/sbin:/sbin` };
 /** Parts of the names of the files that make the tables of the system; newer versions begin them with `mariadb_`. */
-const systemTables = ['system_tables', 'performance_tables', 'system_tables_data'];
+const systemTables = ['system_tables', 'system_tables_data'];
 const sharedFolder = '/usr/share/mysql';
 
 /** Reason why tests that need MariaDB cannot run here, or null. In CI, a missing one is an error. */
