@@ -7,7 +7,7 @@ import type { BrowserLogin } from '@picket/sandbox/browsers/browser-login.ts';
 import { type KerberosSettings, ticketCacheFile } from './settings.ts';
 import { readTicketFile, type TicketFile } from './ticket-file.ts';
 
-/** Tickets for browsers, and for which servers there are none. */
+/** Tickets for browsers, and the servers without one. */
 export interface BrowserTickets {
   readonly login: BrowserLogin | undefined;
   /** Servers with a ticket, and when the first of these tickets ends, in epoch milliseconds. */
@@ -24,11 +24,11 @@ const shortestMs = 60_000;
 /** For all servers together: a run waits for it. */
 const patienceMs = 15_000;
 
-/** What this thread has, by the settings that it came from. */
+/** Tickets of this thread, by the settings that they came from. */
 const kept = new Map<string, { readonly tickets: Promise<BrowserTickets>; freshUntilMs: number }>();
 
 /**
- * Returns what the browser of a run logs in with: tickets for the servers of KERBEROS_BROWSER_SERVERS and for nothing
+ * Returns the login of the browser of a run: tickets for the servers of KERBEROS_BROWSER_SERVERS and for nothing
  * else. Neither the keytab nor the ticket that gets other tickets is among it. Servers without a ticket are in the log
  * of the run.
  */

@@ -44,7 +44,7 @@ export interface ScriptJob {
   readonly variables: Readonly<Record<string, string>>;
   /** The browsers the script may open; absent if it may not open any. */
   readonly browser?: BrowserLinks | undefined;
-  /** What they log in with. */
+  /** Tickets with which they log in. */
   readonly login?: BrowserLogin | undefined;
   /** Custom CA certificates that its browsers trust. */
   readonly trust?: ScriptTrust | undefined;

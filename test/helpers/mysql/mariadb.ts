@@ -52,7 +52,7 @@ export async function startMariaDb(options: {
     '--innodb-flush-log-at-trx-commit=0',
     '--skip-log-bin',
   ];
-  // What mariadb-install-db does, without the texts of its help.
+  // The work of mariadb-install-db, without the texts of its help.
   const tables = systemTables.map((name) => {
     const paths = ['mariadb', 'mysql'].map((maker) => join(sharedFolder, `${maker}_${name}.sql`));
     return readFileSync(paths.find(existsSync) ?? '', 'utf8');

@@ -10,7 +10,7 @@ import {
   SqlRefusal,
   type SqlSession,
 } from '../session.ts';
-import { type Column, columnIn, Fields, comparedValue, withLength, withZero } from './fields.ts';
+import { type Column, columnIn, comparedValue, Fields, withLength, withZero } from './fields.ts';
 import { greeted } from './greeted.ts';
 import { loginMethods, methodRefusal } from './login-methods.ts';
 import { closedByServer, MysqlPackets } from './packets.ts';

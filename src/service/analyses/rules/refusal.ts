@@ -4,7 +4,7 @@ import { type Classification, type Conclusion, shown } from '../conclusion.ts';
 import { type AnalysisInput, impactOf } from '../run-view/case.ts';
 import { companyItems, sentence } from './location.ts';
 
-/** What follows from the reason that the codes of a database name. */
+/** Conclusion from the reason that the codes of a database name. */
 interface Refused {
   readonly classification: Classification;
   readonly owner: CauseOwner;
