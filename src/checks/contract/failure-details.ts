@@ -36,6 +36,18 @@ export const secretReasons = [
 ] as const;
 export type SecretReason = (typeof secretReasons)[number];
 
+/** Why a database refuses a login or a query, where its code says so. */
+export const refusalReasons = [
+  'CREDENTIALS',
+  'ACCESS',
+  'DATABASE',
+  'CAPACITY',
+  'TIME',
+  'READ_ONLY',
+  'STARTING',
+] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
+
 /** Phases in which a timeout can occur. */
 const phases = [
   ...(['dns', 'tcp', 'proxy', 'starttls', 'tls', 'firstByte'] as const),
@@ -78,6 +90,12 @@ export const FailureDetails = z
       .enum(loginStates)
       .optional()
       .describe('How the login of the request ended; refused: the server answered 401 to the credentials'),
+    refusalReason: z
+      .enum(refusalReasons)
+      .optional()
+      .describe(
+        'Why a database refuses: user or password, its access rules or rights, an unknown database, no free connection, a query that takes too long, a change where none is permitted, or it starts or stops',
+      ),
     closeCode: z.int().optional().describe('Close code of the WebSocket server'),
     egressRule: text.optional().describe('Rule of the egress policy that denied the connection'),
     secretName: text.optional().describe('Variable whose value is not available at the location'),
@@ -128,6 +146,7 @@ export const fieldsByCode = {
   DIALOGUE_FAILED: [...peer, 'closeCode'],
   NO_REPLY: ['loop'],
   STATUS_UNEXPECTED: ['grpcStatus', 'loginState'],
+  REQUEST_REFUSED: ['refusalReason'],
   EGRESS_DENIED: ['egressRule'],
   SECRET_UNAVAILABLE: ['secretName', 'secretProvider', 'secretReason', 'secretStatus'],
   CHECK_NOT_TRUSTED: ['distrust', 'keyId', 'changedFields'],

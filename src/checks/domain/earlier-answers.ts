@@ -9,7 +9,7 @@ export interface EarlierAnswer {
   readonly answeredMs: number;
 }
 
-/** What a thread knows, and says to the others: registries count the requests of an agent, not of its threads. */
+/** Knowledge that threads share: registries count the requests of an agent, not of its threads. */
 type Known =
   | { readonly kind: 'answer'; readonly href: string; readonly answer: EarlierAnswer }
   | { readonly kind: 'pause'; readonly origin: string; readonly untilMs: number };
@@ -25,7 +25,7 @@ const answers = new LruMap<string, Known & { kind: 'answer' }>(1000);
 const pauses = new LruMap<string, Known & { kind: 'pause' }>(200);
 
 const threads = new BroadcastChannel('picket domain monitors');
-// What was said while this thread did not listen yet, it asks for.
+// A thread that starts asks for the messages that it missed.
 threads.onmessage = ({ data }: { readonly data: unknown }) => {
   const said = data as Said;
   if (said.kind === 'newcomer')

@@ -1,5 +1,4 @@
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errorCodeOf, toError } from '@picket/lib/errors.ts';
 import { ProbeError } from '@picket/probes/connection/errors.ts';
@@ -8,7 +7,7 @@ import type { BrowserLogin } from '@picket/sandbox/browsers/browser-login.ts';
 import { type KerberosSettings, ticketCacheFile } from './settings.ts';
 import { readTicketFile, type TicketFile } from './ticket-file.ts';
 
-/** Tickets for browsers, and for which servers there are none. */
+/** Tickets for browsers, and the servers without one. */
 export interface BrowserTickets {
   readonly login: BrowserLogin | undefined;
   /** Servers with a ticket, and when the first of these tickets ends, in epoch milliseconds. */
@@ -25,11 +24,11 @@ const shortestMs = 60_000;
 /** For all servers together: a run waits for it. */
 const patienceMs = 15_000;
 
-/** What this thread has, by the settings that it came from. */
+/** Tickets of this thread, by the settings that they came from. */
 const kept = new Map<string, { readonly tickets: Promise<BrowserTickets>; freshUntilMs: number }>();
 
 /**
- * Returns what the browser of a run logs in with: tickets for the servers of KERBEROS_BROWSER_SERVERS and for nothing
+ * Returns the login of the browser of a run: tickets for the servers of KERBEROS_BROWSER_SERVERS and for nothing
  * else. Neither the keytab nor the ticket that gets other tickets is among it. Servers without a ticket are in the log
  * of the run.
  */
@@ -73,8 +72,8 @@ export async function fetchBrowserTickets(
   signal: AbortSignal,
 ): Promise<BrowserTickets> {
   const { browserServers, keytab, principal, configFile } = settings;
-  // For this user alone, and gone when the function returns: it also has the ticket that gets others.
-  const folder = await mkdtemp(join(tmpdir(), 'picket-tickets-'));
+  // Gone when the function returns: it also has the ticket that gets others.
+  const folder = await mkdtemp(join(hiddenFolder, 'picket-tickets-'));
   try {
     const cache = join(folder, 'cache');
     const shortened = join(folder, 'krb5.conf');
@@ -102,6 +101,8 @@ export async function fetchBrowserTickets(
 }
 
 const systemConfig = '/etc/krb5.conf';
+/** Not TMPDIR: under each mechanism of isolation, scripts have another user or a /tmp of their own. */
+const hiddenFolder = '/tmp';
 
 /** A cache that is not there is reported by the library, in words that operators know. */
 async function copied(from: string, to: string): Promise<void> {

@@ -87,7 +87,7 @@ export function kerberosFiles({ keytab, ticketCache }: KerberosSettings): string
   return [keytab, cache].filter((path) => path !== undefined);
 }
 
-/** The file of the ticket cache; undefined without a cache, or if it is none. */
+/** The file of the ticket cache; undefined without a cache, or if the cache is not a file. */
 export function ticketCacheFile({ ticketCache }: KerberosSettings): string | undefined {
   return /^(?:FILE:)?(\/.*)$/.exec(ticketCache ?? '')?.[1];
 }

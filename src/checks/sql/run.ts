@@ -16,6 +16,7 @@ import { noEvidence } from '../runner/evidence.ts';
 import { noLimits, type ProbeRun, probeRunner, type Reading } from '../runner/probe-runner.ts';
 import type { SqlDetail } from './detail.ts';
 import { codesOf } from './refusal-codes.ts';
+import { refusalReason } from './refusal-reason.ts';
 import { type SqlEngine, type SqlSpec, sqlPorts } from './spec.ts';
 
 type Run = ProbeRun<SqlSpec, Exclude<ReturnType<typeof prepare>, { failure: Failure }>>;
@@ -108,7 +109,12 @@ function failureIn({ error, refusal }: SqlProbeResult): Failure | undefined {
   if (error) return probeFailure(error);
   if (!refusal) return undefined;
   const { step, message } = refusal;
-  return failure('REQUEST_REFUSED', `The server refuses the ${step}: ${message} [${codesOf(refusal)}]`);
+  const reason = refusalReason(refusal);
+  return failure(
+    'REQUEST_REFUSED',
+    `The server refuses the ${step}: ${message} [${codesOf(refusal)}]`,
+    reason && { refusalReason: reason },
+  );
 }
 
 function read({ spec, prepared, context }: Run, result: SqlProbeResult): Reading<OwnDetail> {

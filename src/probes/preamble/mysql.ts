@@ -25,7 +25,7 @@ const headerBytes = 4;
 const saltBytes = 20;
 const shortSaltBytes = 8;
 
-/** What a server of MySQL says first. */
+/** The first packet of a server of MySQL. */
 export interface MysqlGreeting {
   readonly serverVersion: string;
   /** Bits as in `mysqlCapabilities`. */

@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sandbox } from '../sandbox.ts';
 
@@ -42,8 +42,11 @@ exec ${browser} ${allowed} "$@"
 `;
   await mkdir(directory, { recursive: true });
   const path = join(directory, 'chromium-with-tickets');
-  await writeFile(path, text, { mode: 0o755 });
-  await chmod(path, 0o755);
+  // Replaced atomically: a run may be starting it.
+  const fresh = `${path}.${crypto.randomUUID()}`;
+  await writeFile(fresh, text);
+  await chmod(fresh, 0o755);
+  await rename(fresh, path);
   return path;
 }
 

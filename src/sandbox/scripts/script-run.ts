@@ -48,7 +48,7 @@ export interface ScriptJob {
   readonly browser?: BrowserLinks | undefined;
   /** The browsers that it opens; Chromium alone if absent. */
   readonly opened?: OpenedBrowsers | undefined;
-  /** What they log in with. */
+  /** Tickets with which they log in. */
   readonly login?: BrowserLogin | undefined;
   /** Custom CA certificates that its browsers trust. */
   readonly trust?: ScriptTrust | undefined;

@@ -16,7 +16,7 @@ export const suiteFolder = 'suite';
 export interface SuiteJob {
   readonly bundle: Readable;
   readonly browser: BrowserLinks | undefined;
-  /** What it logs in with. */
+  /** Tickets with which it logs in. */
   readonly login?: BrowserLogin | undefined;
   /** Browsers besides it that the suite names. */
   readonly otherBrowsers: readonly OtherBrowser[];

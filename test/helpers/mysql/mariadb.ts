@@ -14,7 +14,7 @@ export interface MariaDb extends AsyncDisposable {
 
 const paths = { PATH: `${process.env.PATH ?? ''}:/usr/sbin:/sbin` };
 /** Parts of the names of the files that make the tables of the system; newer versions begin them with `mariadb_`. */
-const systemTables = ['system_tables', 'performance_tables', 'system_tables_data'];
+const systemTables = ['system_tables', 'system_tables_data'];
 const sharedFolder = '/usr/share/mysql';
 
 /** Reason why tests that need MariaDB cannot run here, or null. In CI, a missing one is an error. */
@@ -52,7 +52,7 @@ export async function startMariaDb(options: {
     '--innodb-flush-log-at-trx-commit=0',
     '--skip-log-bin',
   ];
-  // What mariadb-install-db does, without the texts of its help.
+  // The work of mariadb-install-db, without the texts of its help.
   const tables = systemTables.map((name) => {
     const paths = ['mariadb', 'mysql'].map((maker) => join(sharedFolder, `${maker}_${name}.sql`));
     return readFileSync(paths.find(existsSync) ?? '', 'utf8');

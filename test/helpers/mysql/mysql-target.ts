@@ -27,7 +27,7 @@ export interface MysqlLogin {
   readonly characterSet: number;
   readonly program: string;
   readonly isEncrypted: boolean;
-  /** What came after the answer to the greeting: texts, and what was encrypted with the key of the server. */
+  /** Passwords that came after the answer to the greeting; `encrypted` for one that the key of the server hides. */
   readonly secrets: string[];
 }
 

@@ -5,6 +5,7 @@ import type { Evidence, StoredRun } from '../../../src/service/analyses/evidence
 import { endFaults, startFaults } from '../../helpers/analyses/fault-stage.ts';
 import { judged } from '../../helpers/analyses/real-runs.ts';
 import { answerFaults } from './answer-faults.ts';
+import { databaseFaults } from './database-faults.ts';
 import { loginFaults } from './login-faults.ts';
 import { networkFaults } from './network-faults.ts';
 
@@ -37,8 +38,11 @@ it('identifies at least 24 of 30 faults, and is never wrong with certainty', {
   expect(wrong).toEqual([]);
 });
 
-it.each(loginFaults.map((fault) => [fault.name, fault] as const))('identifies %s', async (_name, fault) => {
-  const { isFault, isRight, analysis } = await judged(fault);
-  expect(isFault).toBe(true);
-  expect(isRight, analysis.rootCause).toBe(true);
-});
+it.each([...loginFaults, ...databaseFaults].map((fault) => [fault.name, fault] as const))(
+  'identifies %s',
+  async (_name, fault) => {
+    const { isFault, isRight, analysis } = await judged(fault);
+    expect(isFault).toBe(true);
+    expect(isRight, analysis.rootCause).toBe(true);
+  },
+);

@@ -3,6 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readExaminedSettings } from '../../../src/agent/doctor/environment.ts';
+import type { ExaminedAgent } from '../../../src/agent/doctor/examination.ts';
+import { kerberos } from '../../../src/agent/doctor/probing.ts';
 import { createRunLog } from '../../../src/checks/contract/run-log.ts';
 import { fetchBrowserTickets } from '../../../src/checks/kerberos/browser-tickets.ts';
 import type { KerberosSettings } from '../../../src/checks/kerberos/settings.ts';
@@ -111,10 +114,25 @@ describe.skipIf(skipReason)(`browsers log in at Apache by Kerberos ${skipReason 
     expect(await fetchBrowserTickets(cached, signal)).toMatchObject({ servers: ['localhost'], problems: [] });
   });
 
+  it('as the doctor foretells', async () => {
+    const { settings } = readExaminedSettings({ API_KEY: 'pl_0', SERVICE_URL: 'http://a.test' });
+    const browserServers = ['localhost', 'unknown.test'];
+    const patient = {
+      settings: { ...settings, kerberos: { ...identity, browserServers } },
+      signal: new AbortController().signal,
+    };
+    const about = 'KERBEROS_BROWSER_SERVERS';
+    expect([await kerberos.examine(patient as unknown as ExaminedAgent)].flat()).toMatchObject([
+      { status: 'ok' },
+      { status: 'problem', about, fix: expect.stringContaining('HTTP/unknown.test') },
+      { status: 'ok', about, detail: 'browsers have tickets for localhost' },
+    ]);
+  });
+
   it('or say why not', { timeout: 4 * minute }, async () => {
     const log = createRunLog();
-    const kerberos = { ...identity, browserServers: ['unknown.test'] };
-    const { outcome } = await stage.scripts.runBrowser(test(401), { context: { kerberos, log } });
+    const other = { ...identity, browserServers: ['unknown.test'] };
+    const { outcome } = await stage.scripts.runBrowser(test(401), { context: { kerberos: other, log } });
     expect(outcome.failure).toBeUndefined();
     expect(JSON.stringify(log.entries)).toContain('no Kerberos ticket for unknown.test');
   });

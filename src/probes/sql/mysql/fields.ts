@@ -31,7 +31,7 @@ export class Fields {
     if (first === 0xfb) return null;
     if (first === 0xfc) return this.number(2);
     if (first === 0xfd) return this.number(3);
-    if (first === 0xff) throw new SqlMalformed('a packet of the server has a length that is none');
+    if (first === 0xff) throw new SqlMalformed('a packet of the server has an invalid length');
     const value = this.bytes(8).readBigUInt64LE();
     return value > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Number(value);
   }
@@ -68,7 +68,7 @@ export function columnIn(packet: Buffer): Column {
   for (let index = 0; index < 4; index += 1) fields.value();
   const name = fields.value()?.toString('utf8') ?? '';
   fields.value();
-  // The length of what follows, the character set, and the width.
+  // The length of the other fields, the character set, and the width.
   fields.bytes(1 + 2 + 4);
   return { name, type: fields.number(1) };
 }

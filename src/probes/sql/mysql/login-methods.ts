@@ -22,7 +22,7 @@ export const loginMethods: ReadonlyMap<string, LoginMethod> = new Map([
   ['mysql_clear_password', clearPassword],
 ]);
 
-/** What a client of MySQL answers when a server wants a login that the client does not have (CR_AUTH_PLUGIN_CANNOT_LOAD). */
+/** The error of clients of MySQL for a login method that they do not have (CR_AUTH_PLUGIN_CANNOT_LOAD). */
 export function methodRefusal(message: string): SqlRefusal {
   return new SqlRefusal(message, 'HY000', 2059);
 }
@@ -67,7 +67,7 @@ function* wholePassword(
   yield* last(encrypted(xor(ended, whole(salt)), key));
 }
 
-/** RSA with OAEP, as MySQL does it. @throws SqlMalformed for a key that is none, or is too short. */
+/** RSA with OAEP, as MySQL does it. @throws SqlMalformed for an invalid key, or one that is too short. */
 function encrypted(data: Buffer, pem: Buffer): Buffer {
   try {
     const key = createPublicKey(pem);

@@ -28,7 +28,7 @@ export class MysqlPackets {
     socket.on('data', (chunk: Buffer) => {
       this.#chunks.push(chunk);
       this.#waitingBytes += chunk.length;
-      // What came before is still read: an error packet, and the end of the connection after it.
+      // Earlier packets are still read: an error, and the end of the connection after it.
       if (this.#takenBytes + this.#waitingBytes > this.#maxBytes) this.#end(this.#tooMuch());
       else this.#wake?.();
     });
@@ -57,7 +57,7 @@ export class MysqlPackets {
     if (this.#waitingBytes < headerBytes) return undefined;
     const head = this.#joined(headerBytes);
     const sizeBytes = head.readUIntLE(0, 3);
-    // Before the packet is there: a length that nobody means would be waited for until the end of the run.
+    // Before the packet is there: for a wrong length the run would wait until its end.
     if (sizeBytes === longestBytes || this.#takenBytes + headerBytes + sizeBytes > this.#maxBytes) {
       throw this.#tooMuch();
     }
@@ -92,7 +92,7 @@ export class MysqlPackets {
     this.#number = (this.#number + 1) & 0xff;
   }
 
-  /** The first chunk, which holds at least so many bytes afterwards; there are as many. */
+  /** The first chunk, which holds at least `sizeBytes` afterwards; that many are waiting. */
   #joined(sizeBytes: number): Buffer {
     const [first = Buffer.alloc(0)] = this.#chunks;
     if (first.length >= sizeBytes) return first;
